@@ -1,0 +1,2 @@
+//! Godot binary Variant format.
+#![forbid(unsafe_code)]

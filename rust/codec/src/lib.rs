@@ -1,2 +1,44 @@
-//! Godot binary Variant format.
+//! Godot 4's binary Variant format, without an engine.
+//!
+//! What `var_to_bytes` writes and `bytes_to_var` reads, byte for byte: for servers, tools and tests in Rust, and the
+//! core of the FastVariantCodec addon. The format itself is described in the repository's `docs/format.md`.
+//!
+//! ```
+//! use variant_codec::{Limits, Value};
+//!
+//! let value = Value::from(vec![Value::from(7), Value::from("hp")]);
+//! let bytes = value.encode()?;
+//! assert_eq!(Value::decode(&bytes, &Limits::for_network())?, value);
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
+//!
+//! A [`Source`] walks a value and pours it into a [`Sink`]; everything else is a source or a sink:
+//!
+//! | path | source → sink |
+//! |---|---|
+//! | encode | [`&Value`](Value) → [`Encoder`] |
+//! | decode | [`Decoder`] → [`ValueBuilder`] |
+//! | size without encoding | [`&Value`](Value) → [`Measure`] |
+//! | validate without building | [`Decoder`] → [`Measure`] |
+//! | re-encode | [`Decoder`] → [`Encoder`] |
 #![forbid(unsafe_code)]
+
+mod decoder;
+mod encoder;
+mod error;
+pub mod format;
+mod lanes;
+mod limits;
+mod stream;
+mod value;
+
+pub use decoder::{Decoder, Manner};
+pub use encoder::{Count, EncodeOptions, Encoder, Measure, Output, utf8_len};
+pub use error::{Error, ErrorKind, Oddity, Result, Step};
+pub use format::VariantType;
+pub use lanes::convert as convert_lanes;
+pub use limits::{ALL_TYPES, Limits};
+pub use stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
+pub use value::{
+    Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value, ValueBuilder,
+};

@@ -1,0 +1,538 @@
+//! Bytes → events.
+
+use crate::error::{Error, ErrorKind, Oddity, Result, Step};
+use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::lanes;
+use crate::limits::{self, Budget, Limits};
+use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
+
+/// How forgiving a reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
+    /// script read memory as a type that it is not.
+    Engine,
+    /// Reads only what an encoder writes; anything else is an error that says what is odd.
+    Strict,
+}
+
+/// Reads values from a byte buffer, one after the other.
+///
+/// Nothing is allocated from an announced count before the bytes for it are known to be there.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: u32,
+    manner: Manner,
+    budget: Budget<'a>,
+}
+
+impl<'a> Decoder<'a> {
+    /// A reader at the start of `bytes`.
+    pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
+        Self { bytes, at: 0, depth: 0, manner, budget: Budget::new(limits) }
+    }
+
+    /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, with its offset; also too many bytes, and bytes after the value, if the limits
+    /// do not allow them.
+    pub fn pour_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
+        let limits = self.budget.limits;
+        if self.bytes.len() > limits.max_bytes {
+            return Err(limits::exceeded("max_bytes", "bytes of input", limits.max_bytes as u64).at(0));
+        }
+        self.pour(sink)?;
+        let left = self.left();
+        if left > 0 && !limits.allow_trailing_bytes {
+            return Err(self.error(ErrorKind::TrailingBytes(left)));
+        }
+        Ok(self.at)
+    }
+
+    /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final
+    /// PackedByteArray is missing.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    #[inline(always)]
+    fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    #[cold]
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind).at(self.at)
+    }
+
+    #[cold]
+    fn error_at(&self, at: usize, kind: ErrorKind) -> Error {
+        Error::new(kind).at(at)
+    }
+
+    /// In the strict manner an error, in the engine's nothing.
+    #[inline(always)]
+    fn odd(&self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
+        if is_odd && self.manner == Manner::Strict {
+            return Err(self.error_at(at, ErrorKind::NotCanonical(oddity)));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        match self.bytes.get(self.at..).and_then(|rest| rest.get(..count)) {
+            Some(taken) => {
+                self.at += count;
+                Ok(taken)
+            }
+            None => Err(self.error(ErrorKind::UnexpectedEnd { needed: count, left: self.left() })),
+        }
+    }
+
+    #[inline(always)]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>()) {
+            Some(taken) => {
+                self.at += N;
+                Ok(*taken)
+            }
+            None => Err(self.error(ErrorKind::UnexpectedEnd { needed: N, left: self.left() })),
+        }
+    }
+
+    #[inline(always)]
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    #[inline(always)]
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A count of things that take at least `smallest` bytes each; a negative one is an error.
+    #[inline(always)]
+    fn count(&mut self, smallest: usize) -> Result<usize> {
+        let at = self.at;
+        let count = self.u32()? as i32;
+        match usize::try_from(count) {
+            Ok(count) if count <= self.left() / smallest => Ok(count),
+            _ => Err(self
+                .error_at(at, ErrorKind::BadCount { count: count.into(), left: self.bytes.len() - self.at })),
+        }
+    }
+
+    /// The count of a container, whose top bit is ignored.
+    #[inline(always)]
+    fn container_count(&mut self, smallest: usize) -> Result<usize> {
+        let at = self.at;
+        let raw = self.u32()?;
+        self.odd(raw & !format::COUNT_MASK != 0, at, Oddity::SharedBit)?;
+        let count = (raw & format::COUNT_MASK) as usize;
+        if count > self.left() / smallest {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
+        }
+        Ok(count)
+    }
+
+    /// The bytes of a counted text; what follows is skipped as padding.
+    #[inline(always)]
+    fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
+        let at = self.at;
+        let count = self.count(1)?;
+        let bytes = self.take(count)?;
+        let padding = self.take(format::padding(count))?;
+        if !garbage_padding {
+            self.odd(padding.iter().any(|&byte| byte != 0), at, Oddity::Padding)?;
+        }
+        Ok(bytes)
+    }
+
+    /// A counted text, as the engine reads it: one byte-order mark dropped, cut at the first NUL.
+    #[inline(always)]
+    fn string(&mut self) -> Result<&'a str> {
+        let at = self.at;
+        let bytes = self.counted_bytes(false)?;
+        self.utf8(bytes, at)
+    }
+
+    /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
+    #[inline(always)]
+    fn node_path_part(&mut self) -> Result<&'a str> {
+        let at = self.at;
+        let bytes = self.counted_bytes(true)?;
+        self.utf8(bytes, at)
+    }
+
+    /// An element of a PackedStringArray, whose closing NUL is counted.
+    #[inline(always)]
+    fn terminated_string(&mut self) -> Result<&'a str> {
+        let at = self.at;
+        let bytes = self.counted_bytes(false)?;
+        match bytes.split_last() {
+            Some((0, text)) => self.utf8(text, at),
+            _ => {
+                self.odd(true, at, Oddity::MissingNul)?;
+                self.utf8(bytes, at)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn utf8(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a str> {
+        let marked = bytes.strip_prefix(format::BOM.as_bytes());
+        self.odd(marked.is_some(), at, Oddity::ByteOrderMark)?;
+        let mut text = marked.unwrap_or(bytes);
+        if let Some(nul) = memchr::memchr(0, text) {
+            self.odd(true, at, Oddity::Nul)?;
+            text = &text[..nul];
+        }
+        located(at, self.budget.text(text.len()))?;
+        simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
+    }
+
+    /// The type of the next value, where there is a valid one.
+    #[inline(always)]
+    fn next_type(&self) -> Option<VariantType> {
+        let header = self.bytes.get(self.at..)?.first_chunk::<4>()?;
+        VariantType::from_id(header[0])
+    }
+
+    /// Refuses the next value if a typed container does not take its type.
+    #[inline(always)]
+    fn expect(&self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
+        match self.next_type() {
+            Some(found) if !element.takes(found) => Err(self.error(ErrorKind::WrongElementType {
+                container,
+                expected: element.to_string(),
+                found: found.to_string(),
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn element_type(&mut self, kind: ContainerKind) -> Result<ElementType<'a>> {
+        let objects = self.budget.limits.allow_objects;
+        let at = self.at;
+        let element = match kind {
+            ContainerKind::Untyped => return Ok(ElementType::Untyped),
+            ContainerKind::Builtin => {
+                let id = self.u32()? as i32;
+                let ty = u8::try_from(id).ok().and_then(VariantType::from_id);
+                match ty.ok_or_else(|| self.error_at(at, ErrorKind::UnknownElementType(id)))? {
+                    VariantType::Nil => {
+                        self.odd(true, at, Oddity::ElementType)?;
+                        ElementType::Untyped
+                    }
+                    ty => ElementType::Builtin(ty),
+                }
+            }
+            ContainerKind::Class => match self.string()? {
+                "" => {
+                    self.odd(true, at, Oddity::ElementType)?;
+                    ElementType::Builtin(VariantType::Object)
+                }
+                name => ElementType::Class(name.into()),
+            },
+            ContainerKind::Script => ElementType::Script(self.string()?.into()),
+        };
+        // Without objects, elements can only be what stands for an object, whatever was declared.
+        Ok(match element.builtin() {
+            Some(VariantType::Object) if !objects => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
+            _ => element,
+        })
+    }
+
+    #[inline(always)]
+    fn precision(header: u32) -> Precision {
+        if header & format::FLAG_64 != 0 { Precision::Double } else { Precision::Single }
+    }
+
+    #[inline(always)]
+    fn pour_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
+        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        let precision = Self::precision(header);
+        let le = self.take(count * lane.width(precision == Precision::Double))?;
+        sink.fixed(ty, Lanes { precision, le })
+    }
+
+    #[inline(always)]
+    fn pour_packed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
+        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
+        let precision = Self::precision(header);
+        let element = per_element * lane.width(precision == Precision::Double);
+        let at = self.at;
+        let count = self.count(element)?;
+        let le = self.take(count * element)?;
+        located(at, self.budget.buffer(count, le.len()))?;
+        if lane == Lane::Byte {
+            // The engine counts this padding as read even where the data end before it.
+            let padding = format::padding(count);
+            let there = self.bytes.get(self.at..).unwrap_or_default();
+            self.odd(there.len() < padding, self.at, Oddity::MissingPadding)?;
+            let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
+            self.odd(nonzero, self.at, Oddity::Padding)?;
+            self.at += padding;
+        }
+        sink.packed(ty, Lanes { precision, le })
+    }
+
+    #[inline(never)]
+    fn pour_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        let count = self.u32()? as i32;
+        self.odd(count < 0, at, Oddity::NegativeCount)?;
+        // The engine takes a negative count for zero.
+        let count = usize::try_from(count).unwrap_or(0);
+        if count > self.left() / 4 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
+        }
+        located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
+        let mut strings = located(at, sink.begin_strings(count))?;
+        for _ in 0..count {
+            let text = self.terminated_string()?;
+            sink.string(&mut strings, text.into())?;
+        }
+        sink.end_strings(strings)
+    }
+
+    #[inline(never)]
+    fn pour_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        let first = self.u32()?;
+        if first & format::NODE_PATH_NEW_FORMAT == 0 {
+            return Err(self.error_at(at, ErrorKind::OldNodePath));
+        }
+        let names = first & !format::NODE_PATH_NEW_FORMAT;
+        let mut subnames = self.u32()?;
+        let flags = self.u32()?;
+        if flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
+            subnames = subnames.wrapping_add(1);
+        }
+        // The engine's counters wrap around.
+        let total = names.wrapping_add(subnames);
+        let odd = names > total || flags & !format::NODE_PATH_ABSOLUTE != 0;
+        self.odd(odd, at, Oddity::NodePathCounters)?;
+        if total as usize > self.left() / 4 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
+        }
+        located(at, self.budget.buffer(total as usize, total as usize * size_of::<u64>()))?;
+        let mut parts = Vec::with_capacity(total as usize);
+        for _ in 0..total {
+            parts.push(Text::Utf8(self.node_path_part()?));
+        }
+        let (names, subnames) = parts.split_at(parts.len().min(names as usize));
+        let absolute = flags & format::NODE_PATH_ABSOLUTE != 0;
+        located(at, sink.node_path(NodePathParts { absolute, names, subnames }))
+    }
+
+    #[inline(never)]
+    fn pour_array<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
+        let at = self.at;
+        let element = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
+        let count = self.container_count(4)?;
+        located(at, self.budget.array(count))?;
+        let checked = self.manner == Manner::Strict && element != ElementType::Untyped;
+        let mut array = located(at, sink.begin_array(count, element))?;
+        self.depth += 1;
+        for index in 0..count {
+            sink.begin_element(&mut array)?;
+            if checked {
+                self.expect("Array", &element).map_err(|error| error.inside(Step::Index(index)))?;
+            }
+            let at = self.at;
+            self.pour(sink).map_err(|error| error.inside(Step::Index(index)))?;
+            located(at, sink.end_element(&mut array))?;
+        }
+        self.depth -= 1;
+        located(at, sink.end_array(array))
+    }
+
+    #[inline(never)]
+    fn pour_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
+        let at = self.at;
+        let key = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
+        let value = self.element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
+        let count = self.container_count(8)?;
+        located(at, self.budget.dictionary(count))?;
+        let checked = self.manner == Manner::Strict && key != ElementType::Untyped;
+        let mut dictionary = located(at, sink.begin_dictionary(count, key, value))?;
+        self.depth += 1;
+        for index in 0..count {
+            let key_at = self.at;
+            sink.begin_key(&mut dictionary)?;
+            if checked {
+                self.expect("Dictionary's keys", &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            }
+            self.pour(sink).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            located(key_at, sink.begin_value(&mut dictionary))?;
+            let value_at = self.at;
+            // In both manners: a typed script would take the value for what it is not.
+            self.expect("Dictionary's values", &value)
+                .and_then(|()| self.pour(sink))
+                .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
+            located(value_at, sink.end_entry(&mut dictionary))?;
+        }
+        self.depth -= 1;
+        located(at, sink.end_dictionary(dictionary))
+    }
+
+    /// Names the value of the entry whose key starts at `key_at`: by the key where it is text.
+    #[cold]
+    fn step_of_key(&self, key_at: usize, index: usize) -> Step {
+        let mut key = Decoder { at: key_at, budget: Budget::new(self.budget.limits), ..*self };
+        match key.u32().ok().and_then(|header| VariantType::from_id(header as u8)) {
+            Some(VariantType::String | VariantType::StringName) => match key.string() {
+                Ok(text) => Step::Key(format!("{text:?}")),
+                Err(_) => Step::KeyAt(index),
+            },
+            Some(VariantType::Int) => match key.u32() {
+                Ok(int) => Step::Key((int as i32).to_string()),
+                Err(_) => Step::KeyAt(index),
+            },
+            _ => Step::KeyAt(index),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
+        if header & format::FLAG_OBJECT_AS_ID != 0 {
+            let id = self.u64()?;
+            self.odd(id == 0, at, Oddity::NullObject)?;
+            located(at, self.budget.object())?;
+            return located(at, sink.object_id(id));
+        }
+        if !self.budget.limits.allow_objects {
+            return Err(self.error_at(at, ErrorKind::ObjectsNotAllowed));
+        }
+        let class = self.string()?;
+        if class.is_empty() {
+            self.odd(true, at, Oddity::NullObject)?;
+            return sink.object_id(0);
+        }
+        let allowed = &self.budget.limits.allowed_classes;
+        if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
+            let reason = format!("an object of class {class:?}, which `allowed_classes` does not list");
+            return Err(Error::object(reason).at(at));
+        }
+        let count_at = self.at;
+        let raw = self.u32()? as i32;
+        self.odd(raw < 0, count_at, Oddity::NegativeCount)?;
+        let count = usize::try_from(raw).unwrap_or(0);
+        if count > self.left() / 8 {
+            return Err(self.error_at(count_at, ErrorKind::BadCount { count: raw.into(), left: self.left() }));
+        }
+        located(at, self.budget.object())?;
+        let mut object = located(at, sink.begin_object(class.into(), count))?;
+        self.depth += 1;
+        for _ in 0..count {
+            let name_at = self.at;
+            let name = self.string()?;
+            located(name_at, sink.begin_property(&mut object, name.into()))?;
+            self.pour(sink).map_err(|error| error.inside(Step::Property(name.to_owned())))?;
+            located(name_at, sink.end_property(&mut object))?;
+        }
+        self.depth -= 1;
+        located(at, sink.end_object(object))
+    }
+}
+
+/// Puts a place on an error of the budget or of the sink, which know none.
+#[inline(always)]
+fn located<T>(at: usize, result: Result<T>) -> Result<T> {
+    result.map_err(|error| error.at(at))
+}
+
+impl Source for Decoder<'_> {
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        use VariantType as T;
+
+        let at = self.at;
+        let limit = self.budget.limits.max_depth.min(format::MAX_DEPTH);
+        if self.depth > limit {
+            return Err(self.error(ErrorKind::TooDeep { limit }));
+        }
+        let header = self.u32()?;
+        let id = (header & format::TYPE_MASK) as u8;
+        let ty = VariantType::from_id(id).ok_or_else(|| self.error_at(at, ErrorKind::UnknownType(id)))?;
+        self.odd(header & !ty.header_mask() != 0, at, Oddity::HeaderBits)?;
+        located(at, self.budget.value(ty))?;
+        let wide = header & format::FLAG_64 != 0;
+        match ty {
+            T::Nil => sink.nil(),
+            T::Bool => {
+                let value = self.u32()?;
+                self.odd(value > 1, at, Oddity::Bool)?;
+                sink.bool(value != 0)
+            }
+            T::Int if wide => {
+                let value = self.u64()? as i64;
+                self.odd(i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
+                sink.int(value)
+            }
+            T::Int => {
+                let value = self.u32()? as i32;
+                sink.int(value.into())
+            }
+            T::Float if wide => {
+                let value = f64::from_bits(self.u64()?);
+                self.odd(f64::from(value as f32) == value, at, Oddity::WideNumber)?;
+                sink.float(value)
+            }
+            T::Float => {
+                let value = f32::from_bits(self.u32()?);
+                self.odd(value.is_nan(), at, Oddity::NarrowNan)?;
+                sink.float(lanes::widen(value))
+            }
+            T::String | T::StringName => {
+                let text = self.string()?;
+                located(at, sink.text(ty, text.into()))
+            }
+            T::Vector2
+            | T::Vector2i
+            | T::Rect2
+            | T::Rect2i
+            | T::Vector3
+            | T::Vector3i
+            | T::Transform2D
+            | T::Vector4
+            | T::Vector4i
+            | T::Plane
+            | T::Quaternion
+            | T::Aabb
+            | T::Basis
+            | T::Transform3D
+            | T::Projection
+            | T::Color => self.pour_fixed(sink, ty, header),
+            T::NodePath => self.pour_node_path(sink),
+            T::Rid => {
+                let id = self.u64()?;
+                sink.rid(id)
+            }
+            T::Object => self.pour_object(sink, header, at),
+            T::Callable => sink.callable(),
+            T::Signal => {
+                let name = self.string()?;
+                let object = self.u64()?;
+                located(at, sink.signal(name.into(), object))
+            }
+            T::Dictionary => self.pour_dictionary(sink, header),
+            T::Array => self.pour_array(sink, header),
+            T::PackedByteArray
+            | T::PackedInt32Array
+            | T::PackedInt64Array
+            | T::PackedFloat32Array
+            | T::PackedFloat64Array
+            | T::PackedVector2Array
+            | T::PackedVector3Array
+            | T::PackedColorArray
+            | T::PackedVector4Array => self.pour_packed(sink, ty, header),
+            T::PackedStringArray => self.pour_strings(sink),
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! Events → bytes: [`Encoder`] writes them, [`Measure`] only counts them.
+
+use crate::error::{ErrorKind, Result};
+use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::lanes;
+use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+
+/// How values are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EncodeOptions {
+    /// The width of `real_t` on the wire, which is the engine's own; components of the other width are converted.
+    pub precision: Precision,
+    /// Whether text that readers refuse is an error; otherwise it is written as the engine writes it.
+    pub strict_text: bool,
+}
+
+/// Where encoded bytes go.
+pub trait Output {
+    /// Bytes so far.
+    fn len(&self) -> usize;
+    /// Announces that `bytes` more will come.
+    fn reserve(&mut self, bytes: usize);
+    /// Appends bytes.
+    fn put(&mut self, bytes: &[u8]);
+    /// Appends one byte `count` times.
+    fn put_zeros(&mut self, count: usize);
+    /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`] says of them.
+    fn put_utf32(&mut self, units: &[u32], bytes: usize);
+    /// Whether nothing has been appended.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Output for Vec<u8> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) {
+        Vec::reserve(self, bytes);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.extend_from_slice(&[0; 3][..count]);
+    }
+
+    #[inline]
+    fn put_utf32(&mut self, units: &[u32], bytes: usize) {
+        if bytes == units.len() {
+            self.extend(units.iter().map(|&unit| unit as u8));
+        } else {
+            for &unit in units {
+                put_code_unit(self, unit);
+            }
+        }
+    }
+}
+
+/// An [`Output`] that only counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count(usize);
+
+impl Output for Count {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, _bytes: usize) {}
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.0 += count;
+    }
+
+    #[inline(always)]
+    fn put_utf32(&mut self, _units: &[u32], bytes: usize) {
+        self.0 += bytes;
+    }
+}
+
+/// Bytes of UTF-8 that the engine writes for these code units.
+///
+/// # Errors
+/// [`ErrorKind::InvalidCodeUnit`] for units from 0x8000_0000 on, which no form holds, and, where `strict`, for lone
+/// surrogates and units above U+10FFFF, which no reader accepts.
+#[inline]
+pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
+    // One pass that the compiler vectorises settles the common case.
+    let all = units.iter().fold(0, |all, unit| all | unit);
+    if all < 0x80 { Ok(units.len()) } else { utf8_len_mixed(units, strict) }
+}
+
+fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
+    let mut bytes = 0;
+    for &unit in units {
+        bytes += match unit {
+            0..0x80 => 1,
+            0x80..0x800 => 2,
+            0xD800..0xE000 if strict => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            0x800..0x1_0000 => 3,
+            0x1_0000..0x11_0000 => 4,
+            _ if strict || unit >= 0x8000_0000 => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            0x11_0000..0x20_0000 => 4,
+            0x20_0000..0x400_0000 => 5,
+            _ => 6,
+        };
+    }
+    Ok(bytes)
+}
+
+/// Appends one code unit below 0x8000_0000 in the engine's generalised UTF-8 of one to six bytes.
+#[inline]
+fn put_code_unit(out: &mut Vec<u8>, unit: u32) {
+    let tail = |shift: u32| 0x80 | (unit >> shift & 0x3F) as u8;
+    match unit {
+        0..0x80 => out.push(unit as u8),
+        0x80..0x800 => out.extend_from_slice(&[0xC0 | (unit >> 6) as u8, tail(0)]),
+        0x800..0x1_0000 => out.extend_from_slice(&[0xE0 | (unit >> 12) as u8, tail(6), tail(0)]),
+        0x1_0000..0x20_0000 => {
+            out.extend_from_slice(&[0xF0 | (unit >> 18) as u8, tail(12), tail(6), tail(0)]);
+        }
+        0x20_0000..0x400_0000 => {
+            out.extend_from_slice(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]);
+        }
+        _ => out.extend_from_slice(&[
+            0xFC | (unit >> 30) as u8,
+            tail(24),
+            tail(18),
+            tail(12),
+            tail(6),
+            tail(0),
+        ]),
+    }
+}
+
+/// Writes values in Godot 4's format, one after the other.
+#[derive(Debug, Default)]
+pub struct Encoder<O> {
+    out: O,
+    options: EncodeOptions,
+}
+
+/// Counts what an [`Encoder`] would write, by the same code.
+pub type Measure = Encoder<Count>;
+
+impl Measure {
+    /// A counter at zero.
+    pub fn counting(options: EncodeOptions) -> Self {
+        Self { out: Count(0), options }
+    }
+
+    /// Bytes counted so far.
+    pub fn bytes(&self) -> usize {
+        self.out.0
+    }
+}
+
+impl<O: Output> Encoder<O> {
+    /// An encoder that appends to `out`.
+    pub fn new(out: O, options: EncodeOptions) -> Self {
+        Self { out, options }
+    }
+
+    /// The output with everything written.
+    pub fn into_output(self) -> O {
+        self.out
+    }
+
+    /// Makes sure that `bytes` more still give a value that the engine can read.
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > format::MAX_BYTES - self.out.len().min(format::MAX_BYTES) {
+            return Err(ErrorKind::TooLarge.into());
+        }
+        self.out.reserve(bytes);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn put_u32(&mut self, value: u32) {
+        self.out.put(&value.to_le_bytes());
+    }
+
+    /// A header and a 4-byte payload, as one store.
+    #[inline(always)]
+    fn put_header_and_u32(&mut self, header: u32, payload: u32) -> Result<()> {
+        self.reserve(8)?;
+        self.out.put(&(u64::from(header) | u64::from(payload) << 32).to_le_bytes());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn put_header_and_u64(&mut self, header: u32, payload: u64) -> Result<()> {
+        self.reserve(12)?;
+        self.out.put(&(u128::from(header) | u128::from(payload) << 32).to_le_bytes()[..12]);
+        Ok(())
+    }
+
+    /// Counted and padded text.
+    #[inline(always)]
+    fn put_text(&mut self, text: Text<'_>) -> Result<()> {
+        self.put_text_and_tail(text, 0)
+    }
+
+    /// Counted and padded text with `tail` counted NULs behind it.
+    #[inline(always)]
+    fn put_text_and_tail(&mut self, text: Text<'_>, tail: usize) -> Result<()> {
+        let bytes = match text {
+            Text::Utf8(text) => text.len(),
+            Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
+        };
+        let counted = bytes.saturating_add(tail);
+        self.reserve(counted.saturating_add(7))?;
+        self.put_u32(counted as u32);
+        match text {
+            Text::Utf8(text) => self.out.put(text.as_bytes()),
+            Text::Utf32(units) => self.out.put_utf32(units, bytes),
+        }
+        self.out.put_zeros(tail);
+        self.out.put_zeros(format::padding(counted));
+        Ok(())
+    }
+
+    /// The header of a type with components, which says their width.
+    #[inline(always)]
+    fn lanes_header(&self, ty: VariantType, lane: Lane) -> u32 {
+        let wide = lane == Lane::Real && self.options.precision == Precision::Double;
+        u32::from(ty.id()) | if wide { format::FLAG_64 } else { 0 }
+    }
+
+    /// Components, converted where source and wire differ; space has been reserved.
+    #[inline(always)]
+    fn put_lanes(&mut self, lane: Lane, lanes: Lanes<'_>) {
+        if lane != Lane::Real || lanes.precision == self.options.precision {
+            self.out.put(lanes.le);
+        } else {
+            lanes::convert(lanes.le, lanes.precision, |bytes| self.out.put(bytes));
+        }
+    }
+
+    /// Bytes that these components take on the wire.
+    #[inline(always)]
+    fn lanes_len(&self, lane: Lane, lanes: Lanes<'_>) -> usize {
+        if lane != Lane::Real || lanes.precision == self.options.precision {
+            lanes.le.len()
+        } else {
+            let wide = |precision| precision == Precision::Double;
+            lanes.le.len() / lane.width(wide(lanes.precision)) * lane.width(wide(self.options.precision))
+        }
+    }
+
+    #[inline]
+    fn put_element_type(&mut self, element: ElementType<'_>) -> Result<()> {
+        match element {
+            ElementType::Untyped => Ok(()),
+            ElementType::Builtin(ty) => {
+                self.reserve(4)?;
+                self.put_u32(u32::from(ty.id()));
+                Ok(())
+            }
+            ElementType::Class(text) | ElementType::Script(text) => self.put_text(text),
+        }
+    }
+
+    /// A count; the format's are signed.
+    #[inline(always)]
+    fn put_count(&mut self, count: usize) -> Result<()> {
+        if count > format::MAX_BYTES {
+            return Err(ErrorKind::TooLarge.into());
+        }
+        self.reserve(4)?;
+        self.put_u32(count as u32);
+        Ok(())
+    }
+}
+
+/// The kind bits that announce this element type.
+#[inline(always)]
+fn kind_bits(element: &ElementType<'_>, shift: u32) -> u32 {
+    let kind = match element {
+        ElementType::Untyped => ContainerKind::Untyped,
+        ElementType::Builtin(_) => ContainerKind::Builtin,
+        ElementType::Class(_) => ContainerKind::Class,
+        ElementType::Script(_) => ContainerKind::Script,
+    };
+    (kind as u32) << shift
+}
+
+/// The header of a type without flags.
+#[inline(always)]
+fn header(ty: VariantType) -> u32 {
+    u32::from(ty.id())
+}
+
+impl<O: Output> Sink for Encoder<O> {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+
+    #[inline(always)]
+    fn nil(&mut self) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::Nil));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.put_header_and_u32(header(VariantType::Bool), u32::from(value))
+    }
+
+    #[inline(always)]
+    fn int(&mut self, value: i64) -> Result<()> {
+        match i32::try_from(value) {
+            Ok(small) => self.put_header_and_u32(header(VariantType::Int), small as u32),
+            Err(_) => self.put_header_and_u64(header(VariantType::Int) | format::FLAG_64, value as u64),
+        }
+    }
+
+    #[inline(always)]
+    fn float(&mut self, value: f64) -> Result<()> {
+        let small = value as f32;
+        // False for every NaN, which therefore keeps all its bits.
+        if f64::from(small) == value {
+            self.put_header_and_u32(header(VariantType::Float), small.to_bits())
+        } else {
+            self.put_header_and_u64(header(VariantType::Float) | format::FLAG_64, value.to_bits())
+        }
+    }
+
+    #[inline(always)]
+    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(ty));
+        self.put_text(text)
+    }
+
+    #[inline(always)]
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        self.reserve(4 + self.lanes_len(lane, lanes))?;
+        self.put_u32(self.lanes_header(ty, lane));
+        self.put_lanes(lane, lanes);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
+        let bytes = self.lanes_len(lane, lanes);
+        let element = lane.width(lane == Lane::Real && lanes.precision == Precision::Double) * per_element;
+        self.reserve(bytes.saturating_add(11))?;
+        self.put_u32(self.lanes_header(ty, lane));
+        self.put_u32((lanes.le.len() / element) as u32);
+        self.put_lanes(lane, lanes);
+        self.out.put_zeros(format::padding(bytes));
+        Ok(())
+    }
+
+    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        self.reserve(16)?;
+        self.put_u32(header(VariantType::NodePath));
+        self.put_u32(path.names.len() as u32 | format::NODE_PATH_NEW_FORMAT);
+        self.put_u32(path.subnames.len() as u32);
+        self.put_u32(if path.absolute { format::NODE_PATH_ABSOLUTE } else { 0 });
+        path.names.iter().chain(path.subnames).try_for_each(|part| self.put_text(*part))
+    }
+
+    #[inline(always)]
+    fn rid(&mut self, id: u64) -> Result<()> {
+        self.put_header_and_u64(header(VariantType::Rid), id)
+    }
+
+    #[inline(always)]
+    fn callable(&mut self) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::Callable));
+        Ok(())
+    }
+
+    fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::Signal));
+        self.put_text(name)?;
+        self.reserve(8)?;
+        self.out.put(&object.to_le_bytes());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn object_id(&mut self, id: u64) -> Result<()> {
+        if id == 0 {
+            return self.nil();
+        }
+        self.put_header_and_u64(header(VariantType::Object) | format::FLAG_OBJECT_AS_ID, id)
+    }
+
+    #[inline(always)]
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::Array) | kind_bits(&element, format::KIND_SHIFT));
+        self.put_element_type(element)?;
+        self.put_count(len)
+    }
+
+    #[inline(always)]
+    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_element(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_array(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
+        self.reserve(4)?;
+        let kinds = kind_bits(&key, format::KIND_SHIFT) | kind_bits(&value, format::VALUE_KIND_SHIFT);
+        self.put_u32(header(VariantType::Dictionary) | kinds);
+        self.put_element_type(key)?;
+        self.put_element_type(value)?;
+        self.put_count(len)
+    }
+
+    #[inline(always)]
+    fn begin_key(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_value(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_entry(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_dictionary(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::Object));
+        self.put_text(class)?;
+        self.put_count(properties)
+    }
+
+    fn begin_property(&mut self, (): &mut (), name: Text<'_>) -> Result<()> {
+        self.put_text(name)
+    }
+
+    fn end_property(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_object(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_strings(&mut self, len: usize) -> Result<()> {
+        self.reserve(4)?;
+        self.put_u32(header(VariantType::PackedStringArray));
+        self.put_count(len)
+    }
+
+    #[inline(always)]
+    fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
+        self.put_text_and_tail(text, 1)
+    }
+
+    #[inline(always)]
+    fn end_strings(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Why a value could not be read or written, and where.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::format::VariantType;
+
+/// The result of every fallible call of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, without the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The data end inside a value.
+    #[error("the data end too early: {needed} bytes needed, {left} left")]
+    UnexpectedEnd {
+        /// Bytes that the value needs from here.
+        needed: usize,
+        /// Bytes that are there.
+        left: usize,
+    },
+    /// A header names a type that Godot 4 does not have.
+    #[error("unknown type id {0}: Godot 4 has the ids 0 to 38")]
+    UnknownType(u8),
+    /// A text length or element count that is negative or larger than the data.
+    #[error("a count of {count} cannot be right: {left} bytes are left")]
+    BadCount {
+        /// The count as a signed number.
+        count: i64,
+        /// Bytes that are there.
+        left: usize,
+    },
+    /// A text is not UTF-8.
+    #[error("the text is not valid UTF-8")]
+    InvalidUtf8,
+    /// A NodePath in the form that Godot 2 wrote.
+    #[error("a NodePath in a format that no Godot 4 reads")]
+    OldNodePath,
+    /// The described element type of a container does not exist.
+    #[error("unknown element type id {0}: Godot 4 has the ids 0 to 38")]
+    UnknownElementType(i32),
+    /// An object with class and properties, where objects are not allowed.
+    #[error("an object with class and properties, but objects are not allowed here")]
+    ObjectsNotAllowed,
+    /// The nesting limit: the format's own, or the caller's.
+    #[error("nested deeper than {limit} levels")]
+    TooDeep {
+        /// The deepest level allowed.
+        limit: u32,
+    },
+    /// A typed container holds a value of another type.
+    #[error("a {found} where the {container} takes only {expected}")]
+    WrongElementType {
+        /// What holds the value: `Array`, `Dictionary's keys`, `Dictionary's values`.
+        container: &'static str,
+        /// The declared type or class.
+        expected: String,
+        /// The type or class found.
+        found: String,
+    },
+    /// Strict reading: something no Godot 4 writer produces.
+    #[error("not written by an encoder: {0}")]
+    NotCanonical(Oddity),
+    /// Strict reading: bytes after the value.
+    #[error("{0} bytes follow the value")]
+    TrailingBytes(usize),
+    /// One of the caller's limits was reached.
+    #[error("more than {limit} {what}; raise `{name}` if this is expected")]
+    LimitExceeded {
+        /// Name of the limit.
+        name: &'static str,
+        /// What it counts.
+        what: &'static str,
+        /// Its value.
+        limit: u64,
+    },
+    /// The caller's limits do not allow this type.
+    #[error("a {0}, which `allowed_types` does not list")]
+    TypeNotAllowed(VariantType),
+    /// The value cannot be written: it would be 2 GiB or larger.
+    #[error("the encoded value would be larger than 2147483647 bytes")]
+    TooLarge,
+    /// A text holds a code unit that has no UTF-8 form.
+    #[error("the text holds the code unit U+{0:04X}, which readers refuse")]
+    InvalidCodeUnit(u32),
+    /// An object that cannot be written or made, with the reason.
+    #[error("{0}")]
+    Object(Cow<'static, str>),
+}
+
+/// Bytes that the engine reads, but that no encoder writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// Header bits that mean nothing for the type.
+    #[error("header bits without a meaning are set")]
+    HeaderBits,
+    /// A bool other than 0 and 1.
+    #[error("a bool that is neither 0 nor 1")]
+    Bool,
+    /// A small int or an exact float in 8 bytes.
+    #[error("a number in 8 bytes that fits in 4")]
+    WideNumber,
+    /// A NaN in the 32-bit form.
+    #[error("a NaN in 4 bytes")]
+    NarrowNan,
+    /// Padding that is not zero.
+    #[error("padding that is not zero")]
+    Padding,
+    /// Padding that is missing at the end of the data.
+    #[error("the padding at the end is missing")]
+    MissingPadding,
+    /// A text that starts with a byte-order mark, which reading drops.
+    #[error("a text starts with a byte-order mark")]
+    ByteOrderMark,
+    /// A text with a NUL inside, where reading stops.
+    #[error("a text contains a NUL")]
+    Nul,
+    /// A PackedStringArray element without its closing NUL.
+    #[error("an element of a PackedStringArray has no closing NUL")]
+    MissingNul,
+    /// A negative count that the engine takes for zero.
+    #[error("a negative count")]
+    NegativeCount,
+    /// The top bit of an Array's or Dictionary's count.
+    #[error("the unused top bit of a count is set")]
+    SharedBit,
+    /// NodePath counters that wrap around, or flags that no writer sets.
+    #[error("NodePath counters or flags that no writer produces")]
+    NodePathCounters,
+    /// A null object that should be a Nil.
+    #[error("a null object that is not written as Nil")]
+    NullObject,
+    /// An element type of Nil, which means untyped.
+    #[error("a typed container without a type")]
+    ElementType,
+    /// Two equal keys, of which the later wins.
+    #[error("a Dictionary holds the same key twice")]
+    DuplicateKey,
+}
+
+/// One step from a container to what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The element at this index.
+    Index(usize),
+    /// The value at this key, as text.
+    Key(String),
+    /// The key with this position in its Dictionary.
+    KeyAt(usize),
+    /// The property with this name.
+    Property(String),
+}
+
+/// What went wrong and where: a byte offset when reading, a path when writing.
+///
+/// One pointer wide, so that the good case pays nothing for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<Located>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Located {
+    kind: ErrorKind,
+    offset: Option<usize>,
+    /// From the innermost step outwards, since errors travel that way.
+    steps: Vec<Step>,
+}
+
+impl Error {
+    /// An error without a place.
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Located { kind, offset: None, steps: Vec::new() }))
+    }
+
+    /// An error about an object, in words.
+    #[cold]
+    pub fn object(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Object(reason.into()))
+    }
+
+    /// The same error at a byte offset, unless it has one already.
+    #[cold]
+    pub fn at(mut self, offset: usize) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// The same error one container further out.
+    #[cold]
+    pub fn inside(mut self, step: Step) -> Self {
+        self.0.steps.push(step);
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The byte where reading stopped.
+    pub fn offset(&self) -> Option<usize> {
+        self.0.offset
+    }
+
+    /// The place in the value, like `[3]."hp"`; empty for the value itself.
+    pub fn path(&self) -> String {
+        /// More than this many steps are shortened in the middle.
+        const SHOWN: usize = 32;
+        let steps = &self.0.steps;
+        let mut path = String::new();
+        for (i, step) in steps.iter().rev().enumerate() {
+            if steps.len() > SHOWN && i == SHOWN / 2 {
+                path.push_str(&format!("…({} more)…", steps.len() - SHOWN));
+            }
+            if steps.len() > SHOWN && (SHOWN / 2..steps.len() - SHOWN / 2).contains(&i) {
+                continue;
+            }
+            path.push_str(&match step {
+                Step::Index(index) => format!("[{index}]"),
+                Step::Key(key) => format!(".{key}"),
+                Step::KeyAt(index) => format!(".<key {index}>"),
+                Step::Property(name) => format!(".{name}"),
+            });
+        }
+        path
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        if let Some(offset) = self.0.offset {
+            write!(f, " (at byte {offset})")?;
+        }
+        if !self.0.steps.is_empty() {
+            write!(f, " (at {})", self.path())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ErrorKind> for Error {
+    #[cold]
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}

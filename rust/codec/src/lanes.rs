@@ -1,0 +1,53 @@
+//! Components between 32 and 64 bits, with the engine's treatment of NaNs.
+
+use crate::stream::Precision;
+
+/// Bits of a 64-bit NaN that mark it as quiet.
+const QUIET_64: u64 = 1 << 51;
+/// Bits of a 32-bit NaN that mark it as quiet.
+const QUIET_32: u32 = 1 << 22;
+
+/// Widens a float as the engine's hardware does: exactly, signalling NaNs made quiet.
+///
+/// Spelled out because Rust leaves the bits of a converted NaN open.
+#[inline(always)]
+pub fn widen(value: f32) -> f64 {
+    if value.is_nan() {
+        let bits = value.to_bits();
+        let sign = u64::from(bits >> 31) << 63;
+        let payload = u64::from(bits & 0x007F_FFFF) << 29;
+        f64::from_bits(sign | 0x7FF0_0000_0000_0000 | QUIET_64 | payload)
+    } else {
+        f64::from(value)
+    }
+}
+
+/// Narrows a float as the engine's hardware does: to the nearest, NaNs made quiet with their top bits kept.
+#[inline(always)]
+pub fn narrow(value: f64) -> f32 {
+    if value.is_nan() {
+        let bits = value.to_bits();
+        let sign = ((bits >> 63) as u32) << 31;
+        let payload = (bits >> 29) as u32 & 0x007F_FFFF;
+        f32::from_bits(sign | 0x7F80_0000 | QUIET_32 | payload)
+    } else {
+        value as f32
+    }
+}
+
+/// Calls `put` with each component of `le`, converted between the two widths of `real_t`.
+#[inline]
+pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
+    match from {
+        Precision::Single => {
+            for lane in le.as_chunks::<4>().0 {
+                put(&widen(f32::from_le_bytes(*lane)).to_le_bytes());
+            }
+        }
+        Precision::Double => {
+            for lane in le.as_chunks::<8>().0 {
+                put(&narrow(f64::from_le_bytes(*lane)).to_le_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Where sources and sinks meet: the events of walking a value, and the small borrowed types they carry.
+//!
+//! A [`Source`] walks a value and *pours* it into a [`Sink`], event by event:
+//!
+//! ```text
+//! value       = leaf | array | dictionary | object | strings
+//! array       = begin_array (begin_element value end_element)* end_array
+//! dictionary  = begin_dictionary (begin_key value begin_value value end_entry)* end_dictionary
+//! object      = begin_object (begin_property value end_property)* end_object
+//! strings     = begin_strings string* end_strings
+//! ```
+//!
+//! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
+
+use crate::error::Result;
+use crate::format::VariantType;
+
+/// Text as its source has it; the sink converts at most once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text<'a> {
+    /// Valid UTF-8.
+    Utf8(&'a str),
+    /// The engine's own code units: any 32-bit numbers, usually Unicode scalar values.
+    Utf32(&'a [u32]),
+}
+
+impl Text<'_> {
+    /// The text for messages; code units that are no characters are replaced.
+    pub fn to_lossy(self) -> String {
+        match self {
+            Text::Utf8(text) => text.to_owned(),
+            Text::Utf32(units) => {
+                units.iter().map(|&u| char::from_u32(u).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+            }
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Text::Utf8(text)
+    }
+}
+
+/// Whether `real_t` has 32 or 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits, as in official builds.
+    #[default]
+    Single,
+    /// 64 bits, as in builds with `precision=double`.
+    Double,
+}
+
+/// Components of a mathematical value or of packed array elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<'a> {
+    /// The width of components that are `real_t`; the others have one width only.
+    pub precision: Precision,
+    /// The components, little-endian, in the order of the wire.
+    pub le: &'a [u8],
+}
+
+/// The type that a container declares for its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementType<'a> {
+    /// Any Variant.
+    Untyped,
+    /// A built-in type; Object means any object.
+    Builtin(VariantType),
+    /// Objects of a native class.
+    Class(Text<'a>),
+    /// Objects with a script, named by its resource path.
+    Script(Text<'a>),
+}
+
+impl ElementType<'_> {
+    /// The type that elements must have, Object for classes and scripts; `None` for untyped.
+    #[inline(always)]
+    pub fn builtin(&self) -> Option<VariantType> {
+        match self {
+            Self::Untyped => None,
+            Self::Builtin(ty) => Some(*ty),
+            Self::Class(_) | Self::Script(_) => Some(VariantType::Object),
+        }
+    }
+
+    /// Whether a value of type `found` may be held: the same type, or Nil for Object.
+    #[inline(always)]
+    pub fn takes(&self, found: VariantType) -> bool {
+        match self.builtin() {
+            None => true,
+            Some(ty) => ty == found || (ty == VariantType::Object && found == VariantType::Nil),
+        }
+    }
+}
+
+impl std::fmt::Display for ElementType<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Untyped => f.write_str("Variant"),
+            Self::Builtin(ty) => f.write_str(ty.name()),
+            Self::Class(name) | Self::Script(name) => f.write_str(&name.to_lossy()),
+        }
+    }
+}
+
+/// The parts of a NodePath. Parts are opaque: they may be empty or hold `/` and `:`.
+#[derive(Clone, Copy, Debug)]
+pub struct NodePathParts<'a> {
+    /// Whether the path starts at the root.
+    pub absolute: bool,
+    /// The names of nodes.
+    pub names: &'a [Text<'a>],
+    /// The names of properties, after the colons.
+    pub subnames: &'a [Text<'a>],
+}
+
+/// Walks a value and pours it into a sink.
+pub trait Source {
+    /// Pours exactly one value.
+    ///
+    /// # Errors
+    /// Whatever source or sink refuses; the sink is then left with a part of the value.
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()>;
+}
+
+/// Receives the events of one value.
+///
+/// Each leaf method completes a value; each `begin_*` opens a container that its `end_*` completes. Counts are
+/// known before the elements come, and exactly that many come.
+pub trait Sink {
+    /// A half-built Array.
+    type Array;
+    /// A half-built Dictionary.
+    type Dictionary;
+    /// A half-built Object.
+    type Object;
+    /// A half-built PackedStringArray.
+    type Strings;
+
+    /// Nil.
+    fn nil(&mut self) -> Result<()>;
+    /// bool.
+    fn bool(&mut self, value: bool) -> Result<()>;
+    /// int.
+    fn int(&mut self, value: i64) -> Result<()>;
+    /// float; every bit of a NaN counts.
+    fn float(&mut self, value: f64) -> Result<()>;
+    /// String or StringName.
+    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()>;
+    /// Any type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its components.
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
+    /// Any type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole elements.
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
+    /// NodePath.
+    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()>;
+    /// RID.
+    fn rid(&mut self, id: u64) -> Result<()>;
+    /// Callable, of which nothing is written.
+    fn callable(&mut self) -> Result<()>;
+    /// Signal with the instance id of its object.
+    fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()>;
+    /// Object by instance id; 0 is a null object.
+    fn object_id(&mut self, id: u64) -> Result<()>;
+
+    /// Opens an Array of `len` elements.
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Self::Array>;
+    /// The next value is the next element.
+    fn begin_element(&mut self, array: &mut Self::Array) -> Result<()>;
+    /// The element is complete.
+    fn end_element(&mut self, array: &mut Self::Array) -> Result<()>;
+    /// All elements are complete.
+    fn end_array(&mut self, array: Self::Array) -> Result<()>;
+
+    /// Opens a Dictionary of `len` entries.
+    fn begin_dictionary(
+        &mut self,
+        len: usize,
+        key: ElementType<'_>,
+        value: ElementType<'_>,
+    ) -> Result<Self::Dictionary>;
+    /// The next value is the next entry's key.
+    fn begin_key(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    /// The key is complete; the next value belongs to it.
+    fn begin_value(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    /// The entry is complete.
+    fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    /// All entries are complete.
+    fn end_dictionary(&mut self, dictionary: Self::Dictionary) -> Result<()>;
+
+    /// Opens an Object of a native class with `properties` properties.
+    fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<Self::Object>;
+    /// The next value belongs to the property `name`.
+    fn begin_property(&mut self, object: &mut Self::Object, name: Text<'_>) -> Result<()>;
+    /// The property is complete.
+    fn end_property(&mut self, object: &mut Self::Object) -> Result<()>;
+    /// All properties are complete.
+    fn end_object(&mut self, object: Self::Object) -> Result<()>;
+
+    /// Opens a PackedStringArray of `len` elements.
+    fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
+    /// One element.
+    fn string(&mut self, strings: &mut Self::Strings, text: Text<'_>) -> Result<()>;
+    /// All elements are complete.
+    fn end_strings(&mut self, strings: Self::Strings) -> Result<()>;
+}

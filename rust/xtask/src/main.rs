@@ -1,2 +1,146 @@
-//! Chores.
-fn main() {}
+//! `cargo xtask`: the command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use xtask::library::{self, Build};
+use xtask::suites::{self, Conformance};
+use xtask::workspace::Workspace;
+use xtask::{checks, godot, package};
+
+/// Every chore of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Find a real Godot 4, or install one under target/, and say where it is
+    ///
+    /// Looks at GODOT4_BIN, then for `godot4` and `godot` on PATH, then in target/godot. Installs from Debian's testing
+    /// suite where the machine knows a Debian archive, else the official release. Nothing is installed system-wide.
+    Godot,
+    /// Compile the addon's library and copy it into addons/fast_variant_codec/bin/
+    ///
+    /// The release library is the default, in the editor too.
+    Build(BuildArgs),
+    /// Encode and decode real data in Godot, beside the engine's own functions, and print a table
+    ///
+    /// Does everything that is needed first: finds or installs Godot, builds the library.
+    Demo {
+        /// A folder of your own files to take as input too
+        dir: Option<PathBuf>,
+        /// Arguments for the demo script itself
+        #[arg(last = true)]
+        extra: Vec<String>,
+    },
+    /// Compare every value with the engine's own functions, inside Godot
+    Conformance(ConformanceArgs),
+    /// Check that every failure prints exactly the error lines that it should
+    Messages,
+    /// Let the engine write the byte vectors that the Rust tests read
+    Vectors {
+        /// Where to write them
+        #[arg(long, value_name = "FILE", default_value = "tests/vectors/godot4.tsv")]
+        out: PathBuf,
+    },
+    /// Write the zip that users install, with every library that has been built
+    Package {
+        /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Run every check: format, lints, Rust tests, and everything that needs a real Godot
+    Test {
+        /// The long form: more random values, more runs, an editor window, an exported game
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Args)]
+struct BuildArgs {
+    /// Unoptimised, but the editor can reload it while running
+    #[arg(long)]
+    debug: bool,
+    /// A Rust target, or universal-apple-darwin for both Mac targets in one file [default: this machine]
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+}
+
+#[derive(Args)]
+struct ConformanceArgs {
+    /// Worker threads of the codec [default: its own choice]
+    #[arg(long, value_name = "N")]
+    threads: Option<u32>,
+    /// Seed of the random values, to repeat a run
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// How many random values
+    #[arg(long, value_name = "N")]
+    random: Option<u64>,
+    /// Only the suite of this name
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the chore found everything in order.
+fn run(chore: Chore) -> Result<bool> {
+    let workspace = Workspace::find()?;
+    match chore {
+        Chore::Godot => {
+            let godot = godot::find_or_install(&workspace)?;
+            println!("{}\n{}", godot.editor.display(), godot.version);
+        }
+        Chore::Build(args) => {
+            let build = Build { debug: args.debug, target: args.target };
+            println!("{}", library::build(&workspace, &build)?.display());
+        }
+        Chore::Demo { dir, extra } => {
+            let godot = ready(&workspace)?;
+            suites::demo(&workspace, &godot, dir, &extra)?;
+        }
+        Chore::Conformance(args) => {
+            let options =
+                Conformance { threads: args.threads, seed: args.seed, random: args.random, only: args.only };
+            suites::conformance(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Messages => {
+            suites::messages(&workspace, &ready(&workspace)?)?;
+        }
+        Chore::Vectors { out } => {
+            let out = workspace.root.join(out);
+            let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;
+            println!("{lines} lines in {}", out.display());
+        }
+        Chore::Package { out } => {
+            let written = package::write(&workspace, out)?;
+            println!("{}", written.display());
+        }
+        Chore::Test { all } => return Ok(checks::all(&workspace, all)),
+    }
+    Ok(true)
+}
+
+/// An engine and a fresh library.
+fn ready(workspace: &Workspace) -> Result<godot::Godot> {
+    let godot = godot::find_or_install(workspace)?;
+    library::build(workspace, &Build::default())?;
+    Ok(godot)
+}

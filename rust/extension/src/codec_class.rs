@@ -1,0 +1,145 @@
+//! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere.
+
+use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
+use godot::meta::ToGodot;
+use godot::obj::Gd;
+use godot::prelude::{GodotClass, VarArray, godot_api};
+use variant_codec::{Limits, Manner};
+
+use crate::engine::OptionalLimits;
+use crate::result_class::FastVariantResult;
+use crate::source::Objects;
+use crate::{batch, codec, report};
+
+/// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
+///
+/// All methods are static and may be called from any thread. The bytes are those of [method @GlobalScope.var_to_bytes],
+/// so each side can read what the other writes.
+/// [codeblock]
+/// var buffers := FastVariantCodec.encode_batch([{"hp": 7}, [1, 2, 3], "text"])
+/// var values := FastVariantCodec.decode_batch(buffers)
+/// [/codeblock]
+/// As with the engine's functions, data that several threads share need a lock of their own.
+#[derive(GodotClass)]
+#[class(no_init, base=Object)]
+pub struct FastVariantCodec {}
+
+#[godot_api]
+impl FastVariantCodec {
+    /// Encodes a value to the bytes that [method @GlobalScope.var_to_bytes] gives.
+    ///
+    /// With [param full_objects], objects are written with class and stored properties, as
+    /// [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.
+    ///
+    /// If the value cannot be encoded, the result is empty and one error is printed.
+    #[func]
+    fn encode(value: Variant, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
+        codec::encode(&value, objects(full_objects), false).unwrap_or_else(|error| {
+            report::failure("encode", &error);
+            PackedByteArray::new()
+        })
+    }
+
+    /// Decodes a value as [method @GlobalScope.bytes_to_var] does.
+    ///
+    /// With [param allow_objects], objects are made, their scripts attached and their setters run, as
+    /// [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data,
+    /// engine singletons and script paths that leave the project are refused even then.
+    ///
+    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use [method try_decode]
+    /// to tell that from an encoded [code]null[/code], and to set limits.
+    #[func]
+    fn decode(bytes: PackedByteArray, #[opt(default = false)] allow_objects: bool) -> Variant {
+        match codec::decode(bytes.as_slice(), Manner::Engine, &engine_limits(allow_objects)) {
+            Ok((built, _)) => {
+                if built.misfits > 0 {
+                    report::misfits("decode", built.misfits);
+                }
+                built.value
+            }
+            Err(error) => {
+                report::failure("decode", &error);
+                Variant::nil()
+            }
+        }
+    }
+
+    /// The number of bytes that [method encode] gives, without making them; -1 where it would fail.
+    ///
+    /// With [param full_objects], getters run as they do when encoding.
+    #[func]
+    fn encoded_size(value: Variant, #[opt(default = false)] full_objects: bool) -> i64 {
+        codec::encoded_size(&value, objects(full_objects)).map_or(-1, |bytes| bytes as i64)
+    }
+
+    /// Encodes each element of an Array, typed or not, in parallel. Buffers keep the order of the values.
+    ///
+    /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
+    /// [param full_objects], the work stays on the calling thread, because getters run.
+    #[func]
+    fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
+        let batch = batch::encode(&values, objects(full_objects));
+        report::batch("encode_batch", &batch.errors);
+        batch.slots
+    }
+
+    /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Values keep the order of the
+    /// buffers.
+    ///
+    /// Where a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes. With
+    /// [param allow_objects], the work stays on the calling thread, because setters run; see [method decode].
+    #[func]
+    fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
+        let batch = batch::decode(&buffers, &engine_limits(allow_objects));
+        report::batch("decode_batch", &batch.errors);
+        if batch.errors.is_empty() && batch.misfits > 0 {
+            report::misfits("decode_batch", batch.misfits);
+        }
+        batch.slots
+    }
+
+    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing.
+    ///
+    /// Text that [method decode] would refuse, such as lone surrogates, is an error here.
+    #[func]
+    fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
+        match codec::encode(&value, objects(full_objects), true) {
+            Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+            Err(error) => FastVariantResult::failed(&error, 0),
+        }
+    }
+
+    /// Decodes a value strictly and gives it, or the reason why there is none. Prints nothing.
+    ///
+    /// What no encoder writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
+    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset].
+    #[func]
+    fn try_decode(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+        #[opt(default = 0)] offset: i64,
+    ) -> Gd<FastVariantResult> {
+        let limits = limits.0.map_or_else(Limits::default, |limits| limits.bind().to_limits());
+        let Some((start, rest)) =
+            usize::try_from(offset).ok().and_then(|start| Some((start, bytes.as_slice().get(start..)?)))
+        else {
+            return FastVariantResult::bad_argument(&format!(
+                "the offset {offset} does not lie in the {} bytes",
+                bytes.len()
+            ));
+        };
+        match codec::decode(rest, Manner::Strict, &limits) {
+            Ok((built, end)) => FastVariantResult::decoded(built.value, start, start + end),
+            Err(error) => FastVariantResult::failed(&error, start),
+        }
+    }
+}
+
+fn objects(full: bool) -> Objects {
+    if full { Objects::Full } else { Objects::AsIds }
+}
+
+/// The engine's own limits.
+fn engine_limits(allow_objects: bool) -> Limits {
+    Limits { allow_objects, ..Limits::unlimited() }
+}

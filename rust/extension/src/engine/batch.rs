@@ -1,0 +1,87 @@
+//! The elements of an Array, for reading and for filling from several threads.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use godot::builtin::{AnyArray, Variant};
+use godot::sys::{GodotFfi, interface_fn};
+use variant_codec::VariantType;
+
+use super::interface::{Interface, TypePtr, interface};
+
+/// The elements of an Array that is borrowed.
+///
+/// Shared between threads for reading: the engine counts references atomically, and the caller of the batch waits, so
+/// its script changes nothing meanwhile. Another thread that does so breaks the engine's own rule for shared data.
+#[derive(Clone, Copy)]
+pub struct Elements<'a> {
+    array: TypePtr,
+    len: usize,
+    borrowed: PhantomData<&'a Variant>,
+}
+
+// SAFETY: see the type: reading Variants from several threads is what the engine allows.
+unsafe impl Send for Elements<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Elements<'_> {}
+
+impl<'a> Elements<'a> {
+    /// # Safety
+    /// - `array` points to an Array that lives for `'a`.
+    #[inline(always)]
+    pub(super) unsafe fn new(interface: &Interface, array: TypePtr) -> Self {
+        // SAFETY: the caller vouches for the Array.
+        let len = unsafe { interface.size(array, VariantType::Array) };
+        Self { array, len, borrowed: PhantomData }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The element at `index`; `None` beyond the end.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<&'a Variant> {
+        // SAFETY: the Array is borrowed; the engine checks the index and answers null beyond the end. godot-rust's
+        // Variant is transparent over the engine's.
+        unsafe {
+            interface_fn!(array_operator_index_const)(self.array, index as i64).cast::<Variant>().as_ref()
+        }
+    }
+}
+
+/// Fills slots of a fresh Array with what `make` puts there, through `run`, which calls the function it is given once
+/// for each index from 0 to the Array's length, from any threads, and returns when all calls have. A slot where `make`
+/// puts nothing stays as it was.
+///
+/// # Panics
+/// If an index is run twice or lies beyond the end.
+pub fn fill(
+    array: &mut AnyArray,
+    make: impl Fn(usize, &mut dyn FnMut(Variant)) + Sync,
+    run: impl FnOnce(usize, &(dyn Fn(usize) + Sync)),
+) {
+    struct Slots(TypePtr);
+    // SAFETY: each slot is written by one call only, which `taken` makes sure of.
+    unsafe impl Sync for Slots {}
+
+    // SAFETY: the reference is to a live Array.
+    let len = unsafe { interface().size(array.sys_mut(), VariantType::Array) };
+    let slots = Slots(array.sys_mut());
+    let taken: Vec<AtomicU64> = (0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+    run(len, &|index| {
+        let slots = &slots;
+        let bit = 1 << (index % 64);
+        assert!(index < len && taken[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0);
+        make(index, &mut |value| {
+            // SAFETY: the Array is borrowed exclusively and not resized; no other call has this index. Its buffer is
+            // not shared, so indexing it copies nothing and only looks an address up.
+            unsafe {
+                let slot = interface_fn!(array_operator_index)(slots.0, index as i64).cast::<Variant>();
+                *slot = value;
+            }
+        });
+    });
+}

@@ -1,0 +1,123 @@
+//! Which values the engine converts when a typed container is given another type.
+//!
+//! The engine's typed append converts or complains, once for each misfit. To complain once for all of them, what it
+//! would do is known beforehand, from a table measured on the running engine; only what it takes is given to it.
+
+use std::sync::OnceLock;
+
+use godot::builtin::{Color, GString, Quaternion, Variant};
+use godot::classes::Os;
+use godot::meta::ToGodot;
+use godot::obj::Singleton;
+use godot::prelude::VarArray;
+use godot::sys::interface_fn;
+use variant_codec::VariantType;
+
+use super::Building;
+use super::read::Reader;
+
+/// The table, and what else decides whether a value is taken.
+pub struct Conversions {
+    /// By target's id: a bit for each source's id that the engine converts from.
+    sources: [u64; VariantType::COUNT],
+    /// Debug builds of the engine complain about a Basis that is no rotation; release builds do not look.
+    checks_rotations: bool,
+}
+
+static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
+
+/// Measures the running engine.
+pub(super) fn measure() {
+    CONVERSIONS.get_or_init(|| {
+        let candidates: fn(VariantType, VariantType) -> bool = if converts_broadly() {
+            |target, source| {
+                let id = |ty: VariantType| i32::from(ty.id());
+                // SAFETY: the interface is initialised, and both are ids of types.
+                unsafe { interface_fn!(variant_can_convert_strict)(id(source), id(target)) != 0 }
+            }
+        } else {
+            use VariantType::{Float, Int, String, StringName};
+            |target, source| {
+                matches!((target, source), (String, StringName) | (StringName, String) | (Float, Int))
+            }
+        };
+        let sources = std::array::from_fn(|id| {
+            let target = VariantType::ALL[id];
+            let candidates = VariantType::ALL.iter().filter(|&&source| {
+                source != target && target != VariantType::Nil && candidates(target, source)
+            });
+            candidates
+                .filter(|&&source| is_taken(target, source))
+                .fold(0, |bits, source| bits | 1 << source.id())
+        });
+        Conversions { sources, checks_rotations: Os::singleton().is_debug_build() }
+    });
+}
+
+/// Whether this engine converts whatever its strict rules allow (4.6 and newer), or only texts and ints.
+///
+/// Told apart by a conversion that both make, differently: the older engines take an int through 32 bits.
+fn converts_broadly() -> bool {
+    let probe = Building::empty_array(VariantType::Float);
+    probe.call("append", &[16_777_217_i64.to_variant()]);
+    probe.call("front", &[]).to::<f64>() == 16_777_217.0
+}
+
+/// Whether the engine's typed append really takes a default value of `source`.
+fn is_taken(target: VariantType, source: VariantType) -> bool {
+    let value = match source {
+        // The default, an empty text, is no colour, which the engine would complain about.
+        VariantType::String => GString::from("red").to_variant(),
+        _ => Building::default_value(source),
+    };
+    let probe = Building::empty_array(target);
+    probe.call("append", &[value]);
+    probe.call("size", &[]).to::<i64>() == 1
+}
+
+impl Conversions {
+    /// The table for the running engine.
+    pub fn get() -> &'static Self {
+        CONVERSIONS.get().expect("the extension has been initialised by the engine")
+    }
+
+    /// Whether the engine's typed append takes a `source` where `target` is declared.
+    pub fn takes(&self, target: VariantType, source: VariantType) -> bool {
+        target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
+    }
+
+    /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
+    pub fn quieten(&self, target: VariantType, value: Variant) -> Variant {
+        match (target, Reader::new().ty(&value)) {
+            (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
+            (VariantType::PackedColorArray, Some(VariantType::Array)) => {
+                let elements = Reader::new().elements(&value);
+                let mut quiet = VarArray::new();
+                for element in (0..elements.len()).filter_map(|index| elements.get(index)) {
+                    quiet.push(&quiet_color(element.clone()));
+                }
+                quiet.to_variant()
+            }
+            (VariantType::Quaternion, Some(VariantType::Basis)) if self.checks_rotations => {
+                if is_rotation(&value) { value } else { Quaternion::default().to_variant() }
+            }
+            _ => value,
+        }
+    }
+}
+
+/// What is no name or code of a colour becomes black, as it does in the engine.
+fn quiet_color(value: Variant) -> Variant {
+    match value.try_to::<GString>() {
+        Ok(text) if Color::from_string(&text).is_none() => Color::from_rgba(0.0, 0.0, 0.0, 1.0).to_variant(),
+        _ => value,
+    }
+}
+
+/// The engine's own test before it makes a Quaternion of a Basis.
+fn is_rotation(basis: &Variant) -> bool {
+    /// The engine's `UNIT_EPSILON`.
+    const TOLERANCE: f64 = 0.001;
+    let determinant = basis.call("determinant", &[]).to::<f64>();
+    basis.call("is_conformal", &[]).booleanize() && (determinant - 1.0).abs() < TOLERANCE
+}

@@ -1,0 +1,177 @@
+//! The engine functions used, looked up once through godot-rust's `sys` layer.
+
+use std::sync::OnceLock;
+
+use godot::builtin::{StringName, Variant};
+use godot::sys::{self, GodotFfi, interface_fn};
+use variant_codec::VariantType;
+
+/// The engine's pointer to a value of a built-in type.
+pub(super) type TypePtr = sys::GDExtensionTypePtr;
+
+type Method = unsafe extern "C" fn(TypePtr, *const sys::GDExtensionConstTypePtr, TypePtr, i32);
+
+/// Signature hashes that the engine keeps stable, as its API description lists them.
+mod hash {
+    /// `func() -> int`, const.
+    pub const GET_INT: i64 = 3173160232;
+    /// `func(int) -> int`.
+    pub const RESIZE: i64 = 848867239;
+    /// `func() -> bool`, const.
+    pub const GET_BOOL: i64 = 3918633141;
+}
+
+/// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
+pub(super) struct Interface {
+    /// By type id: a pointer to what a Variant of this type holds; nothing for Nil.
+    payload: [sys::GDExtensionVariantGetInternalPtrFunc; VariantType::COUNT],
+    /// By type id: makes a Variant from a value of this type; nothing for Nil.
+    from_type: [sys::GDExtensionVariantFromTypeConstructorFunc; VariantType::COUNT],
+    /// By type id: the `size` method of containers and packed arrays.
+    size: [Option<Method>; VariantType::COUNT],
+    array_resize: Method,
+    array_is_typed: Method,
+    dictionary_is_typed: Method,
+}
+
+static INTERFACE: OnceLock<Interface> = OnceLock::new();
+
+/// The table, filled by [`load`].
+#[inline(always)]
+pub(super) fn interface() -> &'static Interface {
+    INTERFACE.get().expect("the extension has been initialised by the engine")
+}
+
+/// Fills the table; a second call, after a reload, changes nothing.
+pub(super) fn load() {
+    INTERFACE.get_or_init(|| {
+        let by_type = |id: usize| id as sys::GDExtensionVariantType;
+        let method = |ty: VariantType, name: &str, hash: i64| {
+            let name = StringName::from(name);
+            // SAFETY: the interface is initialised (this runs in the extension's init callback), and `name` lives
+            // through the call.
+            let method = unsafe {
+                interface_fn!(variant_get_ptr_builtin_method)(
+                    by_type(ty.id().into()),
+                    name.sys().cast(),
+                    hash,
+                )
+            };
+            method.unwrap_or_else(|| panic!("this engine has no {ty}.{name}; Godot 4.4 or newer is needed"))
+        };
+        let sized = |ty: VariantType| {
+            use variant_codec::format::Shape;
+            matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Packed(..) | Shape::PackedStrings)
+        };
+        Interface {
+            // SAFETY: the interface is initialised; both functions take any type but Nil.
+            payload: std::array::from_fn(|id| {
+                (id > 0)
+                    .then(|| unsafe { interface_fn!(variant_get_ptr_internal_getter)(by_type(id)) })
+                    .flatten()
+            }),
+            // SAFETY: as above.
+            from_type: std::array::from_fn(|id| {
+                (id > 0)
+                    .then(|| unsafe { interface_fn!(get_variant_from_type_constructor)(by_type(id)) })
+                    .flatten()
+            }),
+            size: std::array::from_fn(|id| {
+                let ty = VariantType::ALL[id];
+                sized(ty).then(|| method(ty, "size", hash::GET_INT))
+            }),
+            array_resize: method(VariantType::Array, "resize", hash::RESIZE),
+            array_is_typed: method(VariantType::Array, "is_typed", hash::GET_BOOL),
+            dictionary_is_typed: method(VariantType::Dictionary, "is_typed", hash::GET_BOOL),
+        }
+    });
+}
+
+impl Interface {
+    /// The type of a Variant; `None` for types that are newer than this library.
+    #[inline(always)]
+    pub fn type_of(&self, variant: &Variant) -> Option<VariantType> {
+        // SAFETY: the interface is initialised, and the reference is to a live Variant.
+        let ty = unsafe { interface_fn!(variant_get_type)(variant_ptr(variant)) };
+        u8::try_from(ty).ok().and_then(VariantType::from_id)
+    }
+
+    /// A pointer to what `variant` holds, valid while the Variant is borrowed.
+    ///
+    /// # Panics
+    /// If the type is Nil, which holds nothing.
+    ///
+    /// # Safety
+    /// - `variant` holds a value of type `ty`.
+    #[inline(always)]
+    pub unsafe fn payload(&self, variant: &Variant, ty: VariantType) -> TypePtr {
+        let payload = self.payload[usize::from(ty.id())].expect("every type but Nil has a payload");
+        // SAFETY: the getter is for `ty`, which the caller vouches for.
+        unsafe { payload(variant_ptr(variant).cast_mut()).cast() }
+    }
+
+    /// Makes a Variant of type `ty` at `slot` from the value at `value`.
+    ///
+    /// # Safety
+    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    /// - `value` points to a live value of type `ty` in the engine's own layout.
+    #[inline(always)]
+    pub unsafe fn construct(&self, slot: *mut Variant, ty: VariantType, value: TypePtr) {
+        let construct = self.from_type[usize::from(ty.id())].expect("every type but Nil has a constructor");
+        // SAFETY: as the caller vouches for.
+        unsafe { construct(slot.cast(), value) };
+    }
+
+    /// The number of elements of the container or packed array of type `ty` at `container`.
+    ///
+    /// # Safety
+    /// - `container` points to a live value of type `ty`.
+    #[inline(always)]
+    pub unsafe fn size(&self, container: TypePtr, ty: VariantType) -> usize {
+        let size = self.size[usize::from(ty.id())].expect("only types with elements are asked for a size");
+        let mut count = 0_i64;
+        // SAFETY: `size` takes no arguments and returns an int; it does not change the value.
+        unsafe {
+            size(container, std::ptr::null(), (&raw mut count).cast(), 0);
+        }
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    /// Resizes an Array; new elements are Nil, or the default of a typed Array's type. Says whether it worked.
+    ///
+    /// # Safety
+    /// - `array` points to a live Array that nothing else uses.
+    #[inline(always)]
+    pub unsafe fn resize_array(&self, array: TypePtr, len: usize) -> bool {
+        let len = len as i64;
+        let arguments = [(&raw const len).cast()];
+        let mut error = 0_i64;
+        // SAFETY: `resize` takes one int and returns one.
+        unsafe {
+            (self.array_resize)(array, arguments.as_ptr(), (&raw mut error).cast(), 1);
+        }
+        error == 0
+    }
+
+    /// Whether an Array or Dictionary is typed.
+    ///
+    /// # Safety
+    /// - `container` points to a live value of type `ty`, which is Array or Dictionary.
+    #[inline(always)]
+    pub unsafe fn is_typed(&self, container: TypePtr, ty: VariantType) -> bool {
+        let is_typed = if ty == VariantType::Array { self.array_is_typed } else { self.dictionary_is_typed };
+        let mut typed = 0_u8;
+        // SAFETY: `is_typed` takes no arguments and returns a bool; it does not change the value.
+        unsafe {
+            is_typed(container, std::ptr::null(), (&raw mut typed).cast(), 0);
+        }
+        typed != 0
+    }
+}
+
+/// The engine's pointer to a Variant.
+#[inline(always)]
+pub(super) fn variant_ptr(variant: &Variant) -> sys::GDExtensionConstVariantPtr {
+    // godot-rust's Variant is `repr(transparent)` over the engine's.
+    std::ptr::from_ref(variant).cast()
+}

@@ -1,0 +1,41 @@
+//! The only room that touches engine memory: every unsafe line of the extension.
+//!
+//! | file | offers |
+//! |---|---|
+//! | `interface.rs` | the engine functions used, looked up once |
+//! | `read.rs` | what a live Variant holds, borrowed |
+//! | `building.rs` | a Variant under construction, element by element |
+//! | `batch.rs` | the elements of an Array from several threads |
+//! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
+//! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
+//!
+//! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
+
+mod batch;
+mod building;
+mod conversions;
+mod godot_rust;
+mod interface;
+mod read;
+
+pub use batch::{Elements, fill};
+pub use building::{Building, string};
+pub use conversions::Conversions;
+pub use godot_rust::OptionalLimits;
+pub use read::{ContainerType, Reader, units};
+
+use variant_codec::Precision;
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "components are copied between memory and wire as they are, which needs a little-endian machine"
+);
+
+/// The precision of the engine that this library is for.
+pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double } else { Precision::Single };
+
+/// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.
+pub fn start() {
+    interface::load();
+    conversions::measure();
+}

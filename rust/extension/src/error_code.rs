@@ -1,0 +1,114 @@
+//! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
+
+use std::borrow::Cow;
+
+use godot::builtin::VariantType;
+use godot::meta::error::ConvertError;
+use godot::meta::shape::{EnumeratorShape, GodotShape};
+use godot::meta::{FromGodot, GodotConvert, ToGodot};
+use godot::obj::GodotClass;
+use godot::register::property::SimpleVar;
+use variant_codec::{Error, ErrorKind};
+
+use crate::codec_class::FastVariantCodec;
+
+macro_rules! codes {
+    ($($name:ident $constant:literal $doc:literal)*) => {
+        /// Why a call failed.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[repr(i32)]
+        pub enum ErrorCode {
+            /// Nothing failed.
+            #[default]
+            Ok,
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl ErrorCode {
+            /// Every code with its name in scripts.
+            pub const ALL: &[(Self, &str)] = &[(Self::Ok, "OK"), $((Self::$name, $constant),)*];
+        }
+    };
+}
+
+codes! {
+    UnexpectedEnd "UNEXPECTED_END" "The data end inside a value."
+    UnknownType "UNKNOWN_TYPE" "A header names a type that Godot 4 does not have."
+    BadCount "BAD_COUNT" "A count is negative or larger than the data."
+    InvalidText "INVALID_TEXT" "A text is not UTF-8, or holds code units that readers refuse."
+    OldNodePath "OLD_NODE_PATH" "A NodePath in a format that no Godot 4 reads."
+    TooDeep "TOO_DEEP" "The value is nested too deeply."
+    WrongElementType "WRONG_ELEMENT_TYPE" "A typed container holds a value of another type."
+    NotCanonical "NOT_CANONICAL" "Bytes that no encoder writes."
+    TrailingBytes "TRAILING_BYTES" "Bytes follow the value."
+    LimitExceeded "LIMIT_EXCEEDED" "A limit of FastVariantLimits was reached."
+    TypeNotAllowed "TYPE_NOT_ALLOWED" "FastVariantLimits does not allow this type."
+    ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, where objects are not allowed."
+    ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or may not be made."
+    TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
+    BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
+}
+
+impl From<&Error> for ErrorCode {
+    fn from(error: &Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEnd { .. } => Self::UnexpectedEnd,
+            ErrorKind::UnknownType(_) | ErrorKind::UnknownElementType(_) => Self::UnknownType,
+            ErrorKind::BadCount { .. } => Self::BadCount,
+            ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
+            ErrorKind::OldNodePath => Self::OldNodePath,
+            ErrorKind::TooDeep { .. } => Self::TooDeep,
+            ErrorKind::WrongElementType { .. } => Self::WrongElementType,
+            ErrorKind::NotCanonical(_) => Self::NotCanonical,
+            ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
+            ErrorKind::LimitExceeded { .. } => Self::LimitExceeded,
+            ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
+            ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
+            ErrorKind::TooLarge => Self::TooLarge,
+            _ => Self::ObjectRefused,
+        }
+    }
+}
+
+impl GodotConvert for ErrorCode {
+    type Via = i32;
+
+    fn godot_shape() -> GodotShape {
+        GodotShape::Enum {
+            variant_type: VariantType::INT,
+            enumerators: Cow::Owned(
+                Self::ALL.iter().map(|&(code, name)| EnumeratorShape::new_int(name, code as i64)).collect(),
+            ),
+            godot_name: Some(Cow::Borrowed("FastVariantCodec.CodecError")),
+            is_bitfield: false,
+        }
+    }
+}
+
+impl ToGodot for ErrorCode {
+    // Passed by value, which godot-rust has no public name for.
+    type Pass = <i32 as ToGodot>::Pass;
+
+    fn to_godot(&self) -> i32 {
+        *self as i32
+    }
+}
+
+impl FromGodot for ErrorCode {
+    fn try_from_godot(code: i32) -> Result<Self, ConvertError> {
+        let found = Self::ALL.iter().find(|(known, _)| *known as i32 == code);
+        found.map(|(known, _)| *known).ok_or_else(|| ConvertError::new("no code of CodecError"))
+    }
+}
+
+impl SimpleVar for ErrorCode {}
+
+/// Makes the codes known to scripts as `FastVariantCodec.CodecError`, which godot-rust has no attribute for.
+pub fn register() {
+    use godot::register::private::constant::{ConstantKind, ExportConstant, IntegerConstant};
+
+    let enumerators =
+        ErrorCode::ALL.iter().map(|&(code, name)| IntegerConstant::new(name, code as i32)).collect();
+    let kind = ConstantKind::Enum { name: "CodecError".into(), enumerators };
+    ExportConstant::new(FastVariantCodec::class_id(), kind).register();
+}

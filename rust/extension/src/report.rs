@@ -1,0 +1,33 @@
+//! Errors for people: one message for each failure.
+
+use godot::global::godot_error;
+use variant_codec::Error;
+
+use crate::batch::Errors;
+
+/// How many failed items of a batch are named.
+const NAMED: usize = 10;
+
+/// Prints why a call of `method` failed.
+pub fn failure(method: &str, error: &Error) {
+    godot_error!("FastVariantCodec.{method}: {error}.");
+}
+
+/// Prints how many elements and keys a call of `method` left out, as the engine does.
+pub fn misfits(method: &str, count: usize) {
+    godot_error!(
+        "FastVariantCodec.{method}: {count} value(s) left out of typed containers that do not take their types."
+    );
+}
+
+/// Prints which items of a batch failed, if any did.
+pub fn batch(method: &str, errors: &Errors) {
+    let Some((first, error)) = errors.first() else { return };
+    let named: Vec<String> = errors.iter().take(NAMED).map(|(index, _)| index.to_string()).collect();
+    let more = if errors.len() > NAMED { ", …" } else { "" };
+    godot_error!(
+        "FastVariantCodec.{method}: {} item(s) failed, at {}{more}. The first, at {first}: {error}.",
+        errors.len(),
+        named.join(", ")
+    );
+}

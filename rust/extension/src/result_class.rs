@@ -1,0 +1,94 @@
+//! FastVariantResult: a value, or the reason why there is none.
+
+use godot::builtin::{GString, Variant};
+use godot::obj::Gd;
+use godot::prelude::{GodotClass, godot_api};
+use variant_codec::Error;
+
+use crate::error_code::ErrorCode;
+
+/// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
+///
+/// [codeblock]
+/// var result := FastVariantCodec.try_decode(bytes)
+/// if not result.is_ok():
+///     print("%s (byte %d)" % [result.message, result.offset])
+/// [/codeblock]
+#[derive(GodotClass)]
+#[class(no_init, base=RefCounted)]
+pub struct FastVariantResult {
+    /// The value: what was decoded, or the encoded bytes. [code]null[/code] where the call failed.
+    #[var(no_set)]
+    value: Variant,
+    /// Why the call failed; [constant FastVariantCodec.OK] where it did not.
+    #[var(no_set)]
+    error: ErrorCode,
+    /// Why the call failed, as a sentence; empty where it did not.
+    #[var(no_set)]
+    message: GString,
+    /// The byte where reading failed, or where the value ended. When encoding, the number of bytes written.
+    #[var(no_set)]
+    offset: i64,
+    /// The place in the value where the call failed, like [code][3]."hp"[/code]; empty for the value itself.
+    #[var(no_set)]
+    path: GString,
+    /// How many bytes were read; 0 where the call failed.
+    #[var(no_set)]
+    bytes_read: i64,
+}
+
+#[godot_api]
+impl FastVariantResult {
+    /// Whether there is a value.
+    #[func]
+    fn is_ok(&self) -> bool {
+        self.error == ErrorCode::Ok
+    }
+}
+
+impl FastVariantResult {
+    /// The result of reading `value` from the bytes between `start` and `end`.
+    pub fn decoded(value: Variant, start: usize, end: usize) -> Gd<Self> {
+        Self::ok(value, end as i64, (end - start) as i64)
+    }
+
+    /// The result of writing so many bytes, which are `value`.
+    pub fn encoded(value: Variant, bytes: usize) -> Gd<Self> {
+        Self::ok(value, bytes as i64, 0)
+    }
+
+    fn ok(value: Variant, offset: i64, bytes_read: i64) -> Gd<Self> {
+        Gd::from_object(Self {
+            value,
+            error: ErrorCode::Ok,
+            message: GString::new(),
+            offset,
+            path: GString::new(),
+            bytes_read,
+        })
+    }
+
+    /// The result of a call that failed on data that started at `start`.
+    pub fn failed(error: &Error, start: usize) -> Gd<Self> {
+        Gd::from_object(Self {
+            value: Variant::nil(),
+            error: ErrorCode::from(error),
+            message: GString::from(&error.to_string()),
+            offset: error.offset().map_or(0, |offset| (start + offset) as i64),
+            path: GString::from(&error.path()),
+            bytes_read: 0,
+        })
+    }
+
+    /// The result of a call whose arguments make no sense.
+    pub fn bad_argument(message: &str) -> Gd<Self> {
+        Gd::from_object(Self {
+            value: Variant::nil(),
+            error: ErrorCode::BadArgument,
+            message: GString::from(message),
+            offset: 0,
+            path: GString::new(),
+            bytes_read: 0,
+        })
+    }
+}

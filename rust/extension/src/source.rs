@@ -1,0 +1,282 @@
+//! Live Variant → events.
+
+use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
+use godot::classes::{ClassDb, Object, Script};
+use godot::obj::{EngineBitfield, Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
+use variant_codec::format;
+use variant_codec::{
+    ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType,
+};
+
+use crate::engine::{ContainerType, Elements, Reader, units};
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objects {
+    /// By instance id.
+    AsIds,
+    /// With class and properties. Getters run, so this is for the calling thread only.
+    Full,
+}
+
+/// A live Variant as a source.
+#[derive(Clone, Copy)]
+pub struct Live<'a> {
+    variant: &'a Variant,
+    objects: Objects,
+    reader: Reader,
+}
+
+impl<'a> Live<'a> {
+    /// A source that walks `variant`.
+    pub fn new(variant: &'a Variant, objects: Objects) -> Self {
+        Self { variant, objects, reader: Reader::new() }
+    }
+
+    /// The same walk for another Variant.
+    fn of<'b>(&self, variant: &'b Variant) -> Live<'b> {
+        Live { variant, ..*self }
+    }
+
+    fn pour_at<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        use VariantType as T;
+
+        if depth > format::MAX_DEPTH {
+            return Err(ErrorKind::TooDeep { limit: format::MAX_DEPTH }.into());
+        }
+        let Self { variant, reader, .. } = self;
+        let Some(ty) = reader.ty(variant) else {
+            return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
+        };
+        match ty {
+            T::Nil => sink.nil(),
+            T::Bool => sink.bool(reader.bool(variant)),
+            T::Int => sink.int(reader.int(variant)),
+            T::Float => sink.float(reader.float(variant)),
+            T::String => sink.text(ty, Text::Utf32(reader.string_units(variant))),
+            T::StringName => sink.text(ty, Text::Utf32(units(&reader.string_name(variant)))),
+            T::Vector2
+            | T::Vector2i
+            | T::Rect2
+            | T::Rect2i
+            | T::Vector3
+            | T::Vector3i
+            | T::Transform2D
+            | T::Vector4
+            | T::Vector4i
+            | T::Plane
+            | T::Quaternion
+            | T::Aabb
+            | T::Basis
+            | T::Transform3D
+            | T::Projection
+            | T::Color => sink.fixed(ty, reader.lanes(variant, ty)),
+            T::NodePath => pour_node_path(&variant.to(), sink),
+            T::Rid => sink.rid(reader.rid(variant)),
+            T::Object => self.pour_object(sink, depth),
+            T::Callable => sink.callable(),
+            T::Signal => pour_signal(&variant.to(), sink),
+            T::Dictionary => self.pour_dictionary(sink, depth),
+            T::Array => self.pour_array(sink, depth),
+            T::PackedByteArray
+            | T::PackedInt32Array
+            | T::PackedInt64Array
+            | T::PackedFloat32Array
+            | T::PackedFloat64Array
+            | T::PackedVector2Array
+            | T::PackedVector3Array
+            | T::PackedColorArray
+            | T::PackedVector4Array => sink.packed(ty, reader.packed(variant, ty)),
+            T::PackedStringArray => {
+                let texts = reader.strings(variant);
+                let mut strings = sink.begin_strings(texts.len())?;
+                for (index, text) in texts.iter().enumerate() {
+                    sink.string(&mut strings, Text::Utf32(units(text)))
+                        .map_err(|error| error.inside(Step::Index(index)))?;
+                }
+                sink.end_strings(strings)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn pour_array<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        // Getters may change any container, so those are walked in copies that scripts cannot reach.
+        let copy;
+        let variant = match self.objects {
+            Objects::AsIds => self.variant,
+            Objects::Full => {
+                copy = self.variant.call("duplicate", &[]);
+                &copy
+            }
+        };
+        let elements = self.reader.elements(variant);
+        let declared = self.declared(self.reader.array_type(variant))?;
+        let mut array = sink.begin_array(elements.len(), declared.borrowed())?;
+        for index in 0..elements.len() {
+            sink.begin_element(&mut array)?;
+            let element = element(&elements, index)?;
+            self.of(element).pour_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
+            sink.end_element(&mut array)?;
+        }
+        sink.end_array(array)
+    }
+
+    #[inline(never)]
+    fn pour_dictionary<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        // In Arrays of their own, which no script can reach.
+        let (keys, values) = self.reader.entries(self.variant);
+        let (keys, values) = (Elements::from(&keys), Elements::from(&values));
+        let (key_type, value_type) = self.reader.dictionary_types(self.variant);
+        let (key_type, value_type) = (self.declared(key_type)?, self.declared(value_type)?);
+        let mut dictionary = sink.begin_dictionary(keys.len(), key_type.borrowed(), value_type.borrowed())?;
+        for index in 0..keys.len() {
+            sink.begin_key(&mut dictionary)?;
+            let key = self.of(element(&keys, index)?);
+            key.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            sink.begin_value(&mut dictionary)?;
+            self.of(element(&values, index)?)
+                .pour_at(sink, depth + 1)
+                .map_err(|error| error.inside(key.step(index)))?;
+            sink.end_entry(&mut dictionary)?;
+        }
+        sink.end_dictionary(dictionary)
+    }
+
+    /// How the value at this key is named in a path.
+    #[cold]
+    fn step(&self, index: usize) -> Step {
+        match self.reader.ty(self.variant) {
+            Some(VariantType::String | VariantType::StringName) => {
+                Step::Key(format!("{:?}", self.variant.stringify().to_string()))
+            }
+            Some(VariantType::Int) => Step::Key(self.reader.int(self.variant).to_string()),
+            _ => Step::KeyAt(index),
+        }
+    }
+
+    /// The element type to write for a declared one.
+    fn declared(&self, declared: ContainerType) -> Result<Declared> {
+        Ok(match (declared, self.objects) {
+            (ContainerType::Untyped, _) => Declared::Untyped,
+            (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
+            (ContainerType::Object { .. }, Objects::AsIds) => Declared::EncodedObject,
+            (ContainerType::Object { script: Some(script), .. }, Objects::Full) => {
+                Declared::Script(script_path(&script)?)
+            }
+            (ContainerType::Object { class, script: None }, Objects::Full) => {
+                Declared::Class(GString::from(&class))
+            }
+        })
+    }
+
+    #[inline(never)]
+    fn pour_object<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        let id = self.reader.live_object_id(self.variant);
+        if id == 0 {
+            // Null or freed: written as Nil, as the engine does.
+            return sink.nil();
+        }
+        if self.objects == Objects::AsIds {
+            return sink.object_id(id);
+        }
+        let Ok(object) = self.variant.try_to::<Gd<Object>>() else {
+            return sink.nil();
+        };
+        let class = object.get_class();
+        if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
+            return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
+        }
+        let stored: Vec<StringName> = object
+            .get_property_list()
+            .iter_shared()
+            .filter(|property| {
+                let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok());
+                usage.unwrap_or(0) & PropertyUsageFlags::STORAGE.ord() as i64 != 0
+            })
+            .filter_map(|property| property.get("name")?.try_to::<StringName>().ok())
+            .collect();
+        let mut open = sink.begin_object(Text::Utf32(units(&class)), stored.len())?;
+        for name in stored {
+            let text = GString::from(&name);
+            sink.begin_property(&mut open, Text::Utf32(units(&text)))?;
+            let value = if text == "script" {
+                match object.get_script() {
+                    Some(script) => Ok(Variant::from(script_path(&script)?)),
+                    None => Ok(Variant::nil()),
+                }
+            } else if object.is_instance_valid() {
+                Ok(object.get(&name))
+            } else {
+                Err(Error::object("the object was freed by one of its own getters"))
+            };
+            value
+                .and_then(|value| self.of(&value).pour_at(sink, depth + 1))
+                .map_err(|error| error.inside(Step::Property(text.to_string())))?;
+            sink.end_property(&mut open)?;
+        }
+        sink.end_object(open)
+    }
+}
+
+impl Source for Live<'_> {
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        self.pour_at(sink, 0)
+    }
+}
+
+/// The element at `index`, which is there unless a caller's other thread has shortened the Array.
+#[inline(always)]
+fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
+    elements.get(index).ok_or_else(|| Error::object("an Array that another thread changed meanwhile"))
+}
+
+/// An element type to write, with its text.
+enum Declared {
+    Untyped,
+    Builtin(VariantType),
+    EncodedObject,
+    Class(GString),
+    Script(GString),
+}
+
+impl Declared {
+    fn borrowed(&self) -> ElementType<'_> {
+        match self {
+            Self::Untyped => ElementType::Untyped,
+            Self::Builtin(ty) => ElementType::Builtin(*ty),
+            Self::EncodedObject => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
+            Self::Class(name) => ElementType::Class(Text::Utf32(units(name))),
+            Self::Script(path) => ElementType::Script(Text::Utf32(units(path))),
+        }
+    }
+}
+
+/// The path by which a reader can load this script.
+fn script_path(script: &Gd<Script>) -> Result<GString> {
+    let path = script.get_path();
+    if path.begins_with(format::SCRIPT_PATH_PREFIX) {
+        Ok(path)
+    } else {
+        Err(Error::object("a script without a path that starts with res://, which no reader could load"))
+    }
+}
+
+#[inline(never)]
+fn pour_node_path<S: Sink>(path: &NodePath, sink: &mut S) -> Result<()> {
+    let names: Vec<GString> =
+        (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
+    let subnames: Vec<GString> =
+        (0..path.get_subname_count()).map(|index| GString::from(&path.get_subname(index))).collect();
+    let names: Vec<Text<'_>> = names.iter().map(|name| Text::Utf32(units(name))).collect();
+    let subnames: Vec<Text<'_>> = subnames.iter().map(|name| Text::Utf32(units(name))).collect();
+    sink.node_path(NodePathParts { absolute: path.is_absolute(), names: &names, subnames: &subnames })
+}
+
+#[inline(never)]
+fn pour_signal<S: Sink>(signal: &Signal, sink: &mut S) -> Result<()> {
+    let name = GString::from(&signal.name());
+    let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+    sink.signal(Text::Utf32(units(&name)), object)
+}

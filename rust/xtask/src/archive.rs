@@ -1,0 +1,82 @@
+//! Zip files: packed so that the same input gives the same bytes, and unpacked.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+
+/// A file to pack: its name in the archive, with forward slashes, and its bytes.
+pub struct Entry {
+    /// The name in the archive.
+    pub name: String,
+    /// The whole file.
+    pub bytes: Vec<u8>,
+}
+
+/// Writes `entries`, sorted by name, with one fixed time and mode.
+pub fn pack(mut entries: Vec<Entry>, to: &Path) -> Result<()> {
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .last_modified_time(DateTime::default())
+        .unix_permissions(0o644);
+    let mut zip = ZipWriter::new(File::create(to).with_context(|| format!("cannot write {}", to.display()))?);
+    for entry in &entries {
+        zip.start_file(entry.name.as_str(), options)?;
+        zip.write_all(&entry.bytes)?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+/// Unpacks into `folder`; names that would leave it are refused.
+pub fn unpack(zip: &Path, folder: &Path) -> Result<()> {
+    let file = File::open(zip).with_context(|| format!("cannot open {}", zip.display()))?;
+    ZipArchive::new(file)?.extract(folder).with_context(|| format!("cannot unpack {}", zip.display()))
+}
+
+/// Every file under `folder`, sorted, as paths relative to it.
+pub fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inner) = open.pop() {
+        let path = folder.join(&inner);
+        for entry in fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))? {
+            let entry = entry?;
+            let list = if entry.file_type()?.is_dir() { &mut open } else { &mut found };
+            list.push(inner.join(entry.file_name()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(names: &[&str]) -> Vec<Entry> {
+        names
+            .iter()
+            .map(|name| Entry { name: (*name).into(), bytes: name.repeat(100).into_bytes() })
+            .collect()
+    }
+
+    #[test]
+    fn order_does_not_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("1.zip"), folder.path().join("2.zip"));
+        pack(entries(&["a/x", "a/b/y", "c"]), &one).unwrap();
+        pack(entries(&["c", "a/b/y", "a/x"]), &two).unwrap();
+        assert_eq!(fs::read(&one).unwrap(), fs::read(&two).unwrap());
+
+        let out = folder.path().join("out");
+        unpack(&one, &out).unwrap();
+        let expected: Vec<PathBuf> = ["a/b/y", "a/x", "c"].map(PathBuf::from).into();
+        assert_eq!(files_under(&out).unwrap(), expected);
+        assert_eq!(fs::read_to_string(out.join("c")).unwrap(), "c".repeat(100));
+    }
+}

@@ -1,0 +1,215 @@
+//! `cargo xtask test`: every check, in the order in which a failure is found soonest.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::godot::{self, Godot};
+use crate::judge::{self, Tally};
+use crate::library::{self, Build};
+use crate::package;
+use crate::run::{self, Echo};
+use crate::suites::{self, Conformance};
+use crate::trial::{self, Trial};
+use crate::workspace::{EXTENSION, Workspace};
+
+const CARGO_LIMIT: Duration = Duration::from_secs(3600);
+const DUMP_LIMIT: Duration = Duration::from_secs(120);
+const QUIT_RUNS: u64 = 5;
+const QUIT_RUNS_ALL: u64 = 50;
+const RANDOM_ALL: u64 = 200_000;
+
+/// Runs every check, or stops at the first that fails, and says whether all held; `at_length` adds the long ones.
+///
+/// The last line that it prints is `N passed, N failed`.
+pub fn all(workspace: &Workspace, at_length: bool) -> bool {
+    let mut report = Report::default();
+    let verdict = steps(workspace, at_length, &mut report);
+    if let Err(error) = &verdict {
+        eprintln!("error: {error:#}");
+    }
+    report.print();
+    verdict.is_ok()
+}
+
+fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<()> {
+    let godot = &report.step("godot", || {
+        let godot = godot::find_or_install(workspace)?;
+        println!("{} at {}", godot.version, godot.editor.display());
+        Ok((Tally::default(), godot))
+    })?;
+    report.check("format", || plain(run::through(workspace.cargo().args(["fmt", "--all", "--check"]))))?;
+    report.check("lints", || {
+        let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        plain(run::through(workspace.cargo().args(lints)))
+    })?;
+    report.check("build", || plain(library::build(workspace, &Build::default())))?;
+    report.check("Rust tests", || rust_tests(workspace))?;
+    for threads in [1, 2] {
+        report.check(&format!("conformance, {threads} thread(s)"), || {
+            let options = Conformance { threads: Some(threads), ..Default::default() };
+            suites::conformance(workspace, godot, &options)
+        })?;
+    }
+    report.check("messages", || suites::messages(workspace, godot))?;
+    report.check("double precision compiles", || double_precision(workspace, godot))?;
+    let zip = report.step("package", || Ok((Tally::default(), package::write(workspace, None)?)))?;
+
+    let trial = Trial::install(workspace, godot, &zip)?;
+    report.check("first open of a new project", || trial.first_open())?;
+    report.check("a script in that project", || trial.script())?;
+    let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
+    report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
+    if !at_length {
+        return Ok(());
+    }
+
+    report.check(&format!("conformance, {RANDOM_ALL} random values"), || {
+        let options = Conformance { random: Some(RANDOM_ALL), ..Default::default() };
+        suites::conformance(workspace, godot, &options)
+    })?;
+    match trial::screen_server() {
+        Some(_) => report.check("editor window", || trial.window())?,
+        None => report.skip("editor window", "Xvfb is not installed; on Debian: apt-get install xvfb"),
+    }
+    match &godot.template_release {
+        Some(_) => report.check("exported game", || trial.exported_game())?,
+        None => report.skip("exported game", "this Godot has no export template beside it"),
+    }
+    Ok(())
+}
+
+fn plain<T>(result: Result<T>) -> Result<Tally> {
+    result.map(|_| Tally::default())
+}
+
+fn rust_tests(workspace: &Workspace) -> Result<Tally> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["test", "--workspace"]);
+    let outcome = run::watch(&mut cargo, Echo::DirectErrors, CARGO_LIMIT)?;
+    let tally = judge::rust_tally(&outcome.stdout);
+    match outcome.bad_end() {
+        Some(end) => bail!("`cargo test` {end}; {tally}"),
+        None => Ok(tally),
+    }
+}
+
+/// No engine of that kind is at hand, so its programming interface is described by the one that is.
+fn double_precision(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let mut cargo = workspace.cargo();
+    cargo
+        .args(["check", "--package", EXTENSION, "--no-default-features", "--features", "double"])
+        .env("CARGO_TARGET_DIR", workspace.target.join("double"))
+        .env("GODOT4_GDEXTENSION_JSON", api_description(workspace, godot)?);
+    plain(run::through(&mut cargo))
+}
+
+/// The engine's description of itself, written once for each version so that nothing is compiled twice.
+fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
+    let folder = workspace.target.join("double");
+    let kept = folder.join(format!("extension_api-{}.json", godot.version));
+    if kept.is_file() {
+        return Ok(kept);
+    }
+    fs::create_dir_all(&folder)?;
+    let written = tempfile::tempdir_in(&folder)?;
+    let mut command = std::process::Command::new(&godot.editor);
+    command.args(["--headless", "--dump-extension-api"]).current_dir(written.path());
+    let outcome = run::watch(&mut command, Echo::Nothing, DUMP_LIMIT)?;
+    ensure!(outcome.bad_end().is_none(), "Godot could not describe itself:\n{}", outcome.log);
+    fs::rename(written.path().join("extension_api.json"), &kept)
+        .context("Godot wrote no extension_api.json")?;
+    Ok(kept)
+}
+
+/// What each step came to.
+#[derive(Default)]
+struct Report {
+    lines: Vec<Line>,
+}
+
+struct Line {
+    name: String,
+    verdict: Verdict,
+    elapsed: Duration,
+}
+
+enum Verdict {
+    Passed(Tally),
+    Failed,
+    Skipped(&'static str),
+}
+
+impl Report {
+    fn check(&mut self, name: &str, check: impl FnOnce() -> Result<Tally>) -> Result<()> {
+        self.step(name, || Ok((check()?, ())))
+    }
+
+    /// Runs a step that also makes something; the step itself counts as one check.
+    fn step<T>(&mut self, name: &str, step: impl FnOnce() -> Result<(Tally, T)>) -> Result<T> {
+        println!("\n== {name}");
+        let started = Instant::now();
+        let result = step().with_context(|| format!("the step \"{name}\" failed"));
+        let elapsed = started.elapsed();
+        let verdict = match &result {
+            Ok((tally, _)) => Verdict::Passed(*tally),
+            Err(_) => Verdict::Failed,
+        };
+        println!("== {name}: {:.1} s", elapsed.as_secs_f32());
+        self.lines.push(Line { name: name.to_owned(), verdict, elapsed });
+        result.map(|(_, made)| made)
+    }
+
+    fn skip(&mut self, name: &str, reason: &'static str) {
+        println!("\n== {name}: skipped: {reason}");
+        self.lines.push(Line {
+            name: name.to_owned(),
+            verdict: Verdict::Skipped(reason),
+            elapsed: Duration::ZERO,
+        });
+    }
+
+    fn total(&self) -> Tally {
+        let step = |line: &Line| match line.verdict {
+            Verdict::Passed(tally) => tally + Tally { passed: 1, failed: 0 },
+            Verdict::Failed => Tally { passed: 0, failed: 1 },
+            Verdict::Skipped(_) => Tally::default(),
+        };
+        self.lines.iter().map(step).sum()
+    }
+
+    fn print(&self) {
+        let width = self.lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
+        println!();
+        for Line { name, verdict, elapsed } in &self.lines {
+            let seconds = elapsed.as_secs_f32();
+            let text = match verdict {
+                Verdict::Passed(tally) if tally.passed > 0 => format!("ok, {} checks", tally.passed),
+                Verdict::Passed(_) => "ok".into(),
+                Verdict::Failed => "FAILED".into(),
+                Verdict::Skipped(reason) => format!("skipped: {reason}"),
+            };
+            println!("{name:width$}  {seconds:7.1} s  {text}");
+        }
+        println!("\n{}", self.total());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_and_suites_add_up() {
+        let mut report = Report::default();
+        report.check("a", || Ok(Tally { passed: 10, failed: 0 })).unwrap();
+        report.check("b", || plain(Ok(()))).unwrap();
+        report.skip("c", "not here");
+        assert_eq!(report.total(), Tally { passed: 12, failed: 0 });
+        let error = report.check("d", || bail!("broken")).unwrap_err();
+        assert!(format!("{error:#}").contains("\"d\" failed: broken"));
+        assert_eq!(report.total(), Tally { passed: 12, failed: 1 });
+    }
+}

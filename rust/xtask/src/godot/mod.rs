@@ -1,0 +1,182 @@
+//! Finding a real Godot 4, or installing one in a private folder.
+
+mod apt_sources;
+mod debian;
+mod release;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, io};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::run;
+use crate::workspace::Workspace;
+
+/// The oldest engine that the addon runs in.
+pub const OLDEST: (u32, u32) = (4, 4);
+
+/// What people do when nothing else works; ends every error about a missing engine.
+const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \
+                      GODOT4_BIN to its program.";
+
+/// A Godot engine that was seen to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Godot {
+    /// The editor program, which also runs projects.
+    pub editor: PathBuf,
+    /// The program that exported games are made of.
+    pub template_release: Option<PathBuf>,
+    /// Its debug form.
+    pub template_debug: Option<PathBuf>,
+    /// As `godot --version` prints it.
+    pub version: String,
+}
+
+/// Written last into the private folder, so that an interrupted install is never taken for a finished one.
+#[derive(Serialize, Deserialize)]
+struct Stamp {
+    /// The folder when it was made ready; its programs hold absolute paths, so a moved one must be made ready again.
+    home: PathBuf,
+    godot: Godot,
+}
+
+/// `GODOT4_BIN`, then `godot4` or `godot` on PATH, then the private folder under `target/`, else a new install there.
+pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
+    if let Some(program) = env::var_os("GODOT4_BIN") {
+        let program = PathBuf::from(program);
+        return try_program(&program).with_context(|| {
+            format!("GODOT4_BIN names {}, which cannot be used; correct or unset it", program.display())
+        });
+    }
+    for name in ["godot4", "godot"] {
+        let Ok(program) = which::which(name) else { continue };
+        match try_program(&program) {
+            Ok(godot) => return Ok(godot),
+            Err(reason) => eprintln!("   passing over {}: {reason:#}", program.display()),
+        }
+    }
+    private(&workspace.private_godot())
+}
+
+/// Asks `program` for its version and looks for export templates beside it.
+fn try_program(program: &Path) -> Result<Godot> {
+    let version = version(program)?;
+    let folder = fs::canonicalize(program).ok().and_then(|real| real.parent().map(Path::to_path_buf));
+    let template = |name: &str| {
+        let file = folder.as_ref()?.join(name);
+        file.is_file().then_some(file)
+    };
+    Ok(Godot {
+        editor: program.to_path_buf(),
+        template_release: template("godot-template-release"),
+        template_debug: template("godot-template-debug"),
+        version,
+    })
+}
+
+/// The engine's version, if it starts and is new enough.
+fn version(program: &Path) -> Result<String> {
+    let answer = run::read(Command::new(program).args(["--headless", "--version"]))?;
+    let version = answer.lines().last().unwrap_or_default().trim().to_owned();
+    let numbers = parse_version(&version)
+        .with_context(|| format!("{} answers `{version}`, which is no Godot version", program.display()))?;
+    ensure!(
+        numbers >= OLDEST && numbers.0 == 4,
+        "{} is Godot {version}; the addon needs {}.{} or newer",
+        program.display(),
+        OLDEST.0,
+        OLDEST.1
+    );
+    Ok(version)
+}
+
+/// `4.6.3.stable.…` gives (4, 6).
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// The engine in `home`, installed or made ready again as needed.
+fn private(home: &Path) -> Result<Godot> {
+    let parent = home.parent().context("the target folder has no parent")?;
+    fs::create_dir_all(parent)?;
+    // Two runs at once must not install into the same folder.
+    let lock = File::create(parent.join("godot.lock"))?;
+    lock.lock().context("cannot lock the folder for Godot")?;
+
+    let stamp_file = home.join(".complete");
+    if let Some(stamp) = read_stamp(&stamp_file) {
+        if stamp.home == home && version(&stamp.godot.editor).is_ok() {
+            return Ok(stamp.godot);
+        }
+        eprintln!("   {} was moved or damaged: making it ready again", home.display());
+    } else {
+        let unfinished = parent.join("godot-unfinished");
+        for leftover in [&unfinished, home] {
+            remove_folder(leftover)?;
+        }
+        fs::create_dir(&unfinished)?;
+        install(&unfinished).context(ADVICE)?;
+        fs::rename(&unfinished, home)?;
+    }
+
+    let godot = make_ready(home).with_context(|| {
+        format!("the Godot in {} cannot be used; delete that folder and try again", home.display())
+    })?;
+    let stamp = Stamp { home: home.to_path_buf(), godot: godot.clone() };
+    fs::write(&stamp_file, serde_json::to_string_pretty(&stamp)?)?;
+    Ok(godot)
+}
+
+fn install(folder: &Path) -> Result<()> {
+    let debian =
+        if cfg!(all(target_os = "linux", target_arch = "x86_64")) { debian::machine() } else { None };
+    match debian {
+        Some(machine) => machine.install(folder),
+        None => release::install(folder),
+    }
+}
+
+/// Fits the programs to where they now are, and proves that they start.
+fn make_ready(home: &Path) -> Result<Godot> {
+    let programs = if debian::is_in(home) { debian::make_ready(home)? } else { release::programs(home)? };
+    let version = version(&programs.editor)?;
+    Ok(Godot { version, ..programs })
+}
+
+fn read_stamp(file: &Path) -> Option<Stamp> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+fn remove_folder(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            bail!("cannot remove {}: {error}", folder.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(parse_version("4.6.3.stable.debian4.6.3+ds-2"), Some((4, 6)));
+        assert_eq!(parse_version("3.2.3.stable.custom_build"), Some((3, 2)));
+        assert_eq!(parse_version("command not found"), None);
+    }
+
+    #[test]
+    fn an_unfinished_stamp_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".complete");
+        assert!(read_stamp(&file).is_none());
+        fs::write(&file, "{\"home\": \"").unwrap();
+        assert!(read_stamp(&file).is_none());
+    }
+}

@@ -1,0 +1,234 @@
+//! Reading the verdict out of what Godot printed.
+//!
+//! Errors in GDScript do not set an exit code, so a run is good only if its log is clean too.
+
+use std::iter::Sum;
+use std::ops::Add;
+
+use anyhow::{Result, ensure};
+
+use crate::run::Outcome;
+
+/// Counted checks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Checks that held.
+    pub passed: u64,
+    /// Checks that did not.
+    pub failed: u64,
+}
+
+impl Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), Self::add)
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+/// The starts of lines by which the engine reports an error.
+const ERROR_STARTS: [&str; 3] = ["ERROR:", "USER ERROR:", "SCRIPT ERROR"];
+
+/// Texts that mean a leak or a crash, wherever they stand in a line.
+const TROUBLE: [&str; 6] = [
+    "Leaked instance",
+    "resources still in use at exit",
+    "ObjectDB instances leaked",
+    "handle_crash",
+    "Program crashed",
+    "panicked at",
+];
+
+/// The last line `N passed, N failed`.
+pub fn tally(text: &str) -> Option<Tally> {
+    text.lines().rev().find_map(|line| {
+        let (passed, failed) = line.trim().strip_suffix(" failed")?.split_once(" passed, ")?;
+        Some(Tally { passed: passed.parse().ok()?, failed: failed.parse().ok()? })
+    })
+}
+
+/// The sum of the lines that Rust's test runner ends each test program with.
+pub fn rust_tally(text: &str) -> Tally {
+    let count = |part: &str, word: &str| {
+        part.trim().strip_suffix(word).and_then(|number| number.trim().parse::<u64>().ok())
+    };
+    text.lines()
+        .filter_map(|line| line.strip_prefix("test result: ")?.split_once(". "))
+        .map(|(_, counts)| Tally {
+            passed: counts.split(';').find_map(|part| count(part, "passed")).unwrap_or(0),
+            failed: counts.split(';').find_map(|part| count(part, "failed")).unwrap_or(0),
+        })
+        .sum()
+}
+
+/// Lines of a log that report an error, a leak or a crash.
+pub fn complaints(log: &str) -> Vec<&str> {
+    log.lines()
+        .filter(|line| is_error(line) || is_leak(line) || TROUBLE.iter().any(|text| line.contains(text)))
+        .collect()
+}
+
+/// Requires that the program ended by itself with code 0 and left a clean log.
+pub fn clean(outcome: &Outcome) -> Result<()> {
+    let complaints = complaints(&outcome.log);
+    ensure!(
+        complaints.is_empty(),
+        "the log has {} line(s) that report an error or a leak, first of them:\n  {}",
+        complaints.len(),
+        complaints.iter().take(5).copied().collect::<Vec<_>>().join("\n  ")
+    );
+    if let Some(end) = outcome.bad_end() {
+        anyhow::bail!("Godot {end}");
+    }
+    Ok(())
+}
+
+/// Requires a clean run that counted its checks and failed none.
+pub fn suite(outcome: &Outcome) -> Result<Tally> {
+    let counted = tally(&outcome.stdout);
+    if let Some(counted) = counted {
+        ensure!(counted.failed == 0, "{counted}");
+    }
+    clean(outcome)?;
+    match counted {
+        Some(counted) if counted.passed > 0 => Ok(counted),
+        Some(_) => anyhow::bail!("the suite checked nothing"),
+        None => anyhow::bail!("the suite ended without a line `N passed, N failed`"),
+    }
+}
+
+/// One call whose error lines were counted.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Expectation {
+    /// The name that the suite gave the call.
+    pub name: String,
+    /// How many error lines it should print.
+    pub expected: usize,
+    /// The error lines that it printed.
+    pub errors: Vec<String>,
+    /// Warnings and script errors, of which there should be none.
+    pub others: Vec<String>,
+}
+
+impl Expectation {
+    /// Whether the call printed what it should.
+    pub fn held(&self) -> bool {
+        self.errors.len() == self.expected && self.others.is_empty()
+    }
+}
+
+/// Cuts standard error at its markers: `@@ expect <count> <name>` before each call, `@@ end` after the last.
+///
+/// # Errors
+/// A malformed marker, an error outside the markers, or no end: then the suite itself is broken.
+pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
+    let mut calls: Vec<Expectation> = Vec::new();
+    let mut open = false;
+    let mut ended = false;
+    for line in stderr.lines().map(str::trim) {
+        if let Some(marker) = line.strip_prefix("@@ ") {
+            ensure!(!ended, "a marker after `@@ end`: {line}");
+            if marker == "end" {
+                (open, ended) = (false, true);
+                continue;
+            }
+            let call = marker.strip_prefix("expect ").and_then(|rest| rest.split_once(' '));
+            let call = call.and_then(|(count, name)| Some((count.parse().ok()?, name)));
+            let Some((expected, name)) = call else { anyhow::bail!("unknown marker: {line}") };
+            calls.push(Expectation { name: name.into(), expected, errors: vec![], others: vec![] });
+            open = true;
+        } else if is_error(line) || line.starts_with("WARNING:") {
+            let Some(call) = calls.last_mut().filter(|_| open) else {
+                anyhow::bail!("outside any expected call: {line}")
+            };
+            let plain = !line.starts_with("SCRIPT") && !line.starts_with("WARNING");
+            if plain { &mut call.errors } else { &mut call.others }.push(line.into());
+        }
+    }
+    ensure!(ended, "the suite stopped before `@@ end`");
+    Ok(calls)
+}
+
+fn is_error(line: &str) -> bool {
+    ERROR_STARTS.iter().any(|start| line.trim_start().starts_with(start))
+}
+
+fn is_leak(line: &str) -> bool {
+    line.trim_start().starts_with("WARNING:") && line.contains("leaked")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_tally_counts() {
+        assert_eq!(
+            tally("1 passed, 2 failed\nx\n30 passed, 0 failed\n"),
+            Some(Tally { passed: 30, failed: 0 })
+        );
+        assert_eq!(tally("all 3 passed, 0 failed\n3 passed\n-1 passed, 0 failed"), None);
+        assert_eq!(Tally { passed: 3, failed: 1 }.to_string(), "3 passed, 1 failed");
+    }
+
+    #[test]
+    fn rust_results_add_up() {
+        let log = "test result: ok. 7 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.0s\n\
+                   noise\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(rust_tally(log), Tally { passed: 9, failed: 1 });
+    }
+
+    #[test]
+    fn every_trouble_is_seen() {
+        let bad = [
+            "ERROR: Condition \"x\" is true.",
+            "SCRIPT ERROR: Parse Error: y",
+            "  USER ERROR: z",
+            "WARNING: 3 RIDs of type \"Texture\" were leaked.",
+            "Leaked instance: Node:123",
+            "WARNING: ObjectDB instances leaked at exit (run with --verbose for details).",
+            "ERROR: 2 resources still in use at exit.",
+            "handle_crash: Program crashed with signal 11",
+            "thread '<unnamed>' panicked at src/lib.rs:1:1:",
+        ];
+        for line in bad {
+            assert_eq!(complaints(line), [line]);
+        }
+    }
+
+    #[test]
+    fn harmless_lines_are_not() {
+        let log = "Godot Engine v4.6\ncase: text \"ERROR: in a value\"\nWARNING: a plain warning\n3 passed, 0 failed";
+        assert_eq!(complaints(log), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn errors_belong_to_the_call_before() {
+        let log = "@@ expect 0 quiet\n@@ expect 1 one\nERROR: a\n   at: f (x.rs:1)\n@@ expect 1 two\nERROR: b\n\
+                   ERROR: c\n@@ expect 0 warns\nWARNING: d\n@@ end\n";
+        let calls = expectations(log).unwrap();
+        let held: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.held())).collect();
+        assert_eq!(held, [("quiet", true), ("one", true), ("two", false), ("warns", false)]);
+        assert_eq!(calls[2].errors, ["ERROR: b", "ERROR: c"]);
+    }
+
+    #[test]
+    fn broken_marker_logs_are_refused() {
+        assert!(expectations("@@ expect 1 x\nERROR: a\n").unwrap_err().to_string().contains("@@ end"));
+        assert!(expectations("ERROR: early\n@@ end\n").is_err());
+        assert!(expectations("@@ end\nERROR: late\n").is_err());
+        assert!(expectations("@@ expect many x\n@@ end\n").is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! The zip that users install.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::archive::{self, Entry};
+use crate::notices;
+use crate::progress::Progress;
+use crate::workspace::{EXTENSION, Workspace};
+
+const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
+
+/// Writes the zip to `out`, or to its usual place, and returns where it is.
+pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
+    let out = match out {
+        Some(out) => std::path::absolute(out)?,
+        None => workspace.target.join("package").join(format!("{EXTENSION}-{}.zip", workspace.version)),
+    };
+    let step = Progress::spinner("packing the addon");
+    let addon = workspace.addon();
+    let manifest = fs::read_to_string(addon.join(format!("{EXTENSION}.gdextension")))
+        .context("the addon has no .gdextension file")?;
+    let files: Vec<String> = archive::files_under(&addon)?
+        .iter()
+        .map(|file| slashes(file))
+        .filter(|file| ships(file, &manifest))
+        .collect();
+    ensure!(
+        files.iter().any(|file| file.starts_with("bin/")),
+        "no library has been built for any platform: run `cargo xtask build` first"
+    );
+
+    let name = |file: &str| format!("addons/{EXTENSION}/{file}");
+    let mut entries = vec![Entry { name: name(NOTICES), bytes: notices::write(workspace)?.into_bytes() }];
+    for file in &files {
+        let bytes = fs::read(addon.join(file)).with_context(|| format!("cannot read {file}"))?;
+        entries.push(Entry { name: name(file), bytes });
+    }
+    fs::create_dir_all(out.parent().context("the zip needs a folder")?)?;
+    archive::pack(entries, &out)?;
+    step.done();
+    Ok(out)
+}
+
+/// Whether a file of the addon folder is part of the product: of `bin/`, only what the `.gdextension` file names.
+fn ships(file: &str, manifest: &str) -> bool {
+    if file.starts_with("bin/") {
+        return manifest.contains(&format!("\"{file}\""));
+    }
+    let name = file.rsplit('/').next().unwrap_or(file);
+    !name.starts_with('.') && !name.ends_with('~') && !name.ends_with(".tmp") && name != NOTICES
+}
+
+fn slashes(path: &Path) -> String {
+    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_product_ships() {
+        let manifest = "linux.debug.x86_64 = \"bin/linux.x86_64/libx.so\"\n";
+        for file in ["plugin.cfg", "icons/x.svg", "icons/x.svg.import", "bin/linux.x86_64/libx.so"] {
+            assert!(ships(file, manifest), "{file}");
+        }
+        for file in [".gdignore", "plugin.gd~", "bin/linux.x86_64/libx.new", "bin/linux.arm64/libx.so"] {
+            assert!(!ships(file, manifest), "{file}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Signs of life for long steps: bars on a terminal, plain lines elsewhere.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+
+/// One long step; dropping it ends its bar.
+pub struct Progress {
+    bar: ProgressBar,
+    message: String,
+    started: Instant,
+}
+
+impl Progress {
+    /// A step of unknown length.
+    pub fn spinner(message: impl Into<String>) -> Self {
+        Self::start(ProgressBar::new_spinner(), "{spinner} {msg} [{elapsed}]", message.into())
+    }
+
+    /// A step over a known number of things.
+    pub fn count(message: impl Into<String>, total: u64) -> Self {
+        Self::start(ProgressBar::new(total), "{bar:30} {pos}/{len} {msg} [{elapsed}]", message.into())
+    }
+
+    /// A step over a known number of bytes.
+    pub fn bytes(message: impl Into<String>, total: u64) -> Self {
+        let message = format!("{} ({})", message.into(), HumanBytes(total));
+        Self::start(ProgressBar::new(total), "{bar:30} {bytes}/{total_bytes} {msg} [{elapsed}]", message)
+    }
+
+    fn start(bar: ProgressBar, template: &str, message: String) -> Self {
+        if stderr().is_terminal() {
+            bar.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
+            bar.set_message(message.clone());
+            bar.enable_steady_tick(Duration::from_millis(120));
+        } else {
+            eprintln!("   {message} ...");
+        }
+        Self { bar, message, started: Instant::now() }
+    }
+
+    /// How far the step is.
+    pub fn at(&self, position: u64) {
+        self.bar.set_position(position);
+    }
+
+    /// One more thing is done.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Ends the step with a line saying how long it took.
+    pub fn done(self) {
+        self.bar.finish_and_clear();
+        eprintln!("   {}: {:.1} s", self.message, self.started.elapsed().as_secs_f32());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,69 @@
+//! Running Godot projects headless.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::godot::Godot;
+use crate::workspace::{EXTENSION, Workspace};
+
+/// A project folder, the engine to run it with, and a home that is not the user's.
+pub struct Project<'a> {
+    godot: &'a Godot,
+    folder: &'a Path,
+    home: std::path::PathBuf,
+}
+
+impl<'a> Project<'a> {
+    /// The project in `folder`, as it is.
+    pub fn new(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Self> {
+        let home = workspace.godot_home();
+        for part in HOMES.map(|(_, part)| part) {
+            fs::create_dir_all(home.join(part))?;
+        }
+        Ok(Self { godot, folder, home })
+    }
+
+    /// Lists the extension as loaded; otherwise only an editor that has opened the project does that.
+    pub fn register_extension(&self) -> Result<()> {
+        let list = self.folder.join(".godot/extension_list.cfg");
+        if list.is_file() {
+            return Ok(());
+        }
+        fs::create_dir_all(self.folder.join(".godot"))?;
+        fs::write(&list, format!("res://addons/{EXTENSION}/{EXTENSION}.gdextension\n"))
+            .with_context(|| format!("cannot write {}", list.display()))
+    }
+
+    /// The engine without a window, on this project.
+    pub fn headless(&self) -> Command {
+        let mut command = self.engine(&self.godot.editor);
+        command.arg("--headless").arg("--path").arg(self.folder);
+        command
+    }
+
+    /// A script of the project, given as `res://…`, with its own arguments.
+    pub fn script(&self, script: &str, arguments: &[String]) -> Command {
+        let mut command = self.headless();
+        command.args(["--script", script, "--"]).args(arguments);
+        command
+    }
+
+    /// Any program of the engine's, away from the user's settings and data.
+    pub fn engine(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.envs(HOMES.map(|(variable, part)| (variable, self.home.join(part))));
+        command
+    }
+}
+
+/// Where the engine keeps data, settings and caches on Linux and on Windows.
+const HOMES: [(&str, &str); 5] = [
+    ("XDG_DATA_HOME", "data"),
+    ("XDG_CONFIG_HOME", "config"),
+    ("XDG_CACHE_HOME", "cache"),
+    ("APPDATA", "data"),
+    ("LOCALAPPDATA", "cache"),
+];

@@ -1,0 +1,141 @@
+//! The suites of `godot-project/`, run in the real engine and judged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::godot::Godot;
+use crate::judge::{self, Tally};
+use crate::project::Project;
+use crate::run::{self, Echo};
+use crate::workspace::Workspace;
+
+/// How many worker threads the extension starts.
+pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
+
+/// Long enough for the slowest suite on a slow machine; a run that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Choices for the conformance suite.
+#[derive(Debug, Clone, Default)]
+pub struct Conformance {
+    /// Worker threads; the extension's own choice when absent.
+    pub threads: Option<u32>,
+    /// Seed of the random values.
+    pub seed: Option<u64>,
+    /// How many random values.
+    pub random: Option<u64>,
+    /// Only the suite of this name.
+    pub only: Option<String>,
+}
+
+impl Conformance {
+    fn arguments(&self) -> Vec<String> {
+        let named = [
+            ("--seed", self.seed.map(|seed| seed.to_string())),
+            ("--random", self.random.map(|count| count.to_string())),
+            ("--only", self.only.clone()),
+        ];
+        named.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
+    }
+}
+
+/// Every value of every type, compared with the engine's own functions.
+pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut command = project.script("res://suites/run.gd", &options.arguments());
+    if let Some(threads) = options.threads {
+        command.env(THREADS_VARIABLE, threads.to_string());
+    }
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
+/// Every failure, with the number of error lines that it prints.
+pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let outcome = run::watch(&mut project.script("res://suites/messages.gd", &[]), Echo::Nothing, LIMIT)?;
+    let calls = match judge::expectations(&outcome.stderr) {
+        Ok(calls) => calls,
+        Err(reason) => bail!("{reason}; the suite printed:\n{}", outcome.log),
+    };
+    if let Some(end) = outcome.bad_end() {
+        bail!("Godot {end}; the suite printed:\n{}", outcome.log);
+    }
+    for call in calls.iter().filter(|call| !call.held()) {
+        println!("FAILED {}: {} error line(s), expected {}", call.name, call.errors.len(), call.expected);
+        for line in call.errors.iter().chain(&call.others) {
+            println!("    {line}");
+        }
+    }
+    let passed = calls.iter().filter(|call| call.held()).count() as u64;
+    let tally = Tally { passed, failed: calls.len() as u64 - passed };
+    println!("{tally}");
+    ensure!(tally.failed == 0, "{tally}");
+    ensure!(tally.passed > 0, "the suite checked nothing");
+    Ok(tally)
+}
+
+/// Byte vectors as this engine writes them; returns how many lines were written.
+pub fn write_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let outcome =
+        run::watch(&mut project.script("res://suites/write_vectors.gd", &[]), Echo::Nothing, LIMIT)?;
+    if let Err(reason) = judge::clean(&outcome) {
+        bail!("{reason}; the script printed:\n{}", outcome.log);
+    }
+    let lines = marked(&outcome.stdout).context("the script printed no `@@ begin` … `@@ end`")?;
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(to, lines).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(lines.lines().count())
+}
+
+/// Real data through engine and codec, side by side, with the folder `data` among the input.
+pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &[String]) -> Result<()> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut arguments = Vec::new();
+    if let Some(data) = data {
+        let data = fs::canonicalize(&data).with_context(|| format!("cannot open {}", data.display()))?;
+        arguments.extend(["--data".to_owned(), data.display().to_string()]);
+    }
+    arguments.extend_from_slice(extra);
+    judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
+}
+
+fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
+    let project = Project::new(workspace, godot, folder)?;
+    project.register_extension()?;
+    Ok(project)
+}
+
+/// The lines between the markers.
+fn marked(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("@@ begin\n")?;
+    let end = rest.find("@@ end")?;
+    Some(&rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_given_choices_become_arguments() {
+        assert!(Conformance::default().arguments().is_empty());
+        let chosen = Conformance { seed: Some(7), only: Some("strings".into()), ..Default::default() };
+        assert_eq!(chosen.arguments(), ["--seed", "7", "--only", "strings"]);
+    }
+
+    #[test]
+    fn lines_between_markers() {
+        assert_eq!(marked("Godot\n@@ begin\na\tb\nc\td\n@@ end\nbye\n"), Some("a\tb\nc\td\n"));
+        assert_eq!(marked("@@ begin\na\n"), None);
+    }
+}

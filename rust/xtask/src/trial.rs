@@ -1,0 +1,190 @@
+//! The packaged addon in a project of its own, as a user has it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::archive;
+use crate::godot::Godot;
+use crate::judge::{self, Tally};
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::run::{self, Echo, Outcome};
+use crate::workspace::{EXTENSION, Workspace};
+
+/// The files of the project, beside the addon.
+const FILES: [(&str, &str); 9] = [
+    ("project.godot", include_str!("../trial/project.godot")),
+    ("export_presets.cfg", include_str!("../trial/export_presets.cfg")),
+    ("compare.gd", include_str!("../trial/compare.gd")),
+    ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
+    ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
+    ("main.gd", include_str!("../trial/main.gd")),
+    ("main.tscn", include_str!("../trial/main.tscn")),
+    ("addons/trial/plugin.cfg", include_str!("../trial/addons/trial/plugin.cfg")),
+    ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),
+];
+
+/// Frames after which the editor has finished its first scan, loaded extensions and enabled plugins.
+const SETTLED: &str = "400";
+const EDITOR_LIMIT: Duration = Duration::from_secs(300);
+const RUN_LIMIT: Duration = Duration::from_secs(120);
+/// A batch and a quit take well under a second; more means that a thread keeps the process alive.
+const QUIT_LIMIT: Duration = Duration::from_secs(30);
+
+/// An empty project with the addon from the zip.
+pub struct Trial<'a> {
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+    folder: TempDir,
+}
+
+impl<'a> Trial<'a> {
+    /// Unpacks `zip` into a new project, which is removed at the end.
+    pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
+        archive::unpack(zip, folder.path())?;
+        let template = godot.template_release.as_deref().unwrap_or(Path::new(""));
+        for (name, text) in FILES {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("it was just joined"))?;
+            fs::write(&file, text.replace("{template}", &template.display().to_string()))?;
+        }
+        Ok(Self { workspace, godot, folder })
+    }
+
+    /// Opens the project in the editor for the first time, without a window.
+    pub fn first_open(&self) -> Result<Tally> {
+        let project = self.project()?;
+        let _step = Progress::spinner("opening a new project in the editor");
+        let mut command = project.headless();
+        command.args(["--editor", "--quit-after", SETTLED]);
+        self.judge_editor(run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?)?;
+        let list = self.folder.path().join(".godot/extension_list.cfg");
+        let listed = fs::read_to_string(&list).context("the editor wrote no .godot/extension_list.cfg")?;
+        ensure!(listed.contains(EXTENSION), "the editor did not list the extension: {listed}");
+        let changed = self.unexpected_files()?;
+        ensure!(changed.is_empty(), "opening the project added files to the addon: {}", changed.join(", "));
+        Ok(Tally { passed: 3, failed: 0 })
+    }
+
+    /// Opens the project in an editor window, on a display made for it.
+    pub fn window(&self) -> Result<Tally> {
+        let screen = Screen::open()?;
+        let project = self.project()?;
+        let _step = Progress::spinner("opening the project in an editor window");
+        let mut command = project.engine(&self.godot.editor);
+        command
+            .arg("--path")
+            .arg(self.folder.path())
+            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
+            .args(["--quit-after", SETTLED])
+            .env("DISPLAY", &screen.name)
+            .env_remove("WAYLAND_DISPLAY");
+        self.judge_editor(run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?)?;
+        Ok(Tally { passed: 1, failed: 0 })
+    }
+
+    /// A script of the user's calls the addon.
+    pub fn script(&self) -> Result<Tally> {
+        let mut command = self.project()?.script("res://compare_and_quit.gd", &[]);
+        judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
+    }
+
+    /// Batches and quits, `runs` times; every run must end by itself.
+    pub fn quit(&self, runs: u64) -> Result<Tally> {
+        let project = self.project()?;
+        let step = Progress::count("quitting after a batch", runs);
+        for number in 1..=runs {
+            let mut command = project.script("res://batch_and_quit.gd", &[]);
+            let outcome = run::watch(&mut command, Echo::Nothing, QUIT_LIMIT)?;
+            judge::clean(&outcome).with_context(|| format!("run {number} of {runs}:\n{}", outcome.log))?;
+            step.step();
+        }
+        step.done();
+        Ok(Tally { passed: runs, failed: 0 })
+    }
+
+    /// Exports a game that compares a batch, and runs it; the project must have been opened before.
+    pub fn exported_game(&self) -> Result<Tally> {
+        let game = self.folder.path().join("build/game.x86_64");
+        fs::create_dir_all(game.parent().expect("it was just joined"))?;
+        let project = self.project()?;
+        let step = Progress::spinner("exporting a game");
+        let mut export = project.headless();
+        export.args(["--export-release", "Linux"]).arg(&game);
+        let outcome = run::watch(&mut export, Echo::Nothing, EDITOR_LIMIT)?;
+        judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
+        step.done();
+        let mut run = project.engine(&game);
+        run.arg("--headless");
+        judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
+    }
+
+    fn project(&self) -> Result<Project<'_>> {
+        Project::new(self.workspace, self.godot, self.folder.path())
+    }
+
+    fn judge_editor(&self, outcome: Outcome) -> Result<()> {
+        judge::clean(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))?;
+        ensure!(
+            outcome.log.contains("trial: plugin enabled: true, class known: true"),
+            "the plugin was not enabled; the editor printed:\n{}",
+            outcome.log
+        );
+        Ok(())
+    }
+
+    /// Files that the engine would add to every user's version control.
+    fn unexpected_files(&self) -> Result<Vec<String>> {
+        let addon = self.folder.path().join("addons").join(EXTENSION);
+        let shipped = self.workspace.addon();
+        Ok(archive::files_under(&addon)?
+            .into_iter()
+            .filter(|file| !shipped.join(file).is_file() && !file.starts_with("THIRD-PARTY-NOTICES.txt"))
+            .map(|file| file.display().to_string())
+            .collect())
+    }
+}
+
+/// A display without a monitor; it closes when dropped.
+struct Screen {
+    server: Child,
+    name: String,
+}
+
+/// Where `Xvfb` is, if the machine has it.
+pub fn screen_server() -> Option<PathBuf> {
+    which::which("Xvfb").ok()
+}
+
+impl Screen {
+    fn open() -> Result<Self> {
+        let program = screen_server().context("Xvfb is not installed")?;
+        let mut server = Command::new(program)
+            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start Xvfb")?;
+        let mut number = String::new();
+        let output = server.stdout.take().expect("its output is piped");
+        BufReader::new(output).read_line(&mut number)?;
+        let screen = Self { server, name: format!(":{}", number.trim()) };
+        ensure!(screen.name.len() > 1, "Xvfb opened no display");
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // The server may be gone already; then there is nothing to end.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

@@ -1,0 +1,86 @@
+//! Where things are in this repository.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+
+/// The package that becomes the addon's library.
+pub const EXTENSION: &str = "fast_variant_codec";
+
+/// The repository, as Cargo sees it.
+pub struct Workspace {
+    /// The folder with the workspace's `Cargo.toml`.
+    pub root: PathBuf,
+    /// Cargo's target folder; it honours `CARGO_TARGET_DIR`.
+    pub target: PathBuf,
+    /// The version that all crates share.
+    pub version: String,
+}
+
+impl Workspace {
+    /// Asks Cargo, from wherever this program was started.
+    pub fn find() -> Result<Self> {
+        let metadata = metadata_command()
+            .no_deps()
+            .exec()
+            .context("`cargo metadata` failed: is the Rust toolchain installed?")?;
+        let version = metadata
+            .packages
+            .iter()
+            .find(|package| package.name.as_str() == EXTENSION)
+            .with_context(|| format!("the workspace has no package {EXTENSION}"))?
+            .version
+            .to_string();
+        Ok(Self {
+            root: metadata.workspace_root.into_std_path_buf(),
+            target: metadata.target_directory.into_std_path_buf(),
+            version,
+        })
+    }
+
+    /// The whole dependency graph.
+    pub fn metadata(&self) -> Result<Metadata> {
+        metadata_command().exec().context("`cargo metadata` failed")
+    }
+
+    /// The addon, as a user installs it.
+    pub fn addon(&self) -> PathBuf {
+        self.root.join("addons").join(EXTENSION)
+    }
+
+    /// The Godot project with the suites and the demo.
+    pub fn project(&self) -> PathBuf {
+        self.root.join("godot-project")
+    }
+
+    /// The folder of a Godot installed by this tool.
+    pub fn private_godot(&self) -> PathBuf {
+        self.target.join("godot")
+    }
+
+    /// What Godot takes for the user's home, so that runs leave nothing on the machine.
+    pub fn godot_home(&self) -> PathBuf {
+        self.target.join("godot-home")
+    }
+
+    /// A `cargo` command at the root.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo_program());
+        command.current_dir(&self.root);
+        command
+    }
+}
+
+/// The manifest of this crate when Cargo started us, which finds the workspace from any folder.
+fn metadata_command() -> MetadataCommand {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    command
+}
+
+fn cargo_program() -> PathBuf {
+    env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
+}

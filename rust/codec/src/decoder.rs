@@ -24,6 +24,8 @@ pub struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
+    /// The deepest level allowed here; less inside of a key.
+    max_depth: u32,
     manner: Manner,
     budget: Budget<'a>,
 }
@@ -31,7 +33,8 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
-        Self { bytes, at: 0, depth: 0, manner, budget: Budget::new(limits) }
+        let max_depth = limits.max_depth.min(format::MAX_DEPTH);
+        Self { bytes, at: 0, depth: 0, max_depth, manner, budget: Budget::new(limits) }
     }
 
     /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
@@ -66,6 +69,16 @@ impl<'a> Decoder<'a> {
     #[cold]
     fn error(&self, kind: ErrorKind) -> Error {
         Error::new(kind).at(self.at)
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Error {
+        let limit = self.budget.limits.max_depth.min(format::MAX_DEPTH);
+        self.error(if self.max_depth < limit {
+            ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }
+        } else {
+            ErrorKind::TooDeep { limit }
+        })
     }
 
     #[cold]
@@ -369,7 +382,12 @@ impl<'a> Decoder<'a> {
             if checked {
                 self.expect("Dictionary's keys", &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
             }
+            let max_depth = self.max_depth;
+            if self.manner == Manner::Strict {
+                self.max_depth = max_depth.min(self.depth + format::MAX_KEY_DEPTH);
+            }
             self.pour(sink).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.max_depth = max_depth;
             located(key_at, sink.begin_value(&mut dictionary))?;
             let value_at = self.at;
             // In both manners: a typed script would take the value for what it is not.
@@ -453,9 +471,8 @@ impl Source for Decoder<'_> {
         use VariantType as T;
 
         let at = self.at;
-        let limit = self.budget.limits.max_depth.min(format::MAX_DEPTH);
-        if self.depth > limit {
-            return Err(self.error(ErrorKind::TooDeep { limit }));
+        if self.depth > self.max_depth {
+            return Err(self.too_deep());
         }
         let header = self.u32()?;
         let id = (header & format::TYPE_MASK) as u8;

@@ -49,6 +49,12 @@ pub enum ErrorKind {
         /// The deepest level allowed.
         limit: u32,
     },
+    /// Strict reading: a Dictionary's key that the engine cannot hash.
+    #[error("a Dictionary's key nested deeper than {limit} levels, which the engine cannot hash")]
+    KeyTooDeep {
+        /// The deepest level allowed, counted from the key.
+        limit: u32,
+    },
     /// A typed container holds a value of another type.
     #[error("a {found} where the {container} takes only {expected}")]
     WrongElementType {

@@ -32,6 +32,8 @@ pub const NODE_PATH_ABSOLUTE: u32 = 1;
 pub const NODE_PATH_EXTRA_SUBNAME: u32 = 2;
 /// The deepest level a value may lie at; the outermost value lies at level 0.
 pub const MAX_DEPTH: u32 = 1024;
+/// How deep containers may nest in a Dictionary's key: beyond, the engine complains each time it hashes the key.
+pub const MAX_KEY_DEPTH: u32 = 100;
 /// The engine counts bytes in signed 32-bit integers; larger values cannot be written.
 pub const MAX_BYTES: usize = i32::MAX as usize;
 /// What a reader without objects turns every object into, and what typed containers then hold.

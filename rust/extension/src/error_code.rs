@@ -57,7 +57,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,
-            ErrorKind::TooDeep { .. } => Self::TooDeep,
+            ErrorKind::TooDeep { .. } | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
             ErrorKind::WrongElementType { .. } => Self::WrongElementType,
             ErrorKind::NotCanonical(_) => Self::NotCanonical,
             ErrorKind::TrailingBytes(_) => Self::TrailingBytes,

@@ -57,13 +57,14 @@ pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant) ->
     if !object.is_instance_valid() {
         return Err(Error::object("the object was freed by one of its own setters"));
     }
-    if *name == "script" && !value.is_nil() {
-        if Reader::new().ty(value) != Some(VariantType::String) {
-            return Err(Error::object("the property `script` is not the path of a script"));
+    match Reader::new().ty(value) {
+        Some(ty) if *name == "script" && ty != VariantType::Nil => {
+            if ty != VariantType::String {
+                return Err(Error::object("the property `script` is not the path of a script"));
+            }
+            object.set_script(&load_script(&value.to())?);
         }
-        object.set_script(&load_script(&value.to())?);
-    } else {
-        object.set(&StringName::from(name), value);
+        _ => object.set(&StringName::from(name), value),
     }
     Ok(())
 }

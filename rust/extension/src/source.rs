@@ -188,32 +188,31 @@ impl<'a> Live<'a> {
         if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
             return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
         }
-        let stored: Vec<StringName> = object
+        let stored: Vec<GString> = object
             .get_property_list()
             .iter_shared()
             .filter(|property| {
                 let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok());
                 usage.unwrap_or(0) & PropertyUsageFlags::STORAGE.ord() as i64 != 0
             })
-            .filter_map(|property| property.get("name")?.try_to::<StringName>().ok())
+            .filter_map(|property| property.get("name")?.try_to::<GString>().ok())
             .collect();
         let mut open = sink.begin_object(Text::Utf32(units(&class)), stored.len())?;
         for name in stored {
-            let text = GString::from(&name);
-            sink.begin_property(&mut open, Text::Utf32(units(&text)))?;
-            let value = if text == "script" {
+            sink.begin_property(&mut open, Text::Utf32(units(&name)))?;
+            let value = if name == "script" {
                 match object.get_script() {
                     Some(script) => Ok(Variant::from(script_path(&script)?)),
                     None => Ok(Variant::nil()),
                 }
             } else if object.is_instance_valid() {
-                Ok(object.get(&name))
+                Ok(object.get(&StringName::from(&name)))
             } else {
                 Err(Error::object("the object was freed by one of its own getters"))
             };
             value
                 .and_then(|value| self.of(&value).pour_at(sink, depth + 1))
-                .map_err(|error| error.inside(Step::Property(text.to_string())))?;
+                .map_err(|error| error.inside(Step::Property(name.to_string())))?;
             sink.end_property(&mut open)?;
         }
         sink.end_object(open)

@@ -47,8 +47,8 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     })?;
     report.check("build", || plain(library::build(workspace, &Build::default())))?;
     report.check("Rust tests", || rust_tests(workspace))?;
-    for threads in [1, 2] {
-        report.check(&format!("conformance, {threads} thread(s)"), || {
+    for (name, threads) in [("conformance, 1 thread", 1), ("conformance, 2 threads", 2)] {
+        report.check(name, || {
             let options = Conformance { threads: Some(threads), ..Default::default() };
             suites::conformance(workspace, godot, &options)
         })?;

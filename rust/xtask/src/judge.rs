@@ -5,7 +5,7 @@
 use std::iter::Sum;
 use std::ops::Add;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::run::Outcome;
 
@@ -82,16 +82,19 @@ pub fn complaints(log: &str) -> Vec<&str> {
 
 /// Requires that the program ended by itself with code 0 and left a clean log.
 pub fn clean(outcome: &Outcome) -> Result<()> {
-    let complaints = complaints(&outcome.log);
-    ensure!(
-        complaints.is_empty(),
-        "the log has {} line(s) that report an error or a leak, first of them:\n  {}",
-        complaints.len(),
-        complaints.iter().take(5).copied().collect::<Vec<_>>().join("\n  ")
-    );
+    let mut faults = Vec::new();
     if let Some(end) = outcome.bad_end() {
-        anyhow::bail!("Godot {end}");
+        faults.push(format!("Godot {end}"));
     }
+    let complaints = complaints(&outcome.log);
+    if !complaints.is_empty() {
+        faults.push(format!(
+            "the log has {} line(s) that report an error or a leak, first of them:\n  {}",
+            complaints.len(),
+            complaints[..complaints.len().min(5)].join("\n  ")
+        ));
+    }
+    ensure!(faults.is_empty(), "{}", faults.join("; "));
     Ok(())
 }
 
@@ -104,8 +107,8 @@ pub fn suite(outcome: &Outcome) -> Result<Tally> {
     clean(outcome)?;
     match counted {
         Some(counted) if counted.passed > 0 => Ok(counted),
-        Some(_) => anyhow::bail!("the suite checked nothing"),
-        None => anyhow::bail!("the suite ended without a line `N passed, N failed`"),
+        Some(_) => bail!("the suite checked nothing"),
+        None => bail!("the suite ended without a line `N passed, N failed`"),
     }
 }
 
@@ -146,12 +149,12 @@ pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
             }
             let call = marker.strip_prefix("expect ").and_then(|rest| rest.split_once(' '));
             let call = call.and_then(|(count, name)| Some((count.parse().ok()?, name)));
-            let Some((expected, name)) = call else { anyhow::bail!("unknown marker: {line}") };
+            let Some((expected, name)) = call else { bail!("unknown marker: {line}") };
             calls.push(Expectation { name: name.into(), expected, errors: vec![], others: vec![] });
             open = true;
         } else if is_error(line) || line.starts_with("WARNING:") {
             let Some(call) = calls.last_mut().filter(|_| open) else {
-                anyhow::bail!("outside any expected call: {line}")
+                bail!("outside any expected call: {line}")
             };
             let plain = !line.starts_with("SCRIPT") && !line.starts_with("WARNING");
             if plain { &mut call.errors } else { &mut call.others }.push(line.into());

@@ -90,7 +90,7 @@ struct Apt {
 impl Apt {
     fn prepare(parent: &Path, machine: &Machine) -> Result<Self> {
         let folder = parent.join("apt");
-        for part in ["lists/partial", "cache/archives/partial"] {
+        for part in ["lists/partial", "cache/archives/partial", "empty"] {
             fs::create_dir_all(folder.join(part))?;
         }
         let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
@@ -103,8 +103,8 @@ impl Apt {
         let configuration = format!(
             r##"Dir::Etc::sourcelist "{path}/sources.list";
 Dir::Etc::sourceparts "-";
-Dir::Etc::preferences "-";
-Dir::Etc::preferencesparts "-";
+Dir::Etc::preferences "{path}/empty/none";
+Dir::Etc::preferencesparts "{path}/empty";
 Dir::State::Lists "{path}/lists";
 Dir::State::status "{path}/status";
 Dir::State::extended_states "{path}/extended_states";
@@ -233,7 +233,8 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
         }
         // Linker scripts also end in `.so`; patchelf refuses them, and they have no run path.
         let Ok(old) = patchelf.run(&["--print-rpath".as_ref(), library]) else { continue };
-        if old.trim_start().starts_with('/') {
+        // A library with a run path of its own does not search its program's.
+        if !old.trim().is_empty() {
             patchelf.run(&["--force-rpath".as_ref(), "--set-rpath".as_ref(), run_path.as_ref(), library])?;
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::run;
@@ -119,7 +119,7 @@ fn private(home: &Path) -> Result<Godot> {
             remove_folder(leftover)?;
         }
         fs::create_dir(&unfinished)?;
-        install(&unfinished).context(ADVICE)?;
+        install(&unfinished).map_err(|error| anyhow!("cannot install Godot: {error:#}\n{ADVICE}"))?;
         fs::rename(&unfinished, home)?;
     }
 
@@ -131,13 +131,19 @@ fn private(home: &Path) -> Result<Godot> {
     Ok(godot)
 }
 
+/// From Debian where that serves, else the official release.
 fn install(folder: &Path) -> Result<()> {
-    let debian =
-        if cfg!(all(target_os = "linux", target_arch = "x86_64")) { debian::machine() } else { None };
-    match debian {
-        Some(machine) => machine.install(folder),
-        None => release::install(folder),
+    if cfg!(all(target_os = "linux", target_arch = "x86_64"))
+        && let Some(machine) = debian::machine()
+    {
+        match machine.install(folder) {
+            Ok(()) => return Ok(()),
+            Err(error) => eprintln!("   Debian's Godot cannot be installed: {error:#}"),
+        }
+        remove_folder(folder)?;
+        fs::create_dir(folder)?;
     }
+    release::install(folder)
 }
 
 /// Fits the programs to where they now are, and proves that they start.

@@ -84,14 +84,13 @@ impl VariantBuilder {
     /// Whether a container takes the value as it is.
     #[inline(always)]
     fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
-        let ty = self.reader.ty(value);
         match declared {
             ContainerType::Untyped => true,
             ContainerType::Builtin(VariantType::Object) => {
-                matches!(ty, Some(VariantType::Object | VariantType::Nil))
+                matches!(self.reader.ty(value), Some(VariantType::Object | VariantType::Nil))
             }
-            ContainerType::Builtin(declared) => ty == Some(*declared),
-            ContainerType::Object { class, script } => match ty {
+            ContainerType::Builtin(declared) => self.reader.ty(value) == Some(*declared),
+            ContainerType::Object { class, script } => match self.reader.ty(value) {
                 Some(VariantType::Nil) => true,
                 Some(VariantType::Object) => objects::is_instance(value, class, script.as_ref()),
                 _ => false,
@@ -272,9 +271,6 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
-        if matches!(array.declared, ContainerType::Untyped) {
-            return Ok(());
-        }
         if !self.fits(&array.declared, self.building.last()) {
             if self.manner == Manner::Strict {
                 return Err(self.misfit("Array", &array.declared));
@@ -315,17 +311,15 @@ impl Sink for VariantBuilder {
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
         let mut kept = true;
-        if !matches!(dictionary.key, ContainerType::Untyped) {
-            if !self.fits(&dictionary.key, self.building.last()) {
-                if self.manner == Manner::Strict {
-                    return Err(self.misfit("Dictionary's keys", &dictionary.key));
-                }
-                match self.converted(&dictionary.key, self.building.last().clone()) {
-                    Some(key) => self.building.put(key),
-                    None => {
-                        kept = false;
-                        self.misfits += 1;
-                    }
+        if !self.fits(&dictionary.key, self.building.last()) {
+            if self.manner == Manner::Strict {
+                return Err(self.misfit("Dictionary's keys", &dictionary.key));
+            }
+            match self.converted(&dictionary.key, self.building.last().clone()) {
+                Some(key) => self.building.put(key),
+                None => {
+                    kept = false;
+                    self.misfits += 1;
                 }
             }
         }
@@ -335,11 +329,9 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        if !matches!(dictionary.value, ContainerType::Untyped) {
-            if !self.fits(&dictionary.value, self.building.last()) {
-                // A typed script would take the value for what it is not.
-                return Err(self.misfit("Dictionary's values", &dictionary.value));
-            }
+        if !self.fits(&dictionary.value, self.building.last()) {
+            // A typed script would take the value for what it is not.
+            return Err(self.misfit("Dictionary's values", &dictionary.value));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
 
 use std::borrow::Cow;
+use std::sync::PoisonError;
 
 use godot::builtin::VariantType;
 use godot::meta::error::ConvertError;
@@ -25,8 +26,9 @@ macro_rules! codes {
         }
 
         impl ErrorCode {
-            /// Every code with its name in scripts.
-            pub const ALL: &[(Self, &str)] = &[(Self::Ok, "OK"), $((Self::$name, $constant),)*];
+            /// Every code with its name in scripts and its help.
+            const ALL: &[(Self, &str, &str)] =
+                &[(Self::Ok, "OK", "Nothing failed."), $((Self::$name, $constant, $doc),)*];
         }
     };
 }
@@ -77,7 +79,10 @@ impl GodotConvert for ErrorCode {
         GodotShape::Enum {
             variant_type: VariantType::INT,
             enumerators: Cow::Owned(
-                Self::ALL.iter().map(|&(code, name)| EnumeratorShape::new_int(name, code as i64)).collect(),
+                Self::ALL
+                    .iter()
+                    .map(|&(code, name, _)| EnumeratorShape::new_int(name, code as i64))
+                    .collect(),
             ),
             godot_name: Some(Cow::Borrowed("FastVariantCodec.CodecError")),
             is_bitfield: false,
@@ -96,19 +101,32 @@ impl ToGodot for ErrorCode {
 
 impl FromGodot for ErrorCode {
     fn try_from_godot(code: i32) -> Result<Self, ConvertError> {
-        let found = Self::ALL.iter().find(|(known, _)| *known as i32 == code);
-        found.map(|(known, _)| *known).ok_or_else(|| ConvertError::new("no code of CodecError"))
+        let found = Self::ALL.iter().find(|(known, ..)| *known as i32 == code);
+        found.map(|(known, ..)| *known).ok_or_else(|| ConvertError::new("no code of CodecError"))
     }
 }
 
 impl SimpleVar for ErrorCode {}
 
-/// Makes the codes known to scripts as `FastVariantCodec.CodecError`, which godot-rust has no attribute for.
+/// Makes the codes known to scripts as `FastVariantCodec.CodecError`, and to the editor's help. godot-rust has no
+/// attribute for that.
 pub fn register() {
+    use godot::private::{__GODOT_DOCS_REGISTRY, DocsItem, DocsShard, InherentImplDocs};
     use godot::register::private::constant::{ConstantKind, ExportConstant, IntegerConstant};
 
     let enumerators =
-        ErrorCode::ALL.iter().map(|&(code, name)| IntegerConstant::new(name, code as i32)).collect();
+        ErrorCode::ALL.iter().map(|&(code, name, _)| IntegerConstant::new(name, code as i32)).collect();
     let kind = ConstantKind::Enum { name: "CodecError".into(), enumerators };
     ExportConstant::new(FastVariantCodec::class_id(), kind).register();
+
+    let help: String = ErrorCode::ALL
+        .iter()
+        .map(|&(code, name, help)| {
+            let value = code as i32;
+            format!(r#"<constant name="{name}" value="{value}" enum="CodecError">{help}</constant>"#)
+        })
+        .collect();
+    let help = InherentImplDocs { constants_xml: help.leak(), ..InherentImplDocs::default() };
+    let shard = DocsShard::new::<FastVariantCodec>(DocsItem::InherentImpl(help));
+    __GODOT_DOCS_REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).push(shard);
 }

@@ -1,4 +1,4 @@
-//! The FastVariantCodec GDExtension: entry point and registration only.
+//! The FastVariantCodec GDExtension: start and stop only.
 //!
 //! | file | does |
 //! |---|---|
@@ -8,10 +8,13 @@
 //! | `report.rs` | errors for people |
 //! | `engine/` | engine memory: all unsafe code |
 
+#![deny(unsafe_code)]
+
 mod batch;
 mod builder;
 mod codec;
 mod codec_class;
+#[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
 mod limits_class;
@@ -20,23 +23,13 @@ mod report;
 mod result_class;
 mod source;
 
-use godot::init::{ExtensionLibrary, InitStage, gdextension};
+/// Called by the engine when its classes exist and the library's have been registered.
+fn start() {
+    engine::measure();
+    error_code::register();
+}
 
-struct Extension;
-
-// SAFETY: godot-rust's entry point; nothing else in this library depends on how it is loaded.
-#[gdextension]
-unsafe impl ExtensionLibrary for Extension {
-    fn on_stage_init(stage: InitStage) {
-        if stage == InitStage::Scene {
-            engine::start();
-            error_code::register();
-        }
-    }
-
-    fn on_stage_deinit(stage: InitStage) {
-        if stage == InitStage::Scene {
-            batch::stop();
-        }
-    }
+/// Called by the engine before the library is unloaded, and at exit.
+fn stop() {
+    batch::stop();
 }

@@ -1,11 +1,30 @@
 //! What godot-rust wants an `unsafe impl` for.
 
+use godot::init::{ExtensionLibrary, InitStage, gdextension};
 use godot::meta::error::ConvertError;
 use godot::meta::shape::GodotShape;
 use godot::meta::{FromGodot, GodotConvert, GodotImmutable, ToGodot};
 use godot::obj::Gd;
 
 use crate::limits_class::FastVariantLimits;
+
+struct Extension;
+
+// SAFETY: godot-rust's entry point. Nothing in this library can be reached before `start` or after `stop`.
+#[gdextension]
+unsafe impl ExtensionLibrary for Extension {
+    fn on_stage_init(stage: InitStage) {
+        if stage == InitStage::Scene {
+            crate::start();
+        }
+    }
+
+    fn on_stage_deinit(stage: InitStage) {
+        if stage == InitStage::Scene {
+            crate::stop();
+        }
+    }
+}
 
 /// An argument of type FastVariantLimits whose default is null.
 #[derive(Clone, Debug)]

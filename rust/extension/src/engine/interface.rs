@@ -64,17 +64,15 @@ pub(super) fn load() {
             matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Packed(..) | Shape::PackedStrings)
         };
         Interface {
-            // SAFETY: the interface is initialised; both functions take any type but Nil.
-            payload: std::array::from_fn(|id| {
-                (id > 0)
-                    .then(|| unsafe { interface_fn!(variant_get_ptr_internal_getter)(by_type(id)) })
-                    .flatten()
+            payload: std::array::from_fn(|id| match id {
+                0 => None,
+                // SAFETY: the interface is initialised, and `id` is that of a type other than Nil.
+                _ => unsafe { interface_fn!(variant_get_ptr_internal_getter)(by_type(id)) },
             }),
-            // SAFETY: as above.
-            from_type: std::array::from_fn(|id| {
-                (id > 0)
-                    .then(|| unsafe { interface_fn!(get_variant_from_type_constructor)(by_type(id)) })
-                    .flatten()
+            from_type: std::array::from_fn(|id| match id {
+                0 => None,
+                // SAFETY: as above.
+                _ => unsafe { interface_fn!(get_variant_from_type_constructor)(by_type(id)) },
             }),
             size: std::array::from_fn(|id| {
                 let ty = VariantType::ALL[id];

@@ -35,7 +35,7 @@ compile_error!(
 pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double } else { Precision::Single };
 
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.
-pub fn start() {
+pub fn measure() {
     interface::load();
     conversions::measure();
 }

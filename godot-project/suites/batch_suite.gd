@@ -1,0 +1,167 @@
+## Batches: order, sizes, argument types, failing items, and the replacement of a var_to_bytes loop.
+extends "res://suites/suite.gd"
+
+
+func test_empty_and_tiny_batches() -> bool:
+	checks.subject(TYPE_ARRAY, "empty batch")
+	checks.same_value("encode", _buffers([]), Codec.encode_batch([]))
+	checks.same_value("decode", [], Codec.decode_batch([]))
+	checks.same_value("decode, typed argument", [], Codec.decode_batch(_buffers([])))
+	for size in range(1, 40):
+		checks.subject(TYPE_ARRAY, "batch of %d" % size)
+		_check_batch(range(size))
+	return true
+
+
+func test_order_is_kept() -> bool:
+	checks.subject(TYPE_INT, "batch of 20000")
+	_check_batch(range(20000))
+	checks.subject(TYPE_STRING, "batch of 10000, sizes mixed")
+	_check_batch(range(10000).map(func(i: int) -> String: return "x".repeat((i * 37) % 211)))
+	checks.subject(TYPE_ARRAY, "batch with a few large items")
+	var mixed: Array = []
+	for i in 300:
+		mixed.append(range(20000) if i % 100 == 50 else [i])
+	_check_batch(mixed)
+	return true
+
+
+func test_typed_arguments() -> bool:
+	var ints: Array[int] = []
+	var dictionaries: Array[Dictionary] = []
+	var typed_dictionaries: Array[Dictionary] = []
+	var bytes: Array[PackedByteArray] = []
+	var objects: Array[RefCounted] = []
+	for i in 1000:
+		ints.append(i * i)
+		dictionaries.append({"id": i})
+		typed_dictionaries.append(Dictionary({"id": i}, TYPE_STRING, "", null, TYPE_INT, "", null))
+		bytes.append(var_to_bytes(i))
+		objects.append(RefCounted.new() if i % 2 else null)
+	var batches: Dictionary[String, Array] = {
+		"Array[int]": ints, "Array[Dictionary]": dictionaries, "Array[Dictionary] of typed ones": typed_dictionaries,
+		"Array[PackedByteArray]": bytes, "Array[RefCounted]": objects, "read-only": values.READ_ONLY_ARRAY,
+		"read-only, typed": values.READ_ONLY_TYPED_ARRAY,
+	}
+	for batch_name in batches:
+		checks.subject(TYPE_ARRAY, "argument " + batch_name)
+		_check_batch(batches[batch_name])
+	checks.subject(TYPE_ARRAY, "decode_batch takes Array and Array[PackedByteArray]")
+	checks.same_value("untyped", range(1000), Codec.decode_batch(Array(bytes, TYPE_NIL, "", null)))
+	checks.same_value("typed", range(1000), Codec.decode_batch(bytes))
+	return true
+
+
+func test_result_types() -> bool:
+	checks.subject(TYPE_ARRAY, "result types")
+	var buffers := Codec.encode_batch([1, 2])
+	checks.same_int("encode_batch gives Array[PackedByteArray]", TYPE_PACKED_BYTE_ARRAY, buffers.get_typed_builtin())
+	checks.truth("decode_batch gives an untyped Array", not Codec.decode_batch(buffers).is_typed())
+	buffers.append(PackedByteArray([1]))
+	buffers[0][0] = 9
+	checks.same_value("buffers are the caller's own", var_to_bytes(2), buffers[1])
+	return true
+
+
+func test_argument_is_left_alone() -> bool:
+	checks.subject(TYPE_ARRAY, "argument unchanged")
+	var batch: Array = [[1, {"a": "b"}], {"k": PackedStringArray(["x"])}, "text"]
+	var before := batch.duplicate(true)
+	var buffers := Codec.encode_batch(batch)
+	checks.same_value("values", before, batch)
+	var copies := buffers.duplicate()
+	Codec.decode_batch(buffers)
+	checks.same_value("buffers", copies, buffers)
+	return true
+
+
+## A slot whose item fails holds what the engine's function would have returned.
+func test_failing_items() -> bool:
+	var batch: Array = []
+	var buffers: Array = []
+	var broken := PackedByteArray([0x27, 0, 0, 0])
+	for i in 500:
+		batch.append(Values.nested_arrays(1026) if i % 7 == 3 else [i])
+		buffers.append(broken if i % 11 == 5 else var_to_bytes({i: "value"}))
+	var encoded := Oracle.codec_encode_batch(batch)
+	var decoded := Oracle.codec_decode_batch(buffers)
+	for i in 500:
+		checks.subject(TYPE_ARRAY, "batch with failing items")
+		checks.same_bytes("encoded slot %d" % i, Oracle.engine_encode(batch[i]), encoded[i])
+		checks.same_value("decoded slot %d" % i, Oracle.engine_decode(buffers[i]), decoded[i])
+	checks.subject(TYPE_ARRAY, "batch of failing items only")
+	checks.same_value("encoded", Values.filled(50, PackedByteArray()), Array(
+			Oracle.codec_encode_batch(Values.filled(50, Values.nested_arrays(1026))), TYPE_NIL, "", null))
+	checks.same_value("decoded", Values.filled(50, null), Oracle.codec_decode_batch(Values.filled(50, broken)))
+	return true
+
+
+func test_items_that_are_no_buffers() -> bool:
+	checks.subject(TYPE_ARRAY, "items that are no buffers")
+	var decoded := Oracle.codec_decode_batch([var_to_bytes(1), 5, "text", null, var_to_bytes(2)])
+	checks.same_value("their slots are null", [1, null, null, null, 2], decoded)
+	return true
+
+
+func test_loop_replaced_for_50000_dictionaries() -> bool:
+	checks.subject(TYPE_DICTIONARY, "50000 dictionaries")
+	var entities: Array[Dictionary] = []
+	for i in 50000:
+		entities.append({
+			"id": i, "name": "entity_%d" % i, "hp": i * 0.1, "alive": i % 3 != 0, "position": Vector3(i, i * 0.5, -i),
+			"tags": PackedStringArray(["a", "é%d" % (i % 10)]), &"team": &"red" if i % 2 else &"blue",
+		})
+	var expected: Array[PackedByteArray] = []
+	for entity in entities:
+		expected.append(var_to_bytes(entity))
+	var buffers := Codec.encode_batch(entities)
+	checks.same_int("count", 50000, buffers.size())
+	checks.truth("all buffers are identical", buffers == expected)
+	var decoded := Codec.decode_batch(buffers)
+	checks.same_value("decoded", Array(entities, TYPE_NIL, "", null), decoded)
+	return true
+
+
+## One value large enough to be cut among workers.
+func test_large_single_values() -> bool:
+	var entries := {}
+	for i in 100000:
+		entries["k%d" % i] = [i, i * 0.5, "v%d" % (i % 100)]
+	var large: Dictionary[String, Variant] = {
+		"array of 200000 ints": range(200000), "array of 100000 dictionaries": _small_dictionaries(100000),
+		"dictionary of 100000 entries": entries, "large value inside of small ones": [1, {"a": [entries]}, 2],
+		"typed array of 100000": Array(range(100000), TYPE_INT, "", null),
+	}
+	for case_name in large:
+		checks.subject(typeof(large[case_name]), case_name)
+		var expected := var_to_bytes(large[case_name])
+		checks.same_bytes("encode", expected, Codec.encode(large[case_name]))
+		checks.same_int("encoded_size", expected.size(), Codec.encoded_size(large[case_name]))
+		checks.same_bytes("decode, encoded again", expected, var_to_bytes(Codec.decode(expected)))
+		checks.truth("decode equals bytes_to_var", Codec.decode(expected) == bytes_to_var(expected))
+		checks.truth("truncated by one byte is refused", Oracle.codec_decode(expected.slice(0, -1)) == null)
+	return true
+
+
+func _check_batch(batch: Array) -> void:
+	var expected := _buffers(batch)
+	var buffers := Codec.encode_batch(batch)
+	checks.same_value("encode_batch", expected, buffers)
+	var values_back: Array = []
+	for buffer in expected:
+		values_back.append(bytes_to_var(buffer))
+	checks.same_value("decode_batch", values_back, Codec.decode_batch(expected))
+
+
+static func _buffers(batch: Array) -> Array[PackedByteArray]:
+	var buffers: Array[PackedByteArray] = []
+	for element: Variant in batch:
+		buffers.append(var_to_bytes(element))
+	return buffers
+
+
+static func _small_dictionaries(count: int) -> Array:
+	var array := []
+	for i in count:
+		array.append({"id": i, "v": i % 7})
+	return array

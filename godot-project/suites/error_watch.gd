@@ -1,0 +1,22 @@
+## Counts what the engine reports as errors during a run (needs Godot 4.5; muted errors do not arrive here).
+extends Logger
+
+var _lock := Mutex.new()
+var _errors := PackedStringArray()
+
+
+func errors() -> PackedStringArray:
+	_lock.lock()
+	var copy := _errors.duplicate()
+	_lock.unlock()
+	return copy
+
+
+func _log_error(
+		function: String, file: String, line: int, code: String, rationale: String, _editor_notify: bool,
+		error_type: int, _script_backtraces: Array[ScriptBacktrace]) -> void:
+	if error_type == ERROR_TYPE_WARNING:
+		return
+	_lock.lock()
+	_errors.append("%s (%s, %s:%d)" % [rationale if rationale else code, function, file, line])
+	_lock.unlock()

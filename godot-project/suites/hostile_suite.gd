@@ -1,0 +1,282 @@
+## Broken and hostile input: whatever the bytes, the codec accepts and rejects what the engine does, value included.
+extends "res://suites/suite.gd"
+
+const Crafted := preload("res://suites/crafted.gd")
+
+## Samples up to this size are cut at every byte, larger ones at this many places.
+const CUTS := 600
+
+## All bits of this many bytes at the beginning are flipped, and so many others at random.
+const FLIPPED_BYTES := 24
+const RANDOM_FLIPS := 48
+
+## Samples up to this size are treated in every way, larger ones only where it is quick.
+const SMALL_BYTES := 2000
+const COUNT_WORDS := 40
+const COUNT_WORDS_OF_LARGE := 4
+const MUTATIONS := 40
+
+const WRONG_COUNTS: Array[int] = [0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x40000000, 0x7ffffffc]
+
+## The engine's limit: this many containers inside of each other, the innermost empty.
+const DEEPEST := 1025
+
+
+## The bytes of one edge value.
+class Sample:
+	extends RefCounted
+	var name: String
+	var type: int
+	var bytes: PackedByteArray
+
+
+func test_crafted_inputs() -> bool:
+	for input_name in Crafted.INPUTS:
+		var bytes := Crafted.INPUTS[input_name].hex_decode()
+		checks.subject(bytes[0] if bytes and bytes[0] < TYPE_MAX else checks.MIXED, input_name)
+		checks.no_problem("alone", Oracle.disagreement(bytes))
+		checks.no_problem("inside of an Array", Oracle.disagreement(
+				Wire.header(TYPE_ARRAY) + Wire.word(2) + bytes + Wire.header(TYPE_NIL)))
+		checks.no_problem("as key and value", Oracle.disagreement(
+				Wire.header(TYPE_DICTIONARY) + Wire.word(1) + bytes + bytes))
+		checks.no_problem("with objects allowed", Oracle.disagreement(bytes, true))
+	return true
+
+
+func test_truncation_at_every_byte() -> bool:
+	var generator := seeded("truncation")
+	for sample in _samples(false):
+		checks.subject(sample.type, sample.name)
+		var size := sample.bytes.size()
+		for i in mini(size, CUTS):
+			var cut := i if size <= CUTS else generator.randi() % size
+			checks.no_problem("cut at byte %d" % cut, Oracle.disagreement(sample.bytes.slice(0, cut)))
+	return true
+
+
+func test_flipped_bits() -> bool:
+	_check_flipped_bits(false)
+	return true
+
+
+func test_flipped_bits_with_objects() -> bool:
+	_check_flipped_bits(true)
+	return true
+
+
+func test_type_ids_that_do_not_exist() -> bool:
+	for sample in _samples(false):
+		if sample.bytes.size() > SMALL_BYTES:
+			continue
+		checks.subject(sample.type, sample.name)
+		var bytes := sample.bytes.duplicate()
+		for id in range(TYPE_MAX, 256):
+			bytes[0] = id
+			checks.no_problem("type id %d" % id, Oracle.disagreement(bytes))
+	return true
+
+
+func test_every_type_id_for_every_sample() -> bool:
+	for sample in _samples(false):
+		if sample.bytes.size() > SMALL_BYTES:
+			continue
+		checks.subject(sample.type, sample.name)
+		var bytes := sample.bytes.duplicate()
+		for id in TYPE_MAX:
+			bytes[0] = id
+			checks.no_problem("type id %d" % id, Oracle.disagreement(bytes))
+	return true
+
+
+func test_wrong_counts() -> bool:
+	for sample in _samples(false):
+		checks.subject(sample.type, sample.name)
+		var words := COUNT_WORDS if sample.bytes.size() <= SMALL_BYTES else COUNT_WORDS_OF_LARGE
+		for at in range(4, mini(sample.bytes.size() - 3, words * 4), 4):
+			var bytes := sample.bytes.duplicate()
+			var right := bytes.decode_u32(at)
+			for wrong: int in WRONG_COUNTS + [right + 1, right - 1, right + 4]:
+				bytes.encode_u32(at, wrong & 0xffffffff)
+				checks.no_problem("%d at byte %d" % [wrong, at], Oracle.disagreement(bytes))
+	return true
+
+
+func test_appended_bytes() -> bool:
+	var generator := seeded("appended")
+	for sample in _samples(false):
+		checks.subject(sample.type, sample.name)
+		for length in range(1, 9):
+			checks.no_problem("%d bytes appended" % length, Oracle.disagreement(
+					sample.bytes + _random_bytes(generator, length)))
+		checks.no_problem("a value appended", Oracle.disagreement(sample.bytes + sample.bytes))
+	return true
+
+
+func test_random_mutations() -> bool:
+	var generator := seeded("mutations")
+	for sample in _samples(false):
+		if sample.bytes.size() > SMALL_BYTES:
+			continue
+		checks.subject(sample.type, sample.name)
+		for i in MUTATIONS:
+			checks.no_problem("mutated", Oracle.disagreement(_mutated(sample.bytes, generator)))
+	return true
+
+
+func test_random_bytes() -> bool:
+	var generator := seeded("random bytes")
+	for type in TYPE_MAX:
+		checks.subject(type, "random bytes")
+		for i in 150:
+			var header := Wire.header(type, generator.randi() & 0xf if i % 2 else 0)
+			checks.no_problem("random", Oracle.disagreement(header + _random_bytes(generator, i)))
+			checks.no_problem("random, small numbers", Oracle.disagreement(header + _random_words(generator, i / 4)))
+	return true
+
+
+func test_depth_limit_of_decoding() -> bool:
+	var empty_array := Wire.header(TYPE_ARRAY) + Wire.word(0)
+	var array := Wire.header(TYPE_ARRAY) + Wire.word(1)
+	var typed_array := Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_ARRAY) + Wire.word(1)
+	var empty_dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(0)
+	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1) + Wire.header(TYPE_NIL)
+	var key := Wire.header(TYPE_DICTIONARY) + Wire.word(1)
+	for depth: int in [2, 100, 1000, DEEPEST - 2, DEEPEST - 1, DEEPEST, DEEPEST + 1, DEEPEST + 2, 5000]:
+		checks.subject(TYPE_ARRAY, "nested %d deep" % depth)
+		_check_depth("arrays", Wire.repeated(array, depth - 1) + empty_array)
+		_check_depth("arrays around nil", Wire.repeated(array, depth) + Wire.header(TYPE_NIL))
+		_check_depth("typed arrays", Wire.repeated(typed_array, depth - 1) + empty_array)
+		_check_depth("arrays cut short", Wire.repeated(array, depth))
+		checks.subject(TYPE_DICTIONARY, "nested %d deep" % depth)
+		_check_depth("dictionaries", Wire.repeated(dictionary, depth - 1) + empty_dictionary)
+		_check_depth("dictionaries around nil", Wire.repeated(dictionary, depth) + Wire.header(TYPE_NIL))
+		_check_depth("dictionaries as keys", Wire.repeated(key, depth - 1) + empty_dictionary
+				+ Wire.repeated(Wire.header(TYPE_NIL), depth - 1))
+		_check_depth("arrays and dictionaries", Wire.repeated(array + dictionary, depth / 2) + empty_array)
+	return true
+
+
+func test_depth_limit_of_encoding() -> bool:
+	for depth: int in [2, 100, 1000, DEEPEST - 2, DEEPEST - 1, DEEPEST, DEEPEST + 1, DEEPEST + 2, 3000]:
+		checks.subject(TYPE_ARRAY, "nested %d deep" % depth)
+		_check_encoding(Values.nested_arrays(depth))
+		_check_encoding([Values.nested_arrays(depth - 1), 1, {"a": Values.nested_arrays(depth - 2)}])
+		checks.subject(TYPE_DICTIONARY, "nested %d deep" % depth)
+		_check_encoding(Values.nested_dictionaries(depth))
+	return true
+
+
+func test_containers_that_contain_themselves() -> bool:
+	checks.subject(TYPE_ARRAY, "contains itself")
+	var array := []
+	array.append(array)
+	_check_encoding(array)
+	checks.subject(TYPE_DICTIONARY, "contains itself")
+	var dictionary := {}
+	dictionary["itself"] = dictionary
+	_check_encoding(dictionary)
+	checks.subject(TYPE_DICTIONARY, "contains itself through an Array")
+	dictionary["itself"] = [array, dictionary]
+	array[0] = {"other": dictionary}
+	_check_encoding(dictionary)
+	_check_encoding([1, array])
+	array.clear()
+	dictionary.clear()
+	return true
+
+
+func _check_flipped_bits(with_objects: bool) -> void:
+	var generator := seeded("flipped bits")
+	for sample in _samples(with_objects):
+		checks.subject(sample.type, sample.name)
+		var bits := sample.bytes.size() * 8
+		var first := mini(bits, FLIPPED_BYTES * 8)
+		for i in first + (RANDOM_FLIPS if bits > first and bits <= SMALL_BYTES * 8 else 0):
+			var bit := i if i < first else generator.randi_range(first, bits - 1)
+			var bytes := sample.bytes.duplicate()
+			bytes[bit >> 3] ^= 1 << (bit & 7)
+			checks.no_problem("bit %d flipped" % bit, Oracle.disagreement(bytes, with_objects))
+
+
+func _check_depth(what: String, bytes: PackedByteArray) -> void:
+	checks.no_problem(what, Oracle.disagreement(bytes))
+	checks.no_problem(what + ", with objects allowed", Oracle.disagreement(bytes, true))
+
+
+func _check_encoding(value: Variant) -> void:
+	var expected := Oracle.engine_encode(value)
+	checks.same_bytes("encode", expected, Oracle.codec_encode(value))
+	checks.same_bytes("encode with full objects", expected, Oracle.codec_encode(value, true))
+	checks.same_int("encoded_size", expected.size() if expected else -1, Oracle.codec_size(value))
+	checks.truth("try_encode", Codec.try_encode(value).is_ok() == not expected.is_empty())
+	checks.same_value("encode_batch", [expected, expected], Array(
+			Oracle.codec_encode_batch([value, value]), TYPE_NIL, "", null))
+	checks.same_value("decode", Oracle.engine_decode(expected), Oracle.codec_decode(expected))
+
+
+## The edge values as bytes, each different one once. With objects: only the values that contain some, and only
+## reference-counted ones, because the engine leaks the others when a later byte is broken (Q13d).
+func _samples(with_objects: bool) -> Array[Sample]:
+	var samples: Array[Sample] = []
+	var seen: Dictionary[PackedByteArray, bool] = {}
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value, with_objects)
+		if bytes.is_empty() or seen.has(bytes):
+			continue
+		if with_objects and (bytes == Oracle.engine_encode(case.value)
+				or not Oracle.unmanaged_objects(case.value).is_empty()):
+			continue
+		seen[bytes] = true
+		var sample := Sample.new()
+		sample.name = case.name
+		sample.type = case.type
+		sample.bytes = bytes
+		samples.append(sample)
+	return samples
+
+
+## Changes one to three things: a bit, a byte, a word, or the length.
+static func _mutated(bytes: PackedByteArray, generator: RandomNumberGenerator) -> PackedByteArray:
+	var changed := bytes.duplicate()
+	for i in generator.randi_range(1, 3):
+		if changed.size() < 4:
+			break
+		var at := generator.randi() % changed.size()
+		match generator.randi() % 6:
+			0:
+				changed[at] ^= 1 << (generator.randi() & 7)
+			1:
+				changed[at] = generator.randi() & 0xff
+			2:
+				changed.encode_u32(at & ~3 if at + 4 <= changed.size() else 0, generator.randi() % 40)
+			3:
+				changed = changed.slice(0, at) + changed.slice(mini(at + 4, changed.size()))
+			4:
+				changed = changed.slice(0, at & ~3) + _random_words(generator, 1) + changed.slice(at & ~3)
+			5:
+				changed = changed.slice(0, at & ~3) + bytes + changed.slice(at & ~3)
+	return changed
+
+
+static func _random_bytes(generator: RandomNumberGenerator, length: int) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	bytes.resize(length)
+	for i in length:
+		bytes[i] = generator.randi() & 0xff
+	return bytes
+
+
+## Words that look like counts, type ids and short texts.
+static func _random_words(generator: RandomNumberGenerator, count: int) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	for i in count:
+		match generator.randi() % 4:
+			0:
+				bytes += Wire.word(generator.randi() % 4)
+			1:
+				bytes += Wire.word(generator.randi() % TYPE_MAX)
+			2:
+				bytes += Wire.header(generator.randi() % TYPE_MAX, generator.randi() & 0xf)
+			3:
+				bytes += Wire.word(0x61626364)
+	return bytes

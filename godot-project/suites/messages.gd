@@ -1,0 +1,164 @@
+## Makes one codec call per case and announces how many error lines it may print, for `cargo xtask test` to count.
+##
+## Before each call one line "@@ expect COUNT NAME" goes to the error output, at the end "@@ end". A call that fails
+## prints one error, however deep or wide the trouble is; a call that succeeds and every try_ call print none.
+extends SceneTree
+
+const Codec := preload("res://suites/codec.gd")
+const Crafted := preload("res://suites/crafted.gd")
+const Extension := preload("res://suites/extension.gd")
+const Values := preload("res://suites/values.gd")
+const Wire := preload("res://suites/wire.gd")
+
+const DEEPEST := 1025
+const BROKEN := "27000000"
+
+
+## A script without a path: its objects cannot be encoded in full.
+class Inner:
+	extends RefCounted
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	_decode_failures()
+	_decode_successes()
+	_encode_failures()
+	_encode_successes()
+	_batches()
+	_tries()
+	printerr("@@ end")
+	quit(0)
+
+
+func _expect(count: int, case_name: String, codec_call: Callable) -> void:
+	printerr("@@ expect %d %s" % [count, case_name])
+	codec_call.call()
+
+
+func _decode_failures() -> void:
+	for input_name: String in [
+		"header: empty input", "header: 3 bytes", "string: length truncated", "string: missing padding",
+		"string: negative length ffffffff", "string: length 7fffffff", "string: invalid lead ff",
+		"string: surrogate ed a0 80", "string name: invalid", "node path: old format zero len", "node path: huge names",
+		"rid: truncated", "packed int32: count 7fffffff", "packed strings: count 7fffffff", "dictionary: count 7fffffff",
+		"typed array: type -1", "object: RefCounted 0 properties", "typed dictionary: int, int from value String",
+	]:
+		_expect_decode(1, input_name, Crafted.INPUTS[input_name].hex_decode())
+	_expect_decode(1, "type id 39", Wire.header(39))
+	_expect_decode(1, "type id 255", Wire.header(255))
+	var array := Wire.header(TYPE_ARRAY) + Wire.word(1)
+	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1) + Wire.header(TYPE_NIL)
+	var bad_text := Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc)
+	_expect_decode(1, "broken at the bottom of 1000 arrays", Wire.repeated(array, 1000) + Wire.header(39))
+	_expect_decode(1, "broken at the bottom of 1000 dictionaries", Wire.repeated(dictionary, 1000) + Wire.header(39))
+	_expect_decode(1, "cut at the bottom of 1000 arrays", Wire.repeated(array, 1000))
+	_expect_decode(1, "one array too deep", Wire.repeated(array, DEEPEST) + Wire.header(TYPE_NIL))
+	_expect_decode(1, "one dictionary too deep", Wire.repeated(dictionary, DEEPEST) + Wire.header(TYPE_NIL))
+	_expect_decode(1, "bad UTF-8 in 1000 elements",
+			Wire.header(TYPE_ARRAY) + Wire.word(1000) + Wire.repeated(bad_text, 1000))
+	_expect_decode(1, "bad UTF-8, 1000 bytes of it",
+			Wire.header(TYPE_STRING) + Wire.word(1000) + Wire.repeated(Wire.word(0xfffefdfc), 250))
+	_expect_decode(1, "2000 Nils in an Array[int]", _typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000))
+	_expect_decode(1, "1000 junk strings in an Array[Color]",
+			_typed_array(TYPE_COLOR, Wire.header(TYPE_STRING) + Wire.text("junk"), 1000))
+	_expect_decode(1, "500 misfits in an Array[Array], nested",
+			array + _typed_array(TYPE_ARRAY, Wire.header(TYPE_NIL), 500))
+	_expect_decode(1, "1000 junk keys in a Dictionary[int, Variant]",
+			Wire.header(TYPE_DICTIONARY, 1) + Wire.word(TYPE_INT) + Wire.word(1000)
+			+ Wire.repeated(Wire.header(TYPE_STRING) + Wire.text("junk") + Wire.header(TYPE_NIL), 1000))
+	_expect_object(1, "object of an unknown class", "NoSuchClass", PackedByteArray())
+	_expect_object(1, "object of a singleton class", "ProjectSettings", PackedByteArray())
+	_expect_object(1, "object of a script class", "GDScript", PackedByteArray())
+	_expect_object(1, "object with a missing script", "RefCounted",
+			Wire.text("script") + Wire.header(TYPE_STRING) + Wire.text("res://no_such_script.gd"))
+	_expect_object(1, "object with a script outside of the project", "RefCounted",
+			Wire.text("script") + Wire.header(TYPE_STRING) + Wire.text("res://../outside.gd"))
+
+
+func _decode_successes() -> void:
+	for input_name: String in [
+		"header: trailing bytes", "string: two BOMs", "string: trailing NUL", "array: [bytes without padding]",
+		"packed strings: count -1", "node path: count overflow total=0", "typed array: int from bool", "object: as id 5",
+	]:
+		_expect_decode(0, input_name, Crafted.INPUTS[input_name].hex_decode())
+	_expect_decode(0, "a dictionary", var_to_bytes({"a": [1, 2.5, &"x"]}))
+	_expect_object(0, "object with a script", "RefCounted",
+			Wire.text("script") + Wire.header(TYPE_STRING) + Wire.text("res://suites/fixtures/plain_data.gd"))
+
+
+func _encode_failures() -> void:
+	var array := []
+	array.append(array)
+	var dictionary := {}
+	dictionary["itself"] = dictionary
+	var too_deep := Values.nested_arrays(DEEPEST + 1)
+	_expect(1, "encode one array too deep", Codec.encode.bind(too_deep))
+	_expect(1, "encode an array that contains itself", Codec.encode.bind(array))
+	_expect(1, "encode a dictionary that contains itself", Codec.encode.bind(dictionary))
+	_expect(1, "encode a class without a constructor", Codec.encode.bind(Input, true))
+	_expect(1, "encode an object whose script has no path", Codec.encode.bind([[{"a": Inner.new()}]], true))
+	array.clear()
+	dictionary.clear()
+
+
+func _encode_successes() -> void:
+	_expect(0, "encode a dictionary", Codec.encode.bind({"a": [1, 2.5, &"x"]}))
+	_expect(0, "encode 1025 arrays", Codec.encode.bind(Values.nested_arrays(DEEPEST)))
+	_expect(0, "encode lone surrogates", Codec.encode.bind(Values.lone_surrogates()))
+	_expect(0, "encode an object as id", Codec.encode.bind(Input))
+	_expect(0, "encode an object in full", Codec.encode.bind(Values.PlainData.new(), true))
+	_expect(0, "encoded_size", Codec.encoded_size.bind([1, "two"]))
+
+
+func _batches() -> void:
+	var values: Array = []
+	var buffers: Array = []
+	for i in 100:
+		values.append(Values.nested_arrays(DEEPEST + 1) if i % 3 == 0 else [i])
+		buffers.append(BROKEN.hex_decode() if i % 3 == 0 else var_to_bytes(i))
+	_expect(1, "encode_batch with 34 failing values", Codec.encode_batch.bind(values))
+	_expect(1, "decode_batch with 34 broken buffers", Codec.decode_batch.bind(buffers))
+	_expect(1, "decode_batch with items that are no buffers", Codec.decode_batch.bind([var_to_bytes(1), 2, "three"]))
+	_expect(1, "decode_batch with misfits in 20 buffers", Codec.decode_batch.bind(
+			Values.filled(20, _typed_array(TYPE_INT, Wire.header(TYPE_NIL), 100))))
+	_expect(0, "encode_batch", Codec.encode_batch.bind(range(1000)))
+	_expect(0, "encode_batch of nothing", Codec.encode_batch.bind([]))
+	_expect(0, "decode_batch", Codec.decode_batch.bind(Values.filled(1000, var_to_bytes({"a": 1}))))
+	_expect(0, "decode_batch of nothing", Codec.decode_batch.bind([]))
+
+
+func _tries() -> void:
+	var array := Wire.header(TYPE_ARRAY) + Wire.word(1)
+	_expect(0, "try_decode of a broken packet", Codec.try_decode.bind(BROKEN.hex_decode()))
+	_expect(0, "try_decode of nothing", Codec.try_decode.bind(PackedByteArray()))
+	_expect(0, "try_decode of 1000 broken levels", Codec.try_decode.bind(Wire.repeated(array, 1000)))
+	_expect(0, "try_decode of bad UTF-8", Codec.try_decode.bind(
+			Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc)))
+	_expect(0, "try_decode of misfits", Codec.try_decode.bind(
+			_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000)))
+	_expect(0, "try_decode of an object", Codec.try_decode.bind(
+			Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(0)))
+	_expect(0, "try_decode at a bad offset", Codec.try_decode.bind(var_to_bytes(1), 1000))
+	_expect(0, "try_decode of a dictionary", Codec.try_decode.bind(var_to_bytes({"a": 1})))
+	_expect(0, "try_encode of a dictionary", Codec.try_encode.bind({"a": 1}))
+	_expect(0, "try_encode one array too deep", Codec.try_encode.bind(Values.nested_arrays(DEEPEST + 1)))
+	_expect(0, "try_encode of lone surrogates", Codec.try_encode.bind(Values.lone_surrogates()))
+	_expect(0, "try_encode of a class without a constructor", Codec.try_encode.bind(Input, true))
+	_expect(0, "try_encode of an object whose script has no path", Codec.try_encode.bind(Inner.new(), true))
+
+
+func _expect_decode(count: int, case_name: String, bytes: PackedByteArray) -> void:
+	_expect(count, "decode " + case_name, Codec.decode.bind(bytes))
+
+
+func _expect_object(count: int, case_name: String, object_class: String, property: PackedByteArray) -> void:
+	var bytes := Wire.header(TYPE_OBJECT) + Wire.text(object_class)
+	bytes += Wire.word(0 if property.is_empty() else 1) + property
+	_expect(count, "decode " + case_name, Codec.decode.bind(bytes, true))
+
+
+static func _typed_array(type: int, element: PackedByteArray, count: int) -> PackedByteArray:
+	return Wire.header(TYPE_ARRAY, 1) + Wire.word(type) + Wire.word(count) + Wire.repeated(element, count)

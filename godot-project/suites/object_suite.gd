@@ -1,0 +1,264 @@
+## Objects in full: what is refused although objects are allowed, getters, hand-made inputs, and cleaning up.
+extends "res://suites/suite.gd"
+
+const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
+const ReentrantGetter := preload("res://suites/fixtures/reentrant_getter.gd")
+
+const PLAIN_DATA := "res://suites/fixtures/plain_data.gd"
+const LISTED := "res://suites/fixtures/listed_properties.gd"
+const SCRIPTED_NODE := "res://suites/fixtures/scripted_node.gd"
+const SCRIPTED_RESOURCE := "res://suites/fixtures/scripted_resource.gd"
+
+## Classes derived from Script: the engine compiles and runs the source that such a packet brings along (Q13).
+const SCRIPT_CLASSES: Array[String] = ["GDScript", "Script", "ScriptExtension", "CSharpScript"]
+
+## Classes whose second instance ends the engine (Q13c); the running singletons are added to these.
+const SINGLETON_CLASSES: Array[String] = ["ProjectSettings", "ThemeDB", "TextServerManager"]
+
+## Script paths that leave the project (Q13b).
+const OUTSIDE_PATHS: Array[String] = [
+	"res://../godot-project/suites/fixtures/plain_data.gd",
+	"res://suites/../../godot-project/suites/fixtures/plain_data.gd",
+	"res://../outside.gd", "res:///../outside.gd",
+]
+
+
+## Refused: a class derived from Script.
+func test_scripts_are_refused() -> bool:
+	checks.subject(TYPE_OBJECT, "refused: class derived from Script")
+	var source := "static func _static_init() -> void:\n\tEngine.set_meta(&\"codec_ran_a_script\", true)\n"
+	for script_class in SCRIPT_CLASSES:
+		_check_refused(script_class, _object(script_class, {"script/source": var_to_bytes(source)}))
+		_check_refused(script_class + " without properties", _object(script_class, {}))
+	_check_refused("a script that was encoded", var_to_bytes_with_objects(Values.PlainData))
+	checks.truth("no script ran", not Engine.has_meta(&"codec_ran_a_script"))
+	checks.same_bytes("a script is encoded as the engine does",
+			var_to_bytes_with_objects(Values.PlainData), Codec.encode(Values.PlainData, true))
+	return true
+
+
+## Refused: an engine singleton.
+func test_singletons_are_refused() -> bool:
+	checks.subject(TYPE_OBJECT, "refused: engine singleton")
+	var classes := SINGLETON_CLASSES.duplicate()
+	for singleton in Engine.get_singleton_list():
+		classes.append(Engine.get_singleton(singleton).get_class())
+	for singleton_class in classes:
+		_check_refused(singleton_class, _object(singleton_class, {}))
+	return true
+
+
+## Refused: a script path that leaves the project.
+func test_paths_outside_are_refused() -> bool:
+	checks.subject(TYPE_OBJECT, "refused: script path that leaves the project")
+	for path in OUTSIDE_PATHS:
+		_check_refused(path, _object("RefCounted", {"script": var_to_bytes(path)}))
+		_check_refused("array of " + path, Wire.header(TYPE_ARRAY, 3) + Wire.text(path) + Wire.word(0))
+		_check_refused("keys of " + path, Wire.header(TYPE_DICTIONARY, 3) + Wire.text(path) + Wire.word(0))
+		_check_refused("values of " + path, Wire.header(TYPE_DICTIONARY, 12) + Wire.text(path) + Wire.word(0))
+	return true
+
+
+func test_objects_are_refused_unless_allowed() -> bool:
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value, true)
+		if case.type != TYPE_OBJECT or bytes.size() <= 4:
+			continue
+		checks.subject(TYPE_OBJECT, case.name)
+		var objects_before := _object_count()
+		checks.truth("decode refuses", Oracle.codec_decode(bytes) == null)
+		checks.truth("decode refuses it inside of an Array", Oracle.codec_decode(_wrapped(bytes)) == null)
+		checks.truth("try_decode refuses", not Codec.try_decode(bytes).is_ok())
+		checks.same_int("nothing was made", objects_before, _object_count())
+	return true
+
+
+func test_crafted_objects() -> bool:
+	var inputs := _crafted_objects()
+	for input_name in inputs:
+		checks.subject(TYPE_OBJECT, input_name)
+		checks.no_problem("alone", Oracle.disagreement(inputs[input_name], true))
+		checks.no_problem("inside of an Array", Oracle.disagreement(_wrapped(inputs[input_name]), true))
+		checks.no_problem("without objects", Oracle.disagreement(inputs[input_name]))
+	return true
+
+
+## A getter whose value grows or shrinks between two reads: the engine overruns its buffer, so it is not asked (Q5).
+func test_getters_run_once() -> bool:
+	for lengths: Vector2i in [Vector2i(0, 100), Vector2i(100, 0), Vector2i(5, 5), Vector2i(0, 4000000)]:
+		checks.subject(TYPE_OBJECT, "getter, first %d then %d characters" % [lengths.x, lengths.y])
+		var object := CountingGetter.new()
+		object.first = "x".repeat(lengths.x)
+		object.later = "y".repeat(lengths.y)
+		var bytes := Codec.encode(object, true)
+		checks.same_int("reads", 1, object.reads)
+		checks.same_bytes("bytes", _object("RefCounted", {
+			"script": var_to_bytes("res://suites/fixtures/counting_getter.gd"), "text": var_to_bytes(object.first),
+		}), bytes)
+		object.reads = 0
+		checks.same_int("encoded_size", bytes.size(), Codec.encoded_size(object, true))
+		object.reads = 0
+		checks.same_value("encode_batch", bytes, Codec.encode_batch([object], true)[0])
+	return true
+
+
+func test_getter_that_calls_the_codec() -> bool:
+	checks.subject(TYPE_OBJECT, "getter that calls the codec")
+	var batch: Array = []
+	for i in 50:
+		batch.append([i, ReentrantGetter.new(), {"again": ReentrantGetter.new()}])
+	var expected: Array[PackedByteArray] = []
+	for value: Variant in batch:
+		expected.append(var_to_bytes_with_objects(value))
+	checks.same_bytes("encode", expected[0], Codec.encode(batch[0], true))
+	checks.same_value("encode_batch", expected, Codec.encode_batch(batch, true))
+	return true
+
+
+func test_objects_nested_deeply() -> bool:
+	for depth: int in [10, 500, 1022, 1023, 1024, 1025, 1026]:
+		checks.subject(TYPE_OBJECT, "objects nested %d deep" % depth)
+		var outermost := Values.PlainData.new()
+		var innermost := outermost
+		for i in depth - 1:
+			innermost.child = Values.PlainData.new()
+			innermost = innermost.child
+		var expected := Oracle.engine_encode(outermost, true)
+		checks.same_bytes("encode", expected, Oracle.codec_encode(outermost, true))
+		if expected:
+			checks.no_problem("decode", Oracle.disagreement(expected, true))
+	return true
+
+
+## The engine leaks what a broken packet made before its broken byte (Q13d); the codec frees it.
+func test_leftovers_are_freed() -> bool:
+	var node := _object("Node", {"name": var_to_bytes("x")})
+	var broken: Dictionary[String, PackedByteArray] = {
+		"node without its property": _object("Node", {"name": PackedByteArray()}),
+		"array cut after a node": Wire.header(TYPE_ARRAY) + Wire.word(2) + node,
+		"dictionary cut after a node": Wire.header(TYPE_DICTIONARY) + Wire.word(1) + node,
+		"property cut inside of a node": _object("Node", {"metadata/child": node, "name": Wire.header(39)}),
+		"reference cut after a node": _object("RefCounted", {"metadata/child": node, "script": var_to_bytes("res://no.gd")}),
+	}
+	for case_name in broken:
+		checks.subject(TYPE_OBJECT, case_name)
+		var objects_before := _object_count()
+		checks.truth("is refused", Oracle.codec_decode(broken[case_name], true) == null)
+		checks.truth("is refused in a batch", Oracle.codec_decode_batch([broken[case_name]], true) == [null])
+		checks.same_int("objects left over", 0, _object_count() - objects_before)
+	return true
+
+
+func test_ids_make_nothing_but_wrappers() -> bool:
+	var target := RefCounted.new()
+	for id: int in [1, 5, -1, target.get_instance_id(), -9223372036854775808]:
+		checks.subject(TYPE_OBJECT, "object id %d" % id)
+		var bytes := Wire.header(TYPE_OBJECT, 1) + Wire.word(id) + Wire.word(id >> 32)
+		for allow_objects: bool in [false, true]:
+			var wrapper: Variant = Codec.decode(bytes, allow_objects)
+			checks.truth("gives an EncodedObjectAsID", wrapper is EncodedObjectAsID)
+			checks.same_int("object_id", id, wrapper.object_id)
+	return true
+
+
+func _check_refused(what: String, bytes: PackedByteArray) -> void:
+	checks.truth(what, Oracle.codec_decode(bytes, true) == null, "it was decoded")
+	checks.truth(what + ", inside of an Array", Oracle.codec_decode(_wrapped(bytes), true) == null, "it was decoded")
+	checks.truth(what + ", in a batch", Oracle.codec_decode_batch([bytes, bytes], true) == [null, null], "it was decoded")
+	checks.truth(what + ", as a property", Oracle.codec_decode(
+			_object("RefCounted", {"metadata/x": bytes}), true) == null, "it was decoded")
+
+
+func _crafted_objects() -> Dictionary[String, PackedByteArray]:
+	var seven := var_to_bytes(7)
+	var null_object := Wire.header(TYPE_OBJECT) + Wire.text("")
+	return {
+		"null object": null_object, "null object and a count": null_object + Wire.word(0),
+		"no properties": _object("RefCounted", {}), "unknown property": _object("RefCounted", {"nothing": seven}),
+		"nameless property": _object("RefCounted", {"": seven}), "metadata": _object("RefCounted", {"metadata/foo": seven}),
+		"metadata with a bad name": _object("RefCounted", {"metadata/a b": seven}),
+		"negative count": Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(-1),
+		"count without properties": Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(1),
+		"no count": Wire.header(TYPE_OBJECT) + Wire.text("RefCounted"),
+		"unknown class": _object("NoSuchClass", {}), "class without a constructor": _object("Input", {}),
+		"abstract class": _object("CollisionObject2D", {}), "editor class": _object("EditorPlugin", {}),
+		"class with a leading U+FEFF": _object(char(0xfeff) + "RefCounted", {}),
+		"class in lower case": _object("refcounted", {}),
+		"script": _object("RefCounted", {"script": var_to_bytes(PLAIN_DATA), "number": seven}),
+		"script after its property": _object("RefCounted", {"number": seven, "script": var_to_bytes(PLAIN_DATA)}),
+		"script, property of another type": _object("RefCounted", {
+			"script": var_to_bytes(PLAIN_DATA), "number": var_to_bytes("text"), "text": seven, "numbers": var_to_bytes(["a"]),
+		}),
+		"script, unstored variable": _object("RefCounted", {"script": var_to_bytes(PLAIN_DATA), "unstored": seven}),
+		"script, then nil": _object(
+				"RefCounted", {"script": var_to_bytes(PLAIN_DATA), "number": seven}, {"script": var_to_bytes(null)}),
+		"script twice": _object("RefCounted", {"script": var_to_bytes(PLAIN_DATA)}, {"script": var_to_bytes(LISTED)}),
+		"property twice": _object(
+				"RefCounted", {"script": var_to_bytes(PLAIN_DATA), "number": seven}, {"number": var_to_bytes(8)}),
+		"script with listed properties": _object("RefCounted", {
+			"script": var_to_bytes(LISTED), "listed_b": seven, "listed_a": var_to_bytes("x"), "unlisted": seven,
+		}),
+		"script nil": _object("RefCounted", {"script": var_to_bytes(null)}),
+		"script as StringName": _object("RefCounted", {"script": var_to_bytes(StringName(PLAIN_DATA))}),
+		"script as NodePath": _object("RefCounted", {"script": var_to_bytes(NodePath(PLAIN_DATA))}),
+		"script as int": _object("RefCounted", {"script": seven}),
+		"script as null object": _object("RefCounted", {"script": null_object}),
+		"script empty": _object("RefCounted", {"script": var_to_bytes("")}),
+		"script missing": _object("RefCounted", {"script": var_to_bytes("res://no_such_script.gd")}),
+		"script in user://": _object("RefCounted", {"script": var_to_bytes("user://script.gd")}),
+		"script by uid": _object("RefCounted", {"script": var_to_bytes("uid://abc")}),
+		"script without res://": _object("RefCounted", {"script": var_to_bytes("suites/fixtures/plain_data.gd")}),
+		"script that is none": _object("RefCounted", {"script": var_to_bytes("res://project.godot")}),
+		"script of another base": _object("RefCounted", {"script": var_to_bytes(SCRIPTED_NODE)}),
+		"script on a Resource": _object(
+				"Resource", {"script": var_to_bytes(SCRIPTED_RESOURCE), "settings": var_to_bytes({"a": 1})}),
+		"script on a Node": _object("Node", {"script": var_to_bytes(SCRIPTED_NODE), "speed": seven}),
+		"EncodedObjectAsID in full": _object("EncodedObjectAsID", {"object_id": seven}),
+		"object id": Wire.header(TYPE_OBJECT, 1) + Wire.word(5) + Wire.word(0),
+		"object id and an unknown bit": Wire.header(TYPE_OBJECT, 3) + Wire.word(5) + Wire.word(0),
+		"array of a class, null inside": _typed_array("Node", 2, [Wire.header(TYPE_NIL)]),
+		"array of a class, reference inside": _typed_array(
+				"RefCounted", 2, [_object("Resource", {}), _object("RefCounted", {})]),
+		"array of a class, another inside": _typed_array(
+				"Resource", 2, [_object("RefCounted", {}), _object("Resource", {})]),
+		"array of a class, int inside": _typed_array("Node", 2, [seven]),
+		"array of an unknown class": _typed_array("NoSuchClass", 2, [Wire.header(TYPE_NIL), _object("RefCounted", {})]),
+		"array of a script": _typed_array(PLAIN_DATA, 3, [
+			_object("RefCounted", {"script": var_to_bytes(PLAIN_DATA)}), _object("RefCounted", {}),
+			_object("RefCounted", {"script": var_to_bytes("res://suites/fixtures/derived_data.gd")}),
+		]),
+		"array of a missing script": _typed_array("res://no_such_script.gd", 3, []),
+		"array of a script in user://": _typed_array("user://script.gd", 3, []),
+		"array of an unnamed script": _typed_array("", 3, []),
+		"array of no script": _typed_array("res://project.godot", 3, []),
+		"array property of another type": _object("RefCounted", {
+			"script": var_to_bytes(PLAIN_DATA), "numbers": Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_FLOAT) + Wire.word(0),
+		}),
+	}
+
+
+## An object with its properties in order; the second table repeats names of the first.
+static func _object(
+		object_class: String, properties: Dictionary[String, PackedByteArray],
+		repeated: Dictionary[String, PackedByteArray] = {}) -> PackedByteArray:
+	var bytes := Wire.header(TYPE_OBJECT) + Wire.text(object_class)
+	bytes += Wire.word(properties.size() + repeated.size())
+	for table: Dictionary[String, PackedByteArray] in [properties, repeated]:
+		for property in table:
+			bytes += Wire.text(property) + table[property]
+	return bytes
+
+
+static func _typed_array(declared: String, kind: int, elements: Array[PackedByteArray]) -> PackedByteArray:
+	var bytes := Wire.header(TYPE_ARRAY, kind) + Wire.text(declared) + Wire.word(elements.size())
+	for element in elements:
+		bytes += element
+	return bytes
+
+
+static func _wrapped(bytes: PackedByteArray) -> PackedByteArray:
+	return Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + bytes
+
+
+static func _object_count() -> int:
+	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))

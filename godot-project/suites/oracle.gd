@@ -1,0 +1,183 @@
+## Asks the engine and the codec the same question, in silence, and says where their answers differ.
+##
+## Bytes that do not decode, and values that do not encode, make both print errors. The functions here mute the
+## engine's printing around exactly one call, so that the log of a run stays free of errors; messages.gd looks at what
+## is printed.
+extends RefCounted
+
+const Codec := preload("res://suites/codec.gd")
+const Compare := preload("res://suites/compare.gd")
+const Refusals := preload("res://suites/refusals.gd")
+
+
+## How many inputs were met whose value the engine itself does not repeat.
+static var unrepeatable := 0
+
+
+static func engine_encode(value: Variant, full_objects := false) -> PackedByteArray:
+	Engine.print_error_messages = false
+	var bytes := var_to_bytes_with_objects(value) if full_objects else var_to_bytes(value)
+	Engine.print_error_messages = true
+	return bytes
+
+
+static func engine_decode(bytes: PackedByteArray, allow_objects := false) -> Variant:
+	Engine.print_error_messages = false
+	var value: Variant = bytes_to_var_with_objects(bytes) if allow_objects else bytes_to_var(bytes)
+	Engine.print_error_messages = true
+	return value
+
+
+## Tells an accepted null from a rejection. (Without objects: the engine would leak what it makes to find out.)
+static func engine_accepts(bytes: PackedByteArray) -> bool:
+	Engine.print_error_messages = false
+	var accepted := bytes.has_encoded_var(0)
+	Engine.print_error_messages = true
+	return accepted
+
+
+## The number of bytes that the engine reads of a value which it accepts.
+static func engine_consumed(bytes: PackedByteArray) -> int:
+	Engine.print_error_messages = false
+	var consumed := bytes.decode_var_size(0)
+	Engine.print_error_messages = true
+	return consumed
+
+
+## Whether an object with this id lives in this run.
+static func engine_knows_id(id: int) -> bool:
+	Engine.print_error_messages = false
+	var known := is_instance_id_valid(id)
+	Engine.print_error_messages = true
+	return known
+
+
+static func codec_encode(value: Variant, full_objects := false) -> PackedByteArray:
+	Engine.print_error_messages = false
+	var bytes := Codec.encode(value, full_objects)
+	Engine.print_error_messages = true
+	return bytes
+
+
+static func codec_size(value: Variant, full_objects := false) -> int:
+	Engine.print_error_messages = false
+	var size := Codec.encoded_size(value, full_objects)
+	Engine.print_error_messages = true
+	return size
+
+
+static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Variant:
+	Engine.print_error_messages = false
+	var value: Variant = Codec.decode(bytes, allow_objects)
+	Engine.print_error_messages = true
+	return value
+
+
+static func codec_encode_batch(batch: Array, full_objects := false) -> Array[PackedByteArray]:
+	Engine.print_error_messages = false
+	var buffers := Codec.encode_batch(batch, full_objects)
+	Engine.print_error_messages = true
+	return buffers
+
+
+static func codec_decode_batch(buffers: Array, allow_objects := false) -> Array:
+	Engine.print_error_messages = false
+	var batch := Codec.decode_batch(buffers, allow_objects)
+	Engine.print_error_messages = true
+	return batch
+
+
+## Decodes arbitrary bytes with both and returns what is wrong about the codec's answer, or nothing: it must accept and
+## reject what the engine accepts and rejects, and give the same value, except for the inputs listed in refusals.gd,
+## which it must refuse. The strict try_decode may refuse more, but never accept more or give anything else.
+static func disagreement(bytes: PackedByteArray, allow_objects := false) -> String:
+	var expected: Variant = engine_decode(bytes, allow_objects)
+	var actual: Variant = codec_decode(bytes, allow_objects)
+	var problem := _decode_problem(bytes, expected, actual, allow_objects)
+	if not problem and not allow_objects:
+		problem = _strict_problem(bytes, expected)
+	release(expected)
+	release(actual)
+	return problem
+
+
+static func _decode_problem(
+		bytes: PackedByteArray, expected: Variant, actual: Variant, allow_objects: bool) -> String:
+	var refusal := Refusals.applying_to(expected)
+	if refusal:
+		if actual == null:
+			return ""
+		return "accepted, though refusals.gd lists it (%s)\n      input %s" % [refusal, bytes.hex_encode()]
+	var found := Compare.difference(expected, actual)
+	if not found:
+		var expected_again := engine_encode(expected, true)
+		var actual_again := engine_encode(actual, true)
+		if expected_again == actual_again:
+			return ""
+		found = "encoded again: " + Compare.hex_difference(expected_again, actual_again)
+	elif actual == null and Refusals.hidden_in(bytes, allow_objects):
+		return ""
+	if typeof(expected) == typeof(actual) and not _engine_repeats(bytes, expected, allow_objects):
+		unrepeatable += 1
+		return ""
+	return "decode differs from the engine: %s\n      input %s" % [found, bytes.hex_encode()]
+
+
+## Whether the engine decodes the same value twice. It does not where text is made of instance ids (objects converted to
+## strings) or where a constructor picks a random number.
+static func _engine_repeats(bytes: PackedByteArray, expected: Variant, allow_objects: bool) -> bool:
+	var again: Variant = engine_decode(bytes, allow_objects)
+	var repeats := Compare.difference(expected, again) == ""
+	release(again)
+	return repeats
+
+
+static func _strict_problem(bytes: PackedByteArray, expected: Variant) -> String:
+	var outcome := Codec.try_decode(bytes)
+	if not outcome.is_ok():
+		if outcome.value == null and outcome.error != 0 and outcome.message:
+			return ""
+		return "try_decode failed without an error, a message and a null value\n      input %s" % bytes.hex_encode()
+	if (expected == null and not engine_accepts(bytes)) or Refusals.applying_to(expected):
+		return "try_decode accepted what must be refused\n      input %s" % bytes.hex_encode()
+	var found := Compare.difference(expected, outcome.value)
+	if found:
+		return "try_decode differs from the engine: %s\n      input %s" % [found, bytes.hex_encode()]
+	if outcome.bytes_read != bytes.size():
+		return "try_decode read %d of %d bytes\n      input %s" % [outcome.bytes_read, bytes.size(), bytes.hex_encode()]
+	return ""
+
+
+## Frees the objects without reference counting inside of a decoded value.
+static func release(value: Variant) -> void:
+	for object in unmanaged_objects(value):
+		object.free()
+
+
+## The objects without reference counting inside of a value, properties of objects included.
+static func unmanaged_objects(value: Variant) -> Array[Object]:
+	var found: Array[Object] = []
+	var pending: Array = [value]
+	while not pending.is_empty():
+		var current: Variant = pending.pop_back()
+		match typeof(current):
+			TYPE_ARRAY:
+				_collect_containers(current, pending)
+			TYPE_DICTIONARY:
+				_collect_containers(current.keys(), pending)
+				_collect_containers(current.values(), pending)
+			TYPE_OBJECT:
+				if not is_instance_valid(current):
+					continue
+				for property in Compare.stored_properties(current):
+					_collect_containers([current.get(property)], pending)
+				if current is not RefCounted:
+					found.append(current)
+	return found
+
+
+static func _collect_containers(elements: Array, pending: Array) -> void:
+	for element: Variant in elements:
+		var type := typeof(element)
+		if type == TYPE_ARRAY or type == TYPE_DICTIONARY or type == TYPE_OBJECT:
+			pending.append(element)

@@ -1,0 +1,104 @@
+## The inputs that the engine accepts and the codec refuses on purpose, each by name.
+##
+## Listed here are those that can turn up in arbitrary bytes without objects. What is refused only when objects are
+## allowed is listed in object_suite.gd: the engine is never shown those bytes, because it runs them or crashes.
+extends RefCounted
+
+## Name of the refusal → why.
+const REASONS: Dictionary[String, String] = {
+	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
+	"dropped typed dictionary value": "Q1, inside a part that the engine throws away after decoding it",
+}
+
+## How often each refusal was met in this run.
+static var met: Dictionary[String, int] = {}
+
+
+## The name of the refusal that covers a value which the engine decoded, or nothing.
+static func applying_to(value: Variant) -> String:
+	if not _holds_wrong_typed_value(value):
+		return ""
+	_count("typed dictionary value")
+	return "typed dictionary value"
+
+
+## Whether an input to which the engine's result gives no clue still contains a wrong value: the engine may drop a whole
+## dictionary (an array element that does not fit), an entry (a key that does not fit) or overwrite it (an equal key).
+## Every value begins at a multiple of four bytes, so each place that may be a typed dictionary is looked at.
+static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
+	Engine.print_error_messages = false
+	var found := false
+	for at in range(0, bytes.size() - 8, 4):
+		if bytes[at] == TYPE_DICTIONARY and bytes[at + 2] & 0x0c:
+			found = found or _has_wrong_entry(bytes, at, allow_objects)
+	Engine.print_error_messages = true
+	if found:
+		_count("dropped typed dictionary value")
+	return found
+
+
+static func _count(refusal: String) -> void:
+	met[refusal] = met.get(refusal, 0) + 1
+
+
+## Decodes the entries of the dictionary at `at` one by one.
+static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: bool) -> bool:
+	var position := at + 4
+	for kind in [bytes[at + 2] & 0x03, bytes[at + 2] >> 2 & 0x03]:
+		position += _declared_type_size(bytes, position, kind)
+	var declared: Variant = (bytes.slice(at, position) + PackedByteArray([0, 0, 0, 0])).decode_var(0, allow_objects)
+	position += 4
+	if declared is not Dictionary or not declared.is_typed_value():
+		return false
+	while position < bytes.size():
+		var key_size := bytes.decode_var_size(position, allow_objects)
+		if key_size == 0:
+			return false
+		position += key_size
+		var value_size := bytes.decode_var_size(position, allow_objects)
+		if value_size == 0:
+			return false
+		if not _fits(bytes.decode_var(position, allow_objects), declared):
+			return true
+		position += value_size
+	return false
+
+
+static func _declared_type_size(bytes: PackedByteArray, position: int, kind: int) -> int:
+	if kind == 0 or position + 4 > bytes.size():
+		return 0
+	return 4 if kind == 1 else 4 + ((bytes.decode_u32(position) + 3) & ~3)
+
+
+static func _holds_wrong_typed_value(value: Variant) -> bool:
+	var pending: Array = [value]
+	while not pending.is_empty():
+		var current: Variant = pending.pop_back()
+		if current is Array:
+			if current.get_typed_builtin() in [TYPE_NIL, TYPE_ARRAY, TYPE_DICTIONARY]:
+				pending.append_array(current)
+		elif current is Dictionary:
+			var dictionary: Dictionary = current
+			var held := dictionary.values()
+			if dictionary.is_typed_value():
+				for element: Variant in held:
+					if not _fits(element, dictionary):
+						return true
+			pending.append_array(dictionary.keys())
+			pending.append_array(held)
+	return false
+
+
+static func _fits(element: Variant, dictionary: Dictionary) -> bool:
+	var type := dictionary.get_typed_value_builtin()
+	if type != TYPE_OBJECT:
+		return typeof(element) == type
+	if element == null:
+		return true
+	if typeof(element) != TYPE_OBJECT:
+		return false
+	var wanted_class := dictionary.get_typed_value_class_name()
+	if wanted_class and not (element as Object).is_class(wanted_class):
+		return false
+	var wanted_script: Script = dictionary.get_typed_value_script()
+	return wanted_script == null or is_instance_of(element, wanted_script)

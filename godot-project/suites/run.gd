@@ -1,0 +1,126 @@
+## Runs the conformance suites: godot --headless --path godot-project --script res://suites/run.gd -- [options].
+##
+## --seed N|random   seed of the random values and mutations (default 20260101)
+## --random N        number of random nested values (default 20000)
+## --only NAME       runs one suite: values, batches, threads, random, hostile, conversions, objects, surface
+## --cases           lists the name of every case at the end
+extends SceneTree
+
+const Checks := preload("res://suites/checks.gd")
+const Extension := preload("res://suites/extension.gd")
+const Oracle := preload("res://suites/oracle.gd")
+const Refusals := preload("res://suites/refusals.gd")
+const Suite := preload("res://suites/suite.gd")
+const Values := preload("res://suites/values.gd")
+
+const DEFAULT_SEED := 20260101
+const DEFAULT_RANDOM_COUNT := 20000
+
+const SUITES: Dictionary[String, GDScript] = {
+	"surface": preload("res://suites/surface_suite.gd"),
+	"values": preload("res://suites/value_suite.gd"),
+	"batches": preload("res://suites/batch_suite.gd"),
+	"threads": preload("res://suites/thread_suite.gd"),
+	"objects": preload("res://suites/object_suite.gd"),
+	"conversions": preload("res://suites/conversion_suite.gd"),
+	"hostile": preload("res://suites/hostile_suite.gd"),
+	"random": preload("res://suites/random_suite.gd"),
+}
+
+var _seed := DEFAULT_SEED
+var _random_count := DEFAULT_RANDOM_COUNT
+var _only := ""
+var _lists_cases := false
+var _checks := Checks.new()
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	if not _read_arguments(OS.get_cmdline_user_args()):
+		quit(2)
+		return
+	print("FastVariantCodec conformance on Godot %s, seed %d, %d random values" % [
+		Engine.get_version_info()["string"], _seed, _random_count,
+	])
+	var watch := _watch_errors()
+	var values := Values.new()
+	for suite_name in SUITES:
+		if _only.is_empty() or _only == suite_name:
+			_run_suite(suite_name, values)
+	values.release()
+	_report(watch)
+	quit(0 if _checks.failed == 0 else 1)
+
+
+func _read_arguments(arguments: PackedStringArray) -> bool:
+	var at := 0
+	while at < arguments.size():
+		var option := arguments[at]
+		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
+		at += 2
+		if option == "--cases":
+			_lists_cases = true
+			at -= 1
+		elif option == "--seed" and argument == "random":
+			_seed = randi()
+		elif option == "--seed" and argument.is_valid_int():
+			_seed = argument.to_int()
+		elif option == "--random" and argument.is_valid_int():
+			_random_count = argument.to_int()
+		elif option == "--only" and SUITES.has(argument):
+			_only = argument
+		else:
+			printerr("Unknown or incomplete option \"%s %s\"; see the first lines of suites/run.gd." % [option, argument])
+			return false
+	return true
+
+
+## The watch that counts engine errors, where the engine can (4.5 and later).
+func _watch_errors() -> RefCounted:
+	if not ClassDB.class_exists(&"Logger"):
+		return null
+	var watch: RefCounted = load("res://suites/error_watch.gd").new()
+	OS.call(&"add_logger", watch)
+	return watch
+
+
+func _run_suite(suite_name: String, values: Values) -> void:
+	var suite: Suite = SUITES[suite_name].new()
+	suite.checks = _checks
+	suite.values = values
+	suite.run_seed = _seed
+	suite.random_count = _random_count
+	print("\n%s" % suite_name)
+	for test in suite.all_tests():
+		var started := Time.get_ticks_msec()
+		var before := _checks.passed + _checks.failed
+		_checks.begin_test("%s/%s" % [suite_name, test])
+		if suite.call(test) != true:
+			_checks.subject(Checks.MIXED, test)
+			_checks.fail("the test ended before its last line", "a script error stopped it; see the log")
+		print("  %-46s %8d checks %7.2f s" % [
+			test.trim_prefix("test_").replace("_", " "), _checks.passed + _checks.failed - before,
+			(Time.get_ticks_msec() - started) / 1000.0,
+		])
+
+
+func _report(watch: RefCounted) -> void:
+	if watch:
+		OS.call(&"remove_logger", watch)
+		_checks.begin_test("log")
+		var errors: PackedStringArray = watch.errors()
+		_checks.truth("the run printed no engine or script error", errors.is_empty(),
+				"%d errors, the first: %s" % [errors.size(), errors[0] if errors else ""])
+	if _only.is_empty():
+		_checks.begin_test("coverage")
+		_checks.truth("every Variant type is covered", _checks.covers_all_types())
+	print("\nCoverage\n%s" % _checks.coverage_table())
+	if _lists_cases:
+		print("\nCases\n%s" % _checks.case_names())
+	print("\nInputs that the engine accepts and the codec refuses on purpose (suites/refusals.gd)")
+	for refusal in Refusals.REASONS:
+		print("  %-32s met %5d times. %s" % [refusal, Refusals.met.get(refusal, 0), Refusals.REASONS[refusal]])
+	print("Inputs whose value the engine itself does not repeat (compared by type only): %d" % Oracle.unrepeatable)
+	print("\n%d passed, %d failed" % [_checks.passed, _checks.failed])

@@ -1,0 +1,33 @@
+## What all suites share: the counter, the table of values, the options of the run.
+##
+## Every method whose name begins with `test_` is run, in the order of the file. It returns true on its last line: a
+## test that the engine aborts half-way (a script error) returns nothing and so counts as failed.
+extends RefCounted
+
+const Checks := preload("res://suites/checks.gd")
+const Codec := preload("res://suites/codec.gd")
+const Compare := preload("res://suites/compare.gd")
+const Oracle := preload("res://suites/oracle.gd")
+const Values := preload("res://suites/values.gd")
+const Wire := preload("res://suites/wire.gd")
+
+var checks: Checks
+var values: Values
+var run_seed: int
+var random_count: int
+
+
+func all_tests() -> PackedStringArray:
+	var names := PackedStringArray()
+	for method in (get_script() as Script).get_script_method_list():
+		var method_name: String = method["name"]
+		if method_name.begins_with("test_"):
+			names.append(method_name)
+	return names
+
+
+## A generator of its own for every test, so that one test's length does not change another's input.
+func seeded(salt: String) -> RandomNumberGenerator:
+	var generator := RandomNumberGenerator.new()
+	generator.seed = hash([run_seed, salt])
+	return generator

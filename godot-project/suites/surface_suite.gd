@@ -1,0 +1,62 @@
+## The class as scripts see it: names, arguments, defaults, and what becomes of wrong arguments.
+extends "res://suites/suite.gd"
+
+## Method → argument names, number of arguments with a default, return type.
+const METHODS: Dictionary[String, Array] = {
+	"encode": [["value", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
+	"decode": [["bytes", "allow_objects"], 1, TYPE_NIL],
+	"encoded_size": [["value", "full_objects"], 1, TYPE_INT],
+	"encode_batch": [["values", "full_objects"], 1, TYPE_ARRAY],
+	"decode_batch": [["buffers", "allow_objects"], 1, TYPE_ARRAY],
+	"try_encode": [["value", "full_objects"], 1, TYPE_OBJECT],
+	"try_decode": [["bytes", "limits", "offset"], 2, TYPE_OBJECT],
+}
+
+
+func test_methods_are_declared() -> bool:
+	var declared: Dictionary[String, Dictionary] = {}
+	for method in ClassDB.class_get_method_list(&"FastVariantCodec", true):
+		declared[method["name"]] = method
+	for method_name in METHODS:
+		checks.subject(checks.MIXED, method_name)
+		var method: Dictionary = declared.get(method_name, {})
+		checks.truth("is declared and static", method.get("flags", 0) & METHOD_FLAG_STATIC != 0)
+		var names: Array = method.get("args", []).map(func(argument: Dictionary) -> String: return argument["name"])
+		checks.same_value("argument names", METHODS[method_name][0].duplicate(), names)
+		checks.same_int("arguments with a default", METHODS[method_name][1], method.get("default_args", []).size())
+		checks.same_int("return type", METHODS[method_name][2], method.get("return", {}).get("type", -1))
+	return true
+
+
+func test_defaults_are_without_objects() -> bool:
+	var object := RefCounted.new()
+	checks.subject(TYPE_OBJECT, "default arguments")
+	checks.same_bytes("encode", var_to_bytes(object), Codec.encode(object))
+	checks.same_int("encoded_size", var_to_bytes(object).size(), Codec.encoded_size(object))
+	checks.same_value("encode_batch", var_to_bytes(object), Codec.encode_batch([object])[0])
+	checks.truth("decode refuses full objects", Oracle.codec_decode(var_to_bytes_with_objects(object)) == null)
+	return true
+
+
+func test_results_describe_failures() -> bool:
+	checks.subject(TYPE_STRING, "truncated")
+	var outcome := Codec.try_decode(var_to_bytes([1, "text"]).slice(0, 20))
+	checks.truth("is not ok", not outcome.is_ok() and outcome.error != 0)
+	checks.truth("value is null", outcome.value == null)
+	checks.truth("has a message", outcome.message != "")
+	checks.truth("offset lies in the bytes", outcome.offset >= 16 and outcome.offset <= 20, str(outcome.offset))
+	checks.subject(TYPE_STRING, "lone surrogates")
+	outcome = Codec.try_encode([0, {"hp": values.lone_surrogates()}])
+	checks.truth("is not ok", not outcome.is_ok() and outcome.error != 0)
+	checks.truth("path leads to the value", outcome.path == "[1].\"hp\"", outcome.path)
+	checks.subject(TYPE_NIL, "encoded nil")
+	outcome = Codec.try_decode(var_to_bytes(null))
+	checks.truth("a decoded null is ok", outcome.is_ok() and outcome.value == null and outcome.message == "")
+	return true
+
+
+func test_offsets_outside_of_the_bytes() -> bool:
+	checks.subject(TYPE_NIL, "offset")
+	for offset: int in [-1, 5, 8, 1 << 31, (1 << 32) + 4 - 64, 9223372036854775807, -9223372036854775808]:
+		checks.truth("offset %d fails" % offset, not Codec.try_decode(PackedByteArray([0, 0, 0, 0]), offset).is_ok())
+	return true

@@ -1,0 +1,34 @@
+## Pieces of the wire format, for hand-made inputs.
+extends RefCounted
+
+
+## Header of a value: the type id and the flags of the upper half.
+static func header(type: int, flags := 0) -> PackedByteArray:
+	return word(type | (flags << 16))
+
+
+## 32 bits, little-endian.
+static func word(bits: int) -> PackedByteArray:
+	var bytes := PackedByteArray([0, 0, 0, 0])
+	bytes.encode_u32(0, bits & 0xffffffff)
+	return bytes
+
+
+## A counted string as it stands on the wire, padded.
+static func text(content: String) -> PackedByteArray:
+	var utf8 := content.to_utf8_buffer()
+	var bytes := word(utf8.size()) + utf8
+	bytes.resize((bytes.size() + 3) & ~3)
+	return bytes
+
+
+static func words(pattern: Array, count: int) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	bytes.resize(count * 4)
+	for i in count:
+		bytes.encode_u32(i * 4, pattern[i % pattern.size()])
+	return bytes
+
+
+static func repeated(piece: PackedByteArray, count: int) -> PackedByteArray:
+	return piece.hex_encode().repeat(count).hex_decode()

@@ -2,6 +2,7 @@
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
+const Meddler := preload("res://suites/fixtures/meddler.gd")
 const ReentrantGetter := preload("res://suites/fixtures/reentrant_getter.gd")
 
 const PLAIN_DATA := "res://suites/fixtures/plain_data.gd"
@@ -112,6 +113,47 @@ func test_getter_that_calls_the_codec() -> bool:
 		expected.append(var_to_bytes_with_objects(value))
 	checks.same_bytes("encode", expected[0], Codec.encode(batch[0], true))
 	checks.same_value("encode_batch", expected, Codec.encode_batch(batch, true))
+	return true
+
+
+## A setter or getter that changes what the codec was given, while it is at work.
+func test_accessors_that_meddle() -> bool:
+	checks.subject(TYPE_OBJECT, "accessors that meddle")
+	var meddler := Meddler.new()
+	var bytes := var_to_bytes_with_objects([meddler, "tail", 1, 2, 3])
+
+	var buffers: Array = [bytes.duplicate(), bytes.duplicate()]
+	Meddler.on_access = func() -> void:
+		if not buffers.is_empty():
+			buffers[0].fill(0)
+		buffers.clear()
+	var decoded := Codec.decode_batch(buffers, true)
+	checks.same_int("all buffers are decoded", 2, decoded.size())
+	for value: Variant in decoded:
+		checks.same_value("behind a setter that clears the buffers", ["tail", 1, 2, 3], (value as Array).slice(1))
+		(value as Array)[0].free()
+
+	var values: Array = [[meddler, "tail"], [meddler, "tail"]]
+	Meddler.on_access = func() -> void:
+		for value: Array in values:
+			value.clear()
+		values.clear()
+	var encoded := Codec.encode_batch(values, true)
+	Meddler.on_access = Callable()
+	checks.same_int("all values are encoded", 2, encoded.size())
+	checks.same_bytes("behind a getter that clears the values",
+			var_to_bytes_with_objects([meddler, "tail"]), encoded[0])
+	meddler.free()
+
+	# Freed by its own getter before the last property is read.
+	var doomed: Array[Object] = [Meddler.new(), Meddler.new()]
+	for object: Meddler in doomed:
+		object.frees_itself = true
+	var outcome := Codec.try_encode([1, doomed[0]], true)
+	checks.truth("try_encode fails", outcome != null and not outcome.is_ok() and outcome.path.begins_with("[1]"))
+	encoded = Oracle.codec_encode_batch([1, doomed[1], 2], true)
+	checks.same_value("encode_batch goes on", [var_to_bytes(1), PackedByteArray(), var_to_bytes(2)],
+			Array(encoded, TYPE_NIL, "", null))
 	return true
 
 

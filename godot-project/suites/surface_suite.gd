@@ -28,6 +28,24 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
+func test_results_name_the_place() -> bool:
+	checks.subject(checks.MIXED, "places in results")
+	var broken := Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + Wire.header(39)
+	var outcome := Codec.try_decode(broken)
+	checks.same_int("offset", 12, outcome.offset)
+	checks.same_value("path", "[1]", outcome.path)
+	outcome = Codec.try_decode(PackedByteArray([9, 9, 9, 9]) + broken, 4)
+	checks.same_int("offset behind an offset", 16, outcome.offset)
+	checks.truth("the message names the same byte", outcome.message.contains("byte 16"), outcome.message)
+	outcome = Codec.try_decode(var_to_bytes({1 << 40: 1}).slice(0, -4))
+	checks.same_value("path at a large int key", "." + str(1 << 40), outcome.path)
+	outcome = Codec.try_encode({Callable(): 1, Callable(self, &"free"): 2})
+	checks.truth("keys that come back as one", not outcome.is_ok())
+	outcome = Codec.try_decode(var_to_bytes({"x".repeat(500000): 1}).slice(0, -4))
+	checks.truth("messages are short", outcome.message.length() < 300)
+	return true
+
+
 func test_defaults_are_without_objects() -> bool:
 	var object := RefCounted.new()
 	checks.subject(TYPE_OBJECT, "default arguments")

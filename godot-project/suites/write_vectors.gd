@@ -55,7 +55,8 @@ func _holds_live_ids(value: Variant) -> bool:
 				if is_instance_valid(current):
 					return true
 			TYPE_SIGNAL:
-				if Oracle.engine_knows_id(current.get_object_id()):
+				# Ids of references are negative, also of one that is gone.
+				if current.get_object_id() < 0 or Oracle.engine_knows_id(current.get_object_id()):
 					return true
 			TYPE_ARRAY:
 				pending.append_array(current)

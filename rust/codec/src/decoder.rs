@@ -1,6 +1,6 @@
 //! Bytes → events.
 
-use crate::error::{Error, ErrorKind, Oddity, Result, Step};
+use crate::error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
 use crate::limits::{self, Budget, Limits};
@@ -24,8 +24,8 @@ pub struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
-    /// The deepest level allowed here; less inside of a key.
-    max_depth: u32,
+    /// The deepest level of a container, which is limited inside of a key.
+    max_container_depth: u32,
     manner: Manner,
     budget: Budget<'a>,
 }
@@ -33,8 +33,8 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
-        let max_depth = limits.max_depth.min(format::MAX_DEPTH);
-        Self { bytes, at: 0, depth: 0, max_depth, manner, budget: Budget::new(limits) }
+        let budget = Budget::new(limits);
+        Self { bytes, at: 0, depth: 0, max_container_depth: u32::MAX, manner, budget }
     }
 
     /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
@@ -67,21 +67,33 @@ impl<'a> Decoder<'a> {
     }
 
     #[cold]
+    #[inline(never)]
     fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind).at(self.at)
+        Error::new(kind).at(self.at.min(self.bytes.len()))
     }
 
     #[cold]
+    #[inline(never)]
     fn too_deep(&self) -> Error {
-        let limit = self.budget.limits.max_depth.min(format::MAX_DEPTH);
-        self.error(if self.max_depth < limit {
-            ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }
-        } else {
-            ErrorKind::TooDeep { limit }
-        })
+        self.error(ErrorKind::TooDeep { limit: self.max_depth() })
+    }
+
+    #[inline(always)]
+    fn max_depth(&self) -> u32 {
+        self.budget.limits.max_depth.min(format::MAX_DEPTH)
+    }
+
+    /// Refuses a container that is too deep inside of a key.
+    #[inline(always)]
+    fn check_key_depth(&self, at: usize) -> Result<()> {
+        if self.depth > self.max_container_depth {
+            return Err(self.error_at(at, ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }));
+        }
+        Ok(())
     }
 
     #[cold]
+    #[inline(never)]
     fn error_at(&self, at: usize, kind: ErrorKind) -> Error {
         Error::new(kind).at(at)
     }
@@ -219,13 +231,19 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn expect(&self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
         match self.next_type() {
-            Some(found) if !element.takes(found) => Err(self.error(ErrorKind::WrongElementType {
-                container,
-                expected: element.to_string(),
-                found: found.to_string(),
-            })),
+            Some(found) if !element.takes(found) => Err(self.wrong_type(container, element, found)),
             _ => Ok(()),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wrong_type(&self, container: &'static str, element: &ElementType<'_>, found: VariantType) -> Error {
+        self.error(ErrorKind::WrongElementType {
+            container,
+            expected: element.to_string(),
+            found: found.to_string(),
+        })
     }
 
     #[inline]
@@ -252,7 +270,11 @@ impl<'a> Decoder<'a> {
                 }
                 name => ElementType::Class(name.into()),
             },
-            ContainerKind::Script => ElementType::Script(self.string()?.into()),
+            ContainerKind::Script => {
+                let path = self.string()?;
+                self.odd(!path.starts_with(format::SCRIPT_PATH_PREFIX), at, Oddity::ScriptPath)?;
+                ElementType::Script(path.into())
+            }
         };
         // Without objects, elements can only be what stands for an object, whatever was declared.
         Ok(match element.builtin() {
@@ -266,7 +288,8 @@ impl<'a> Decoder<'a> {
         if header & format::FLAG_64 != 0 { Precision::Double } else { Precision::Single }
     }
 
-    #[inline(always)]
+    // Apart from `pour`, so that room for the largest value does not lie on the stack at each level of nesting.
+    #[inline(never)]
     fn pour_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let precision = Self::precision(header);
@@ -274,7 +297,7 @@ impl<'a> Decoder<'a> {
         sink.fixed(ty, Lanes { precision, le })
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn pour_packed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
         let precision = Self::precision(header);
@@ -307,11 +330,12 @@ impl<'a> Decoder<'a> {
         }
         located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
         let mut strings = located(at, sink.begin_strings(count))?;
-        for _ in 0..count {
-            let text = self.terminated_string()?;
-            sink.string(&mut strings, text.into())?;
+        for index in 0..count {
+            self.terminated_string()
+                .and_then(|text| sink.string(&mut strings, text.into()))
+                .map_err(|error| error.inside(Step::Index(index)))?;
         }
-        sink.end_strings(strings)
+        located(at, sink.end_strings(strings))
     }
 
     #[inline(never)]
@@ -347,74 +371,104 @@ impl<'a> Decoder<'a> {
     #[inline(never)]
     fn pour_array<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
         let at = self.at;
+        self.check_key_depth(at - 4)?;
         let element = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
         let count = self.container_count(4)?;
         located(at, self.budget.array(count))?;
-        let checked = self.manner == Manner::Strict && element != ElementType::Untyped;
         let mut array = located(at, sink.begin_array(count, element))?;
         self.depth += 1;
         for index in 0..count {
-            sink.begin_element(&mut array)?;
-            if checked {
-                self.expect("Array", &element).map_err(|error| error.inside(Step::Index(index)))?;
-            }
-            let at = self.at;
-            self.pour(sink).map_err(|error| error.inside(Step::Index(index)))?;
-            located(at, sink.end_element(&mut array))?;
+            self.pour_element(sink, &mut array, &element)
+                .map_err(|error| error.inside(Step::Index(index)))?;
         }
         self.depth -= 1;
         located(at, sink.end_array(array))
     }
 
+    #[inline(always)]
+    fn pour_element<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        element: &ElementType<'_>,
+    ) -> Result<()> {
+        sink.begin_element(array)?;
+        if self.manner == Manner::Strict {
+            self.expect("Array", element)?;
+        }
+        let at = self.at;
+        self.pour(sink)?;
+        located(at, sink.end_element(array))
+    }
+
     #[inline(never)]
     fn pour_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
         let at = self.at;
+        self.check_key_depth(at - 4)?;
         let key = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
         let value = self.element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
         let count = self.container_count(8)?;
         located(at, self.budget.dictionary(count))?;
-        let checked = self.manner == Manner::Strict && key != ElementType::Untyped;
         let mut dictionary = located(at, sink.begin_dictionary(count, key, value))?;
         self.depth += 1;
         for index in 0..count {
             let key_at = self.at;
-            sink.begin_key(&mut dictionary)?;
-            if checked {
-                self.expect("Dictionary's keys", &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            }
-            let max_depth = self.max_depth;
-            if self.manner == Manner::Strict {
-                self.max_depth = max_depth.min(self.depth + format::MAX_KEY_DEPTH);
-            }
-            self.pour(sink).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            self.max_depth = max_depth;
-            located(key_at, sink.begin_value(&mut dictionary))?;
-            let value_at = self.at;
-            // In both manners: a typed script would take the value for what it is not.
-            self.expect("Dictionary's values", &value)
-                .and_then(|()| self.pour(sink))
+            self.pour_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.pour_value(sink, &mut dictionary, &value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
-            located(value_at, sink.end_entry(&mut dictionary))?;
         }
         self.depth -= 1;
         located(at, sink.end_dictionary(dictionary))
     }
 
-    /// Names the value of the entry whose key starts at `key_at`: by the key where it is text.
+    #[inline(always)]
+    fn pour_key<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        key: &ElementType<'_>,
+    ) -> Result<()> {
+        let at = self.at;
+        sink.begin_key(dictionary)?;
+        let max_container_depth = self.max_container_depth;
+        if self.manner == Manner::Strict {
+            self.expect("Dictionary's keys", key)?;
+            self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
+        }
+        self.pour(sink)?;
+        self.max_container_depth = max_container_depth;
+        located(at, sink.begin_value(dictionary))
+    }
+
+    #[inline(always)]
+    fn pour_value<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        value: &ElementType<'_>,
+    ) -> Result<()> {
+        let at = self.at;
+        // In both manners: a typed script would take the value for what it is not.
+        self.expect("Dictionary's values", value)?;
+        self.pour(sink)?;
+        located(at, sink.end_entry(dictionary))
+    }
+
+    /// Names the value of the entry whose key starts at `key_at`: by the key where it is text or a number.
     #[cold]
+    #[inline(never)]
     fn step_of_key(&self, key_at: usize, index: usize) -> Step {
         let mut key = Decoder { at: key_at, budget: Budget::new(self.budget.limits), ..*self };
-        match key.u32().ok().and_then(|header| VariantType::from_id(header as u8)) {
-            Some(VariantType::String | VariantType::StringName) => match key.string() {
-                Ok(text) => Step::Key(format!("{text:?}")),
-                Err(_) => Step::KeyAt(index),
-            },
-            Some(VariantType::Int) => match key.u32() {
-                Ok(int) => Step::Key((int as i32).to_string()),
-                Err(_) => Step::KeyAt(index),
-            },
-            _ => Step::KeyAt(index),
-        }
+        let Ok(header) = key.u32() else { return Step::KeyAt(index) };
+        let step = match VariantType::from_id(header as u8) {
+            Some(VariantType::String | VariantType::StringName) => key.string().map(Step::text_key),
+            Some(VariantType::Int) if header & format::FLAG_64 != 0 => {
+                key.u64().map(|int| Step::int_key(int as i64))
+            }
+            Some(VariantType::Int) => key.u32().map(|int| Step::int_key((int as i32).into())),
+            _ => Ok(Step::KeyAt(index)),
+        };
+        step.unwrap_or(Step::KeyAt(index))
     }
 
     #[inline(never)]
@@ -435,7 +489,8 @@ impl<'a> Decoder<'a> {
         }
         let allowed = &self.budget.limits.allowed_classes;
         if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
-            let reason = format!("an object of class {class:?}, which `allowed_classes` does not list");
+            let reason =
+                format!("an object of class {}, which `allowed_classes` does not list", quoted(class));
             return Err(Error::object(reason).at(at));
         }
         let count_at = self.at;
@@ -451,9 +506,10 @@ impl<'a> Decoder<'a> {
         for _ in 0..count {
             let name_at = self.at;
             let name = self.string()?;
-            located(name_at, sink.begin_property(&mut object, name.into()))?;
-            self.pour(sink).map_err(|error| error.inside(Step::Property(name.to_owned())))?;
-            located(name_at, sink.end_property(&mut object))?;
+            located(name_at, sink.begin_property(&mut object, name.into()))
+                .and_then(|()| self.pour(sink))
+                .and_then(|()| located(name_at, sink.end_property(&mut object)))
+                .map_err(|error| error.inside(Step::property(name)))?;
         }
         self.depth -= 1;
         located(at, sink.end_object(object))
@@ -471,7 +527,7 @@ impl Source for Decoder<'_> {
         use VariantType as T;
 
         let at = self.at;
-        if self.depth > self.max_depth {
+        if self.depth > self.max_depth() {
             return Err(self.too_deep());
         }
         let header = self.u32()?;

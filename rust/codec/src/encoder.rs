@@ -10,7 +10,8 @@ use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 pub struct EncodeOptions {
     /// The width of `real_t` on the wire, which is the engine's own; components of the other width are converted.
     pub precision: Precision,
-    /// Whether text that readers refuse is an error; otherwise it is written as the engine writes it.
+    /// Whether text that does not come back as it is, is an error: lone surrogates, a leading byte-order mark, NULs.
+    /// Otherwise it is written as the engine writes it.
     pub strict_text: bool,
 }
 
@@ -19,7 +20,10 @@ pub trait Output {
     /// Bytes so far.
     fn len(&self) -> usize;
     /// Announces that `bytes` more will come.
-    fn reserve(&mut self, bytes: usize);
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`] if there is no room for them.
+    fn reserve(&mut self, bytes: usize) -> Result<()>;
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
     /// Appends one byte `count` times.
@@ -39,8 +43,8 @@ impl Output for Vec<u8> {
     }
 
     #[inline(always)]
-    fn reserve(&mut self, bytes: usize) {
-        Vec::reserve(self, bytes);
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.try_reserve(bytes).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
     }
 
     #[inline(always)]
@@ -76,7 +80,9 @@ impl Output for Count {
     }
 
     #[inline(always)]
-    fn reserve(&mut self, _bytes: usize) {}
+    fn reserve(&mut self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
 
     #[inline(always)]
     fn put(&mut self, bytes: &[u8]) {
@@ -97,13 +103,32 @@ impl Output for Count {
 /// Bytes of UTF-8 that the engine writes for these code units.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidCodeUnit`] for units from 0x8000_0000 on, which no form holds, and, where `strict`, for lone
-/// surrogates and units above U+10FFFF, which no reader accepts.
+/// [`ErrorKind::InvalidCodeUnit`] for units from 0x8000_0000 on, which no form holds, and, where `strict`, for what does
+/// not come back: lone surrogates and units above U+10FFFF, a leading byte-order mark, and NULs.
 #[inline]
 pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
     // One pass that the compiler vectorises settles the common case.
     let all = units.iter().fold(0, |all, unit| all | unit);
+    if strict && (units.first() == Some(&BOM) || units.contains(&0)) {
+        let unit = if units.first() == Some(&BOM) { BOM } else { 0 };
+        return Err(ErrorKind::InvalidCodeUnit(unit).into());
+    }
     if all < 0x80 { Ok(units.len()) } else { utf8_len_mixed(units, strict) }
+}
+
+/// The byte-order mark.
+const BOM: u32 = 0xFEFF;
+
+/// The text, unless it is to be `strict` and would not come back.
+#[inline]
+fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
+    if strict && text.starts_with(format::BOM) {
+        return Err(ErrorKind::InvalidCodeUnit(BOM).into());
+    }
+    if strict && memchr::memchr(0, text.as_bytes()).is_some() {
+        return Err(ErrorKind::InvalidCodeUnit(0).into());
+    }
+    Ok(text)
 }
 
 fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
@@ -188,8 +213,7 @@ impl<O: Output> Encoder<O> {
         if bytes > format::MAX_BYTES - self.out.len().min(format::MAX_BYTES) {
             return Err(ErrorKind::TooLarge.into());
         }
-        self.out.reserve(bytes);
-        Ok(())
+        self.out.reserve(bytes)
     }
 
     #[inline(always)]
@@ -222,7 +246,7 @@ impl<O: Output> Encoder<O> {
     #[inline(always)]
     fn put_text_and_tail(&mut self, text: Text<'_>, tail: usize) -> Result<()> {
         let bytes = match text {
-            Text::Utf8(text) => text.len(),
+            Text::Utf8(text) => utf8_checked(text, self.options.strict_text)?.len(),
             Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
         };
         let counted = bytes.saturating_add(tail);

@@ -87,12 +87,18 @@ pub enum ErrorKind {
     /// The value cannot be written: it would be 2 GiB or larger.
     #[error("the encoded value would be larger than 2147483647 bytes")]
     TooLarge,
-    /// A text holds a code unit that has no UTF-8 form.
-    #[error("the text holds the code unit U+{0:04X}, which readers refuse")]
+    /// A text holds a code unit that has no UTF-8 form, or that does not come back.
+    #[error("the text holds U+{0:04X} where readers refuse or drop it")]
     InvalidCodeUnit(u32),
     /// An object that cannot be written or made, with the reason.
     #[error("{0}")]
     Object(Cow<'static, str>),
+    /// Something that was handed over cannot be used, with the reason.
+    #[error("{0}")]
+    Argument(Cow<'static, str>),
+    /// There is no memory for so many bytes.
+    #[error("no memory for {0} bytes")]
+    OutOfMemory(usize),
 }
 
 /// Bytes that the engine reads, but that no encoder writes.
@@ -141,6 +147,9 @@ pub enum Oddity {
     /// An element type of Nil, which means untyped.
     #[error("a typed container without a type")]
     ElementType,
+    /// A script path outside of the project.
+    #[error("a script path that does not start with res://")]
+    ScriptPath,
     /// Two equal keys, of which the later wins.
     #[error("a Dictionary holds the same key twice")]
     DuplicateKey,
@@ -157,6 +166,33 @@ pub enum Step {
     KeyAt(usize),
     /// The property with this name.
     Property(String),
+}
+
+impl Step {
+    /// The value at a key that is a text.
+    pub fn text_key(key: &str) -> Self {
+        Self::Key(quoted(key))
+    }
+
+    /// The value at a key that is a number.
+    pub fn int_key(key: i64) -> Self {
+        Self::Key(key.to_string())
+    }
+
+    /// The property with this name.
+    pub fn property(name: &str) -> Self {
+        Self::Property(quoted(name))
+    }
+}
+
+/// Text out of data, fit for a message: in quotes, escaped, and cut if it is long.
+pub fn quoted(text: &str) -> String {
+    /// Longer text is cut here.
+    const SHOWN: usize = 48;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
 }
 
 /// What went wrong and where: a byte offset when reading, a path when writing.
@@ -191,6 +227,18 @@ impl Error {
     pub fn at(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
+    }
+
+    /// The same error in data that start so many bytes later.
+    pub fn shifted(mut self, bytes: usize) -> Self {
+        self.0.offset = self.0.offset.map(|offset| offset.saturating_add(bytes));
+        self
+    }
+
+    /// An error about something that was handed over, in words.
+    #[cold]
+    pub fn argument(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Argument(reason.into()))
     }
 
     /// The same error one container further out.

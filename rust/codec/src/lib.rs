@@ -34,7 +34,7 @@ mod value;
 
 pub use decoder::{Decoder, Manner};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Output, utf8_len};
-pub use error::{Error, ErrorKind, Oddity, Result, Step};
+pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
 pub use limits::{ALL_TYPES, Limits};

@@ -12,7 +12,7 @@
 //!
 //! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
 
-use crate::error::Result;
+use crate::error::{Result, quoted};
 use crate::format::VariantType;
 
 /// Text as its source has it; the sink converts at most once.
@@ -100,7 +100,7 @@ impl std::fmt::Display for ElementType<'_> {
         match self {
             Self::Untyped => f.write_str("Variant"),
             Self::Builtin(ty) => f.write_str(ty.name()),
-            Self::Class(name) | Self::Script(name) => f.write_str(&name.to_lossy()),
+            Self::Class(name) | Self::Script(name) => f.write_str(&quoted(&name.to_lossy())),
         }
     }
 }

@@ -300,9 +300,7 @@ impl Value {
                 let mut object = sink.begin_object(class.as_str().into(), properties.len())?;
                 for (name, value) in properties {
                     sink.begin_property(&mut object, name.as_str().into())?;
-                    value
-                        .pour_at(sink, depth + 1)
-                        .map_err(|error| error.inside(Step::Property(name.clone())))?;
+                    value.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::property(name)))?;
                     sink.end_property(&mut object)?;
                 }
                 sink.end_object(object)
@@ -354,8 +352,8 @@ impl Value {
 
     fn as_step(&self, index: usize) -> Step {
         match self {
-            Self::String(text) | Self::StringName(text) => Step::Key(format!("{text:?}")),
-            Self::Int(int) => Step::Key(int.to_string()),
+            Self::String(text) | Self::StringName(text) => Step::text_key(text),
+            Self::Int(int) => Step::int_key(*int),
             _ => Step::KeyAt(index),
         }
     }
@@ -499,32 +497,39 @@ fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
 }
 
 impl Sink for ValueBuilder {
-    type Array = Array;
-    type Dictionary = (Dictionary, Value);
-    type Object = (String, Vec<(String, Value)>, String);
+    // Boxed: one lies on the stack for each level of nesting.
+    type Array = Box<Array>;
+    type Dictionary = Box<(Dictionary, Value)>;
+    type Object = Box<(String, Vec<(String, Value)>, String)>;
     type Strings = Vec<String>;
 
+    #[inline(never)]
     fn nil(&mut self) -> Result<()> {
         self.set(Value::Nil)
     }
 
+    #[inline(never)]
     fn bool(&mut self, value: bool) -> Result<()> {
         self.set(Value::Bool(value))
     }
 
+    #[inline(never)]
     fn int(&mut self, value: i64) -> Result<()> {
         self.set(Value::Int(value))
     }
 
+    #[inline(never)]
     fn float(&mut self, value: f64) -> Result<()> {
         self.set(Value::Float(value))
     }
 
+    #[inline(never)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         let text = text.to_lossy();
         self.set(if ty == VariantType::StringName { Value::StringName(text) } else { Value::String(text) })
     }
 
+    #[inline(never)]
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
         let ints = || from_le(lanes.le, i32::from_le_bytes);
@@ -550,6 +555,7 @@ impl Sink for ValueBuilder {
         self.set(value)
     }
 
+    #[inline(never)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
         let value = match ty {
@@ -569,6 +575,7 @@ impl Sink for ValueBuilder {
         self.set(value)
     }
 
+    #[inline(never)]
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
         let owned = |parts: &[Text<'_>]| parts.iter().map(|part| part.to_lossy()).collect();
         self.set(Value::NodePath(NodePath {
@@ -578,39 +585,48 @@ impl Sink for ValueBuilder {
         }))
     }
 
+    #[inline(never)]
     fn rid(&mut self, id: u64) -> Result<()> {
         self.set(Value::Rid(id))
     }
 
+    #[inline(never)]
     fn callable(&mut self) -> Result<()> {
         self.set(Value::Callable)
     }
 
+    #[inline(never)]
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
         self.set(Value::Signal { name: name.to_lossy(), object })
     }
 
+    #[inline(never)]
     fn object_id(&mut self, id: u64) -> Result<()> {
         self.set(Value::Object(if id == 0 { Object::Null } else { Object::Id(id) }))
     }
 
-    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Array> {
-        Ok(Array { element: element.into(), values: reserved(len) })
+    #[inline(never)]
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Box<Array>> {
+        Ok(Box::new(Array { element: element.into(), values: reserved(len) }))
     }
 
-    fn begin_element(&mut self, _array: &mut Array) -> Result<()> {
+    #[inline(never)]
+    fn begin_element(&mut self, _array: &mut Self::Array) -> Result<()> {
         Ok(())
     }
 
-    fn end_element(&mut self, array: &mut Array) -> Result<()> {
+    #[inline(never)]
+    fn end_element(&mut self, array: &mut Self::Array) -> Result<()> {
         array.values.push(self.take());
         Ok(())
     }
 
-    fn end_array(&mut self, array: Array) -> Result<()> {
-        self.set(Value::Array(array))
+    #[inline(never)]
+    fn end_array(&mut self, array: Self::Array) -> Result<()> {
+        self.set(Value::Array(*array))
     }
 
+    #[inline(never)]
     fn begin_dictionary(
         &mut self,
         len: usize,
@@ -618,54 +634,67 @@ impl Sink for ValueBuilder {
         value: ElementType<'_>,
     ) -> Result<Self::Dictionary> {
         let entries = reserved(len);
-        Ok((Dictionary { key: key.into(), value: value.into(), entries }, Value::Nil))
+        Ok(Box::new((Dictionary { key: key.into(), value: value.into(), entries }, Value::Nil)))
     }
 
+    #[inline(never)]
     fn begin_key(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
         Ok(())
     }
 
-    fn begin_value(&mut self, (_, key): &mut Self::Dictionary) -> Result<()> {
-        *key = self.take();
+    #[inline(never)]
+    fn begin_value(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
+        dictionary.1 = self.take();
         Ok(())
     }
 
-    fn end_entry(&mut self, (dictionary, key): &mut Self::Dictionary) -> Result<()> {
+    #[inline(never)]
+    fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
+        let (dictionary, key) = &mut **dictionary;
         dictionary.entries.push((std::mem::take(key), self.take()));
         Ok(())
     }
 
-    fn end_dictionary(&mut self, (dictionary, _): Self::Dictionary) -> Result<()> {
-        self.set(Value::Dictionary(dictionary))
+    #[inline(never)]
+    fn end_dictionary(&mut self, dictionary: Self::Dictionary) -> Result<()> {
+        self.set(Value::Dictionary(dictionary.0))
     }
 
+    #[inline(never)]
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<Self::Object> {
-        Ok((class.to_lossy(), reserved(properties), String::new()))
+        Ok(Box::new((class.to_lossy(), reserved(properties), String::new())))
     }
 
+    #[inline(never)]
     fn begin_property(&mut self, object: &mut Self::Object, name: Text<'_>) -> Result<()> {
         object.2 = name.to_lossy();
         Ok(())
     }
 
+    #[inline(never)]
     fn end_property(&mut self, object: &mut Self::Object) -> Result<()> {
         object.1.push((std::mem::take(&mut object.2), self.take()));
         Ok(())
     }
 
-    fn end_object(&mut self, (class, properties, _): Self::Object) -> Result<()> {
+    #[inline(never)]
+    fn end_object(&mut self, object: Self::Object) -> Result<()> {
+        let (class, properties, _) = *object;
         self.set(Value::Object(Object::Full { class, properties }))
     }
 
+    #[inline(never)]
     fn begin_strings(&mut self, len: usize) -> Result<Vec<String>> {
         Ok(reserved(len))
     }
 
+    #[inline(never)]
     fn string(&mut self, strings: &mut Vec<String>, text: Text<'_>) -> Result<()> {
         strings.push(text.to_lossy());
         Ok(())
     }
 
+    #[inline(never)]
     fn end_strings(&mut self, strings: Vec<String>) -> Result<()> {
         self.set(Value::PackedStringArray(strings))
     }

@@ -5,20 +5,22 @@ use godot::classes::{EncodedObjectAsId, Object};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
+use variant_codec::format::BOM;
 use variant_codec::{
     ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Result,
-    Sink, Text, VariantType,
+    Sink, Text, VariantType, quoted,
 };
 
 use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, string};
 use crate::objects;
 
 /// Builds a live Variant.
-pub struct VariantBuilder {
+pub struct VariantBuilder<'k> {
     building: Building,
     manner: Manner,
     reader: Reader,
     conversions: &'static Conversions,
+    keys: &'k mut Keys,
     misfits: usize,
     /// Objects that nothing frees by itself if the value is abandoned.
     made: Vec<InstanceId>,
@@ -32,14 +34,50 @@ pub struct Built {
     pub misfits: usize,
 }
 
-impl VariantBuilder {
-    /// A builder at its start.
-    pub fn new(manner: Manner) -> Self {
+/// Texts of Dictionary keys seen lately, which repeat: each is made once and then shared, as the engine shares Strings.
+#[derive(Default)]
+pub struct Keys(Vec<Option<(Box<str>, GString)>>);
+
+impl Keys {
+    /// How many texts are kept; a power of two.
+    const KEPT: usize = 64;
+    /// Longer texts are not kept.
+    const LONGEST: usize = 32;
+
+    /// The String of this text.
+    #[inline(always)]
+    fn string(&mut self, text: &str) -> GString {
+        if text.len() > Self::LONGEST {
+            return string(Text::Utf8(text));
+        }
+        if self.0.is_empty() {
+            self.0.resize(Self::KEPT, None);
+        }
+        let mut start = [0; 8];
+        let taken = text.len().min(8);
+        start[..taken].copy_from_slice(&text.as_bytes()[..taken]);
+        let mix = (u64::from_le_bytes(start) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let slot = &mut self.0[(mix >> 32) as usize % Self::KEPT];
+        match slot {
+            Some((kept, made)) if **kept == *text => made.clone(),
+            _ => {
+                let made = string(Text::Utf8(text));
+                *slot = Some((text.into(), made.clone()));
+                made
+            }
+        }
+    }
+}
+
+impl<'k> VariantBuilder<'k> {
+    /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
+    pub fn new(manner: Manner, keys: &'k mut Keys) -> Self {
         Self {
             building: Building::new(),
             manner,
             reader: Reader::new(),
             conversions: Conversions::get(),
+            keys,
             misfits: 0,
             made: Vec::new(),
         }
@@ -54,13 +92,16 @@ impl VariantBuilder {
 
     /// What the engine's own reader makes of a value that extensions have no other way to make.
     fn put_by_engine(&mut self, pour: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
-        let mut encoder = Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: true });
+        let mut encoder =
+            Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: false });
         pour(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())
     }
 
     /// The live form of a declared element type; loads the script it names.
+    #[cold]
+    #[inline(never)]
     fn declared(element: ElementType<'_>) -> Result<ContainerType> {
         Ok(match element {
             ElementType::Untyped => ContainerType::Untyped,
@@ -82,7 +123,7 @@ impl VariantBuilder {
     }
 
     /// Whether a container takes the value as it is.
-    #[inline(always)]
+    #[inline(never)]
     fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
         match declared {
             ContainerType::Untyped => true,
@@ -105,11 +146,13 @@ impl VariantBuilder {
         self.conversions.takes(*target, source).then(|| self.conversions.quieten(*target, value))
     }
 
-    /// What a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
+    /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
     #[cold]
-    fn sort_out(&mut self, declared: &ContainerType, array: &Variant) -> Variant {
+    #[inline(never)]
+    fn sort_out(&mut self, declared: &ContainerType) {
+        let array = self.building.last().clone();
         let sorted = Building::empty_array_of(declared);
-        let elements = self.reader.elements(array);
+        let elements = self.reader.elements(&array);
         for value in (0..elements.len()).filter_map(|index| elements.get(index)) {
             let taken = if self.fits(declared, value) {
                 Some(value.clone())
@@ -121,15 +164,35 @@ impl VariantBuilder {
                 None => self.misfits += 1,
             }
         }
-        sorted
+        self.building.put(sorted);
+    }
+
+    /// Whether a typed Dictionary keeps the entry of the key that was put last, which the engine may convert.
+    #[inline(never)]
+    fn keep_key(&mut self, declared: &ContainerType) -> Result<bool> {
+        if self.fits(declared, self.building.last()) {
+            return Ok(true);
+        }
+        if self.manner == Manner::Strict {
+            return Err(self.misfit("Dictionary's keys", declared));
+        }
+        match self.converted(declared, self.building.last().clone()) {
+            Some(key) => self.building.put(key),
+            None => {
+                self.misfits += 1;
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     #[cold]
+    #[inline(never)]
     fn misfit(&self, container: &'static str, declared: &ContainerType) -> Error {
         let found = self.building.last();
         let expected = match declared {
-            ContainerType::Object { class, script: None } => class.to_string(),
-            ContainerType::Object { script: Some(script), .. } => script.get_path().to_string(),
+            ContainerType::Object { class, script: None } => quoted(&class.to_string()),
+            ContainerType::Object { script: Some(script), .. } => quoted(&script.get_path().to_string()),
             ContainerType::Builtin(ty) => ty.to_string(),
             ContainerType::Untyped => "Variant".to_owned(),
         };
@@ -141,7 +204,7 @@ impl VariantBuilder {
     }
 }
 
-impl Drop for VariantBuilder {
+impl Drop for VariantBuilder<'_> {
     /// Frees what an abandoned value leaves behind; newest first, so that parents outlive their children.
     fn drop(&mut self) {
         for id in self.made.drain(..).rev() {
@@ -152,17 +215,25 @@ impl Drop for VariantBuilder {
     }
 }
 
-/// A typed or plain Array under construction.
-pub struct ArrayFrame {
-    declared: ContainerType,
+/// An Array under construction; small, since one lies on the stack for each level of nesting.
+pub struct ArrayFrame(Option<Box<TypedArray>>);
+
+/// What is known of a typed Array.
+struct TypedArray {
+    element: ContainerType,
     fits: bool,
 }
 
-/// A typed or plain Dictionary under construction.
+/// A Dictionary under construction; small, since one lies on the stack for each level of nesting.
 pub struct DictionaryFrame {
+    typed: Option<Box<TypedDictionary>>,
+    len: usize,
+}
+
+/// What is known of a typed Dictionary.
+struct TypedDictionary {
     key: ContainerType,
     value: ContainerType,
-    len: usize,
 }
 
 /// An object whose properties are being set.
@@ -171,7 +242,7 @@ pub struct ObjectFrame {
     property: GString,
 }
 
-impl Sink for VariantBuilder {
+impl Sink for VariantBuilder<'_> {
     type Array = ArrayFrame;
     type Dictionary = DictionaryFrame;
     type Object = ObjectFrame;
@@ -203,10 +274,13 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
-        if ty == VariantType::StringName {
-            self.building.put_string_name(text);
-        } else {
-            self.building.put_string(text);
+        match (ty, text) {
+            (VariantType::StringName, _) => self.building.put_string_name(text),
+            (_, Text::Utf8(text)) if self.building.is_at_key() => {
+                let key = self.keys.string(text);
+                self.building.put_string(key);
+            }
+            _ => self.building.put_string(string(text)),
         }
         Ok(())
     }
@@ -224,6 +298,9 @@ impl Sink for VariantBuilder {
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
         // Parts may hold separators, so the path cannot be made from one text.
+        let (names, subnames) = (marked(path.names), marked(path.subnames));
+        let (names, subnames) = (texts(&names), texts(&subnames));
+        let path = NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames };
         self.put_by_engine(|encoder| encoder.node_path(path))
     }
 
@@ -240,7 +317,8 @@ impl Sink for VariantBuilder {
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
         // The object need not exist, which only the engine's own constructor allows.
-        self.put_by_engine(|encoder| encoder.signal(name, object))
+        let name = marked(&[name]);
+        self.put_by_engine(|encoder| encoder.signal(texts(&name)[0], object))
     }
 
     fn object_id(&mut self, id: u64) -> Result<()> {
@@ -256,11 +334,15 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
-        let declared = Self::declared(element)?;
-        if !self.building.open_array(len, &declared) {
-            return Err(Error::object(format!("no memory for an Array of {len} elements")));
+        let typed = match element {
+            ElementType::Untyped => None,
+            _ => Some(Box::new(TypedArray { element: Self::declared(element)?, fits: true })),
+        };
+        let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.element);
+        if !self.building.open_array(len, declared) {
+            return Err(ErrorKind::OutOfMemory(len.saturating_mul(size_of::<Variant>())).into());
         }
-        Ok(ArrayFrame { declared, fits: true })
+        Ok(ArrayFrame(typed))
     }
 
     #[inline(always)]
@@ -271,21 +353,24 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
-        if !self.fits(&array.declared, self.building.last()) {
+        if let Some(typed) = &mut array.0
+            && !self.fits(&typed.element, self.building.last())
+        {
             if self.manner == Manner::Strict {
-                return Err(self.misfit("Array", &array.declared));
+                return Err(self.misfit("Array", &typed.element));
             }
-            array.fits = false;
+            typed.fits = false;
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn end_array(&mut self, frame: ArrayFrame) -> Result<()> {
-        let array = self.building.close_array();
-        if !frame.fits {
-            let sorted = self.sort_out(&frame.declared, &array);
-            self.building.put(sorted);
+    fn end_array(&mut self, array: ArrayFrame) -> Result<()> {
+        self.building.close_array();
+        if let Some(typed) = array.0
+            && !typed.fits
+        {
+            self.sort_out(&typed.element);
         }
         Ok(())
     }
@@ -297,9 +382,18 @@ impl Sink for VariantBuilder {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<DictionaryFrame> {
-        let (key, value) = (Self::declared(key)?, Self::declared(value)?);
-        self.building.open_dictionary(&key, &value);
-        Ok(DictionaryFrame { key, value, len })
+        let typed = match (key, value) {
+            (ElementType::Untyped, ElementType::Untyped) => {
+                self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+                None
+            }
+            _ => {
+                let (key, value) = (Self::declared(key)?, Self::declared(value)?);
+                self.building.open_dictionary(&key, &value);
+                Some(Box::new(TypedDictionary { key, value }))
+            }
+        };
+        Ok(DictionaryFrame { typed, len })
     }
 
     #[inline(always)]
@@ -310,30 +404,23 @@ impl Sink for VariantBuilder {
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let mut kept = true;
-        if !self.fits(&dictionary.key, self.building.last()) {
-            if self.manner == Manner::Strict {
-                return Err(self.misfit("Dictionary's keys", &dictionary.key));
-            }
-            match self.converted(&dictionary.key, self.building.last().clone()) {
-                Some(key) => self.building.put(key),
-                None => {
-                    kept = false;
-                    self.misfits += 1;
-                }
-            }
-        }
+        let kept = match &dictionary.typed {
+            None => true,
+            Some(typed) => self.keep_key(&typed.key)?,
+        };
         self.building.next_value(kept);
         Ok(())
     }
 
     #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        if !self.fits(&dictionary.value, self.building.last()) {
+        match &dictionary.typed {
             // A typed script would take the value for what it is not.
-            return Err(self.misfit("Dictionary's values", &dictionary.value));
+            Some(typed) if !self.fits(&typed.value, self.building.last()) => {
+                Err(self.misfit("Dictionary's values", &typed.value))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     #[inline(always)]
@@ -347,9 +434,9 @@ impl Sink for VariantBuilder {
 
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<ObjectFrame> {
         let value = objects::instantiate(&StringName::from(&string(class)))?;
-        let object = value
-            .try_to::<Gd<Object>>()
-            .map_err(|_| Error::object(format!("the engine made no object of class {}", class.to_lossy())))?;
+        let object = value.try_to::<Gd<Object>>().map_err(|_| {
+            Error::object(format!("the engine made no object of class {}", quoted(&class.to_lossy())))
+        })?;
         if !object.is_class("RefCounted") {
             self.made.push(object.instance_id());
         }
@@ -389,4 +476,18 @@ impl Sink for VariantBuilder {
         self.building.put(strings.to_variant());
         Ok(())
     }
+}
+
+/// Texts for the engine's own reader, which drops a byte-order mark from the start of each: where there is one already,
+/// there must be two.
+fn marked(texts: &[Text<'_>]) -> Vec<String> {
+    let marked = |text: &Text<'_>| {
+        let text = text.to_lossy();
+        if text.starts_with(BOM) { format!("{BOM}{text}") } else { text }
+    };
+    texts.iter().map(marked).collect()
+}
+
+fn texts(texts: &[String]) -> Vec<Text<'_>> {
+    texts.iter().map(|text| Text::Utf8(text)).collect()
 }

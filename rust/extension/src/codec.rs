@@ -5,7 +5,7 @@ use std::cell::Cell;
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Source as _};
 
-use crate::builder::{Built, VariantBuilder};
+use crate::builder::{Built, Keys, VariantBuilder};
 use crate::engine::PRECISION;
 use crate::source::{Live, Objects};
 
@@ -17,7 +17,7 @@ thread_local! {
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The bytes of a value. Where text is `strict`, what readers refuse is an error.
+/// The bytes of a value. If `strict`, what would not come back as it is, is an error.
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
@@ -26,7 +26,7 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
     buffer.clear();
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut encoder = Encoder::new(buffer, options);
-    let poured = Live::new(value, objects).pour(&mut encoder);
+    let poured = Live::new(value, objects, strict).pour(&mut encoder);
     let buffer = encoder.into_output();
     let bytes = poured.map(|()| PackedByteArray::from(buffer.as_slice()));
     if buffer.capacity() <= KEPT_BYTES {
@@ -41,16 +41,16 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
 /// As [`encode`].
 pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
-    Live::new(value, objects).pour(&mut measure)?;
+    Live::new(value, objects, false).pour(&mut measure)?;
     Ok(measure.bytes())
 }
 
-/// The value that `bytes` hold, and where it ends.
+/// The value that `bytes` hold, and where it ends. `keys` may be kept from value to value.
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset.
-pub fn decode(bytes: &[u8], manner: Manner, limits: &Limits) -> Result<(Built, usize)> {
-    let mut builder = VariantBuilder::new(manner);
+pub fn decode(bytes: &[u8], manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<(Built, usize)> {
+    let mut builder = VariantBuilder::new(manner, keys);
     let end = Decoder::new(bytes, manner, limits).pour_only(&mut builder)?;
     Ok((builder.finish(), end))
 }

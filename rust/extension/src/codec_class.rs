@@ -4,8 +4,9 @@ use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, godot_api};
-use variant_codec::{Limits, Manner};
+use variant_codec::{Error, Limits, Manner};
 
+use crate::builder::Keys;
 use crate::engine::OptionalLimits;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
@@ -50,7 +51,12 @@ impl FastVariantCodec {
     /// to tell that from an encoded [code]null[/code], and to set limits.
     #[func]
     fn decode(bytes: PackedByteArray, #[opt(default = false)] allow_objects: bool) -> Variant {
-        match codec::decode(bytes.as_slice(), Manner::Engine, &engine_limits(allow_objects)) {
+        match codec::decode(
+            bytes.as_slice(),
+            Manner::Engine,
+            &engine_limits(allow_objects),
+            &mut Keys::default(),
+        ) {
             Ok((built, _)) => {
                 if built.misfits > 0 {
                     report::misfits("decode", built.misfits);
@@ -79,7 +85,7 @@ impl FastVariantCodec {
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         let batch = batch::encode(&values, objects(full_objects));
-        report::batch("encode_batch", &batch.errors);
+        report::batch("encode_batch", &batch.failed);
         batch.slots
     }
 
@@ -91,8 +97,8 @@ impl FastVariantCodec {
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         let batch = batch::decode(&buffers, &engine_limits(allow_objects));
-        report::batch("decode_batch", &batch.errors);
-        if batch.errors.is_empty() && batch.misfits > 0 {
+        report::batch("decode_batch", &batch.failed);
+        if batch.failed.indexes.is_empty() && batch.misfits > 0 {
             report::misfits("decode_batch", batch.misfits);
         }
         batch.slots
@@ -100,12 +106,13 @@ impl FastVariantCodec {
 
     /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing.
     ///
-    /// Text that [method decode] would refuse, such as lone surrogates, is an error here.
+    /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, and
+    /// keys of a Dictionary that [method decode] takes for one.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         match codec::encode(&value, objects(full_objects), true) {
             Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
-            Err(error) => FastVariantResult::failed(&error, 0),
+            Err(error) => FastVariantResult::failed(&error),
         }
     }
 
@@ -123,14 +130,14 @@ impl FastVariantCodec {
         let Some((start, rest)) =
             usize::try_from(offset).ok().and_then(|start| Some((start, bytes.as_slice().get(start..)?)))
         else {
-            return FastVariantResult::bad_argument(&format!(
+            return FastVariantResult::failed(&Error::argument(format!(
                 "the offset {offset} does not lie in the {} bytes",
                 bytes.len()
-            ));
+            )));
         };
-        match codec::decode(rest, Manner::Strict, &limits) {
+        match codec::decode(rest, Manner::Strict, &limits, &mut Keys::default()) {
             Ok((built, end)) => FastVariantResult::decoded(built.value, start, start + end),
-            Err(error) => FastVariantResult::failed(&error, start),
+            Err(error) => FastVariantResult::failed(&error.shifted(start)),
         }
     }
 }

@@ -48,6 +48,7 @@ codes! {
     ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, where objects are not allowed."
     ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or may not be made."
     TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
+    OutOfMemory "OUT_OF_MEMORY" "There is no memory for the result."
     BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
 }
 
@@ -67,6 +68,8 @@ impl From<&Error> for ErrorCode {
             ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
             ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
             ErrorKind::TooLarge => Self::TooLarge,
+            ErrorKind::Argument(_) => Self::BadArgument,
+            ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             _ => Self::ObjectRefused,
         }
     }

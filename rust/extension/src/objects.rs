@@ -7,7 +7,7 @@ use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, Singleton};
 use variant_codec::format::SCRIPT_PATH_PREFIX;
-use variant_codec::{Error, Result, VariantType};
+use variant_codec::{Error, Result, VariantType, quoted};
 
 use crate::engine::Reader;
 
@@ -18,12 +18,13 @@ use crate::engine::Reader;
 /// engine's singletons, of which a second one breaks the engine.
 pub fn instantiate(class: &StringName) -> Result<Variant> {
     let db = ClassDb::singleton();
+    let name = quoted(&class.to_string());
     // Asked first: for the name of a script's class, `can_instantiate` would load that script.
     if !db.class_exists(class) {
-        return Err(Error::object(format!("an object of class {class}, which is no native class")));
+        return Err(Error::object(format!("an object of class {name}, which is no native class")));
     }
     if *class == "Script" || db.is_parent_class(class, "Script") {
-        return Err(Error::object(format!("an object of class {class}: scripts are never made from data")));
+        return Err(Error::object(format!("an object of class {name}: scripts are never made from data")));
     }
     if is_singleton(class) {
         return Err(Error::object(format!(
@@ -31,7 +32,7 @@ pub fn instantiate(class: &StringName) -> Result<Variant> {
         )));
     }
     if !db.can_instantiate(class) {
-        return Err(Error::object(format!("an object of class {class}, which cannot be made")));
+        return Err(Error::object(format!("an object of class {name}, which cannot be made")));
     }
     Ok(db.instantiate(class))
 }
@@ -75,20 +76,21 @@ pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant) ->
 /// If the path does not start with `res://`, leaves the project, or names no script that can be loaded.
 pub fn load_script(path: &GString) -> Result<Gd<Script>> {
     let text = path.to_string();
+    let shown = quoted(&text);
     let inside = text.strip_prefix(SCRIPT_PATH_PREFIX);
     if inside.is_none_or(|rest| rest.is_empty() || rest.split(['/', '\\']).any(|part| part == "..")) {
-        return Err(Error::object(format!("the script path {text:?}, which does not lie in the project")));
+        return Err(Error::object(format!("the script path {shown}, which does not lie in the project")));
     }
     let mut loader = ResourceLoader::singleton();
     if !loader.exists_ex(path).type_hint("Script").done() {
-        return Err(Error::object(format!("the script path {text:?}, where there is no script")));
+        return Err(Error::object(format!("the script path {shown}, where there is no script")));
     }
     loader
         .load_ex(path)
         .type_hint("Script")
         .done()
         .and_then(|resource| resource.try_cast::<Script>().ok())
-        .ok_or_else(|| Error::object(format!("the script at {text:?}, which cannot be loaded")))
+        .ok_or_else(|| Error::object(format!("the script at {shown}, which cannot be loaded")))
 }
 
 /// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object is.

@@ -3,7 +3,7 @@
 use godot::global::godot_error;
 use variant_codec::Error;
 
-use crate::batch::Errors;
+use crate::batch::Failed;
 
 /// How many failed items of a batch are named.
 const NAMED: usize = 10;
@@ -21,13 +21,13 @@ pub fn misfits(method: &str, count: usize) {
 }
 
 /// Prints which items of a batch failed, if any did.
-pub fn batch(method: &str, errors: &Errors) {
-    let Some((first, error)) = errors.first() else { return };
-    let named: Vec<String> = errors.iter().take(NAMED).map(|(index, _)| index.to_string()).collect();
-    let more = if errors.len() > NAMED { ", …" } else { "" };
+pub fn batch(method: &str, failed: &Failed) {
+    let Some((first, error)) = &failed.first else { return };
+    let named: Vec<String> = failed.indexes.iter().take(NAMED).map(usize::to_string).collect();
+    let more = if failed.indexes.len() > NAMED { ", …" } else { "" };
     godot_error!(
         "FastVariantCodec.{method}: {} item(s) failed, at {}{more}. The first, at {first}: {error}.",
-        errors.len(),
+        failed.indexes.len(),
         named.join(", ")
     );
 }

@@ -68,26 +68,14 @@ impl FastVariantResult {
         })
     }
 
-    /// The result of a call that failed on data that started at `start`.
-    pub fn failed(error: &Error, start: usize) -> Gd<Self> {
+    /// The result of a call that failed.
+    pub fn failed(error: &Error) -> Gd<Self> {
         Gd::from_object(Self {
             value: Variant::nil(),
             error: ErrorCode::from(error),
             message: GString::from(&error.to_string()),
-            offset: error.offset().map_or(0, |offset| (start + offset) as i64),
+            offset: error.offset().map_or(0, |offset| offset as i64),
             path: GString::from(&error.path()),
-            bytes_read: 0,
-        })
-    }
-
-    /// The result of a call whose arguments make no sense.
-    pub fn bad_argument(message: &str) -> Gd<Self> {
-        Gd::from_object(Self {
-            value: Variant::nil(),
-            error: ErrorCode::BadArgument,
-            message: GString::from(message),
-            offset: 0,
-            path: GString::new(),
             bytes_read: 0,
         })
     }

@@ -6,10 +6,10 @@ use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::format;
 use variant_codec::{
-    ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType,
+    ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
-use crate::engine::{ContainerType, Elements, Reader, units};
+use crate::engine::{ContainerType, Elements, Reader};
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,15 @@ pub enum Objects {
 pub struct Live<'a> {
     variant: &'a Variant,
     objects: Objects,
+    /// Whether what does not come back as it is, is an error.
+    strict: bool,
     reader: Reader,
 }
 
 impl<'a> Live<'a> {
     /// A source that walks `variant`.
-    pub fn new(variant: &'a Variant, objects: Objects) -> Self {
-        Self { variant, objects, reader: Reader::new() }
+    pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
+        Self { variant, objects, strict, reader: Reader::new() }
     }
 
     /// The same walk for another Variant.
@@ -55,7 +57,7 @@ impl<'a> Live<'a> {
             T::Int => sink.int(reader.int(variant)),
             T::Float => sink.float(reader.float(variant)),
             T::String => sink.text(ty, Text::Utf32(reader.string_units(variant))),
-            T::StringName => sink.text(ty, Text::Utf32(units(&reader.string_name(variant)))),
+            T::StringName => sink.text(ty, Text::Utf32(reader.units(&reader.string_name(variant)))),
             T::Vector2
             | T::Vector2i
             | T::Rect2
@@ -72,11 +74,11 @@ impl<'a> Live<'a> {
             | T::Transform3D
             | T::Projection
             | T::Color => sink.fixed(ty, reader.lanes(variant, ty)),
-            T::NodePath => pour_node_path(&variant.to(), sink),
+            T::NodePath => self.pour_node_path(sink),
             T::Rid => sink.rid(reader.rid(variant)),
             T::Object => self.pour_object(sink, depth),
             T::Callable => sink.callable(),
-            T::Signal => pour_signal(&variant.to(), sink),
+            T::Signal => self.pour_signal(sink),
             T::Dictionary => self.pour_dictionary(sink, depth),
             T::Array => self.pour_array(sink, depth),
             T::PackedByteArray
@@ -88,32 +90,38 @@ impl<'a> Live<'a> {
             | T::PackedVector3Array
             | T::PackedColorArray
             | T::PackedVector4Array => sink.packed(ty, reader.packed(variant, ty)),
-            T::PackedStringArray => {
-                let texts = reader.strings(variant);
-                let mut strings = sink.begin_strings(texts.len())?;
-                for (index, text) in texts.iter().enumerate() {
-                    sink.string(&mut strings, Text::Utf32(units(text)))
-                        .map_err(|error| error.inside(Step::Index(index)))?;
-                }
-                sink.end_strings(strings)
-            }
+            T::PackedStringArray => self.pour_strings(sink),
         }
+    }
+
+    #[inline(never)]
+    fn pour_strings<S: Sink>(self, sink: &mut S) -> Result<()> {
+        let texts = self.reader.strings(self.variant);
+        let mut strings = sink.begin_strings(texts.len())?;
+        for (index, text) in texts.iter().enumerate() {
+            sink.string(&mut strings, Text::Utf32(self.reader.units(text)))
+                .map_err(|error| error.inside(Step::Index(index)))?;
+        }
+        sink.end_strings(strings)
     }
 
     #[inline(never)]
     fn pour_array<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so those are walked in copies that scripts cannot reach.
-        let copy;
-        let variant = match self.objects {
-            Objects::AsIds => self.variant,
-            Objects::Full => {
-                copy = self.variant.call("duplicate", &[]);
-                &copy
-            }
+        if self.objects == Objects::Full || self.reader.reading_changes(self.variant) {
+            let copy = self.variant.call("duplicate", &[]);
+            return self.of(&copy).pour_elements(sink, depth);
+        }
+        self.pour_elements(sink, depth)
+    }
+
+    #[inline(always)]
+    fn pour_elements<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        let elements = self.reader.elements(self.variant);
+        let mut array = match self.reader.array_type(self.variant) {
+            ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
+            declared => self.begin_typed_array(sink, elements.len(), declared)?,
         };
-        let elements = self.reader.elements(variant);
-        let declared = self.declared(self.reader.array_type(variant))?;
-        let mut array = sink.begin_array(elements.len(), declared.borrowed())?;
         for index in 0..elements.len() {
             sink.begin_element(&mut array)?;
             let element = element(&elements, index)?;
@@ -124,36 +132,91 @@ impl<'a> Live<'a> {
     }
 
     #[inline(never)]
+    fn begin_typed_array<S: Sink>(
+        self,
+        sink: &mut S,
+        len: usize,
+        declared: ContainerType,
+    ) -> Result<S::Array> {
+        let declared = self.declared(declared)?;
+        sink.begin_array(len, declared.borrowed(self.reader))
+    }
+
+    #[inline(never)]
+    fn begin_dictionary<S: Sink>(self, sink: &mut S, len: usize) -> Result<S::Dictionary> {
+        let (key, value) = self.reader.dictionary_types(self.variant);
+        let (key, value) = (self.declared(key)?, self.declared(value)?);
+        sink.begin_dictionary(len, key.borrowed(self.reader), value.borrowed(self.reader))
+    }
+
+    #[inline(never)]
     fn pour_dictionary<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
-        // In Arrays of their own, which no script can reach.
-        let (keys, values) = self.reader.entries(self.variant);
-        let (keys, values) = (Elements::from(&keys), Elements::from(&values));
-        let (key_type, value_type) = self.reader.dictionary_types(self.variant);
-        let (key_type, value_type) = (self.declared(key_type)?, self.declared(value_type)?);
-        let mut dictionary = sink.begin_dictionary(keys.len(), key_type.borrowed(), value_type.borrowed())?;
-        for index in 0..keys.len() {
+        let (mut entries, len) = self.reader.entries(self.variant, self.objects == Objects::Full);
+        let mut dictionary = self.begin_dictionary(sink, len)?;
+        // Keys of these kinds all come back as one.
+        let (mut nils, mut callables) = (0, 0);
+        for index in 0..len {
+            let Some((key, value)) = self.reader.next_entry(&mut entries) else {
+                return Err(Error::argument("a Dictionary that another thread changed meanwhile"));
+            };
+            let key = self.of(key);
+            if self.strict {
+                nils += u32::from(key.is_written_as_nil());
+                callables += u32::from(self.reader.ty(key.variant) == Some(VariantType::Callable));
+                if nils > 1 || callables > 1 {
+                    return Err(Error::object("two keys of a Dictionary that would come back as one"));
+                }
+            }
             sink.begin_key(&mut dictionary)?;
-            let key = self.of(element(&keys, index)?);
             key.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::KeyAt(index)))?;
             sink.begin_value(&mut dictionary)?;
-            self.of(element(&values, index)?)
-                .pour_at(sink, depth + 1)
-                .map_err(|error| error.inside(key.step(index)))?;
+            self.of(value).pour_at(sink, depth + 1).map_err(|error| error.inside(key.step(index)))?;
             sink.end_entry(&mut dictionary)?;
         }
         sink.end_dictionary(dictionary)
     }
 
+    fn is_written_as_nil(&self) -> bool {
+        match self.reader.ty(self.variant) {
+            Some(VariantType::Nil) => true,
+            Some(VariantType::Object) => self.reader.live_object_id(self.variant) == 0,
+            _ => false,
+        }
+    }
+
     /// How the value at this key is named in a path.
     #[cold]
+    #[inline(never)]
     fn step(&self, index: usize) -> Step {
         match self.reader.ty(self.variant) {
             Some(VariantType::String | VariantType::StringName) => {
-                Step::Key(format!("{:?}", self.variant.stringify().to_string()))
+                Step::text_key(&self.variant.stringify().to_string())
             }
-            Some(VariantType::Int) => Step::Key(self.reader.int(self.variant).to_string()),
+            Some(VariantType::Int) => Step::int_key(self.reader.int(self.variant)),
             _ => Step::KeyAt(index),
         }
+    }
+
+    #[inline(never)]
+    fn pour_node_path<S: Sink>(self, sink: &mut S) -> Result<()> {
+        let path = self.variant.to::<NodePath>();
+        let names: Vec<GString> =
+            (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
+        let subnames: Vec<GString> =
+            (0..path.get_subname_count()).map(|index| GString::from(&path.get_subname(index))).collect();
+        let text = |part| Text::Utf32(self.reader.units(part));
+        let names: Vec<Text<'_>> = names.iter().map(text).collect();
+        let subnames: Vec<Text<'_>> = subnames.iter().map(text).collect();
+        let absolute = self.variant.call("is_absolute", &[]).booleanize();
+        sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
+    }
+
+    #[inline(never)]
+    fn pour_signal<S: Sink>(self, sink: &mut S) -> Result<()> {
+        let signal = self.variant.to::<Signal>();
+        let name = GString::from(&signal.name());
+        let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+        sink.signal(Text::Utf32(self.reader.units(&name)), object)
     }
 
     /// The element type to write for a declared one.
@@ -186,6 +249,7 @@ impl<'a> Live<'a> {
         };
         let class = object.get_class();
         if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
+            let class = quoted(&class.to_string());
             return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
         }
         let stored: Vec<GString> = object
@@ -197,22 +261,12 @@ impl<'a> Live<'a> {
             })
             .filter_map(|property| property.get("name")?.try_to::<GString>().ok())
             .collect();
-        let mut open = sink.begin_object(Text::Utf32(units(&class)), stored.len())?;
+        let mut open = sink.begin_object(Text::Utf32(self.reader.units(&class)), stored.len())?;
         for name in stored {
-            sink.begin_property(&mut open, Text::Utf32(units(&name)))?;
-            let value = if name == "script" {
-                match object.get_script() {
-                    Some(script) => Ok(Variant::from(script_path(&script)?)),
-                    None => Ok(Variant::nil()),
-                }
-            } else if object.is_instance_valid() {
-                Ok(object.get(&StringName::from(&name)))
-            } else {
-                Err(Error::object("the object was freed by one of its own getters"))
-            };
-            value
+            sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
+            stored_value(&object, &name)
                 .and_then(|value| self.of(&value).pour_at(sink, depth + 1))
-                .map_err(|error| error.inside(Step::Property(name.to_string())))?;
+                .map_err(|error| error.inside(Step::property(&name.to_string())))?;
             sink.end_property(&mut open)?;
         }
         sink.end_object(open)
@@ -228,7 +282,7 @@ impl Source for Live<'_> {
 /// The element at `index`, which is there unless a caller's other thread has shortened the Array.
 #[inline(always)]
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
-    elements.get(index).ok_or_else(|| Error::object("an Array that another thread changed meanwhile"))
+    elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
 }
 
 /// An element type to write, with its text.
@@ -241,15 +295,26 @@ enum Declared {
 }
 
 impl Declared {
-    fn borrowed(&self) -> ElementType<'_> {
+    fn borrowed(&self, reader: Reader) -> ElementType<'_> {
         match self {
             Self::Untyped => ElementType::Untyped,
             Self::Builtin(ty) => ElementType::Builtin(*ty),
             Self::EncodedObject => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
-            Self::Class(name) => ElementType::Class(Text::Utf32(units(name))),
-            Self::Script(path) => ElementType::Script(Text::Utf32(units(path))),
+            Self::Class(name) => ElementType::Class(Text::Utf32(reader.units(name))),
+            Self::Script(path) => ElementType::Script(Text::Utf32(reader.units(path))),
         }
     }
+}
+
+/// What is written for a stored property: for `script`, the path of the object's script.
+fn stored_value(object: &Gd<Object>, name: &GString) -> Result<Variant> {
+    if !object.is_instance_valid() {
+        return Err(Error::object("the object was freed by one of its own getters"));
+    }
+    if *name != "script" {
+        return Ok(object.get(&StringName::from(name)));
+    }
+    object.get_script().map_or(Ok(Variant::nil()), |script| Ok(Variant::from(script_path(&script)?)))
 }
 
 /// The path by which a reader can load this script.
@@ -260,22 +325,4 @@ fn script_path(script: &Gd<Script>) -> Result<GString> {
     } else {
         Err(Error::object("a script without a path that starts with res://, which no reader could load"))
     }
-}
-
-#[inline(never)]
-fn pour_node_path<S: Sink>(path: &NodePath, sink: &mut S) -> Result<()> {
-    let names: Vec<GString> =
-        (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
-    let subnames: Vec<GString> =
-        (0..path.get_subname_count()).map(|index| GString::from(&path.get_subname(index))).collect();
-    let names: Vec<Text<'_>> = names.iter().map(|name| Text::Utf32(units(name))).collect();
-    let subnames: Vec<Text<'_>> = subnames.iter().map(|name| Text::Utf32(units(name))).collect();
-    sink.node_path(NodePathParts { absolute: path.is_absolute(), names: &names, subnames: &subnames })
-}
-
-#[inline(never)]
-fn pour_signal<S: Sink>(signal: &Signal, sink: &mut S) -> Result<()> {
-    let name = GString::from(&signal.name());
-    let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
-    sink.signal(Text::Utf32(units(&name)), object)
 }

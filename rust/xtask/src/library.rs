@@ -49,13 +49,6 @@ pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The library of this machine's platform, if it has been built.
-pub fn built(workspace: &Workspace) -> Option<PathBuf> {
-    let platform = host().ok()?;
-    let library = workspace.addon().join("bin").join(platform.folder).join(platform.file);
-    library.is_file().then_some(library)
-}
-
 fn compile(workspace: &Workspace, debug: bool, target: Option<&str>, file: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--package", EXTENSION]);

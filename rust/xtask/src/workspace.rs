@@ -74,10 +74,12 @@ impl Workspace {
     }
 }
 
-/// The manifest of this crate when Cargo started us, which finds the workspace from any folder.
+/// Cargo tells the programs that it runs which package they belong to; a program run by hand uses the current folder.
 fn metadata_command() -> MetadataCommand {
     let mut command = MetadataCommand::new();
-    command.manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
+        command.manifest_path(Path::new(&package).join("Cargo.toml"));
+    }
     command
 }
 

@@ -1,6 +1,7 @@
 //! The elements of an Array, for reading and for filling from several threads.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godot::builtin::{AnyArray, Variant};
@@ -16,6 +17,8 @@ use super::interface::{Interface, TypePtr, interface};
 #[derive(Clone, Copy)]
 pub struct Elements<'a> {
     array: TypePtr,
+    /// The first of them, where the layout is known; otherwise null.
+    first: *const Variant,
     len: usize,
     borrowed: PhantomData<&'a Variant>,
 }
@@ -26,13 +29,24 @@ unsafe impl Send for Elements<'_> {}
 unsafe impl Sync for Elements<'_> {}
 
 impl<'a> Elements<'a> {
+    /// Elements that are asked for one by one.
+    ///
     /// # Safety
     /// - `array` points to an Array that lives for `'a`.
     #[inline(always)]
-    pub(super) unsafe fn new(interface: &Interface, array: TypePtr) -> Self {
+    pub(super) unsafe fn documented(interface: &Interface, array: TypePtr) -> Self {
         // SAFETY: the caller vouches for the Array.
         let len = unsafe { interface.size(array, VariantType::Array) };
-        Self { array, len, borrowed: PhantomData }
+        Self { array, first: std::ptr::null(), len, borrowed: PhantomData }
+    }
+
+    /// Elements that are read where they are.
+    ///
+    /// # Safety
+    /// - `array` points to an Array that lives for `'a` and has `len` elements from `first` on.
+    #[inline(always)]
+    pub(super) unsafe fn in_place(array: TypePtr, first: *const Variant, len: usize) -> Self {
+        Self { array, first, len, borrowed: PhantomData }
     }
 
     /// How many there are.
@@ -44,24 +58,31 @@ impl<'a> Elements<'a> {
     /// The element at `index`; `None` beyond the end.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&'a Variant> {
-        // SAFETY: the Array is borrowed; the engine checks the index and answers null beyond the end. godot-rust's
-        // Variant is transparent over the engine's.
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: the index lies within. Asked for, the engine checks it again and answers null beyond the end.
+        // godot-rust's Variant is transparent over the engine's.
         unsafe {
-            interface_fn!(array_operator_index_const)(self.array, index as i64).cast::<Variant>().as_ref()
+            if self.first.is_null() {
+                interface_fn!(array_operator_index_const)(self.array, index as i64).cast::<Variant>().as_ref()
+            } else {
+                Some(&*self.first.add(index))
+            }
         }
     }
 }
 
-/// Fills slots of a fresh Array with what `make` puts there, through `run`, which calls the function it is given once
-/// for each index from 0 to the Array's length, from any threads, and returns when all calls have. A slot where `make`
+/// Fills slots of a fresh Array with what `make` puts there, through `run`, which calls the function it is given with
+/// ranges of indexes that cover the Array once, from any threads, and returns when all calls have. A slot where `make`
 /// puts nothing stays as it was.
 ///
 /// # Panics
-/// If an index is run twice or lies beyond the end.
+/// If a slot is filled twice or lies beyond the end.
 pub fn fill(
     array: &mut AnyArray,
-    make: impl Fn(usize, &mut dyn FnMut(Variant)) + Sync,
-    run: impl FnOnce(usize, &(dyn Fn(usize) + Sync)),
+    make: impl Fn(Range<usize>, &mut dyn FnMut(usize, Variant)) + Sync,
+    run: impl FnOnce(usize, &(dyn Fn(Range<usize>) + Sync)),
 ) {
     struct Slots(TypePtr);
     // SAFETY: each slot is written by one call only, which `taken` makes sure of.
@@ -71,11 +92,11 @@ pub fn fill(
     let len = unsafe { interface().size(array.sys_mut(), VariantType::Array) };
     let slots = Slots(array.sys_mut());
     let taken: Vec<AtomicU64> = (0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-    run(len, &|index| {
+    run(len, &|range| {
         let slots = &slots;
-        let bit = 1 << (index % 64);
-        assert!(index < len && taken[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0);
-        make(index, &mut |value| {
+        make(range, &mut |index, value| {
+            let bit = 1 << (index % 64);
+            assert!(index < len && taken[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0);
             // SAFETY: the Array is borrowed exclusively and not resized; no other call has this index. Its buffer is
             // not shared, so indexing it copies nothing and only looks an address up.
             unsafe {

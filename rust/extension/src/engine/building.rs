@@ -1,19 +1,22 @@
 //! A Variant under construction.
 //!
-//! Arrays are sized once and filled in place. Each open container is held by a handle of its own, so that the place
-//! where the next value goes stays valid whatever happens to what is around it, and an abandoned construction frees
-//! everything.
+//! Arrays are sized once and filled in place, Dictionaries entry by entry. Only the construction can reach what it has
+//! not finished, so the place where the next value goes stays where it is, and an abandoned construction frees everything
+//! with its root.
+
+use std::mem::ManuallyDrop;
 
 use godot::builtin::{Color, GString, PackedArray, StringName, Variant, Vector2, Vector3, Vector4};
 use godot::meta::{PackedElement, ToGodot};
-use godot::sys::{GodotFfi, interface_fn};
+use godot::sys::{self, GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
 use variant_codec::{Lanes, Precision, Text, convert_lanes};
 
 use super::PRECISION;
-use super::interface::{Interface, interface, variant_ptr};
-use super::read::ContainerType;
+use super::interface::{Interface, TypePtr, interface, variant_ptr};
+use super::layout::{self, Layout};
+use super::read::{ContainerType, is_same_width};
 
 /// The largest mathematical value, in components.
 const MAX_LANES: usize = 16;
@@ -21,18 +24,24 @@ const MAX_LANES: usize = 16;
 /// A Variant under construction, and the containers in it that are still open.
 pub struct Building {
     interface: &'static Interface,
+    layout: Option<&'static Layout>,
     root: Variant,
     open: Vec<Open>,
 }
 
-/// A container that is still open; values go to its `place`.
+/// A second handle to a container that is in its place, for as long as it is open.
+///
+/// Neither counted nor dropped: the place owns the container, and nothing else can reach it before it is closed.
+type Borrowed = ManuallyDrop<Variant>;
+
+/// A container that is still open; values go to its place.
 enum Open {
-    /// The element that is next, or was last; null before the first.
-    Array { array: Variant, index: usize, place: *mut Variant, typed: bool },
+    /// `place` is the element that is next, or was last; null before the first.
+    Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
     /// The key is on its way.
-    Key { dictionary: Variant, key: Variant },
+    Key { dictionary: Borrowed, key: Variant },
     /// The value of the entry is on its way, to its place in the Dictionary, or nowhere if the key was refused.
-    Value { dictionary: Variant, place: *mut Variant, dropped: Variant },
+    Value { dictionary: Borrowed, place: *mut Variant, dropped: Variant },
     /// A value outside of every container.
     Aside(Variant),
 }
@@ -40,7 +49,7 @@ enum Open {
 impl Building {
     /// A construction at its start.
     pub fn new() -> Self {
-        Self { interface: interface(), root: Variant::nil(), open: Vec::new() }
+        Self { interface: interface(), layout: layout::layout(), root: Variant::nil(), open: Vec::new() }
     }
 
     /// The finished value.
@@ -71,6 +80,12 @@ impl Building {
             }
             Some(Open::Aside(value)) => value,
         }
+    }
+
+    /// Whether the next value is a key.
+    #[inline(always)]
+    pub fn is_at_key(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Key { .. }))
     }
 
     /// Puts a finished value in its place.
@@ -108,32 +123,49 @@ impl Building {
         unsafe { self.interface.construct(place, ty, std::ptr::from_mut(value).cast()) };
     }
 
+    /// Makes a value that needs no destructor in its place, from its bytes.
+    ///
+    /// # Safety
+    /// - `bytes` are those of a value of type `ty` in the engine's own layout, aligned for it.
+    #[inline(always)]
+    unsafe fn put_plain(&mut self, ty: VariantType, bytes: &mut [u8]) {
+        let place = self.place();
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The caller vouches for the bytes.
+        unsafe {
+            if self.layout.is_some() && layout::is_inline(ty) {
+                layout::write_plain(place, ty, bytes);
+            } else {
+                self.interface.construct(place, ty, bytes.as_mut_ptr().cast());
+            }
+        }
+    }
+
     /// Puts a bool.
     #[inline(always)]
     pub fn put_bool(&mut self, value: bool) {
         // SAFETY: the engine's bool is one byte.
-        unsafe { self.construct(VariantType::Bool, &mut u8::from(value)) };
+        unsafe { self.put_plain(VariantType::Bool, &mut [u8::from(value)]) };
     }
 
     /// Puts an int.
     #[inline(always)]
-    pub fn put_int(&mut self, mut value: i64) {
+    pub fn put_int(&mut self, value: i64) {
         // SAFETY: the engine's int is an i64.
-        unsafe { self.construct(VariantType::Int, &mut value) };
+        unsafe { self.put_plain(VariantType::Int, &mut Aligned([value as u64]).bytes()[..8]) };
     }
 
     /// Puts a float; every bit of a NaN arrives.
     #[inline(always)]
     pub fn put_float(&mut self, value: f64) {
         // SAFETY: the engine's float is an f64; it is only copied.
-        unsafe { self.construct(VariantType::Float, &mut value.to_bits()) };
+        unsafe { self.put_plain(VariantType::Float, &mut Aligned([value.to_bits()]).bytes()[..8]) };
     }
 
     /// Puts an RID.
     #[inline(always)]
-    pub fn put_rid(&mut self, mut id: u64) {
+    pub fn put_rid(&mut self, id: u64) {
         // SAFETY: the engine's RID is its u64 id.
-        unsafe { self.construct(VariantType::Rid, &mut id) };
+        unsafe { self.put_plain(VariantType::Rid, &mut Aligned([id]).bytes()[..8]) };
     }
 
     /// Puts a null object: not Nil, but an Object without an instance.
@@ -147,29 +179,24 @@ impl Building {
     pub fn put_lanes(&mut self, ty: VariantType, lanes: Lanes<'_>) {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let width = lane.width(PRECISION == Precision::Double);
-        // Aligned for every component.
-        let mut memory = [0_u64; MAX_LANES];
-        // SAFETY: any bytes are valid as integers and the other way round; the lengths are the same.
-        let bytes: &mut [u8; MAX_LANES * 8] = unsafe { &mut *(&raw mut memory).cast() };
-        if lane != Lane::Real || lanes.precision == PRECISION {
-            bytes[..count * width].copy_from_slice(lanes.le);
-        } else {
-            let mut at = 0;
-            convert_lanes(lanes.le, lanes.precision, |lane| {
-                bytes[at..at + lane.len()].copy_from_slice(lane);
-                at += lane.len();
-            });
-        }
-        // SAFETY: the type is exactly its components, in this order, and `memory` is large enough for the largest.
-        unsafe { self.construct(ty, &mut memory) };
+        let mut memory = Aligned([0; MAX_LANES]);
+        let bytes = &mut memory.bytes()[..count * width];
+        copy_lanes(bytes, lane, lanes);
+        // SAFETY: the type is exactly its components, in this order.
+        unsafe { self.put_plain(ty, bytes) };
     }
 
     /// Puts a String.
     #[inline(always)]
-    pub fn put_string(&mut self, text: Text<'_>) {
-        let mut string = string(text);
-        // SAFETY: GString is transparent over the engine's String.
-        unsafe { self.construct(VariantType::String, &mut string) };
+    pub fn put_string(&mut self, mut string: GString) {
+        if self.layout.is_some() {
+            let place = self.place();
+            // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+            unsafe { layout::move_string(place, string) };
+        } else {
+            // SAFETY: GString is transparent over the engine's String.
+            unsafe { self.construct(VariantType::String, &mut string) };
+        }
     }
 
     /// Puts a StringName.
@@ -198,24 +225,45 @@ impl Building {
         self.put(value);
     }
 
-    /// Opens an Array of `len` elements and puts it in its place. Says whether the engine could make it.
+    /// Makes an empty container in its place, and gives a second handle to it.
+    #[inline(always)]
+    fn put_empty(&mut self, ty: VariantType) -> Borrowed {
+        let place = self.place();
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`; the type has a constructor without
+        // arguments. The handle is used only while `place` holds the container.
+        unsafe {
+            let mut error = sys::default_call_error();
+            interface_fn!(variant_construct)(
+                ty.id().into(),
+                place.cast(),
+                std::ptr::null(),
+                0,
+                &raw mut error,
+            );
+            ManuallyDrop::new(place.read())
+        }
+    }
+
+    /// Opens an Array of `len` elements in its place. Says whether the engine could make it.
+    #[inline(always)]
     pub fn open_array(&mut self, len: usize, element: &ContainerType) -> bool {
-        let array = Self::empty(VariantType::Array);
+        let array = self.put_empty(VariantType::Array);
         let typed = !matches!(element, ContainerType::Untyped);
         // SAFETY: `array` is an Array that nothing else uses yet, as setting its type and its size want it.
-        let made = unsafe {
+        let first = unsafe {
             let payload = self.interface.payload(&array, VariantType::Array);
             if typed {
-                let (ty, class, script) = declaration(element);
-                interface_fn!(array_set_typed)(payload, ty, class.sys().cast(), variant_ptr(&script));
+                set_type(payload, element);
             }
-            self.interface.resize_array(payload, len)
+            if len > 0 && !self.interface.resize_array(payload, len) {
+                return false;
+            }
+            match self.layout {
+                Some(_) => interface_fn!(array_operator_index)(payload, 0).cast::<Variant>(),
+                None => std::ptr::null_mut(),
+            }
         };
-        if !made {
-            return false;
-        }
-        self.put(array.clone());
-        self.open.push(Open::Array { array, index: 0, place: std::ptr::null_mut(), typed });
+        self.open.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
         true
     }
 
@@ -226,16 +274,20 @@ impl Building {
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
-        let Some(Open::Array { array, index, place, typed }) = self.open.last_mut() else {
+        let Some(Open::Array { array, first, len, index, place, typed }) = self.open.last_mut() else {
             panic!("no Array is open");
         };
-        // SAFETY: `array` holds an Array, which nothing else resizes; the engine answers null beyond its end. godot-rust's
-        // Variant is transparent over the engine's.
+        assert!(*index < *len, "the Array has no more elements");
+        // SAFETY: the index lies within. `array` holds an Array, whose elements are one after the other; nothing else
+        // resizes it. godot-rust's Variant is transparent over the engine's.
         *place = unsafe {
-            let payload = interface.payload(array, VariantType::Array);
-            interface_fn!(array_operator_index)(payload, *index as i64).cast()
+            if first.is_null() {
+                let payload = interface.payload(array, VariantType::Array);
+                interface_fn!(array_operator_index)(payload, *index as i64).cast()
+            } else {
+                first.add(*index)
+            }
         };
-        assert!(!place.is_null(), "the Array has no more elements");
         *index += 1;
         if *typed {
             // A typed Array's new elements are defaults of its type.
@@ -244,34 +296,19 @@ impl Building {
         }
     }
 
-    /// Closes the open Array and gives a handle to it; it is in its place already.
-    pub fn close_array(&mut self) -> Variant {
-        match self.open.pop() {
-            Some(Open::Array { array, .. }) => array,
-            _ => panic!("no Array is open"),
-        }
+    /// Closes the open Array, which is in its place already.
+    #[inline(always)]
+    pub fn close_array(&mut self) {
+        assert!(matches!(self.open.pop(), Some(Open::Array { .. })), "no Array is open");
     }
 
     /// Opens a Dictionary and puts it in its place.
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
-        let dictionary = Self::empty(VariantType::Dictionary);
+        let dictionary = self.put_empty(VariantType::Dictionary);
         if !matches!((key, value), (ContainerType::Untyped, ContainerType::Untyped)) {
-            let (key_type, key_class, key_script) = declaration(key);
-            let (value_type, value_class, value_script) = declaration(value);
             // SAFETY: `dictionary` is a Dictionary that nothing else uses yet, as setting its types wants it.
-            unsafe {
-                interface_fn!(dictionary_set_typed)(
-                    self.interface.payload(&dictionary, VariantType::Dictionary),
-                    key_type,
-                    key_class.sys().cast(),
-                    variant_ptr(&key_script),
-                    value_type,
-                    value_class.sys().cast(),
-                    variant_ptr(&value_script),
-                );
-            }
+            unsafe { set_types(self.interface.payload(&dictionary, VariantType::Dictionary), key, value) };
         }
-        self.put(dictionary.clone());
         self.open.push(Open::Key { dictionary, key: Variant::nil() });
     }
 
@@ -280,7 +317,8 @@ impl Building {
     pub fn next_key(&mut self) {
         let open = self.open.last_mut().expect("a Dictionary is open");
         if let Open::Value { dictionary, .. } = open {
-            *open = Open::Key { dictionary: std::mem::take(dictionary), key: Variant::nil() };
+            let dictionary = std::mem::replace(dictionary, ManuallyDrop::new(Variant::nil()));
+            *open = Open::Key { dictionary, key: Variant::nil() };
         }
     }
 
@@ -301,7 +339,8 @@ impl Building {
                 *place = Variant::nil();
             }
         }
-        *open = Open::Value { dictionary: std::mem::take(dictionary), place, dropped: Variant::nil() };
+        let dictionary = std::mem::replace(dictionary, ManuallyDrop::new(Variant::nil()));
+        *open = Open::Value { dictionary, place, dropped: Variant::nil() };
     }
 
     /// Closes the open Dictionary and gives the number of its entries; it is in its place already.
@@ -350,16 +389,70 @@ impl Building {
     }
 
     fn empty(ty: VariantType) -> Variant {
-        let mut error = godot::sys::default_call_error();
-        // SAFETY: every type has a constructor without arguments, which initialises the Variant.
-        unsafe {
-            Variant::new_with_var_uninit_result::<()>(|place| {
-                let ty = i32::from(ty.id());
-                interface_fn!(variant_construct)(ty, place, std::ptr::null(), 0, &raw mut error);
-                Ok(())
-            })
-        }
-        .unwrap_or_default()
+        let mut building = Self::new();
+        // The second handle is not needed.
+        let _ = building.put_empty(ty);
+        building.finish()
+    }
+}
+
+/// Memory aligned for every value, seen as bytes.
+struct Aligned<const N: usize>([u64; N]);
+
+impl<const N: usize> Aligned<N> {
+    #[inline(always)]
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: any bytes are valid as integers and the other way round; the length is the same.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), N * size_of::<u64>()) }
+    }
+}
+
+/// Copies components into memory of the engine's layout, converted where the widths differ.
+#[inline(always)]
+fn copy_lanes(memory: &mut [u8], lane: Lane, lanes: Lanes<'_>) {
+    if is_same_width(lane, lanes.precision) {
+        memory.copy_from_slice(lanes.le);
+        return;
+    }
+    let mut at = 0;
+    convert_lanes(lanes.le, lanes.precision, |lane| {
+        memory[at..at + lane.len()].copy_from_slice(lane);
+        at += lane.len();
+    });
+}
+
+/// Declares the type of an Array's elements.
+///
+/// # Safety
+/// - `array` points to an empty Array that nothing else uses.
+#[cold]
+#[inline(never)]
+unsafe fn set_type(array: TypePtr, element: &ContainerType) {
+    let (ty, class, script) = declaration(element);
+    // SAFETY: the caller vouches for the Array; class and script live through the call.
+    unsafe { interface_fn!(array_set_typed)(array, ty, class.sys().cast(), variant_ptr(&script)) };
+}
+
+/// Declares the types of a Dictionary's keys and values.
+///
+/// # Safety
+/// - `dictionary` points to an empty Dictionary that nothing else uses.
+#[cold]
+#[inline(never)]
+unsafe fn set_types(dictionary: TypePtr, key: &ContainerType, value: &ContainerType) {
+    let (key_type, key_class, key_script) = declaration(key);
+    let (value_type, value_class, value_script) = declaration(value);
+    // SAFETY: the caller vouches for the Dictionary; classes and scripts live through the call.
+    unsafe {
+        interface_fn!(dictionary_set_typed)(
+            dictionary,
+            key_type,
+            key_class.sys().cast(),
+            variant_ptr(&key_script),
+            value_type,
+            value_class.sys().cast(),
+            variant_ptr(&value_script),
+        );
     }
 }
 
@@ -377,15 +470,7 @@ where
     // SAFETY: the elements are plain numbers without gaps, for which any bytes are valid; the size is theirs.
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), size_of_val(elements)) };
-    if lane != Lane::Real || lanes.precision == PRECISION {
-        bytes.copy_from_slice(lanes.le);
-    } else {
-        let mut at = 0;
-        convert_lanes(lanes.le, lanes.precision, |lane| {
-            bytes[at..at + lane.len()].copy_from_slice(lane);
-            at += lane.len();
-        });
-    }
+    copy_lanes(bytes, lane, lanes);
     array.to_variant()
 }
 
@@ -406,6 +491,18 @@ fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
 pub fn string(text: Text<'_>) -> GString {
     match text {
         // The engine would take a byte-order mark away.
+        Text::Utf8(text) if text.is_ascii() => {
+            // SAFETY: the engine copies so many characters, one byte each, from the address given.
+            unsafe {
+                GString::new_with_uninit(|place| {
+                    interface_fn!(string_new_with_latin1_chars_and_len)(
+                        place.cast(),
+                        text.as_ptr().cast(),
+                        text.len() as i64,
+                    );
+                })
+            }
+        }
         Text::Utf8(text) if !text.starts_with(variant_codec::format::BOM) => {
             // SAFETY: the engine copies so many bytes of UTF-8 from the address given.
             unsafe {

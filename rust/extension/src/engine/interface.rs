@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use godot::builtin::{StringName, Variant};
-use godot::sys::{self, GodotFfi, interface_fn};
+use godot::sys::{self, GdextBuild, GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
 /// The engine's pointer to a value of a built-in type.
@@ -17,8 +17,6 @@ mod hash {
     pub const GET_INT: i64 = 3173160232;
     /// `func(int) -> int`.
     pub const RESIZE: i64 = 848867239;
-    /// `func() -> bool`, const.
-    pub const GET_BOOL: i64 = 3918633141;
 }
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
@@ -30,8 +28,10 @@ pub(super) struct Interface {
     /// By type id: the `size` method of containers and packed arrays.
     size: [Option<Method>; VariantType::COUNT],
     array_resize: Method,
-    array_is_typed: Method,
-    dictionary_is_typed: Method,
+    array_type: Method,
+    dictionary_key_type: Method,
+    dictionary_value_type: Method,
+    shares_read_only_elements: bool,
 }
 
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
@@ -79,8 +79,10 @@ pub(super) fn load() {
                 sized(ty).then(|| method(ty, "size", hash::GET_INT))
             }),
             array_resize: method(VariantType::Array, "resize", hash::RESIZE),
-            array_is_typed: method(VariantType::Array, "is_typed", hash::GET_BOOL),
-            dictionary_is_typed: method(VariantType::Dictionary, "is_typed", hash::GET_BOOL),
+            array_type: method(VariantType::Array, "get_typed_builtin", hash::GET_INT),
+            dictionary_key_type: method(VariantType::Dictionary, "get_typed_key_builtin", hash::GET_INT),
+            dictionary_value_type: method(VariantType::Dictionary, "get_typed_value_builtin", hash::GET_INT),
+            shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
         }
     });
 }
@@ -151,20 +153,41 @@ impl Interface {
         error == 0
     }
 
-    /// Whether an Array or Dictionary is typed.
+    /// The id of an Array's element type.
     ///
     /// # Safety
-    /// - `container` points to a live value of type `ty`, which is Array or Dictionary.
-    #[inline(always)]
-    pub unsafe fn is_typed(&self, container: TypePtr, ty: VariantType) -> bool {
-        let is_typed = if ty == VariantType::Array { self.array_is_typed } else { self.dictionary_is_typed };
-        let mut typed = 0_u8;
-        // SAFETY: `is_typed` takes no arguments and returns a bool; it does not change the value.
-        unsafe {
-            is_typed(container, std::ptr::null(), (&raw mut typed).cast(), 0);
-        }
-        typed != 0
+    /// - `array` points to a live Array.
+    pub unsafe fn array_type(&self, array: TypePtr) -> u32 {
+        // SAFETY: the method belongs to the type, takes nothing, and returns an int.
+        unsafe { get_int(self.array_type, array) }
     }
+
+    /// The ids of a Dictionary's key and value types.
+    ///
+    /// # Safety
+    /// - `dictionary` points to a live Dictionary.
+    pub unsafe fn dictionary_types(&self, dictionary: TypePtr) -> (u32, u32) {
+        // SAFETY: the methods belong to the type, take nothing, and return an int.
+        unsafe {
+            (get_int(self.dictionary_key_type, dictionary), get_int(self.dictionary_value_type, dictionary))
+        }
+    }
+
+    /// Whether this engine copies the elements of a read-only Array to a shared place when they are read.
+    pub fn shares_read_only_elements(&self) -> bool {
+        self.shares_read_only_elements
+    }
+}
+
+/// Calls a method without arguments that returns an int.
+///
+/// # Safety
+/// - `method` is such a method of the type of the value that `value` points to, and does not change it.
+unsafe fn get_int(method: Method, value: TypePtr) -> u32 {
+    let mut int = 0_i64;
+    // SAFETY: as the caller vouches for.
+    unsafe { method(value, std::ptr::null(), (&raw mut int).cast(), 0) };
+    u32::try_from(int).unwrap_or(0)
 }
 
 /// The engine's pointer to a Variant.

@@ -3,11 +3,15 @@
 //! | file | offers |
 //! |---|---|
 //! | `interface.rs` | the engine functions used, looked up once |
+//! | `layout.rs` | where the engine keeps things in memory, found and verified at start-up |
 //! | `read.rs` | what a live Variant holds, borrowed |
 //! | `building.rs` | a Variant under construction, element by element |
 //! | `batch.rs` | the elements of an Array from several threads |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
+//!
+//! There are two ways to touch a Variant, through documented functions and directly; `layout.rs` decides which. Both give
+//! the same bytes and values, under the same tests.
 //!
 //! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
 
@@ -16,13 +20,14 @@ mod building;
 mod conversions;
 mod godot_rust;
 mod interface;
+mod layout;
 mod read;
 
 pub use batch::{Elements, fill};
 pub use building::{Building, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
-pub use read::{ContainerType, Reader, units};
+pub use read::{ContainerType, Reader};
 
 use variant_codec::Precision;
 
@@ -37,5 +42,6 @@ pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.
 pub fn measure() {
     interface::load();
+    layout::measure();
     conversions::measure();
 }

@@ -1,7 +1,8 @@
 //! What a live Variant holds, borrowed from it.
 
-use godot::builtin::{AnyArray, AnyDictionary, GString, StringName, Variant};
+use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::Script;
+use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::sys::{self, GodotFfi, interface_fn};
 use variant_codec::format::{Lane, Shape};
@@ -10,12 +11,20 @@ use variant_codec::{Lanes, Precision, VariantType};
 use super::PRECISION;
 use super::batch::Elements;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
+use super::layout::{self, Layout, LinkedEntries};
 
 /// Reads Variants. Each method names the type that the Variant must have, and checks it.
+///
+/// While a Variant is borrowed here, no script runs on this thread, and other threads keep away from what they share,
+/// as the engine demands of them: so what is borrowed stays where it is.
 #[derive(Clone, Copy)]
-pub struct Reader(&'static Interface);
+pub struct Reader {
+    interface: &'static Interface,
+    layout: Option<&'static Layout>,
+}
 
 /// The declared element type of a live container.
+#[derive(Clone)]
 pub enum ContainerType {
     /// Any Variant.
     Untyped,
@@ -30,24 +39,46 @@ pub enum ContainerType {
     },
 }
 
+/// The entries of a Dictionary, in insertion order.
+pub struct Entries(Walk);
+
+enum Walk {
+    /// From entry to entry, in place.
+    Linked(LinkedEntries),
+    /// Through Arrays of keys and of values, which only this walk can reach.
+    Copied { keys: Variant, values: Variant, next: usize },
+}
+
 impl Reader {
     /// A reader of this engine's Variants.
     pub fn new() -> Self {
-        Self(interface())
+        Self { interface: interface(), layout: layout::layout() }
     }
 
     /// The type of a Variant; `None` for types that are newer than this library.
     #[inline(always)]
     pub fn ty(self, variant: &Variant) -> Option<VariantType> {
-        self.0.type_of(variant)
+        match self.layout {
+            Some(_) => u8::try_from(layout::tag(variant)).ok().and_then(VariantType::from_id),
+            None => self.interface.type_of(variant),
+        }
+    }
+
+    /// Panics if a Variant has another type: then what follows would read memory as what it is not.
+    #[inline(always)]
+    fn check(self, variant: &Variant, ty: VariantType) {
+        assert!(self.ty(variant) == Some(ty), "a Variant is read as a type that it does not have");
     }
 
     /// A pointer to the payload, after a check of the type.
     #[inline(always)]
     fn payload(self, variant: &Variant, ty: VariantType) -> TypePtr {
-        assert_eq!(self.ty(variant), Some(ty), "a Variant is read as a type that it does not have");
-        // SAFETY: the type has just been checked.
-        unsafe { self.0.payload(variant, ty) }
+        self.check(variant, ty);
+        match self.layout {
+            Some(_) if layout::is_inline(ty) => layout::payload(variant).cast_mut().cast(),
+            // SAFETY: the type has just been checked.
+            _ => unsafe { self.interface.payload(variant, ty) },
+        }
     }
 
     /// The value of a bool.
@@ -93,7 +124,7 @@ impl Reader {
     pub fn string_units(self, variant: &Variant) -> &[u32] {
         let string = self.payload(variant, VariantType::String).cast::<GString>();
         // SAFETY: the payload is a String, over which GString is transparent; it lives as long as the Variant.
-        units(unsafe { &*string })
+        self.units(unsafe { &*string })
     }
 
     /// The text of a StringName.
@@ -102,6 +133,20 @@ impl Reader {
         let name = self.payload(variant, VariantType::StringName).cast::<StringName>();
         // SAFETY: the payload is a StringName, over which godot-rust's is transparent; it lives as long as the Variant.
         GString::from(unsafe { &*name })
+    }
+
+    /// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.
+    #[inline(always)]
+    pub fn units(self, string: &GString) -> &[u32] {
+        let (first, count) = match self.layout {
+            Some(layout) => layout.text(string),
+            None => documented_units(string),
+        };
+        if count == 0 {
+            return &[];
+        }
+        // SAFETY: a String holds its code units one after the other, and lives as long as it is borrowed.
+        unsafe { std::slice::from_raw_parts(first, count) }
     }
 
     /// The instance id of an object that is alive; 0 for a null or freed one.
@@ -114,18 +159,25 @@ impl Reader {
         if alive { id } else { 0 }
     }
 
+    /// The first element of a packed array, and their number.
+    #[inline(always)]
+    fn packed_elements(self, variant: &Variant, ty: VariantType) -> (*const u8, usize) {
+        self.check(variant, ty);
+        match self.layout {
+            Some(layout) => layout.packed(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe { documented_elements(self.interface.payload(variant, ty), ty) },
+        }
+    }
+
     /// The elements of a packed array, as bytes; memory has them in the order of the wire.
     #[inline(always)]
     pub fn packed(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
-        let array = self.payload(variant, ty);
-        // SAFETY: `array` points to a live value of type `ty`, as `payload` checked.
-        let count = unsafe { self.0.size(array, ty) };
+        let (first, count) = self.packed_elements(variant, ty);
         if count == 0 {
             return Lanes { precision: PRECISION, le: &[] };
         }
-        // SAFETY: as above; element 0 exists.
-        let first = unsafe { first_element(array, ty, lane) };
         let bytes = count * per_element * lane.width(PRECISION == Precision::Double);
         // SAFETY: packed arrays hold their elements one after the other, without gaps, and this one lives as long as
         // the borrowed Variant.
@@ -135,89 +187,124 @@ impl Reader {
     /// The elements of a PackedStringArray.
     #[inline(always)]
     pub fn strings(self, variant: &Variant) -> &[GString] {
-        let ty = VariantType::PackedStringArray;
-        let array = self.payload(variant, ty);
-        // SAFETY: `array` points to a live value of type `ty`, as `payload` checked.
-        let count = unsafe { self.0.size(array, ty) };
+        let (first, count) = self.packed_elements(variant, VariantType::PackedStringArray);
         if count == 0 {
             return &[];
         }
-        // SAFETY: element 0 exists; the elements are Strings, over which GString is transparent, one after the other.
-        unsafe {
-            let first = interface_fn!(packed_string_array_operator_index_const)(array.cast_const(), 0);
-            std::slice::from_raw_parts(first.cast(), count)
-        }
+        // SAFETY: the elements are Strings, over which GString is transparent, one after the other.
+        unsafe { std::slice::from_raw_parts(first.cast(), count) }
     }
 
     /// The elements of an Array.
     #[inline(always)]
     pub fn elements(self, variant: &Variant) -> Elements<'_> {
         let array = self.payload(variant, VariantType::Array);
-        // SAFETY: the payload is an Array that lives as long as the borrowed Variant.
-        unsafe { Elements::new(self.0, array) }
+        match self.layout {
+            Some(layout) => {
+                let (first, len) = layout.elements(variant);
+                // SAFETY: the elements of an Array are there as long as the borrowed Variant.
+                unsafe { Elements::in_place(array, first, len) }
+            }
+            // SAFETY: the payload is an Array that lives as long as the borrowed Variant.
+            None => unsafe { Elements::documented(self.interface, array) },
+        }
     }
 
-    /// The keys and the values of a Dictionary, in insertion order, in Arrays of their own.
-    pub fn entries(self, variant: &Variant) -> (AnyArray, AnyArray) {
-        let dictionary = variant.to::<AnyDictionary>();
-        (dictionary.keys_array(), dictionary.values_array())
+    /// Whether reading the elements of this Array changes it, which must not happen on several threads.
+    ///
+    /// Until Godot 4.5, the documented function copies an element of a read-only Array to a place that all of its
+    /// readers share.
+    pub fn reading_changes(self, array: &Variant) -> bool {
+        self.layout.is_none()
+            && self.interface.shares_read_only_elements()
+            && array.call("is_read_only", &[]).booleanize()
+    }
+
+    /// The entries of a Dictionary and their number; as a copy where scripts may run during the walk.
+    #[inline(always)]
+    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries, usize) {
+        self.check(variant, VariantType::Dictionary);
+        match self.layout {
+            Some(layout) if !as_copy => {
+                (Entries(Walk::Linked(layout.entries(variant))), layout.dictionary_size(variant))
+            }
+            _ => {
+                let dictionary = variant.to::<AnyDictionary>();
+                let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
+                let len = keys.len();
+                let (keys, values) = (keys.to_variant(), values.to_variant());
+                (Entries(Walk::Copied { keys, values, next: 0 }), len)
+            }
+        }
+    }
+
+    /// The next entry's key and value.
+    #[inline(always)]
+    pub fn next_entry(self, entries: &mut Entries) -> Option<(&Variant, &Variant)> {
+        match &mut entries.0 {
+            // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
+            Walk::Linked(entry) => unsafe { entry.next() },
+            Walk::Copied { keys, values, next } => {
+                let index = *next;
+                *next += 1;
+                Some((self.elements(keys).get(index)?, self.elements(values).get(index)?))
+            }
+        }
     }
 
     /// The declared type of an Array's elements.
     #[inline(always)]
     pub fn array_type(self, variant: &Variant) -> ContainerType {
-        let array = self.payload(variant, VariantType::Array);
-        // SAFETY: `array` points to a live Array, as `payload` checked.
-        if unsafe { self.0.is_typed(array, VariantType::Array) } {
-            declared(variant, "get_typed_builtin", "get_typed_class_name", "get_typed_script")
-        } else {
-            ContainerType::Untyped
-        }
+        self.check(variant, VariantType::Array);
+        let id = match self.layout {
+            Some(layout) => layout.array_type(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe { self.interface.array_type(self.interface.payload(variant, VariantType::Array)) },
+        };
+        declared(id, variant, ["get_typed_class_name", "get_typed_script"])
     }
 
     /// The declared types of a Dictionary's keys and values.
     #[inline(always)]
     pub fn dictionary_types(self, variant: &Variant) -> (ContainerType, ContainerType) {
-        let dictionary = self.payload(variant, VariantType::Dictionary);
-        // SAFETY: `dictionary` points to a live Dictionary, as `payload` checked.
-        if unsafe { self.0.is_typed(dictionary, VariantType::Dictionary) } {
-            (
-                declared(
-                    variant,
-                    "get_typed_key_builtin",
-                    "get_typed_key_class_name",
-                    "get_typed_key_script",
-                ),
-                declared(
-                    variant,
-                    "get_typed_value_builtin",
-                    "get_typed_value_class_name",
-                    "get_typed_value_script",
-                ),
-            )
-        } else {
-            (ContainerType::Untyped, ContainerType::Untyped)
-        }
+        self.check(variant, VariantType::Dictionary);
+        let (key, value) = match self.layout {
+            Some(layout) => layout.dictionary_types(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe {
+                self.interface.dictionary_types(self.interface.payload(variant, VariantType::Dictionary))
+            },
+        };
+        (
+            declared(key, variant, ["get_typed_key_class_name", "get_typed_key_script"]),
+            declared(value, variant, ["get_typed_value_class_name", "get_typed_value_script"]),
+        )
     }
 }
 
-/// The declared type that the container's own methods tell.
-#[cold]
-fn declared(container: &Variant, builtin: &str, class: &str, script: &str) -> ContainerType {
-    let builtin = container.call(builtin, &[]).to::<i64>();
-    let class = container.call(class, &[]).to::<StringName>();
-    match u8::try_from(builtin).ok().and_then(VariantType::from_id) {
+/// The declared type with this id, whose class and script the container's own methods tell.
+#[inline(always)]
+fn declared(id: u32, container: &Variant, methods: [&str; 2]) -> ContainerType {
+    match u8::try_from(id).ok().and_then(VariantType::from_id) {
         None | Some(VariantType::Nil) => ContainerType::Untyped,
-        Some(VariantType::Object) if class != StringName::default() => {
-            ContainerType::Object { class, script: container.call(script, &[]).try_to::<Gd<Script>>().ok() }
-        }
+        Some(VariantType::Object) => declared_object(container, methods),
         Some(ty) => ContainerType::Builtin(ty),
     }
 }
 
-/// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.
+#[cold]
+#[inline(never)]
+fn declared_object(container: &Variant, [class, script]: [&str; 2]) -> ContainerType {
+    let class = container.call(class, &[]).to::<StringName>();
+    if class == StringName::default() {
+        return ContainerType::Builtin(VariantType::Object);
+    }
+    ContainerType::Object { class, script: container.call(script, &[]).try_to::<Gd<Script>>().ok() }
+}
+
+/// The code units of a String as the documented functions tell them: the first, and their number.
 #[inline(always)]
-pub fn units(string: &GString) -> &[u32] {
+pub(super) fn documented_units(string: &GString) -> (*const u32, usize) {
     let string = string.sys().cast::<sys::__GdextString>();
     // SAFETY: `string` is a live String; with no room to write to, the first function only counts.
     let (count, first) = unsafe {
@@ -226,24 +313,24 @@ pub fn units(string: &GString) -> &[u32] {
             interface_fn!(string_operator_index_const)(string, 0),
         )
     };
-    let count = usize::try_from(count).unwrap_or(0);
-    if count == 0 || first.is_null() {
-        return &[];
-    }
-    // SAFETY: a String holds its code units one after the other, and lives as long as it is borrowed.
-    unsafe { std::slice::from_raw_parts(first.cast(), count) }
+    if count <= 0 || first.is_null() { (std::ptr::null(), 0) } else { (first.cast(), count as usize) }
 }
 
-/// A pointer to the first element of a packed array.
+/// The elements of a packed array as the documented functions tell them: the first, and their number.
 ///
 /// # Safety
-/// - `array` points to a live packed array of type `ty` with at least one element.
+/// - `array` points to a live packed array of type `ty`.
 #[inline(always)]
-unsafe fn first_element(array: TypePtr, ty: VariantType, lane: Lane) -> *const u8 {
+pub(super) unsafe fn documented_elements(array: TypePtr, ty: VariantType) -> (*const u8, usize) {
     use VariantType as T;
+    // SAFETY: the caller vouches for the array.
+    let count = unsafe { interface().size(array, ty) };
+    if count == 0 {
+        return (std::ptr::null(), 0);
+    }
     let array = array.cast_const();
     // SAFETY: each function is the one for the array's type, which the caller vouches for, and index 0 exists.
-    unsafe {
+    let first = unsafe {
         match ty {
             T::PackedByteArray => interface_fn!(packed_byte_array_operator_index_const)(array, 0).cast(),
             T::PackedInt32Array => interface_fn!(packed_int32_array_operator_index_const)(array, 0).cast(),
@@ -253,6 +340,9 @@ unsafe fn first_element(array: TypePtr, ty: VariantType, lane: Lane) -> *const u
             }
             T::PackedFloat64Array => {
                 interface_fn!(packed_float64_array_operator_index_const)(array, 0).cast()
+            }
+            T::PackedStringArray => {
+                interface_fn!(packed_string_array_operator_index_const)(array, 0).cast::<u8>().cast_const()
             }
             T::PackedVector2Array => {
                 interface_fn!(packed_vector2_array_operator_index_const)(array, 0).cast::<u8>().cast_const()
@@ -266,14 +356,13 @@ unsafe fn first_element(array: TypePtr, ty: VariantType, lane: Lane) -> *const u
             T::PackedColorArray => {
                 interface_fn!(packed_color_array_operator_index_const)(array, 0).cast::<u8>().cast_const()
             }
-            _ => unreachable!("{ty} holds no {lane:?} components"),
+            _ => unreachable!("{ty} is no packed array"),
         }
-    }
+    };
+    (first, count)
 }
 
-impl<'a> From<&'a AnyArray> for Elements<'a> {
-    fn from(array: &'a AnyArray) -> Self {
-        // SAFETY: the reference is to a live Array.
-        unsafe { Elements::new(interface(), array.sys().cast_mut()) }
-    }
+/// Whether a lane of packed arrays is copied as it is.
+pub(super) fn is_same_width(lane: Lane, precision: Precision) -> bool {
+    lane != Lane::Real || precision == PRECISION
 }

@@ -1,0 +1,174 @@
+//! How deep values may nest: 1025 containers, the innermost one empty, and not one more.
+
+use std::thread;
+
+use conformance::{measure, transcode};
+use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Manner, Object, Precision, Value, format};
+
+/// What the smallest worker threads have. Without optimisation, frames are up to sixty times as large.
+const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
+
+/// Headers and counts of containers that hold one value each.
+const OPENERS: [(&str, &[u8]); 5] = [
+    ("Array", &[28, 0, 0, 0, 1, 0, 0, 0]),
+    ("typed Array", &[28, 0, 1, 0, 28, 0, 0, 0, 1, 0, 0, 0]),
+    ("Dictionary's values", &[27, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
+    ("typed Dictionary's values", &[27, 0, 4, 0, 27, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
+    ("Object's properties", &[24, 0, 0, 0, 1, 0, 0, 0, b'A', 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, b'b', 0, 0, 0]),
+];
+const EMPTY_ARRAY: [u8; 8] = [28, 0, 0, 0, 0, 0, 0, 0];
+const EMPTY_DICTIONARY: [u8; 8] = [27, 0, 0, 0, 0, 0, 0, 0];
+const NIL: [u8; 4] = [0; 4];
+
+/// Everything that the format holds, objects included.
+fn limits() -> Limits {
+    Limits { allow_objects: true, ..Limits::unlimited() }
+}
+
+fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().stack_size(STACK).spawn(test).expect("a thread starts");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// `count` openers around what `inside` says, which for typed containers must be of their type.
+fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
+    [opener.repeat(count), inside.to_vec()].concat()
+}
+
+/// Reads in every way; all agree.
+fn read(bytes: &[u8], manner: Manner) -> Result<Vec<u8>, Error> {
+    let limits = limits();
+    let built = Value::decode_as(bytes, manner, &limits);
+    let poured = transcode(bytes, manner, &limits, Precision::Single);
+    match built {
+        Ok(value) => {
+            let written = value.encode()?;
+            assert_eq!(poured.as_ref(), Ok(&written));
+            assert_eq!(measure(&value, Precision::Single), Ok(written.len()));
+        }
+        Err(error) => assert_eq!(poured.as_ref(), Err(&error)),
+    }
+    poured
+}
+
+#[test]
+fn reading_stops_below_level_1024() {
+    on_a_small_stack(|| {
+        for (name, opener) in OPENERS {
+            let innermost: &[u8] = if opener[0] == 27 { &EMPTY_DICTIONARY } else { &EMPTY_ARRAY };
+            for manner in [Manner::Engine, Manner::Strict] {
+                let deepest = nested(opener, 1024, innermost);
+                assert_eq!(read(&deepest, manner).as_ref(), Ok(&deepest), "{name}");
+                let too_deep = nested(opener, 1025, innermost);
+                let error = read(&too_deep, manner).unwrap_err();
+                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 }, "{name}");
+                // Where the innermost container has its first value, which is a key for Dictionaries.
+                let first = if opener[0] == 27 { opener.len() - 4 } else { opener.len() };
+                assert_eq!(error.offset(), Some(opener.len() * 1024 + first), "{name}");
+            }
+        }
+        let leaf = nested(OPENERS[0].1, 1025, &NIL);
+        assert_eq!(read(&leaf, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep { limit: 1024 });
+        let keys = [nested(&OPENERS[2].1[..8], 1024, &EMPTY_DICTIONARY), NIL.repeat(1024)].concat();
+        assert_eq!(read(&keys, Manner::Engine).as_ref(), Ok(&keys), "keys");
+        let keys = [nested(&OPENERS[2].1[..8], 1025, &EMPTY_DICTIONARY), NIL.repeat(1025)].concat();
+        let error = read(&keys, Manner::Engine).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1024 }, Some(8200)));
+    });
+}
+
+#[test]
+fn writing_stops_below_level_1024() {
+    type Wrap = fn(Value) -> Value;
+    let wraps: [(Wrap, Value, &[u8]); 3] = [
+        (|value| vec![value].into(), Value::Array(Array::default()), OPENERS[0].1),
+        (|value| vec![(Value::Nil, value)].into(), Value::Dictionary(Dictionary::default()), OPENERS[2].1),
+        (
+            |value| {
+                let properties = vec![("b".to_owned(), value)];
+                Value::Object(Object::Full { class: "A".to_owned(), properties })
+            },
+            Value::Array(Array::default()),
+            OPENERS[4].1,
+        ),
+    ];
+    on_a_small_stack(move || {
+        for (wrap, innermost, opener) in wraps {
+            let inside = innermost.encode().unwrap();
+            let mut value = innermost;
+            for _ in 0..1024 {
+                value = wrap(value);
+            }
+            assert_eq!(value.encode(), Ok(nested(opener, 1024, &inside)));
+            assert_eq!(value.encoded_size(), Ok(opener.len() * 1024 + inside.len()));
+            let value = wrap(value);
+            for error in [value.encode().unwrap_err(), value.encoded_size().unwrap_err()] {
+                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: format::MAX_DEPTH });
+                assert!(error.path().contains("…(993 more)…"), "{error}");
+            }
+        }
+    });
+}
+
+#[test]
+fn writing_names_the_path() {
+    on_a_small_stack(|| {
+        let deep = (0..1024).fold(Value::Nil, |inside, _| vec![inside].into());
+        let dictionary = Value::from(vec![(Value::from("hp"), deep)]);
+        let value = Value::from(vec![Value::Nil, Value::Nil, Value::Nil, dictionary]);
+        for error in [value.encode().unwrap_err(), value.encoded_size().unwrap_err()] {
+            assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1024 }, None));
+            assert!(error.path().starts_with("[3].\"hp\"[0][0]"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn bottomless_bytes_fail_politely() {
+    on_a_small_stack(|| {
+        for (name, opener) in OPENERS {
+            let bytes = nested(opener, (128 << 10) / opener.len(), &[]);
+            for manner in [Manner::Engine, Manner::Strict] {
+                let error = read(&bytes, manner).unwrap_err();
+                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 }, "{name}");
+                assert!(error.to_string().len() < 400, "{name}: {error}");
+            }
+        }
+        let keys = nested(&OPENERS[2].1[..8], 16 << 10, &[]);
+        assert_eq!(read(&keys, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep { limit: 1024 });
+        assert_eq!(read(&keys, Manner::Strict).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
+    });
+}
+
+#[test]
+fn the_callers_limit_counts_the_same_way() {
+    for (max_depth, containers) in [(0, 1), (1, 2), (32, 33)] {
+        let limits = Limits { max_depth, ..Limits::unlimited() };
+        let deepest = nested(OPENERS[0].1, containers - 1, &EMPTY_ARRAY);
+        assert!(Value::decode(&deepest, &limits).is_ok());
+        let error = Value::decode(&nested(OPENERS[0].1, containers, &NIL), &limits).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: max_depth });
+    }
+}
+
+/// The engine hashes a key of 101 Arrays, whatever the innermost holds, and complains about 102 ("Max recursion
+/// reached"; seen on 4.6.3, where it then uses a hash of less of the key).
+#[test]
+fn strict_refuses_keys_that_the_engine_cannot_hash() {
+    let dictionary_of = |arrays: usize, inside: &[u8]| {
+        let key = nested(OPENERS[0].1, arrays - 1, inside);
+        [&[27, 0, 0, 0, 1, 0, 0, 0], key.as_slice(), &NIL].concat()
+    };
+    let full: &[u8] = &[28, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0];
+    for (what, inside) in [("empty", EMPTY_ARRAY.as_slice()), ("with an int", full)] {
+        let hashed = dictionary_of(101, inside);
+        let error = read(&hashed, Manner::Strict).err().map(|error| error.to_string());
+        assert_eq!(error, None, "101 Arrays, the innermost {what}");
+        let not_hashed = dictionary_of(102, inside);
+        assert_eq!(read(&not_hashed, Manner::Engine).as_ref(), Ok(&not_hashed));
+        let error = read(&not_hashed, Manner::Strict).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::KeyTooDeep { limit: 100 }, "102 Arrays, the innermost {what}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Engines of both precisions read each other's values. What official builds, which are single, make of wide components
+//! is in the vectors; what double builds write is the format's own rule: the same with bit 16 and every component wide.
+
+use conformance::{Row, rows, transcode};
+use variant_codec::format::{FLAG_64, Lane, Shape};
+use variant_codec::{Limits, Manner, Precision, Value, VariantType, convert_lanes};
+
+use Precision::{Double, Single};
+
+/// The types made of `real_t`.
+fn real_types() -> impl Iterator<Item = VariantType> {
+    VariantType::ALL
+        .into_iter()
+        .filter(|ty| matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _)))
+}
+
+#[test]
+fn wide_vectors_narrow_as_in_the_engine() {
+    let is_wide = |row: &Row| {
+        let header = row.bytes.first_chunk().copied().map_or(0, u32::from_le_bytes);
+        header & FLAG_64 != 0 && real_types().any(|ty| u32::from(ty.id()) == header & 0xFF)
+    };
+    let mut checked = 0;
+    for row in rows().into_iter().filter(is_wide) {
+        let Some(engine) = row.accepted else { continue };
+        let narrow = transcode(&row.bytes, Manner::Engine, &Limits::unlimited(), Single).unwrap();
+        assert_eq!(hex::encode(narrow), engine.reencoded, "{}", row.label);
+        checked += 1;
+    }
+    assert!(checked >= 14, "only {checked} vectors have wide components");
+}
+
+#[test]
+fn every_type_in_both_widths() {
+    assert_eq!(real_types().count(), 14);
+    for ty in real_types() {
+        let (components, counted) = match ty.shape() {
+            Shape::Fixed(_, components) => (components, None),
+            Shape::Packed(_, components) => (components * 3, Some(3_u32)),
+            _ => unreachable!("{ty} is not made of reals"),
+        };
+        let head = |flag: u32| {
+            let count = counted.map(u32::to_le_bytes);
+            [(u32::from(ty.id()) | flag).to_le_bytes()]
+                .into_iter()
+                .chain(count)
+                .flatten()
+                .collect::<Vec<u8>>()
+        };
+        let numbers: Vec<f32> = (0..components as u16).map(|index| f32::from(index) - 1.5).collect();
+        let narrow = [head(0), numbers.iter().flat_map(|number| number.to_le_bytes()).collect()].concat();
+        let wide = numbers.iter().flat_map(|&number| f64::from(number).to_le_bytes()).collect();
+        let wide = [head(FLAG_64), wide].concat();
+        let limits = Limits::for_save_files();
+        for (from, to, precision) in [
+            (&narrow, &narrow, Single),
+            (&narrow, &wide, Double),
+            (&wide, &narrow, Single),
+            (&wide, &wide, Double),
+        ] {
+            assert_eq!(
+                transcode(from, Manner::Strict, &limits, precision).as_ref(),
+                Ok(to),
+                "{ty}, {precision:?}"
+            );
+            assert_eq!(
+                transcode(from, Manner::Engine, &limits, precision).as_ref(),
+                Ok(to),
+                "{ty}, {precision:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_types_have_one_width() {
+    let one_width = [
+        "02000000 05000000",
+        "03000000 0000c03f",
+        "03000100 9a999999 9999b93f",
+        "06000000 01000000 02000000",
+        "14000000 0000803f 00000040 00004040 00008040",
+        "20000000 01000000 0000c03f",
+        "21000000 01000000 00000000 0000f83f",
+        "25000000 01000000 0000803f 00000040 00004040 00008040",
+    ];
+    for hex in one_width {
+        let bytes = hex::decode(hex.replace(' ', "")).unwrap();
+        for precision in [Single, Double] {
+            let written = transcode(&bytes, Manner::Strict, &Limits::unlimited(), precision);
+            assert_eq!(written.as_ref(), Ok(&bytes), "{hex}");
+        }
+    }
+}
+
+/// Seen in the engine on x86-64: rounding to the nearest, and NaNs made quiet with the top bits of their payload.
+#[test]
+fn bits_that_do_not_fit() {
+    let narrowed = [
+        (0x7FF0_0000_0000_0001, 0x7FC0_0000),
+        (0xFFF8_0000_2000_0000, 0xFFC0_0001),
+        (0x7FF0_0000_2000_0000, 0x7FC0_0001),
+        (0xFFFF_FFFF_FFFF_FFFF, 0xFFFF_FFFF),
+        (0.1_f64.to_bits(), 0x3DCC_CCCD),
+        (1e300_f64.to_bits(), 0x7F80_0000),
+        ((-1e300_f64).to_bits(), 0xFF80_0000),
+        (1e-300_f64.to_bits(), 0),
+        ((-1e-300_f64).to_bits(), 0x8000_0000),
+        (2_f64.powi(-149).to_bits(), 1),
+        (2_f64.powi(-150).to_bits(), 0),
+        (16_777_217_f64.to_bits(), 0x4B80_0000),
+        (16_777_219_f64.to_bits(), 0x4B80_0002),
+    ];
+    for (wide, narrow) in narrowed {
+        assert_eq!(converted(&u64::to_le_bytes(wide), Double), u32::to_le_bytes(narrow), "{wide:016x}");
+    }
+    let widened = [
+        (0x7F80_0001, 0x7FF8_0000_2000_0000),
+        (0xFFC0_0001, 0xFFF8_0000_2000_0000),
+        (0x7FFF_FFFF, 0x7FFF_FFFF_E000_0000),
+        (0xFF80_0000, 0xFFF0_0000_0000_0000),
+        (0x8000_0000, 0x8000_0000_0000_0000),
+        (1, 2_f64.powi(-149).to_bits()),
+    ];
+    for (narrow, wide) in widened {
+        assert_eq!(converted(&u32::to_le_bytes(narrow), Single), u64::to_le_bytes(wide), "{narrow:08x}");
+        // The engine widens a float of its own in the same way, and writes NaNs wide.
+        let float = [&[3, 0, 0, 0], u32::to_le_bytes(narrow).as_slice()].concat();
+        let value = Value::decode_as(&float, Manner::Engine, &Limits::unlimited());
+        assert!(
+            matches!(value, Ok(Value::Float(float)) if float.to_bits() == wide),
+            "{narrow:08x}: {value:?}"
+        );
+    }
+}
+
+fn converted(le: &[u8], from: Precision) -> Vec<u8> {
+    let mut out = Vec::new();
+    convert_lanes(le, from, |bytes| out.extend_from_slice(bytes));
+    out
+}

@@ -85,6 +85,8 @@ func _decode_successes() -> void:
 	# The engine takes any text for a colour and complains about each that is none.
 	_expect_decode(0, "1000 junk strings in an Array[Color]",
 			_typed_array(TYPE_COLOR, Wire.header(TYPE_STRING) + Wire.text("junk"), 1000))
+	_expect_decode(0, "1000 texts that are no paths in an Array[NodePath]",
+			_typed_array(TYPE_NODE_PATH, Wire.header(TYPE_STRING) + Wire.text("a::b"), 1000))
 	_expect_decode(0, "a dictionary", var_to_bytes({"a": [1, 2.5, &"x"]}))
 	_expect_object(0, "object with a script", "RefCounted",
 			Wire.text("script") + Wire.header(TYPE_STRING) + Wire.text("res://suites/fixtures/plain_data.gd"))

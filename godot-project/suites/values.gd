@@ -231,6 +231,7 @@ func _strings() -> Dictionary:
 		"quotes and backslashes": "\"'\\`", "control characters": "\t\r\n\u0001\u001f\u0085", "blanks": "   ",
 		"combining characters": "e\u0301\u0302", "right to left": "שלום", "line separators": "\u2028\u2029",
 		"looks like a path": "res://a/b.tscn::1", "looks like a number": "-1.5e3", "looks like a color": "#ff8000",
+		"path": "a/b:c:d", "no path": "a::b", "path with an open end": "a:b:",
 		"color name": "red", "lone surrogates": lone_surrogates(), "long": "0123456789".repeat(1000),
 		"long, 3-byte characters": "水".repeat(3333), "long, one 4-byte character last": "x".repeat(4093) + "😀",
 	}

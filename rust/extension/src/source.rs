@@ -41,6 +41,8 @@ impl<'a> Live<'a> {
         Live { variant, ..*self }
     }
 
+    // Not inlined into its callers, which it calls: one of each lies on the stack for each level of nesting.
+    #[inline(never)]
     fn pour_at<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
         use VariantType as T;
 

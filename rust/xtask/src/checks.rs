@@ -47,12 +47,17 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     })?;
     report.check("build", || plain(library::build(workspace, &Build::default())))?;
     report.check("Rust tests", || rust_tests(workspace))?;
-    for (name, threads) in [("conformance, 1 thread", 1), ("conformance, 2 threads", 2)] {
+    for (name, threads, portable) in [
+        ("conformance, 1 thread", 1, false),
+        ("conformance, 2 threads", 2, false),
+        ("conformance, 2 threads, portable", 2, true),
+    ] {
         report.check(name, || {
-            let options = Conformance { threads: Some(threads), ..Default::default() };
+            let options = Conformance { threads: Some(threads), portable, ..Default::default() };
             suites::conformance(workspace, godot, &options)
         })?;
     }
+    report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
     report.check("double precision compiles", || double_precision(workspace, godot))?;
     let zip = report.step("package", || Ok((Tally::default(), package::write(workspace, None)?)))?;

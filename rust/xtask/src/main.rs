@@ -75,6 +75,9 @@ struct BuildArgs {
 
 #[derive(Args)]
 struct ConformanceArgs {
+    /// Only through the engine's documented functions, not directly.
+    #[arg(long)]
+    portable: bool,
     /// Worker threads of the codec [default: its own choice]
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
@@ -117,8 +120,13 @@ fn run(chore: Chore) -> Result<bool> {
             suites::demo(&workspace, &godot, dir, &extra)?;
         }
         Chore::Conformance(args) => {
-            let options =
-                Conformance { threads: args.threads, seed: args.seed, random: args.random, only: args.only };
+            let options = Conformance {
+                threads: args.threads,
+                portable: args.portable,
+                seed: args.seed,
+                random: args.random,
+                only: args.only,
+            };
             suites::conformance(&workspace, &ready(&workspace)?, &options)?;
         }
         Chore::Messages => {

@@ -15,6 +15,24 @@ use crate::workspace::Workspace;
 /// How many worker threads the extension starts.
 pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
 
+/// How the extension touches engine memory.
+pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
+
+/// Makes the extension get one fact about engine memory wrong, to see that it notices.
+const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
+
+/// The facts that the extension verifies at start-up.
+const FACTS: [&str; 8] = [
+    "array_elements",
+    "array_type",
+    "packed_elements",
+    "count",
+    "dictionary_first",
+    "dictionary_size",
+    "dictionary_key_type",
+    "dictionary_value_type",
+];
+
 /// Long enough for the slowest suite on a slow machine; a run that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
@@ -23,6 +41,8 @@ const LIMIT: Duration = Duration::from_secs(20 * 60);
 pub struct Conformance {
     /// Worker threads; the extension's own choice when absent.
     pub threads: Option<u32>,
+    /// Only through documented functions, not directly.
+    pub portable: bool,
     /// Seed of the random values.
     pub seed: Option<u64>,
     /// How many random values.
@@ -50,7 +70,34 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     if let Some(threads) = options.threads {
         command.env(THREADS_VARIABLE, threads.to_string());
     }
+    if options.portable {
+        command.env(ACCESS_VARIABLE, "portable");
+    }
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
+/// A wrong fact about engine memory is noticed at start-up, warned of once, and everything still holds.
+pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let arguments = ["--only", "values", "--random", "0"].map(str::to_owned);
+    let mut all = Tally::default();
+    for fact in FACTS {
+        let mut command = project.script("res://suites/run.gd", &arguments);
+        command.env(WRONG_FACT_VARIABLE, fact);
+        let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+        let tally = judge::suite(&outcome).with_context(|| format!("with {fact} wrong"))?;
+        let warnings =
+            outcome.log.lines().filter(|line| line.starts_with("WARNING: FastVariantCodec:")).count();
+        ensure!(
+            warnings == 1,
+            "with {fact} wrong there were {warnings} warnings instead of one:\n{}",
+            outcome.log
+        );
+        all = all + tally;
+    }
+    println!("{all}");
+    Ok(all)
 }
 
 /// Every failure, with the number of error lines that it prints.

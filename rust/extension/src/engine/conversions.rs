@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use godot::builtin::{Color, GString, Quaternion, Variant};
+use godot::builtin::{Color, GString, NodePath, Quaternion, Variant};
 use godot::classes::Os;
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
@@ -90,6 +90,11 @@ impl Conversions {
     pub fn quieten(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
             (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
+            (VariantType::NodePath, Some(VariantType::String))
+                if !is_path(&value.to::<GString>().to_string()) =>
+            {
+                NodePath::default().to_variant()
+            }
             (VariantType::PackedColorArray, Some(VariantType::Array)) => {
                 let elements = Reader::new().elements(&value);
                 let mut quiet = VarArray::new();
@@ -104,6 +109,14 @@ impl Conversions {
             _ => value,
         }
     }
+}
+
+/// Whether the engine makes a NodePath of this text: no subname but the last may be empty.
+fn is_path(text: &str) -> bool {
+    let Some((_, subnames)) = text.split_once(':') else { return true };
+    let mut subnames = subnames.split(':').rev();
+    subnames.next();
+    subnames.all(|subname| !subname.is_empty())
 }
 
 /// What is no name or code of a colour becomes black, as it does in the engine.

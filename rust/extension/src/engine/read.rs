@@ -45,8 +45,15 @@ pub struct Entries(Walk);
 enum Walk {
     /// From entry to entry, in place.
     Linked(LinkedEntries),
-    /// Through Arrays of keys and of values, which only this walk can reach.
-    Copied { keys: Variant, values: Variant, next: usize },
+    /// Through Arrays of keys and of values, which only this walk can reach. Boxed: one lies on the stack for each level
+    /// of nesting.
+    Copied(Box<Copied>),
+}
+
+struct Copied {
+    keys: Variant,
+    values: Variant,
+    next: usize,
 }
 
 impl Reader {
@@ -228,13 +235,7 @@ impl Reader {
             Some(layout) if !as_copy => {
                 (Entries(Walk::Linked(layout.entries(variant))), layout.dictionary_size(variant))
             }
-            _ => {
-                let dictionary = variant.to::<AnyDictionary>();
-                let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
-                let len = keys.len();
-                let (keys, values) = (keys.to_variant(), values.to_variant());
-                (Entries(Walk::Copied { keys, values, next: 0 }), len)
-            }
+            _ => copied_entries(variant),
         }
     }
 
@@ -244,10 +245,10 @@ impl Reader {
         match &mut entries.0 {
             // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
             Walk::Linked(entry) => unsafe { entry.next() },
-            Walk::Copied { keys, values, next } => {
-                let index = *next;
-                *next += 1;
-                Some((self.elements(keys).get(index)?, self.elements(values).get(index)?))
+            Walk::Copied(copied) => {
+                let index = copied.next;
+                copied.next += 1;
+                Some((self.elements(&copied.keys).get(index)?, self.elements(&copied.values).get(index)?))
             }
         }
     }
@@ -280,6 +281,15 @@ impl Reader {
             declared(value, variant, ["get_typed_value_class_name", "get_typed_value_script"]),
         )
     }
+}
+
+#[inline(never)]
+fn copied_entries(dictionary: &Variant) -> (Entries, usize) {
+    let dictionary = dictionary.to::<AnyDictionary>();
+    let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
+    let len = keys.len();
+    let (keys, values) = (keys.to_variant(), values.to_variant());
+    (Entries(Walk::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
 }
 
 /// The declared type with this id, whose class and script the container's own methods tell.

@@ -288,8 +288,7 @@ impl<'a> Decoder<'a> {
         if header & format::FLAG_64 != 0 { Precision::Double } else { Precision::Single }
     }
 
-    // Apart from `pour`, so that room for the largest value does not lie on the stack at each level of nesting.
-    #[inline(never)]
+    #[inline(always)]
     fn pour_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let precision = Self::precision(header);
@@ -566,22 +565,23 @@ impl Source for Decoder<'_> {
                 let text = self.string()?;
                 located(at, sink.text(ty, text.into()))
             }
-            T::Vector2
-            | T::Vector2i
-            | T::Rect2
-            | T::Rect2i
-            | T::Vector3
-            | T::Vector3i
-            | T::Transform2D
-            | T::Vector4
-            | T::Vector4i
-            | T::Plane
-            | T::Quaternion
-            | T::Aabb
-            | T::Basis
-            | T::Transform3D
-            | T::Projection
-            | T::Color => self.pour_fixed(sink, ty, header),
+            // One arm for each type, so that each is compiled for the size it has.
+            T::Vector2 => self.pour_fixed(sink, T::Vector2, header),
+            T::Vector2i => self.pour_fixed(sink, T::Vector2i, header),
+            T::Rect2 => self.pour_fixed(sink, T::Rect2, header),
+            T::Rect2i => self.pour_fixed(sink, T::Rect2i, header),
+            T::Vector3 => self.pour_fixed(sink, T::Vector3, header),
+            T::Vector3i => self.pour_fixed(sink, T::Vector3i, header),
+            T::Transform2D => self.pour_fixed(sink, T::Transform2D, header),
+            T::Vector4 => self.pour_fixed(sink, T::Vector4, header),
+            T::Vector4i => self.pour_fixed(sink, T::Vector4i, header),
+            T::Plane => self.pour_fixed(sink, T::Plane, header),
+            T::Quaternion => self.pour_fixed(sink, T::Quaternion, header),
+            T::Aabb => self.pour_fixed(sink, T::Aabb, header),
+            T::Basis => self.pour_fixed(sink, T::Basis, header),
+            T::Transform3D => self.pour_fixed(sink, T::Transform3D, header),
+            T::Projection => self.pour_fixed(sink, T::Projection, header),
+            T::Color => self.pour_fixed(sink, T::Color, header),
             T::NodePath => self.pour_node_path(sink),
             T::Rid => {
                 let id = self.u64()?;

@@ -19,7 +19,7 @@ pub struct EncodeOptions {
 pub trait Output {
     /// Bytes so far.
     fn len(&self) -> usize;
-    /// Announces that `bytes` more will come.
+    /// Announces that exactly so many bytes come next.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`] if there is no room for them.
@@ -62,8 +62,106 @@ impl Output for Vec<u8> {
         if bytes == units.len() {
             self.extend(units.iter().map(|&unit| unit as u8));
         } else {
-            for &unit in units {
-                put_code_unit(self, unit);
+            let start = Vec::len(self);
+            self.resize(start + bytes, 0);
+            Room::new(&mut self[start..]).put_utf32(units, bytes);
+        }
+    }
+}
+
+/// Memory that is written from its start on: of a fixed size, or growing. Faster than appending to a [`Vec`].
+#[derive(Debug)]
+pub struct Room<B> {
+    bytes: B,
+    used: usize,
+}
+
+/// Memory that a [`Room`] is made of.
+pub trait Memory: AsMut<[u8]> + AsRef<[u8]> {
+    /// Makes it at least so long, and says whether that was possible.
+    fn grow(&mut self, bytes: usize) -> bool;
+}
+
+impl Memory for &mut [u8] {
+    #[cold]
+    fn grow(&mut self, _bytes: usize) -> bool {
+        false
+    }
+}
+
+impl Memory for &mut Vec<u8> {
+    #[cold]
+    fn grow(&mut self, bytes: usize) -> bool {
+        let wanted = bytes.max(self.len().saturating_mul(2));
+        if self.try_reserve(wanted - self.len()).is_err() {
+            return false;
+        }
+        self.resize(wanted, 0);
+        true
+    }
+}
+
+impl<B: Memory> Room<B> {
+    /// Nothing written yet.
+    pub fn new(bytes: B) -> Self {
+        Self { bytes, used: 0 }
+    }
+
+    /// What has been written.
+    pub fn written(&self) -> &[u8] {
+        &self.bytes.as_ref()[..self.used]
+    }
+
+    /// The next `count` bytes, which `reserve` has made sure of.
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> &mut [u8] {
+        let start = self.used;
+        self.used += count;
+        &mut self.bytes.as_mut()[start..self.used]
+    }
+}
+
+impl<B: Memory> Output for Room<B> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.used
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.bytes.as_ref().len() - self.used && !self.bytes.grow(self.used.saturating_add(bytes))
+        {
+            return Err(ErrorKind::OutOfMemory(bytes).into());
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.take(bytes.len()).copy_from_slice(bytes);
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.take(count).fill(0);
+    }
+
+    #[inline]
+    fn put_utf32(&mut self, units: &[u32], bytes: usize) {
+        let room = self.take(bytes);
+        if bytes == units.len() {
+            for (byte, unit) in room.iter_mut().zip(units) {
+                *byte = *unit as u8;
+            }
+            return;
+        }
+        let mut at = 0;
+        for &unit in units {
+            if unit < 0x80 {
+                room[at] = unit as u8;
+                at += 1;
+            } else {
+                at += put_code_unit(&mut room[at..], unit);
             }
         }
     }
@@ -149,28 +247,21 @@ fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Appends one code unit below 0x8000_0000 in the engine's generalised UTF-8 of one to six bytes.
+/// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
 #[inline]
-fn put_code_unit(out: &mut Vec<u8>, unit: u32) {
+fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
     let tail = |shift: u32| 0x80 | (unit >> shift & 0x3F) as u8;
+    let mut put = |bytes: &[u8]| {
+        room[..bytes.len()].copy_from_slice(bytes);
+        bytes.len()
+    };
     match unit {
-        0..0x80 => out.push(unit as u8),
-        0x80..0x800 => out.extend_from_slice(&[0xC0 | (unit >> 6) as u8, tail(0)]),
-        0x800..0x1_0000 => out.extend_from_slice(&[0xE0 | (unit >> 12) as u8, tail(6), tail(0)]),
-        0x1_0000..0x20_0000 => {
-            out.extend_from_slice(&[0xF0 | (unit >> 18) as u8, tail(12), tail(6), tail(0)]);
-        }
-        0x20_0000..0x400_0000 => {
-            out.extend_from_slice(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]);
-        }
-        _ => out.extend_from_slice(&[
-            0xFC | (unit >> 30) as u8,
-            tail(24),
-            tail(18),
-            tail(12),
-            tail(6),
-            tail(0),
-        ]),
+        0..0x80 => put(&[unit as u8]),
+        0x80..0x800 => put(&[0xC0 | (unit >> 6) as u8, tail(0)]),
+        0x800..0x1_0000 => put(&[0xE0 | (unit >> 12) as u8, tail(6), tail(0)]),
+        0x1_0000..0x20_0000 => put(&[0xF0 | (unit >> 18) as u8, tail(12), tail(6), tail(0)]),
+        0x20_0000..0x400_0000 => put(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]),
+        _ => put(&[0xFC | (unit >> 30) as u8, tail(24), tail(18), tail(12), tail(6), tail(0)]),
     }
 }
 
@@ -207,7 +298,7 @@ impl<O: Output> Encoder<O> {
         self.out
     }
 
-    /// Makes sure that `bytes` more still give a value that the engine can read.
+    /// Makes sure that exactly `bytes` more still give a value that the engine can read.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > format::MAX_BYTES - self.out.len().min(format::MAX_BYTES) {
@@ -250,7 +341,7 @@ impl<O: Output> Encoder<O> {
             Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
         };
         let counted = bytes.saturating_add(tail);
-        self.reserve(counted.saturating_add(7))?;
+        self.reserve(padded(counted).saturating_add(4))?;
         self.put_u32(counted as u32);
         match text {
             Text::Utf8(text) => self.out.put(text.as_bytes()),
@@ -312,6 +403,12 @@ impl<O: Output> Encoder<O> {
         self.put_u32(count as u32);
         Ok(())
     }
+}
+
+/// So many bytes with their padding.
+#[inline(always)]
+fn padded(bytes: usize) -> usize {
+    bytes.saturating_add(format::padding(bytes))
 }
 
 /// The kind bits that announce this element type.
@@ -390,7 +487,7 @@ impl<O: Output> Sink for Encoder<O> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
         let bytes = self.lanes_len(lane, lanes);
         let element = lane.width(lane == Lane::Real && lanes.precision == Precision::Double) * per_element;
-        self.reserve(bytes.saturating_add(11))?;
+        self.reserve(padded(bytes).saturating_add(8))?;
         self.put_u32(self.lanes_header(ty, lane));
         self.put_u32((lanes.le.len() / element) as u32);
         self.put_lanes(lane, lanes);

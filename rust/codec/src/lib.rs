@@ -33,7 +33,7 @@ mod stream;
 mod value;
 
 pub use decoder::{Decoder, Manner};
-pub use encoder::{Count, EncodeOptions, Encoder, Measure, Output, utf8_len};
+pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
 pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;

@@ -36,28 +36,34 @@ pub struct Built {
 
 /// Texts of Dictionary keys seen lately, which repeat: each is made once and then shared, as the engine shares Strings.
 #[derive(Default)]
-pub struct Keys(Vec<Option<(Box<str>, GString)>>);
+pub struct Keys {
+    seen: usize,
+    kept: Vec<Option<(Box<str>, GString)>>,
+}
 
 impl Keys {
     /// How many texts are kept; a power of two.
     const KEPT: usize = 64;
     /// Longer texts are not kept.
     const LONGEST: usize = 32;
+    /// Nor are the first ones: a small message repeats nothing.
+    const PASSED: usize = 16;
 
     /// The String of this text.
     #[inline(always)]
     fn string(&mut self, text: &str) -> GString {
-        if text.len() > Self::LONGEST {
+        if text.len() > Self::LONGEST || self.seen < Self::PASSED {
+            self.seen += 1;
             return string(Text::Utf8(text));
         }
-        if self.0.is_empty() {
-            self.0.resize(Self::KEPT, None);
+        if self.kept.is_empty() {
+            self.kept.resize(Self::KEPT, None);
         }
         let mut start = [0; 8];
         let taken = text.len().min(8);
         start[..taken].copy_from_slice(&text.as_bytes()[..taken]);
         let mix = (u64::from_le_bytes(start) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = &mut self.0[(mix >> 32) as usize % Self::KEPT];
+        let slot = &mut self.kept[(mix >> 32) as usize % Self::KEPT];
         match slot {
             Some((kept, made)) if **kept == *text => made.clone(),
             _ => {

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Source as _};
+use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _};
 
 use crate::builder::{Built, Keys, VariantBuilder};
 use crate::engine::PRECISION;
 use crate::source::{Live, Objects};
 
-/// A buffer larger than this is not kept for the next value.
+/// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// Reused by every value that this thread encodes. Taken while in use, since getters may encode, too.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// Memory for the values that this thread encodes. Taken while in use, since getters may encode, too.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// The bytes of a value. If `strict`, what would not come back as it is, is an error.
@@ -22,15 +22,23 @@ thread_local! {
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
 pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
-    let mut buffer = BUFFER.take();
-    buffer.clear();
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
-    let mut encoder = Encoder::new(buffer, options);
-    let poured = Live::new(value, objects, strict).pour(&mut encoder);
-    let buffer = encoder.into_output();
-    let bytes = poured.map(|()| PackedByteArray::from(buffer.as_slice()));
-    if buffer.capacity() <= KEPT_BYTES {
-        BUFFER.set(buffer);
+    let mut live = Live::new(value, objects, strict);
+    if live.is_packed() {
+        // Measured at once, and large: written where it stays.
+        let mut measure = Measure::counting(options);
+        live.pour(&mut measure)?;
+        let mut bytes = PackedByteArray::new();
+        bytes.resize(measure.bytes());
+        live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))?;
+        return Ok(bytes);
+    }
+    let mut room = ROOM.take();
+    let mut encoder = Encoder::new(Room::new(&mut room), options);
+    let poured = live.pour(&mut encoder);
+    let bytes = poured.map(|()| PackedByteArray::from(encoder.into_output().written()));
+    if room.len() <= KEPT_BYTES {
+        ROOM.set(room);
     }
     bytes
 }

@@ -4,7 +4,7 @@ use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use variant_codec::format;
+use variant_codec::format::{self, Shape};
 use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
@@ -36,63 +36,71 @@ impl<'a> Live<'a> {
         Self { variant, objects, strict, reader: Reader::new() }
     }
 
+    /// Whether the Variant is a packed array whose size says all of its encoded size.
+    pub fn is_packed(&self) -> bool {
+        self.reader.ty(self.variant).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)))
+    }
+
     /// The same walk for another Variant.
     fn of<'b>(&self, variant: &'b Variant) -> Live<'b> {
         Live { variant, ..*self }
     }
 
-    // Not inlined into its callers, which it calls: one of each lies on the stack for each level of nesting.
-    #[inline(never)]
-    fn pour_at<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+    /// Pours a value that takes few bytes; `None` for others, whose frames lie on the stack at each level of nesting.
+    #[inline(always)]
+    fn pour_small<S: Sink>(self, sink: &mut S) -> Option<Result<()>> {
         use VariantType as T;
 
+        let Self { variant, reader, .. } = self;
+        // One arm for each type, so that each is compiled for the size it has.
+        macro_rules! fixed {
+            ($($ty:ident)*) => {
+                match reader.ty(variant)? {
+                    T::Nil => sink.nil(),
+                    T::Bool => sink.bool(reader.bool(variant)),
+                    T::Int => sink.int(reader.int(variant)),
+                    T::Float => sink.float(reader.float(variant)),
+                    T::String => sink.text(T::String, Text::Utf32(reader.string_units(variant))),
+                    $(T::$ty => sink.fixed(T::$ty, reader.lanes(variant, T::$ty)),)*
+                    T::Rid => sink.rid(reader.rid(variant)),
+                    T::Callable => sink.callable(),
+                    _ => return None,
+                }
+            };
+        }
+        Some(fixed! {
+            Vector2 Vector2i Rect2 Rect2i Vector3 Vector3i Transform2D Vector4 Vector4i Plane Quaternion Aabb Basis
+            Transform3D Projection Color
+        })
+    }
+
+    fn pour_at<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep { limit: format::MAX_DEPTH }.into());
         }
+        match self.pour_small(sink) {
+            Some(poured) => poured,
+            None => self.pour_large(sink, depth),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_large<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+        use VariantType as T;
+
         let Self { variant, reader, .. } = self;
         let Some(ty) = reader.ty(variant) else {
             return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
         };
         match ty {
-            T::Nil => sink.nil(),
-            T::Bool => sink.bool(reader.bool(variant)),
-            T::Int => sink.int(reader.int(variant)),
-            T::Float => sink.float(reader.float(variant)),
-            T::String => sink.text(ty, Text::Utf32(reader.string_units(variant))),
             T::StringName => sink.text(ty, Text::Utf32(reader.units(&reader.string_name(variant)))),
-            T::Vector2
-            | T::Vector2i
-            | T::Rect2
-            | T::Rect2i
-            | T::Vector3
-            | T::Vector3i
-            | T::Transform2D
-            | T::Vector4
-            | T::Vector4i
-            | T::Plane
-            | T::Quaternion
-            | T::Aabb
-            | T::Basis
-            | T::Transform3D
-            | T::Projection
-            | T::Color => sink.fixed(ty, reader.lanes(variant, ty)),
             T::NodePath => self.pour_node_path(sink),
-            T::Rid => sink.rid(reader.rid(variant)),
             T::Object => self.pour_object(sink, depth),
-            T::Callable => sink.callable(),
             T::Signal => self.pour_signal(sink),
             T::Dictionary => self.pour_dictionary(sink, depth),
             T::Array => self.pour_array(sink, depth),
-            T::PackedByteArray
-            | T::PackedInt32Array
-            | T::PackedInt64Array
-            | T::PackedFloat32Array
-            | T::PackedFloat64Array
-            | T::PackedVector2Array
-            | T::PackedVector3Array
-            | T::PackedColorArray
-            | T::PackedVector4Array => sink.packed(ty, reader.packed(variant, ty)),
             T::PackedStringArray => self.pour_strings(sink),
+            _ => sink.packed(ty, reader.packed(variant, ty)),
         }
     }
 

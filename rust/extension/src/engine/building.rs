@@ -178,6 +178,20 @@ impl Building {
     #[inline(always)]
     pub fn put_lanes(&mut self, ty: VariantType, lanes: Lanes<'_>) {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        if self.layout.is_some() && layout::is_inline(ty) && is_same_width(lane, lanes.precision) {
+            let place = self.place();
+            assert_eq!(lanes.le.len(), count * lane.width(PRECISION == Precision::Double));
+            // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The type is exactly its components, in
+            // this order.
+            unsafe { layout::write_plain(place, ty, lanes.le) };
+        } else {
+            self.put_aligned_lanes(ty, lane, count, lanes);
+        }
+    }
+
+    /// Puts a mathematical value by way of memory that is aligned for it.
+    #[inline(never)]
+    fn put_aligned_lanes(&mut self, ty: VariantType, lane: Lane, count: usize, lanes: Lanes<'_>) {
         let width = lane.width(PRECISION == Precision::Double);
         let mut memory = Aligned([0; MAX_LANES]);
         let bytes = &mut memory.bytes()[..count * width];

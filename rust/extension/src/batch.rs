@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
-use godot::classes::ProjectSettings;
 use godot::meta::ToGodot;
-use godot::obj::Singleton;
 use godot::prelude::VarArray;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -16,6 +14,7 @@ use variant_codec::{Error, Limits, Manner, VariantType};
 use crate::builder::Keys;
 use crate::codec;
 use crate::engine::{self, Elements, Reader};
+use crate::settings;
 use crate::source::Objects;
 
 /// Batches of fewer items stay on the calling thread.
@@ -26,11 +25,6 @@ const PARTS_PER_THREAD: usize = 16;
 const MOST_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
 const STACK_BYTES: usize = 8 << 20;
-/// Overrides the project setting, for tests and servers.
-const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
-/// How many threads work on a batch; 0 is one for each core.
-const THREADS_SETTING: &str = "fast_variant_codec/threads";
-
 /// The items of a batch that failed.
 #[derive(Default)]
 pub struct Failed {
@@ -163,18 +157,9 @@ fn pool() -> Option<Arc<Pool>> {
     pool.get_or_insert_with(|| Pool::start(thread_count()).map(Arc::new)).clone()
 }
 
-/// How many threads the project wants, at most one for each core if it does not say.
+/// How many threads are asked for, at most one for each core if nobody says.
 fn thread_count() -> usize {
-    let asked = std::env::var(THREADS_VARIABLE).ok().and_then(|text| text.parse().ok());
-    let asked = asked.unwrap_or_else(|| {
-        let settings = ProjectSettings::singleton();
-        if settings.has_setting(THREADS_SETTING) {
-            settings.get_setting(THREADS_SETTING).try_to::<i64>().unwrap_or(0)
-        } else {
-            0
-        }
-    });
-    match usize::try_from(asked) {
+    match usize::try_from(settings::threads()) {
         Ok(count) if count > 0 => count.min(MOST_THREADS),
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }

@@ -6,6 +6,7 @@
 //! | `codec.rs`, `batch.rs` | one value, many values |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `report.rs` | errors for people |
+//! | `settings.rs` | what users may choose |
 //! | `engine/` | engine memory: all unsafe code |
 
 #![deny(unsafe_code)]
@@ -21,6 +22,7 @@ mod limits_class;
 mod objects;
 mod report;
 mod result_class;
+mod settings;
 mod source;
 
 /// Called by the engine when its classes exist and the library's have been registered.

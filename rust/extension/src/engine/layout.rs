@@ -28,11 +28,7 @@ use variant_codec::format::Shape;
 use super::Building;
 use super::interface::{TypePtr, interface, variant_ptr};
 use super::read::{documented_elements, documented_units};
-
-/// Set to `portable`, everything goes through the documented functions.
-const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
-/// Names a fact to get wrong on purpose, for the test that verification finds it.
-const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
+use crate::settings;
 
 /// Bytes from the start of a Variant to its payload.
 pub const PAYLOAD: usize = 8;
@@ -77,7 +73,7 @@ pub fn layout() -> Option<&'static Layout> {
 /// Finds and verifies the facts.
 pub(super) fn measure() {
     LAYOUT.get_or_init(|| {
-        if portable_is_wanted() {
+        if settings::access_is_portable() || cfg!(not(target_pointer_width = "64")) {
             return None;
         }
         match Layout::find().and_then(|layout| layout.verified()) {
@@ -90,11 +86,6 @@ pub(super) fn measure() {
             }
         }
     });
-}
-
-fn portable_is_wanted() -> bool {
-    cfg!(not(target_pointer_width = "64"))
-        || std::env::var(ACCESS_VARIABLE).is_ok_and(|access| access == "portable")
 }
 
 /// What does not hold, in words for people.
@@ -319,7 +310,7 @@ impl Layout {
 
     /// One fact wrong, if the test for that asks for it.
     fn perturbed(mut self) -> Self {
-        let Ok(fact) = std::env::var(WRONG_FACT_VARIABLE) else { return self };
+        let Some(fact) = settings::wrong_fact() else { return self };
         match fact.as_str() {
             "array_elements" => self.array_elements += 8,
             "array_type" => self.array_type -= 4,

@@ -21,6 +21,8 @@ pub struct VariantBuilder<'k> {
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut Keys,
+    /// The key that has just been poured, where it is one that is kept.
+    key: Option<usize>,
     misfits: usize,
     /// Objects that nothing frees by itself if the value is abandoned.
     made: Vec<InstanceId>,
@@ -38,7 +40,7 @@ pub struct Built {
 #[derive(Default)]
 pub struct Keys {
     seen: usize,
-    kept: Vec<Option<(Box<str>, GString)>>,
+    kept: Vec<Option<(Box<str>, Variant)>>,
 }
 
 impl Keys {
@@ -49,12 +51,12 @@ impl Keys {
     /// Nor are the first ones: a small message repeats nothing.
     const PASSED: usize = 16;
 
-    /// The String of this text.
+    /// Where the String of this text is kept from now on; `None` for one that is not.
     #[inline(always)]
-    fn string(&mut self, text: &str) -> GString {
+    fn keep(&mut self, text: &str) -> Option<usize> {
         if text.len() > Self::LONGEST || self.seen < Self::PASSED {
             self.seen += 1;
-            return string(Text::Utf8(text));
+            return None;
         }
         if self.kept.is_empty() {
             self.kept.resize(Self::KEPT, None);
@@ -63,15 +65,18 @@ impl Keys {
         let taken = text.len().min(8);
         start[..taken].copy_from_slice(&text.as_bytes()[..taken]);
         let mix = (u64::from_le_bytes(start) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = &mut self.kept[(mix >> 32) as usize % Self::KEPT];
-        match slot {
-            Some((kept, made)) if **kept == *text => made.clone(),
-            _ => {
-                let made = string(Text::Utf8(text));
-                *slot = Some((text.into(), made.clone()));
-                made
-            }
+        let index = (mix >> 32) as usize % Self::KEPT;
+        let slot = &mut self.kept[index];
+        if !matches!(slot, Some((kept, _)) if **kept == *text) {
+            *slot = Some((text.into(), string(Text::Utf8(text)).to_variant()));
         }
+        Some(index)
+    }
+
+    /// The String that is kept there.
+    #[inline(always)]
+    fn kept(&self, index: usize) -> Option<&Variant> {
+        self.kept.get(index)?.as_ref().map(|(_, string)| string)
     }
 }
 
@@ -84,6 +89,7 @@ impl<'k> VariantBuilder<'k> {
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
+            key: None,
             misfits: 0,
             made: Vec::new(),
         }
@@ -282,9 +288,11 @@ impl Sink for VariantBuilder<'_> {
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         match (ty, text) {
             (VariantType::StringName, _) => self.building.put_string_name(text),
-            (_, Text::Utf8(text)) if self.building.is_at_key() => {
-                let key = self.keys.string(text);
-                self.building.put_string(key);
+            (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
+                self.key = self.keys.keep(utf8);
+                if self.key.is_none() {
+                    self.building.put_string(string(text));
+                }
             }
             _ => self.building.put_string(string(text)),
         }
@@ -410,11 +418,18 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let kept = match &dictionary.typed {
-            None => true,
-            Some(typed) => self.keep_key(&typed.key)?,
-        };
-        self.building.next_value(kept);
+        let key = self.key.take().and_then(|index| self.keys.kept(index));
+        match (&dictionary.typed, key) {
+            (None, Some(key)) => self.building.next_value_of(key),
+            (None, None) => self.building.next_value(true),
+            (Some(typed), key) => {
+                if let Some(key) = key {
+                    self.building.put(key.clone());
+                }
+                let kept = self.keep_key(&typed.key)?;
+                self.building.next_value(kept);
+            }
+        }
         Ok(())
     }
 
@@ -431,10 +446,10 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
-        let len = self.building.close_dictionary();
-        if self.manner == Manner::Strict && len != dictionary.len {
+        if self.manner == Manner::Strict && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
         }
+        self.building.close_dictionary();
         Ok(())
     }
 

@@ -4,11 +4,11 @@
 //! not finished, so the place where the next value goes stays where it is, and an abandoned construction frees everything
 //! with its root.
 
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 use godot::builtin::{Color, GString, PackedArray, StringName, Variant, Vector2, Vector3, Vector4};
 use godot::meta::{PackedElement, ToGodot};
-use godot::sys::{self, GodotFfi, interface_fn};
+use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
 use variant_codec::{Lanes, Precision, Text, convert_lanes};
@@ -27,6 +27,8 @@ pub struct Building {
     layout: Option<&'static Layout>,
     root: Variant,
     open: Vec<Open>,
+    /// Where the next value goes: into the innermost open container, or to the root if null.
+    place: *mut Variant,
 }
 
 /// A second handle to a container that is in its place, for as long as it is open.
@@ -34,22 +36,45 @@ pub struct Building {
 /// Neither counted nor dropped: the place owns the container, and nothing else can reach it before it is closed.
 type Borrowed = ManuallyDrop<Variant>;
 
-/// A container that is still open; values go to its place.
+/// A container that is still open.
 enum Open {
     /// `place` is the element that is next, or was last; null before the first.
     Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
-    /// The key is on its way.
-    Key { dictionary: Borrowed, key: Variant },
-    /// The value of the entry is on its way, to its place in the Dictionary, or nowhere if the key was refused.
-    Value { dictionary: Borrowed, place: *mut Variant, dropped: Variant },
+    /// `value` is the place of the entry's value in the Dictionary; null while the key is on its way, and where the key
+    /// was refused: then the value goes where the key was, and from there nowhere.
+    Dictionary { dictionary: Borrowed, key: Variant, value: *mut Variant, at_key: bool },
     /// A value outside of every container.
     Aside(Variant),
+}
+
+impl Open {
+    /// Where values for this container go now.
+    fn place(&mut self) -> *mut Variant {
+        match self {
+            Self::Array { place, .. } => *place,
+            Self::Dictionary { key, value, .. } => {
+                if value.is_null() {
+                    key
+                } else {
+                    *value
+                }
+            }
+            Self::Aside(value) => value,
+        }
+    }
 }
 
 impl Building {
     /// A construction at its start.
     pub fn new() -> Self {
-        Self { interface: interface(), layout: layout::layout(), root: Variant::nil(), open: Vec::new() }
+        let layout = layout::layout();
+        Self {
+            interface: interface(),
+            layout,
+            root: nil(layout),
+            open: Vec::new(),
+            place: std::ptr::null_mut(),
+        }
     }
 
     /// The finished value.
@@ -61,54 +86,51 @@ impl Building {
         self.root
     }
 
-    /// Where the next value goes.
+    /// Where the next value goes: to a live Variant that this construction owns: the root, a part of `open`, or an
+    /// element of a container that only `open` can reach.
     #[inline(always)]
     fn place(&mut self) -> *mut Variant {
-        match self.open.last_mut() {
-            None => &raw mut self.root,
-            Some(Open::Array { place, .. }) => {
-                assert!(!place.is_null(), "no element has been begun");
-                *place
-            }
-            Some(Open::Key { key, .. }) => key,
-            Some(Open::Value { place, dropped, .. }) => {
-                if place.is_null() {
-                    dropped
-                } else {
-                    *place
-                }
-            }
-            Some(Open::Aside(value)) => value,
+        if self.place.is_null() {
+            assert!(self.open.is_empty(), "no element has been begun");
+            return &raw mut self.root;
         }
+        self.place
+    }
+
+    /// A container has been opened: nothing has a place in it yet.
+    #[inline(always)]
+    fn push(&mut self, open: Open) {
+        self.open.push(open);
+        self.place = std::ptr::null_mut();
+    }
+
+    /// The innermost open container, which is closed now: the next value goes where it went before.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Open> {
+        let closed = self.open.pop();
+        self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
+        closed
     }
 
     /// Whether the next value is a key.
     #[inline(always)]
     pub fn is_at_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open::Key { .. }))
+        matches!(self.open.last(), Some(Open::Dictionary { at_key: true, .. }))
     }
 
     /// Puts a finished value in its place.
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
         let place = self.place();
-        // SAFETY: `place` points to a live Variant that this construction owns: the root, a part of `open`, or an
-        // element of a container that only `open` can reach.
+        // SAFETY: see `place`.
         unsafe { *place = value };
     }
 
     /// The value that was put last.
     #[inline(always)]
     pub fn last(&self) -> &Variant {
-        match self.open.last() {
-            None => &self.root,
-            // SAFETY: as in `put`; null before the first element.
-            Some(Open::Array { place, .. }) => unsafe { place.as_ref() }.expect("an element has been begun"),
-            Some(Open::Key { key, .. }) => key,
-            // SAFETY: as in `put`; null if the key was refused.
-            Some(Open::Value { place, dropped, .. }) => unsafe { place.as_ref() }.unwrap_or(dropped),
-            Some(Open::Aside(value)) => value,
-        }
+        // SAFETY: see `place`.
+        unsafe { self.place.as_ref() }.unwrap_or(&self.root)
     }
 
     /// Makes a value of a type in its place, from the engine's own layout of such a value.
@@ -239,22 +261,34 @@ impl Building {
         self.put(value);
     }
 
-    /// Makes an empty container in its place, and gives a second handle to it.
+    /// Makes an empty value of a type in its place, and gives a second handle to it.
     #[inline(always)]
     fn put_empty(&mut self, ty: VariantType) -> Borrowed {
         let place = self.place();
-        // SAFETY: `place` points to a Variant that is Nil, as in `construct`; the type has a constructor without
-        // arguments. The handle is used only while `place` holds the container.
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The handle is used only while `place` holds
+        // the value.
         unsafe {
-            let mut error = sys::default_call_error();
-            interface_fn!(variant_construct)(
-                ty.id().into(),
-                place.cast(),
-                std::ptr::null(),
-                0,
-                &raw mut error,
-            );
+            match (ty, self.layout) {
+                (VariantType::Array | VariantType::Dictionary, Some(_)) => {
+                    layout::write_plain(place, ty, &[]);
+                    self.interface.construct_empty(ty, layout::payload(&*place).cast_mut().cast());
+                }
+                _ => self.interface.construct_default(ty, place),
+            }
             ManuallyDrop::new(place.read())
+        }
+    }
+
+    /// The engine's pointer to the container that a handle holds.
+    ///
+    /// # Safety
+    /// - `container` holds a value of type `ty`, which is Array or Dictionary.
+    #[inline(always)]
+    unsafe fn container(&self, container: &Variant, ty: VariantType) -> TypePtr {
+        match self.layout {
+            Some(_) => layout::payload(container).cast_mut().cast(),
+            // SAFETY: the caller vouches for the type.
+            None => unsafe { self.interface.payload(container, ty) },
         }
     }
 
@@ -264,20 +298,19 @@ impl Building {
         let array = self.put_empty(VariantType::Array);
         let typed = !matches!(element, ContainerType::Untyped);
         // SAFETY: `array` is an Array that nothing else uses yet, as setting its type and its size want it.
-        let first = unsafe {
-            let payload = self.interface.payload(&array, VariantType::Array);
+        unsafe {
+            let container = self.container(&array, VariantType::Array);
             if typed {
-                set_type(payload, element);
+                set_type(container, element);
             }
-            if len > 0 && !self.interface.resize_array(payload, len) {
+            if len > 0 && !self.interface.resize_array(container, len) {
                 return false;
             }
-            match self.layout {
-                Some(_) => interface_fn!(array_operator_index)(payload, 0).cast::<Variant>(),
-                None => std::ptr::null_mut(),
-            }
-        };
-        self.open.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
+        }
+        // Just made, so that nothing shares its elements.
+        let first = self.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0);
+        let first = first.cast_mut();
+        self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
         true
     }
 
@@ -303,82 +336,119 @@ impl Building {
             }
         };
         *index += 1;
+        self.place = *place;
         if *typed {
             // A typed Array's new elements are defaults of its type.
             // SAFETY: `place` is an element of the Array, and therefore a live Variant.
-            unsafe { **place = Variant::nil() };
+            unsafe { **place = nil(self.layout) };
         }
     }
 
     /// Closes the open Array, which is in its place already.
     #[inline(always)]
     pub fn close_array(&mut self) {
-        assert!(matches!(self.open.pop(), Some(Open::Array { .. })), "no Array is open");
+        assert!(matches!(self.pop(), Some(Open::Array { .. })), "no Array is open");
     }
 
-    /// Opens a Dictionary and puts it in its place.
+    /// Opens a Dictionary in its place.
+    #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
         let dictionary = self.put_empty(VariantType::Dictionary);
         if !matches!((key, value), (ContainerType::Untyped, ContainerType::Untyped)) {
             // SAFETY: `dictionary` is a Dictionary that nothing else uses yet, as setting its types wants it.
-            unsafe { set_types(self.interface.payload(&dictionary, VariantType::Dictionary), key, value) };
+            unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
         }
-        self.open.push(Open::Key { dictionary, key: Variant::nil() });
+        let key = nil(self.layout);
+        self.push(Open::Dictionary { dictionary, key, value: std::ptr::null_mut(), at_key: false });
     }
 
     /// The next value is the key of the open Dictionary's next entry.
     #[inline(always)]
     pub fn next_key(&mut self) {
-        let open = self.open.last_mut().expect("a Dictionary is open");
-        if let Open::Value { dictionary, .. } = open {
-            let dictionary = std::mem::replace(dictionary, ManuallyDrop::new(Variant::nil()));
-            *open = Open::Key { dictionary, key: Variant::nil() };
-        }
+        let layout = self.layout;
+        let Some(Open::Dictionary { key, value, at_key, .. }) = self.open.last_mut() else {
+            panic!("no Dictionary is open");
+        };
+        clear(layout, key);
+        *value = std::ptr::null_mut();
+        *at_key = true;
+        self.place = key;
     }
 
     /// The next value belongs to the key that was put; if it is not to be `kept`, entry and value come to nothing.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
-        let interface = self.interface;
-        let open = self.open.last_mut().expect("a Dictionary is open");
-        let Open::Key { dictionary, key } = open else { panic!("no key is open") };
-        let mut place = std::ptr::null_mut();
+        let layout = self.layout;
+        let Some(Open::Dictionary { key, at_key: at_key @ true, .. }) = self.open.last_mut() else {
+            panic!("no key is open");
+        };
         if kept {
-            // SAFETY: `dictionary` holds a Dictionary that only this construction can reach; the engine answers with
-            // the place of the key's value, which stays where it is as long as the entry exists.
-            unsafe {
-                let payload = interface.payload(dictionary, VariantType::Dictionary);
-                place = interface_fn!(dictionary_operator_index)(payload, variant_ptr(key)).cast::<Variant>();
-                // An earlier entry's value, or the default of a typed Dictionary's value type.
-                *place = Variant::nil();
-            }
+            // A second handle, used only while the key stays where it is.
+            // SAFETY: `key` is a live Variant.
+            let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
+            self.next_value_of(&key);
+        } else {
+            *at_key = false;
+            clear(layout, key);
         }
-        let dictionary = std::mem::replace(dictionary, ManuallyDrop::new(Variant::nil()));
-        *open = Open::Value { dictionary, place, dropped: Variant::nil() };
     }
 
-    /// Closes the open Dictionary and gives the number of its entries; it is in its place already.
-    pub fn close_dictionary(&mut self) -> usize {
-        match self.open.pop() {
-            Some(Open::Key { dictionary, .. } | Open::Value { dictionary, .. }) => {
-                // SAFETY: `dictionary` holds a Dictionary.
-                unsafe {
-                    let payload = self.interface.payload(&dictionary, VariantType::Dictionary);
-                    self.interface.size(payload, VariantType::Dictionary)
-                }
-            }
-            _ => panic!("no Dictionary is open"),
+    /// The next value belongs to this key, whatever was put.
+    #[inline(always)]
+    pub fn next_value_of(&mut self, key: &Variant) {
+        let (interface, layout) = (self.interface, self.layout);
+        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, .. }) = self.open.last_mut()
+        else {
+            panic!("no key is open");
+        };
+        *at_key = false;
+        // SAFETY: `dictionary` holds a Dictionary that only this construction can reach; the engine answers with the
+        // place of the key's value, which stays where it is as long as the entry exists.
+        unsafe {
+            let container = match layout {
+                Some(_) => layout::payload(dictionary).cast_mut().cast(),
+                None => interface.payload(dictionary, VariantType::Dictionary),
+            };
+            *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
+            // An earlier entry's value, or the default of a typed Dictionary's value type.
+            clear(layout, &mut **value);
+        }
+        self.place = *value;
+    }
+
+    /// The number of entries of the open Dictionary.
+    pub fn dictionary_len(&self) -> usize {
+        let Some(Open::Dictionary { dictionary, .. }) = self.open.last() else {
+            panic!("no Dictionary is open");
+        };
+        // SAFETY: `dictionary` holds a Dictionary.
+        unsafe {
+            let container = self.container(dictionary, VariantType::Dictionary);
+            self.interface.size(container, VariantType::Dictionary)
+        }
+    }
+
+    /// Closes the open Dictionary, which is in its place already.
+    #[inline(always)]
+    pub fn close_dictionary(&mut self) {
+        let Some(Open::Dictionary { mut key, .. }) = self.pop() else { panic!("no Dictionary is open") };
+        clear(self.layout, &mut key);
+        if self.layout.is_some() {
+            // A Nil needs no destructor.
+            std::mem::forget(key);
         }
     }
 
     /// The next value goes nowhere until it is taken by [`Building::close_aside`].
     pub fn open_aside(&mut self) {
-        self.open.push(Open::Aside(Variant::nil()));
+        let aside = nil(self.layout);
+        self.push(Open::Aside(aside));
+        self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
     }
 
     /// The value that was put aside.
     pub fn close_aside(&mut self) -> Variant {
-        match self.open.pop() {
+        match self.pop() {
             Some(Open::Aside(value)) => value,
             _ => panic!("nothing is put aside"),
         }
@@ -407,6 +477,24 @@ impl Building {
         // The second handle is not needed.
         let _ = building.put_empty(ty);
         building.finish()
+    }
+}
+
+/// A Nil, without a call where it is known what one looks like.
+#[inline(always)]
+fn nil(layout: Option<&Layout>) -> Variant {
+    match layout {
+        // SAFETY: verification has seen that a Nil has the tag 0; the rest of it means nothing.
+        Some(_) => unsafe { MaybeUninit::zeroed().assume_init() },
+        None => Variant::nil(),
+    }
+}
+
+/// Makes a Variant Nil, without a call where it is one already.
+#[inline(always)]
+fn clear(layout: Option<&Layout>, variant: &mut Variant) {
+    if layout.is_none() || layout::tag(variant) != 0 {
+        *variant = nil(layout);
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Interface {
     from_type: [sys::GDExtensionVariantFromTypeConstructorFunc; VariantType::COUNT],
     /// By type id: the `size` method of containers and packed arrays.
     size: [Option<Method>; VariantType::COUNT],
+    empty_array: sys::GDExtensionPtrConstructor,
+    empty_dictionary: sys::GDExtensionPtrConstructor,
     array_resize: Method,
     array_type: Method,
     dictionary_key_type: Method,
@@ -78,6 +80,14 @@ pub(super) fn load() {
                 let ty = VariantType::ALL[id];
                 sized(ty).then(|| method(ty, "size", hash::GET_INT))
             }),
+            // SAFETY: the interface is initialised; both types have a constructor without arguments, the first.
+            empty_array: unsafe {
+                interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Array.id().into()), 0)
+            },
+            // SAFETY: as above.
+            empty_dictionary: unsafe {
+                interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Dictionary.id().into()), 0)
+            },
             array_resize: method(VariantType::Array, "resize", hash::RESIZE),
             array_type: method(VariantType::Array, "get_typed_builtin", hash::GET_INT),
             dictionary_key_type: method(VariantType::Dictionary, "get_typed_key_builtin", hash::GET_INT),
@@ -120,6 +130,37 @@ impl Interface {
         let construct = self.from_type[usize::from(ty.id())].expect("every type but Nil has a constructor");
         // SAFETY: as the caller vouches for.
         unsafe { construct(slot.cast(), value) };
+    }
+
+    /// Makes a Variant at `slot` with the default value of a type.
+    ///
+    /// # Safety
+    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    #[inline(always)]
+    pub unsafe fn construct_default(&self, ty: VariantType, slot: *mut Variant) {
+        let mut error = sys::default_call_error();
+        // SAFETY: the caller vouches for the slot, and every type has a constructor without arguments.
+        unsafe {
+            interface_fn!(variant_construct)(
+                ty.id().into(),
+                slot.cast(),
+                std::ptr::null(),
+                0,
+                &raw mut error,
+            );
+        }
+    }
+
+    /// Makes an empty Array or Dictionary in its own memory.
+    ///
+    /// # Safety
+    /// - `container` is valid for writing a value of type `ty`, which is Array or Dictionary.
+    #[inline(always)]
+    pub unsafe fn construct_empty(&self, ty: VariantType, container: TypePtr) {
+        let construct = if ty == VariantType::Array { self.empty_array } else { self.empty_dictionary };
+        let construct = construct.expect("containers have a constructor");
+        // SAFETY: the caller vouches for the memory; the constructor takes no arguments.
+        unsafe { construct(container.cast(), std::ptr::null()) };
     }
 
     /// The number of elements of the container or packed array of type `ty` at `container`.

@@ -33,3 +33,11 @@ static func try_encode(value: Variant, full_objects := false) -> RefCounted:
 ## Gives a FastVariantResult; the limits are those of save files.
 static func try_decode(bytes: PackedByteArray, offset := 0) -> RefCounted:
 	return FastVariantCodec.try_decode(bytes, null, offset)
+
+
+static func pack_batch(values: Array, full_objects := false) -> PackedByteArray:
+	return FastVariantCodec.pack_batch(values, full_objects)
+
+
+static func unpack_batch(bytes: PackedByteArray) -> RefCounted:
+	return FastVariantCodec.unpack_batch(bytes)

@@ -127,6 +127,8 @@ func _batches() -> void:
 	_expect(1, "decode_batch with items that are no buffers", Codec.decode_batch.bind([var_to_bytes(1), 2, "three"]))
 	_expect(1, "decode_batch with misfits in 20 buffers", Codec.decode_batch.bind(
 			Values.filled(20, _typed_array(TYPE_INT, Wire.header(TYPE_NIL), 100))))
+	_expect(1, "pack_batch with 34 failing values", Codec.pack_batch.bind(values))
+	_expect(0, "unpack_batch of junk", Codec.unpack_batch.bind(PackedByteArray([9, 9, 9, 9, 9])))
 	_expect(0, "encode_batch", Codec.encode_batch.bind(range(1000)))
 	_expect(0, "encode_batch of nothing", Codec.encode_batch.bind([]))
 	_expect(0, "decode_batch", Codec.decode_batch.bind(Values.filled(1000, var_to_bytes({"a": 1}))))

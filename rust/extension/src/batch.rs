@@ -9,11 +9,12 @@ use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use variant_codec::{Error, Limits, Manner, VariantType};
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
 
 use crate::builder::Keys;
 use crate::codec;
-use crate::engine::{self, Elements, Reader};
+use crate::engine::{self, Elements, Reader, SharedBytes};
 use crate::settings;
 use crate::source::Objects;
 
@@ -21,6 +22,8 @@ use crate::source::Objects;
 const PARALLEL_ITEMS: usize = 64;
 /// A batch is cut into so many parts for each thread, so that a heavy part does not hold the others back.
 const PARTS_PER_THREAD: usize = 16;
+/// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
+const FRAME_BYTES: usize = 4;
 /// No machine gains from more threads than this.
 const MOST_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
@@ -76,10 +79,112 @@ pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
             let ty = reader.ty(buffer).map_or("a newer type", VariantType::name);
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
-        let (built, _) = codec::decode(bytes.as_slice(), Manner::Engine, limits, keys)?;
+        let (built, _) = codec::decode(&bytes, 0..bytes.len(), Manner::Engine, limits, keys)?;
         Ok((built.value, built.misfits))
     });
     Batch { slots, failed, misfits }
+}
+
+/// All values in one buffer, each behind its length as a little-endian u32.
+///
+/// # Errors
+/// The values that cannot be encoded; nothing is packed then.
+pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
+    let reader = Reader::new();
+    let parallel = objects == Objects::AsIds;
+    let values = own_if(!parallel, reader, values);
+    let elements = reader.elements(&values);
+    let failed = Mutex::new(Failed::default());
+    let parts = parts_of(elements.len(), parallel, |range| {
+        let mut part = Vec::new();
+        for index in range {
+            let frame = part.len();
+            part.extend_from_slice(&[0; FRAME_BYTES]);
+            match element(&elements, index).and_then(|value| codec::append(&mut part, value, objects)) {
+                Ok(()) => {
+                    let bytes = (part.len() - frame - FRAME_BYTES) as u32;
+                    part[frame..frame + FRAME_BYTES].copy_from_slice(&bytes.to_le_bytes());
+                }
+                Err(error) => failed.lock().unwrap_or_else(PoisonError::into_inner).add(index, error),
+            }
+        }
+        part
+    });
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.indexes.sort_unstable();
+    let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
+    if failed.indexes.is_empty() && total > MAX_BYTES {
+        failed.add(elements.len().saturating_sub(1), ErrorKind::TooLarge.into());
+    }
+    if !failed.indexes.is_empty() {
+        return Err(failed);
+    }
+    let mut packed = PackedByteArray::new();
+    packed.resize(total);
+    let mut rest = packed.as_mut_slice();
+    for part in parts {
+        let (room, behind) = rest.split_at_mut(part.len());
+        room.copy_from_slice(&part);
+        rest = behind;
+    }
+    Ok(packed)
+}
+
+/// What was unpacked: the values before the first bad record, and what is wrong with that.
+pub struct Unpacked {
+    /// The values, in order.
+    pub values: VarArray,
+    /// Where the last good record ends.
+    pub end: usize,
+    /// The first bad record, if there is one, and the reason.
+    pub failed: Option<(usize, Error)>,
+}
+
+/// Every value of a buffer in which each stands behind its length as a little-endian u32.
+pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
+    let bytes = SharedBytes::new(bytes);
+    let (records, broken) = records(bytes.get().as_slice(), limits);
+    let mut values = VarArray::new();
+    values.resize(records.len(), &Variant::nil());
+    let parallel = !limits.allow_objects;
+    let (failed, _) = fill(&mut values.clone().upcast_any_array(), parallel, |index, keys| {
+        let (built, _) = codec::decode(bytes.get(), records[index].clone(), Manner::Strict, limits, keys)?;
+        Ok((built.value, 0))
+    });
+    let failed = failed.first.or_else(|| broken.map(|error| (records.len(), error)));
+    let good = failed.as_ref().map_or(records.len(), |(index, _)| *index);
+    values.shrink(good);
+    let end = good.checked_sub(1).map_or(0, |last| records[last].end);
+    Unpacked { values, end, failed }
+}
+
+/// Where the records of a buffer lie, and what is wrong behind the last good frame.
+fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
+    let mut records = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if records.len() as u64 >= limits.max_elements {
+            let limit = limits.max_elements;
+            let kind = ErrorKind::LimitExceeded { name: "max_elements", what: "values", limit };
+            return (records, Some(Error::new(kind).at(at)));
+        }
+        let left = bytes.len() - at;
+        let Some(frame) = bytes[at..].first_chunk::<FRAME_BYTES>() else {
+            return (
+                records,
+                Some(Error::new(ErrorKind::UnexpectedEnd { needed: FRAME_BYTES, left }).at(at)),
+            );
+        };
+        let needed = u32::from_le_bytes(*frame) as usize;
+        let start = at + FRAME_BYTES;
+        if needed > bytes.len() - start {
+            let left = bytes.len() - start;
+            return (records, Some(Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(at)));
+        }
+        at = start + needed;
+        records.push(start..at);
+    }
+    (records, None)
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.
@@ -115,21 +220,25 @@ fn fill(
         }
     };
     engine::fill(slots, make_range, |len, fill_range| {
-        match (parallel && len >= PARALLEL_ITEMS).then(pool).flatten() {
-            Some(pool) => {
-                let part = len.div_ceil(pool.threads.current_num_threads() * PARTS_PER_THREAD);
-                pool.threads.install(|| {
-                    (0..len.div_ceil(part))
-                        .into_par_iter()
-                        .for_each(|index| fill_range(index * part..len.min((index + 1) * part)));
-                });
-            }
-            None => fill_range(0..len),
-        }
+        parts_of(len, parallel, fill_range);
     });
     let (mut failed, misfits) = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.indexes.sort_unstable();
     (failed, misfits)
+}
+
+/// What `make` gives for the parts that so many items are cut into, in order, made in parallel where that is allowed and
+/// worth it.
+fn parts_of<T: Send>(len: usize, parallel: bool, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    match (parallel && len >= PARALLEL_ITEMS).then(pool).flatten() {
+        Some(pool) => {
+            let part = len.div_ceil(pool.threads.current_num_threads() * PARTS_PER_THREAD);
+            let parts = (0..len.div_ceil(part)).into_par_iter();
+            pool.threads
+                .install(|| parts.map(|index| make(index * part..len.min((index + 1) * part))).collect())
+        }
+        None => vec![make(0..len)],
+    }
 }
 
 impl Failed {

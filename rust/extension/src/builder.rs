@@ -11,7 +11,8 @@ use variant_codec::{
     Sink, Text, VariantType, quoted,
 };
 
-use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, string};
+use crate::codec::{LARGE_BYTES, engine_is_as_fast};
+use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, fill_string, string};
 use crate::objects;
 
 /// Builds a live Variant.
@@ -21,6 +22,8 @@ pub struct VariantBuilder<'k> {
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut Keys,
+    /// The bytes that are read, for what the engine can copy from them.
+    bytes: &'k PackedByteArray,
     /// The key that has just been poured, where it is one that is kept.
     key: Option<usize>,
     misfits: usize,
@@ -82,13 +85,14 @@ impl Keys {
 
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
-    pub fn new(manner: Manner, keys: &'k mut Keys) -> Self {
+    pub fn new(manner: Manner, keys: &'k mut Keys, bytes: &'k PackedByteArray) -> Self {
         Self {
             building: Building::new(),
             manner,
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
+            bytes,
             key: None,
             misfits: 0,
             made: Vec::new(),
@@ -109,6 +113,24 @@ impl<'k> VariantBuilder<'k> {
         pour(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())
+    }
+
+    /// A large packed array as the engine copies it out of the bytes that are read, where it does so as fast as possible.
+    fn copied_by_engine(&self, ty: VariantType, elements: &[u8]) -> Option<Variant> {
+        /// In front of the elements: a header and a count.
+        const HEADER: usize = 8;
+
+        if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
+            return None;
+        }
+        let start = (elements.as_ptr() as usize).checked_sub(self.bytes.as_slice().as_ptr() as usize)?;
+        let end = start.checked_add(elements.len()).filter(|end| *end <= self.bytes.len())?;
+        if ty == VariantType::PackedByteArray {
+            return Some(self.bytes.subarray(start..end).to_variant());
+        }
+        let header = i64::try_from(start.checked_sub(HEADER)?).ok()?;
+        let value = self.bytes.to_variant().call("decode_var", &[header.to_variant(), false.to_variant()]);
+        (self.reader.ty(&value) == Some(ty)).then_some(value)
     }
 
     /// The live form of a declared element type; loads the script it names.
@@ -306,7 +328,10 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
-        self.building.put_packed(ty, lanes);
+        match self.copied_by_engine(ty, lanes.le) {
+            Some(value) => self.building.put(value),
+            None => self.building.put_packed(ty, lanes),
+        }
         Ok(())
     }
 
@@ -487,9 +512,9 @@ impl Sink for VariantBuilder<'_> {
     }
 
     #[inline(always)]
-    fn string(&mut self, (strings, at): &mut Self::Strings, text: Text<'_>) -> Result<()> {
-        strings.as_mut_slice()[*at] = string(text);
-        *at += 1;
+    fn string(&mut self, (strings, next): &mut Self::Strings, text: Text<'_>) -> Result<()> {
+        fill_string(strings.as_mut_slice(), *next, text);
+        *next += 1;
         Ok(())
     }
 

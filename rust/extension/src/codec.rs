@@ -1,14 +1,20 @@
 //! One value: live Variant to bytes and back.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _};
+use godot::global::var_to_bytes;
+use variant_codec::{
+    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, VariantType,
+};
 
 use crate::builder::{Built, Keys, VariantBuilder};
-use crate::engine::PRECISION;
+use crate::engine::{PRECISION, is_debug_build};
 use crate::source::{Live, Objects};
 
+/// Packed arrays from this size on are left to the engine where it is as fast.
+pub const LARGE_BYTES: usize = 1 << 16;
 /// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -24,7 +30,13 @@ thread_local! {
 pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut live = Live::new(value, objects, strict);
-    if live.is_packed() {
+    if let Some(ty) = live.packed_type()
+        && engine_is_as_fast(ty)
+        && encoded_size(value, objects)? >= LARGE_BYTES
+    {
+        return Ok(var_to_bytes(value));
+    }
+    if live.packed_type().is_some() {
         // Measured at once, and large: written where it stays.
         let mut measure = Measure::counting(options);
         live.pour(&mut measure)?;
@@ -43,6 +55,19 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
     bytes
 }
 
+/// Whether the engine handles large packed arrays of this type at the speed of memory, without filling them first, as
+/// extensions must.
+pub fn engine_is_as_fast(ty: VariantType) -> bool {
+    use VariantType as T;
+    match ty {
+        T::PackedByteArray => true,
+        T::PackedInt32Array | T::PackedInt64Array | T::PackedFloat32Array | T::PackedFloat64Array => {
+            !is_debug_build()
+        }
+        _ => false,
+    }
+}
+
 /// How many bytes [`encode`] gives.
 ///
 /// # Errors
@@ -53,12 +78,33 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// The value that `bytes` hold, and where it ends. `keys` may be kept from value to value.
+/// Appends the bytes of a value to others.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
-pub fn decode(bytes: &[u8], manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<(Built, usize)> {
-    let mut builder = VariantBuilder::new(manner, keys);
-    let end = Decoder::new(bytes, manner, limits).pour_only(&mut builder)?;
-    Ok((builder.finish(), end))
+/// As [`encode`]; some of the value may have been appended.
+pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
+    let options = EncodeOptions { precision: PRECISION, strict_text: false };
+    let mut encoder = Encoder::new(std::mem::take(out), options);
+    let poured = Live::new(value, objects, false).pour(&mut encoder);
+    *out = encoder.into_output();
+    poured
+}
+
+/// The value that a part of `bytes` holds, and where it ends. `keys` may be kept from value to value.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset in all of them.
+pub fn decode(
+    bytes: &PackedByteArray,
+    part: Range<usize>,
+    manner: Manner,
+    limits: &Limits,
+    keys: &mut Keys,
+) -> Result<(Built, usize)> {
+    let start = part.start;
+    let data = bytes.as_slice().get(part).unwrap_or_default();
+    let mut builder = VariantBuilder::new(manner, keys, bytes);
+    let end =
+        Decoder::new(data, manner, limits).pour_only(&mut builder).map_err(|error| error.shifted(start))?;
+    Ok((builder.finish(), start + end))
 }

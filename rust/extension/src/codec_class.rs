@@ -52,7 +52,8 @@ impl FastVariantCodec {
     #[func]
     fn decode(bytes: PackedByteArray, #[opt(default = false)] allow_objects: bool) -> Variant {
         match codec::decode(
-            bytes.as_slice(),
+            &bytes,
+            0..bytes.len(),
             Manner::Engine,
             &engine_limits(allow_objects),
             &mut Keys::default(),
@@ -104,6 +105,39 @@ impl FastVariantCodec {
         batch.slots
     }
 
+    /// Encodes each element of an Array, typed or not, in parallel, into one buffer. Each stands behind its length, a
+    /// little-endian 32-bit number, as [method FileAccess.store_var] and [method StreamPeer.put_var] write it: plain Godot
+    /// reads the values one by one with [code]get_var[/code].
+    ///
+    /// If any value cannot be encoded, the result is empty, and one error names the first ten such indexes. With
+    /// [param full_objects], the work stays on the calling thread, because getters run.
+    #[func]
+    fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
+        batch::pack(&values, objects(full_objects)).unwrap_or_else(|failed| {
+            report::batch("pack_batch", &failed);
+            PackedByteArray::new()
+        })
+    }
+
+    /// Decodes every value of a buffer as [method pack_batch], [method FileAccess.store_var] and
+    /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or torn record it holds those
+    /// before, and the result says which record is bad, at which byte, and why. [param limits] hold for each record;
+    /// without limits, those of [method FastVariantLimits.for_save_files] apply.
+    #[func]
+    fn unpack_batch(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        let unpacked = batch::unpack(bytes, &strict_limits(limits));
+        let value = unpacked.values.to_variant();
+        match unpacked.failed {
+            None => FastVariantResult::decoded(value, 0, unpacked.end),
+            Some((index, error)) => FastVariantResult::decoded_in_part(value, unpacked.end, index, &error),
+        }
+    }
+
     /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing.
     ///
     /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, and
@@ -126,24 +160,27 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
         #[opt(default = 0)] offset: i64,
     ) -> Gd<FastVariantResult> {
-        let limits = limits.0.map_or_else(Limits::default, |limits| limits.bind().to_limits());
-        let Some((start, rest)) =
-            usize::try_from(offset).ok().and_then(|start| Some((start, bytes.as_slice().get(start..)?)))
-        else {
+        let limits = strict_limits(limits);
+        let Some(start) = usize::try_from(offset).ok().filter(|start| *start <= bytes.len()) else {
             return FastVariantResult::failed(&Error::argument(format!(
                 "the offset {offset} does not lie in the {} bytes",
                 bytes.len()
             )));
         };
-        match codec::decode(rest, Manner::Strict, &limits, &mut Keys::default()) {
-            Ok((built, end)) => FastVariantResult::decoded(built.value, start, start + end),
-            Err(error) => FastVariantResult::failed(&error.shifted(start)),
+        match codec::decode(&bytes, start..bytes.len(), Manner::Strict, &limits, &mut Keys::default()) {
+            Ok((built, end)) => FastVariantResult::decoded(built.value, start, end),
+            Err(error) => FastVariantResult::failed(&error),
         }
     }
 }
 
 fn objects(full: bool) -> Objects {
     if full { Objects::Full } else { Objects::AsIds }
+}
+
+/// The limits given, or those for save files.
+fn strict_limits(limits: OptionalLimits) -> Limits {
+    limits.0.map_or_else(Limits::default, |limits| limits.bind().to_limits())
 }
 
 /// The engine's own limits.

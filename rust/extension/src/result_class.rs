@@ -1,6 +1,6 @@
 //! FastVariantResult: a value, or the reason why there is none.
 
-use godot::builtin::{GString, Variant};
+use godot::builtin::{GString, PackedInt32Array, Variant};
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::Error;
@@ -21,7 +21,7 @@ pub struct FastVariantResult {
     #[var(no_set)]
     value: Variant,
     /// Why the call failed; [constant FastVariantCodec.OK] where it did not.
-    #[var(no_set)]
+    #[var(get = get_error_code, no_set)]
     error: ErrorCode,
     /// Why the call failed, as a sentence; empty where it did not.
     #[var(no_set)]
@@ -32,9 +32,12 @@ pub struct FastVariantResult {
     /// The place in the value where the call failed, like [code][3]."hp"[/code]; empty for the value itself.
     #[var(no_set)]
     path: GString,
-    /// How many bytes were read; 0 where the call failed.
+    /// How many bytes were read: of a batch, those of its good records; otherwise 0 where the call failed.
     #[var(no_set)]
     bytes_read: i64,
+    /// The indexes of the items of a batch that failed.
+    #[var(no_set)]
+    failed: PackedInt32Array,
 }
 
 #[godot_api]
@@ -43,6 +46,19 @@ impl FastVariantResult {
     #[func]
     fn is_ok(&self) -> bool {
         self.error == ErrorCode::Ok
+    }
+
+    /// The property [member error]; [method get_error] is about an item.
+    #[func]
+    fn get_error_code(&self) -> ErrorCode {
+        self.error
+    }
+
+    /// Why the item of a batch failed; empty for one that did not.
+    #[func]
+    fn get_error(&self, index: i64) -> GString {
+        let failed = self.failed.as_slice().iter().any(|failed| i64::from(*failed) == index);
+        if failed { self.message.clone() } else { GString::new() }
     }
 }
 
@@ -65,6 +81,7 @@ impl FastVariantResult {
             offset,
             path: GString::new(),
             bytes_read,
+            failed: PackedInt32Array::new(),
         })
     }
 
@@ -77,6 +94,20 @@ impl FastVariantResult {
             offset: error.offset().map_or(0, |offset| offset as i64),
             path: GString::from(&error.path()),
             bytes_read: 0,
+            failed: PackedInt32Array::new(),
         })
+    }
+
+    /// The result of a batch of which the item at `index` is bad; `value` holds the ones before, up to the byte `end`.
+    pub fn decoded_in_part(value: Variant, end: usize, index: usize, error: &Error) -> Gd<Self> {
+        let mut result = Self::failed(error);
+        {
+            let mut fields = result.bind_mut();
+            fields.value = value;
+            fields.bytes_read = end as i64;
+            fields.failed = PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]);
+            fields.message = GString::from(&format!("record {index}: {error}"));
+        }
+        result
     }
 }

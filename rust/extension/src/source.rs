@@ -36,9 +36,9 @@ impl<'a> Live<'a> {
         Self { variant, objects, strict, reader: Reader::new() }
     }
 
-    /// Whether the Variant is a packed array whose size says all of its encoded size.
-    pub fn is_packed(&self) -> bool {
-        self.reader.ty(self.variant).is_some_and(|ty| matches!(ty.shape(), Shape::Packed(..)))
+    /// The type of a packed array whose number of elements says its encoded size.
+    pub fn packed_type(&self) -> Option<VariantType> {
+        self.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
     }
 
     /// The same walk for another Variant.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use godot::builtin::{AnyArray, Variant};
+use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
@@ -70,6 +70,25 @@ impl<'a> Elements<'a> {
                 Some(&*self.first.add(index))
             }
         }
+    }
+}
+
+/// Bytes that several threads read.
+pub struct SharedBytes(PackedByteArray);
+
+// SAFETY: only a shared reference is given out, through which the bytes are read, and copied with an atomic count of
+// references; nobody else has this handle, and what others do to theirs leaves these bytes alone.
+unsafe impl Sync for SharedBytes {}
+
+impl SharedBytes {
+    /// Bytes to share.
+    pub fn new(bytes: PackedByteArray) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub fn get(&self) -> &PackedByteArray {
+        &self.0
     }
 }
 

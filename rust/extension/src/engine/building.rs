@@ -588,6 +588,21 @@ fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
     }
 }
 
+/// Fills an element of a fresh PackedStringArray, which is empty.
+///
+/// # Panics
+/// If there is no such element.
+#[inline(always)]
+pub fn fill_string(strings: &mut [GString], index: usize, text: Text<'_>) {
+    let element: *mut GString = &raw mut strings[index];
+    if layout::layout().is_some() {
+        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
+        unsafe { element.write(string(text)) };
+    } else {
+        strings[index] = string(text);
+    }
+}
+
 /// A String of exactly this text.
 #[inline]
 pub fn string(text: Text<'_>) -> GString {

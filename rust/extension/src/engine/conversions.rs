@@ -6,22 +6,18 @@
 use std::sync::OnceLock;
 
 use godot::builtin::{Color, GString, NodePath, Quaternion, Variant};
-use godot::classes::Os;
 use godot::meta::ToGodot;
-use godot::obj::Singleton;
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
-use super::Building;
 use super::read::Reader;
+use super::{Building, is_debug_build};
 
 /// The table, and what else decides whether a value is taken.
 pub struct Conversions {
     /// By target's id: a bit for each source's id that the engine converts from.
     sources: [u64; VariantType::COUNT],
-    /// Debug builds of the engine complain about a Basis that is no rotation; release builds do not look.
-    checks_rotations: bool,
 }
 
 static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
@@ -50,7 +46,7 @@ pub(super) fn measure() {
                 .filter(|&&source| is_taken(target, source))
                 .fold(0, |bits, source| bits | 1 << source.id())
         });
-        Conversions { sources, checks_rotations: Os::singleton().is_debug_build() }
+        Conversions { sources }
     });
 }
 
@@ -103,7 +99,8 @@ impl Conversions {
                 }
                 quiet.to_variant()
             }
-            (VariantType::Quaternion, Some(VariantType::Basis)) if self.checks_rotations => {
+            // Debug builds complain about a Basis that is no rotation; release builds do not look.
+            (VariantType::Quaternion, Some(VariantType::Basis)) if is_debug_build() => {
                 if is_rotation(&value) { value } else { Quaternion::default().to_variant() }
             }
             _ => value,

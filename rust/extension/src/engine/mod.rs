@@ -23,12 +23,16 @@ mod interface;
 mod layout;
 mod read;
 
-pub use batch::{Elements, fill};
-pub use building::{Building, string};
+pub use batch::{Elements, SharedBytes, fill};
+pub use building::{Building, fill_string, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Reader};
 
+use std::sync::OnceLock;
+
+use godot::classes::Os;
+use godot::obj::Singleton;
 use variant_codec::Precision;
 
 #[cfg(target_endian = "big")]
@@ -39,8 +43,17 @@ compile_error!(
 /// The precision of the engine that this library is for.
 pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double } else { Precision::Single };
 
+static DEBUG_BUILD: OnceLock<bool> = OnceLock::new();
+
+/// Whether the engine is an editor or debug build: those check more, and handle packed arrays element by element.
+#[inline(always)]
+pub fn is_debug_build() -> bool {
+    DEBUG_BUILD.get().copied().unwrap_or(true)
+}
+
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.
 pub fn measure() {
+    DEBUG_BUILD.get_or_init(|| Os::singleton().is_debug_build());
     interface::load();
     layout::measure();
     conversions::measure();

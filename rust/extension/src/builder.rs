@@ -27,8 +27,22 @@ pub struct VariantBuilder<'k> {
     /// The key that has just been poured, where it is one that is kept.
     key: Option<usize>,
     misfits: usize,
-    /// Objects that nothing frees by itself if the value is abandoned.
-    made: Vec<InstanceId>,
+    made: Made,
+}
+
+/// Objects that nothing frees by itself: they are freed if the value is abandoned.
+#[derive(Default)]
+struct Made(Vec<InstanceId>);
+
+impl Drop for Made {
+    /// Newest first, so that parents outlive their children.
+    fn drop(&mut self) {
+        for id in self.0.drain(..).rev() {
+            if let Ok(object) = Gd::<Object>::try_from_instance_id(id) {
+                object.free();
+            }
+        }
+    }
 }
 
 /// A finished value.
@@ -95,15 +109,14 @@ impl<'k> VariantBuilder<'k> {
             bytes,
             key: None,
             misfits: 0,
-            made: Vec::new(),
+            made: Made::default(),
         }
     }
 
     /// The value, once it is complete.
     pub fn finish(mut self) -> Built {
-        self.made.clear();
-        let building = std::mem::replace(&mut self.building, Building::new());
-        Built { value: building.finish(), misfits: self.misfits }
+        self.made.0.clear();
+        Built { value: self.building.finish(), misfits: self.misfits }
     }
 
     /// What the engine's own reader makes of a value that extensions have no other way to make.
@@ -235,17 +248,6 @@ impl<'k> VariantBuilder<'k> {
             Err(_) => self.reader.ty(self.building.last()).map_or("value", VariantType::name).to_owned(),
         };
         ErrorKind::WrongElementType { container, expected, found }.into()
-    }
-}
-
-impl Drop for VariantBuilder<'_> {
-    /// Frees what an abandoned value leaves behind; newest first, so that parents outlive their children.
-    fn drop(&mut self) {
-        for id in self.made.drain(..).rev() {
-            if let Ok(object) = Gd::<Object>::try_from_instance_id(id) {
-                object.free();
-            }
-        }
     }
 }
 
@@ -484,7 +486,7 @@ impl Sink for VariantBuilder<'_> {
             Error::object(format!("the engine made no object of class {}", quoted(&class.to_lossy())))
         })?;
         if !object.is_class("RefCounted") {
-            self.made.push(object.instance_id());
+            self.made.0.push(object.instance_id());
         }
         self.building.put(value);
         Ok(ObjectFrame { object, property: GString::new() })

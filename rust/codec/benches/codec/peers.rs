@@ -1,4 +1,4 @@
-//! The contestants, each by the call that its own documentation shows first.
+//! The contestants, each through the one call that it offers for a whole value.
 
 use godot_binary_serialization::decoder::Decoder as PeerDecoder;
 use godot_binary_serialization::encoder::Encoder as PeerEncoder;
@@ -48,7 +48,7 @@ impl Peer for VariantCodec {
     }
 }
 
-/// `godot-binary-serialization`, the one other published crate for this format.
+/// `godot-binary-serialization`, another crate for this format.
 ///
 /// It has null, bool, int, float, String, Vector2, Vector3 and Dictionary, but neither Array nor any packed array, and
 /// no Color. Of the workloads that leaves the message; all others are skipped.

@@ -607,46 +607,40 @@ pub fn fill_string(strings: &mut [GString], index: usize, text: Text<'_>) {
 #[inline]
 pub fn string(text: Text<'_>) -> GString {
     match text {
-        // The engine would take a byte-order mark away.
-        Text::Utf8(text) if text.is_ascii() => {
-            // SAFETY: the engine copies so many characters, one byte each, from the address given.
-            unsafe {
-                GString::new_with_uninit(|place| {
-                    interface_fn!(string_new_with_latin1_chars_and_len)(
-                        place.cast(),
-                        text.as_ptr().cast(),
-                        text.len() as i64,
-                    );
-                })
-            }
-        }
-        Text::Utf8(text) if !text.starts_with(variant_codec::format::BOM) => {
-            // SAFETY: the engine copies so many bytes of UTF-8 from the address given.
-            unsafe {
-                GString::new_with_uninit(|place| {
-                    interface_fn!(string_new_with_utf8_chars_and_len2)(
-                        place.cast(),
-                        text.as_ptr().cast(),
-                        text.len() as i64,
-                    );
-                })
-            }
-        }
-        Text::Utf8(text) => {
-            let units: Vec<u32> = text.chars().map(u32::from).collect();
-            string(Text::Utf32(&units))
-        }
-        Text::Utf32(units) => {
-            // SAFETY: the engine copies so many code units from the address given.
-            unsafe {
-                GString::new_with_uninit(|place| {
-                    interface_fn!(string_new_with_utf32_chars_and_len)(
-                        place.cast(),
-                        units.as_ptr().cast(),
-                        units.len() as i64,
-                    );
-                })
-            }
-        }
+        Text::Utf8(text) if layout::layout().is_some() => layout::string(text),
+        Text::Utf8(text) => documented_string(text),
+        Text::Utf32(units) => string_of_units(units),
+    }
+}
+
+/// A String of this text by the engine's own conversion.
+pub(super) fn documented_string(text: &str) -> GString {
+    // The engine would take a byte-order mark away.
+    if text.starts_with(variant_codec::format::BOM) {
+        let units: Vec<u32> = text.chars().map(u32::from).collect();
+        return string_of_units(&units);
+    }
+    // SAFETY: the engine copies so many bytes of UTF-8 from the address given.
+    unsafe {
+        GString::new_with_uninit(|place| {
+            interface_fn!(string_new_with_utf8_chars_and_len2)(
+                place.cast(),
+                text.as_ptr().cast(),
+                text.len() as i64,
+            );
+        })
+    }
+}
+
+fn string_of_units(units: &[u32]) -> GString {
+    // SAFETY: the engine copies so many code units from the address given.
+    unsafe {
+        GString::new_with_uninit(|place| {
+            interface_fn!(string_new_with_utf32_chars_and_len)(
+                place.cast(),
+                units.as_ptr().cast(),
+                units.len() as i64,
+            );
+        })
     }
 }

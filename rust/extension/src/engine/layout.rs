@@ -16,16 +16,18 @@
 //! elements           one after the other; their count stands before the first
 //! ```
 
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use godot::builtin::{GString, Variant};
 use godot::global::godot_warn;
 use godot::meta::ToGodot;
-use godot::sys::interface_fn;
+use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::Shape;
 
 use super::Building;
+use super::building::documented_string;
 use super::interface::{TypePtr, interface, variant_ptr};
 use super::read::{documented_elements, documented_units};
 use crate::settings;
@@ -530,19 +532,34 @@ fn written(ty: VariantType) -> Result<(), Fact> {
 
 /// Checks that a String moved into a Variant is there.
 fn written_text() -> Result<(), Fact> {
-    for text in ["", "a", "hello", "日本語"] {
+    if block_of_empty_string() != 0 {
+        return Err("empty Strings");
+    }
+    for text in ["", "a", "hello", "日本語", "a byte-order mark: \u{FEFF}", "\u{FEFF}first", "😀"] {
+        let made = string(text);
+        let documented = documented_string(text);
+        if made != documented || made.len() != text.chars().count() {
+            return Err("the room of Strings");
+        }
         let mut variant = Variant::nil();
         // SAFETY: a Nil needs no destructor.
-        unsafe { move_string(&raw mut variant, GString::from(text)) };
+        unsafe { move_string(&raw mut variant, made) };
         if interface().type_of(&variant) != Some(VariantType::String) {
             std::mem::forget(variant);
             return Err("the tag of Variants");
         }
-        if variant.to::<GString>() != text {
+        if variant.to::<GString>() != documented {
             return Err("the Strings in Variants");
         }
     }
     Ok(())
+}
+
+/// What the one pointer of an empty String is.
+fn block_of_empty_string() -> usize {
+    let empty = GString::new();
+    // SAFETY: a String is one pointer, over which GString is transparent.
+    unsafe { std::ptr::from_ref(&empty).cast::<usize>().read() }
 }
 
 /// Writes a value that needs no destructor into a Variant that is Nil.
@@ -557,6 +574,43 @@ pub unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
         place.cast::<u32>().write(u32::from(ty.id()));
         place.cast::<u8>().add(PAYLOAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
+}
+
+/// A String of exactly this text, written where the engine keeps it.
+#[inline(always)]
+pub fn string(text: &str) -> GString {
+    let count = if text.is_ascii() { text.len() } else { characters(text) };
+    // SAFETY: verification has seen that an empty String is a null pointer.
+    let mut string: GString = unsafe { MaybeUninit::zeroed().assume_init() };
+    if count == 0 {
+        return string;
+    }
+    // SAFETY: the String is live; the engine makes room for so many code units, the closing zero included, and says
+    // whether it could. A String is one pointer to that room, over which GString is transparent, and nobody shares it.
+    let room = unsafe {
+        interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
+        let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();
+        if first.is_null() {
+            return documented_string(text);
+        }
+        first.add(count).write(0);
+        std::slice::from_raw_parts_mut(first, count)
+    };
+    if count == text.len() {
+        for (unit, byte) in room.iter_mut().zip(text.as_bytes()) {
+            *unit = u32::from(*byte);
+        }
+    } else {
+        for (unit, character) in room.iter_mut().zip(text.chars()) {
+            *unit = u32::from(character);
+        }
+    }
+    string
+}
+
+/// How many characters a text has: as many as it has bytes that start one.
+fn characters(text: &str) -> usize {
+    text.as_bytes().iter().filter(|byte| **byte as i8 >= -0x40).count()
 }
 
 /// Moves a String into a Variant that is Nil.

@@ -1,6 +1,7 @@
 //! Every chore of this repository, as a library: `cargo xtask` is its command line, and the tests use it to run Godot.
 
 pub mod archive;
+pub mod bench;
 pub mod checks;
 pub mod godot;
 pub mod judge;

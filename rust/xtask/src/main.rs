@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use xtask::bench::{self, report};
 use xtask::library::{self, Build};
 use xtask::suites::{self, Conformance};
 use xtask::workspace::Workspace;
@@ -43,6 +44,8 @@ enum Chore {
     Conformance(ConformanceArgs),
     /// Check that every failure prints exactly the error lines that it should
     Messages,
+    /// Measure the codec beside the engine's own functions, in the editor and in an exported game
+    Bench(BenchArgs),
     /// Let the engine write the byte vectors that the Rust tests read
     Vectors {
         /// Where to write them
@@ -92,6 +95,37 @@ struct ConformanceArgs {
     only: Option<String>,
 }
 
+#[derive(Args)]
+struct BenchArgs {
+    /// Few samples and no growing sizes; at most two minutes
+    #[arg(long)]
+    quick: bool,
+    /// A folder of JSON documents to measure too
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where to write the rows
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to draw the ratios as bars
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Fail if a ratio fell by more than 10 % beyond its spread since this file was written with --json
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
+    /// Only the workload of this name, or those whose names contain it
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Only this build [default: both, where the engine has a release template]
+    #[arg(long)]
+    build: Option<report::Build>,
+    /// Measure the library that lies in the addon, without compiling it first
+    #[arg(long)]
+    no_build: bool,
+    /// Write the measured parts of docs/benchmarks.md, its chart and its benchmarks.json anew
+    #[arg(long, conflicts_with_all = ["quick", "only", "build"])]
+    document: bool,
+}
+
 fn main() -> ExitCode {
     match run(Cli::parse().chore) {
         Ok(true) => ExitCode::SUCCESS,
@@ -131,6 +165,20 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;
+        }
+        Chore::Bench(args) => {
+            let godot = if args.no_build { godot::find_or_install(&workspace)? } else { ready(&workspace)? };
+            let options = bench::Options {
+                quick: args.quick,
+                data: args.data,
+                json: args.json,
+                svg: args.svg,
+                check: args.check,
+                only: args.only,
+                build: args.build,
+                document: args.document,
+            };
+            return bench::run(&workspace, &godot, &options);
         }
         Chore::Vectors { out } => {
             let out = workspace.root.join(out);

@@ -1,0 +1,73 @@
+## The inputs.
+extends RefCounted
+
+
+## Null if there is no such kind.
+static func make(kind: String, count: int) -> Variant:
+	match kind:
+		"int":
+			return 5
+		"vector3":
+			return Vector3(1, 2.5, -3)
+		"string":
+			return "hello"
+		"message":
+			return {"type": "move", "player": 42, "position": Vector3(1, 2.5, -3)}
+		"entities":
+			return range(count).map(_entity)
+		"ints":
+			return range(count).map(func(i: int) -> int: return i * 37 - 500000)
+		"floats":
+			# One in five has no more digits than 32 bits hold, and is written so.
+			return range(count).map(func(i: int) -> float: return i * (0.5 if i % 5 == 0 else 0.1))
+		"vectors":
+			return range(count).map(func(i: int) -> Vector3: return Vector3(i, i * 0.5, -i))
+		"ascii":
+			return range(count).map(_ascii)
+		"unicode":
+			return range(count).map(_unicode)
+		"packed strings":
+			return PackedStringArray(range(count).map(_ascii))
+		"packed vectors":
+			return PackedVector3Array(range(count).map(func(i: int) -> Vector3: return Vector3(i, i * 0.5, -i)))
+		"packed ints":
+			return _bytes(count * 4).to_int32_array()
+		"packed floats":
+			return _floats(count)
+		"packed bytes":
+			return _bytes(count)
+	return null
+
+
+static func _entity(i: int) -> Dictionary:
+	return {
+		"id": i, "name": "entity_%d" % i, "hp": 100.0 - i % 97, "alive": i % 5 != 0,
+		"position": Vector3(i % 640, 1.5, i / 640.0), "tint": Color.from_hsv(i % 100 / 100.0, 0.5, 1.0),
+		"tags": ["enemy", "boss"] if i % 50 == 0 else ["enemy"],
+	}
+
+
+## 50 characters.
+static func _ascii(i: int) -> String:
+	return "res://levels/forest/%08d/enemies/goblin_archer.tres" % i
+
+
+static func _unicode(i: int) -> String:
+	return "Příliš žluťoučký kůň č. %d 日本 🐎" % i
+
+
+## Doubled until it is long enough: element by element takes seconds.
+static func _bytes(count: int) -> PackedByteArray:
+	var bytes := PackedByteArray(range(256))
+	while bytes.size() < count:
+		bytes.append_array(bytes.duplicate())
+	bytes.resize(count)
+	return bytes
+
+
+static func _floats(count: int) -> PackedFloat32Array:
+	var floats := PackedFloat32Array(range(256))
+	while floats.size() < count:
+		floats.append_array(floats.duplicate())
+	floats.resize(count)
+	return floats

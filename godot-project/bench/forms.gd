@@ -1,0 +1,303 @@
+## The ways in which an input goes through the engine and through the codec.
+##
+## Every function that is timed fills an array with results, one for each call, so that nothing is freed meanwhile.
+extends RefCounted
+
+## Beyond this the engine's text formats take many seconds.
+const LONGEST_TEXT_INPUT := 16_000_000
+
+
+static func make(form: String, value: Variant) -> OneValue:
+	match form:
+		"nil":
+			return Nil.new(value)
+		"int":
+			return Int.new(value)
+		"int, all arguments":
+			return IntAllArguments.new(value)
+		"vector3":
+			return Vector.new(value)
+		"string":
+			return Text.new(value)
+		"message":
+			return Message.new(value)
+		"batch":
+			return Batch.new(value)
+		"pack":
+			return Pack.new(value)
+	return OneValue.new(value)
+
+
+## One value, one call.
+class OneValue:
+	extends RefCounted
+	var value: Variant
+	var bytes: PackedByteArray
+	var json_text: String
+	var variant_text: String
+
+	func _init(of: Variant) -> void:
+		value = of
+		bytes = var_to_bytes(of)
+
+	## A method that the library does not have yet.
+	func missing() -> String:
+		return ""
+
+	## How the codec's results differ from the engine's; empty if they do not.
+	func difference() -> String:
+		var results := [null]
+		encode_codec(results)
+		if results[0] != bytes:
+			return "other bytes"
+		decode_codec(results)
+		return "" if var_to_bytes(results[0]) == bytes else "another value"
+
+	## So that the codec's threads exist.
+	func wake_workers() -> void:
+		var numbers := range(1000)
+		FastVariantCodec.decode_batch(FastVariantCodec.encode_batch(numbers))
+
+	func idle(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = null
+
+	func encode_engine(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = var_to_bytes(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input)
+
+	func decode_engine(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = bytes_to_var(input)
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = FastVariantCodec.decode(input)
+
+	func has_floor(op: String) -> bool:
+		return op == "encode" or typeof(value) >= TYPE_DICTIONARY
+
+	## The bytes copied into a fresh array: `duplicate` shares them until one is written.
+	func encode_floor(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			var copy := input.duplicate()
+			copy[0] = 0
+			kept[i] = copy
+
+	## The engine's own cost of making the same value once more.
+	func decode_floor(kept: Array) -> void:
+		if typeof(value) >= TYPE_PACKED_BYTE_ARRAY:
+			for i in kept.size():
+				var copy: Variant = value.duplicate()
+				copy[0] = copy[0]
+				kept[i] = copy
+		else:
+			for i in kept.size():
+				kept[i] = value.duplicate(true)
+
+	func has_others() -> bool:
+		if bytes.size() > LONGEST_TEXT_INPUT:
+			return false
+		if json_text.is_empty():
+			json_text = JSON.stringify(value)
+			variant_text = var_to_str(value)
+		return true
+
+	func encode_json(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = JSON.stringify(value)
+
+	func decode_json(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = JSON.parse_string(json_text)
+
+	func encode_text(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = var_to_str(value)
+
+	func decode_text(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = str_to_var(variant_text)
+
+
+## This and the next five are one small value each, in calls whose argument has a static type.
+class Nil:
+	extends OneValue
+
+	func encode_engine(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = var_to_bytes(null)
+
+	func encode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(null)
+
+
+class Int:
+	extends OneValue
+
+	func encode_engine(kept: Array) -> void:
+		var input: int = value
+		for i in kept.size():
+			kept[i] = var_to_bytes(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: int = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input)
+
+
+## GDScript has a faster way to call a method when no argument is left out.
+class IntAllArguments:
+	extends Int
+
+	func encode_codec(kept: Array) -> void:
+		var input: int = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input, false)
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = FastVariantCodec.decode(input, false)
+
+
+class Vector:
+	extends OneValue
+
+	func encode_engine(kept: Array) -> void:
+		var input: Vector3 = value
+		for i in kept.size():
+			kept[i] = var_to_bytes(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: Vector3 = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input)
+
+
+class Text:
+	extends OneValue
+
+	func encode_engine(kept: Array) -> void:
+		var input: String = value
+		for i in kept.size():
+			kept[i] = var_to_bytes(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: String = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input)
+
+
+class Message:
+	extends OneValue
+
+	func encode_engine(kept: Array) -> void:
+		var input: Dictionary = value
+		for i in kept.size():
+			kept[i] = var_to_bytes(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: Dictionary = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input)
+
+
+## Many values: a loop over the engine's function, which fills an array of the right size, and one call of the codec.
+class Batch:
+	extends OneValue
+	var values: Array
+	var buffers: Array[PackedByteArray] = []
+
+	func _init(of: Variant) -> void:
+		value = of
+		values = of
+		buffers.resize(values.size())
+		for i in values.size():
+			buffers[i] = var_to_bytes(values[i])
+			bytes.append_array(buffers[i])
+
+	func difference() -> String:
+		var results := [null]
+		encode_codec(results)
+		if results[0] != buffers:
+			return "other bytes"
+		decode_codec(results)
+		return "" if var_to_bytes(results[0]) == var_to_bytes(values) else "other values"
+
+	func encode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var encoded: Array[PackedByteArray] = []
+			encoded.resize(values.size())
+			for number in values.size():
+				encoded[number] = var_to_bytes(values[number])
+			kept[i] = encoded
+
+	func encode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode_batch(values)
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var decoded: Array = []
+			decoded.resize(buffers.size())
+			for number in buffers.size():
+				decoded[number] = bytes_to_var(buffers[number])
+			kept[i] = decoded
+
+	func decode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantCodec.decode_batch(buffers)
+
+	func has_others() -> bool:
+		return false
+
+
+## Many values in one buffer, against the same loop.
+class Pack:
+	extends Batch
+	const PACK := &"pack_batch"
+	const UNPACK := &"unpack_batch"
+	const CLASS := &"FastVariantCodec"
+
+	## As `FileAccess.store_var` frames them.
+	func _init(of: Variant) -> void:
+		super(of)
+		bytes.clear()
+		var size := PackedByteArray([0, 0, 0, 0])
+		for buffer in buffers:
+			size.encode_u32(0, buffer.size())
+			bytes.append_array(size)
+			bytes.append_array(buffer)
+
+	func missing() -> String:
+		for method: StringName in [PACK, UNPACK]:
+			if not ClassDB.class_has_method(CLASS, method):
+				return method
+		return ""
+
+	func difference() -> String:
+		var results := [null]
+		encode_codec(results)
+		if results[0] != bytes:
+			return "other bytes"
+		decode_codec(results)
+		return "" if var_to_bytes(results[0].value) == var_to_bytes(values) else "other values"
+
+	func encode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = ClassDB.class_call_static(CLASS, PACK, values)
+
+	func decode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = ClassDB.class_call_static(CLASS, UNPACK, bytes)

@@ -1,0 +1,78 @@
+## Times one direction of a form: engine, codec, engine, codec, …
+extends RefCounted
+
+## A sample should last so long that the clock's microseconds do not matter.
+const SAMPLE_USEC := 2000.0
+const MOST_CALLS := 10000
+const MOST_PAIRS := 300
+## Everything that is only there to compare with gets fewer samples.
+const OTHER_SAMPLES := 5
+const OTHER_SECONDS := 0.3
+
+
+## Nanoseconds for each call: what it took, and what freeing its result took.
+class Samples:
+	extends RefCounted
+	var times: Array[float] = []
+	var free_times: Array[float] = []
+
+	## `kept` takes the results, one for each call; they live until the clock has been read.
+	func add(action: Callable, kept: Array) -> void:
+		var started := Time.get_ticks_usec()
+		action.call(kept)
+		var ended := Time.get_ticks_usec()
+		kept.fill(null)
+		var freed := Time.get_ticks_usec()
+		times.append((ended - started) * 1000.0 / kept.size())
+		free_times.append((freed - ended) * 1000.0 / kept.size())
+
+
+## At least `pairs` pairs, and more while `seconds` last; `others` asks for the engine's text formats too.
+static func of(form: RefCounted, op: String, pairs: int, seconds: float, others: bool) -> Dictionary:
+	var engine_call := Callable(form, op + "_engine")
+	var codec_call := Callable(form, op + "_codec")
+	var kept := []
+	kept.resize(_calls_in_a_sample(engine_call))
+	for warm_up in 2:
+		engine_call.call(kept)
+		kept.fill(null)
+		codec_call.call(kept)
+		kept.fill(null)
+
+	var engine := Samples.new()
+	var codec := Samples.new()
+	var idle := Samples.new()
+	var started := Time.get_ticks_usec()
+	while engine.times.size() < pairs or (
+			engine.times.size() < MOST_PAIRS and Time.get_ticks_usec() - started < seconds * 1e6):
+		engine.add(engine_call, kept)
+		codec.add(codec_call, kept)
+		idle.add(form.idle, kept)
+	var result := {
+		"calls": kept.size(), "engine": engine.times, "codec": codec.times, "idle": idle.times,
+		"engine_free": engine.free_times, "codec_free": codec.free_times,
+	}
+	if form.has_floor(op):
+		result["floor"] = _some(Callable(form, op + "_floor"), kept)
+	if others and form.has_others():
+		result["json"] = _some(Callable(form, op + "_json"), kept)
+		result["text"] = _some(Callable(form, op + "_text"), kept)
+	return result
+
+
+static func _calls_in_a_sample(action: Callable) -> int:
+	var kept := []
+	kept.resize(1)
+	action.call(kept)
+	var samples := Samples.new()
+	while samples.times.size() < 5:
+		samples.add(action, kept)
+	return clampi(int(SAMPLE_USEC * 1000.0 / maxf(samples.times.min(), 1.0)), 1, MOST_CALLS)
+
+
+static func _some(action: Callable, kept: Array) -> Array[float]:
+	var samples := Samples.new()
+	var started := Time.get_ticks_usec()
+	while samples.times.size() < OTHER_SAMPLES and Time.get_ticks_usec() - started < OTHER_SECONDS * 1e6:
+		samples.add(action, kept)
+	return samples.times

@@ -1,0 +1,320 @@
+//! `cargo xtask bench`: the codec beside the engine's own functions, in the real engine.
+//!
+//! Each workload runs in a process of its own (`godot-project/bench/main.gd`), engine and codec in turns. What is
+//! measured and what is to be reached stands in [`workloads`].
+
+mod chart;
+mod check;
+mod document;
+pub mod report;
+mod samples;
+mod stage;
+mod statistics;
+mod table;
+mod workloads;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+
+use self::report::{Build, Op, Report, Row, Skipped, Verdict};
+use self::samples::{Line, Memory};
+use self::stage::{Purpose, Stage};
+use self::table::Place;
+use self::workloads::{Threads, Workload};
+use crate::godot::Godot;
+use crate::progress::Progress;
+use crate::workspace::Workspace;
+
+/// Choices for a run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Few samples, no rows of growing sizes, one thread only where that has a target of its own.
+    pub quick: bool,
+    /// A folder of JSON documents.
+    pub data: Option<PathBuf>,
+    /// Where to write the rows.
+    pub json: Option<PathBuf>,
+    /// Where to draw the ratios.
+    pub svg: Option<PathBuf>,
+    /// An earlier run to compare with.
+    pub check: Option<PathBuf>,
+    /// Only the workload of this name, or those whose names contain it.
+    pub only: Option<String>,
+    /// Only this build.
+    pub build: Option<Build>,
+    /// Whether `docs/benchmarks.md` and the files beside it are written anew.
+    pub document: bool,
+}
+
+/// How much is measured.
+struct Pace {
+    /// At least so many pairs.
+    pairs: u32,
+    /// And more for so long.
+    seconds: f64,
+}
+
+const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };
+const QUICK: Pace = Pace { pairs: 5, seconds: 0.1 };
+
+/// Measures, prints and writes; whether nothing has fallen behind the earlier run.
+pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<bool> {
+    // A file that cannot be read should not be noticed only after the run.
+    let before = options.check.as_deref().map(report::read).transpose()?;
+    let mut workloads = workloads::all(options.data.as_deref(), !options.quick || options.only.is_some())?;
+    if let Some(name) = &options.only {
+        workloads = workloads::only(workloads, name)?;
+    }
+    let builds = builds(godot, options.build)?;
+    let stage = Stage::set(workspace, godot, &builds)?;
+    let bench = Bench { stage, workloads, quick: options.quick };
+    let mut reports = bench.time(&builds, &godot.version)?;
+    bench.memory(&mut reports)?;
+
+    print(&reports);
+    if let Some(file) = &options.json {
+        report::write(&reports, file)?;
+    }
+    if let Some(file) = &options.svg {
+        chart::draw(&reports, &bench.charted(), file)?;
+    }
+    if options.document {
+        document::write(workspace, &reports, &bench.charted())?;
+    }
+    before.map_or(Ok(true), |before| judge(&before, &reports))
+}
+
+/// The chosen one, else all that this engine has.
+fn builds(godot: &Godot, chosen: Option<Build>) -> Result<Vec<Build>> {
+    let has_template = godot.template_release.is_some();
+    ensure!(
+        chosen != Some(Build::Release) || has_template,
+        "{} has no release template beside it",
+        godot.editor.display()
+    );
+    if !has_template {
+        eprintln!("   no release template beside the engine: only the editor build is measured");
+    }
+    let exists = |build: &Build| *build == Build::Editor || has_template;
+    let all = [Build::Release, Build::Editor];
+    Ok(all
+        .into_iter()
+        .filter(|build| exists(build) && chosen.is_none_or(|chosen| chosen == *build))
+        .collect())
+}
+
+struct Bench<'a> {
+    stage: Stage<'a>,
+    workloads: Vec<Workload>,
+    quick: bool,
+}
+
+/// One call whose memory is watched.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    workload: &'a Workload,
+    op: Op,
+    /// [`CODEC`] or [`ENGINE`].
+    side: &'static str,
+}
+
+/// As the project's functions end.
+const CODEC: &str = "codec";
+const ENGINE: &str = "engine";
+
+impl Bench<'_> {
+    /// Builds and thread counts in turns, so that a slow minute of the machine touches all of them.
+    fn time(&self, builds: &[Build], engine: &str) -> Result<Vec<Report>> {
+        let mut reports: Vec<_> = builds
+            .iter()
+            .map(|build| Report {
+                engine: engine.to_owned(),
+                build: *build,
+                rows: Vec::new(),
+                machine: machine(),
+                heap: Stage::heap(),
+                quick: self.quick,
+                skipped: Vec::new(),
+            })
+            .collect();
+        let step = Progress::count("workloads", self.workloads.len() as u64);
+        for workload in &self.workloads {
+            for report in &mut reports {
+                for threads in self.threads(workload) {
+                    self.time_one(workload, threads, report)
+                        .with_context(|| format!("`{}` could not be measured", workload.name))?;
+                }
+            }
+            step.step();
+        }
+        step.done();
+        Ok(reports)
+    }
+
+    fn time_one(&self, workload: &Workload, threads: Threads, report: &mut Report) -> Result<()> {
+        let pace = if self.quick { QUICK } else { FULL };
+        let mut arguments = vec![("pairs", pace.pairs.to_string()), ("seconds", pace.seconds.to_string())];
+        if threads == Threads::All && !workload.is_growth && !self.quick {
+            arguments.push(("others", "1".to_owned()));
+        }
+        let count = threads.count();
+        let lines = self.stage.run(report.build, workload, Purpose::Time, count, &arguments)?;
+        for line in lines {
+            match line {
+                Line::Samples(samples) => {
+                    let mut row = samples.row(&workload.name, count).context("nothing was measured")?;
+                    row.target = workload.target(report.build, row.op, threads);
+                    report.rows.push(row);
+                }
+                Line::Skipped { skipped: reason } => {
+                    let skipped = Skipped { workload: workload.name.clone(), reason };
+                    if !report.skipped.contains(&skipped) {
+                        report.skipped.push(skipped);
+                    }
+                }
+                Line::Memory(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// In processes of their own, several at a time: they do not care for time. Only for the first build: the other
+    /// would tell the same.
+    fn memory(&self, reports: &mut [Report]) -> Result<()> {
+        let Some(report) = reports.first_mut() else { return Ok(()) };
+        let build = report.build;
+        let calls = self.calls_to_watch();
+        let step = Progress::count("memory", calls.len() as u64);
+        let waiting = Mutex::new(calls.into_iter());
+        let work = || -> Result<Vec<_>> {
+            let mut watched = Vec::new();
+            loop {
+                let next = waiting.lock().expect("no worker panics").next();
+                let Some(call) = next else { return Ok(watched) };
+                watched.extend(self.watch(build, &call)?.map(|memory| (call, memory)));
+                step.step();
+            }
+        };
+        let watched = thread::scope(|scope| {
+            let workers: Vec<_> = (0..Threads::All.count()).map(|_| scope.spawn(work)).collect();
+            let finished = workers.into_iter().map(|worker| worker.join().expect("no worker panics"));
+            finished.collect::<Result<Vec<_>>>()
+        })?;
+        step.done();
+        for (call, memory) in watched.into_iter().flatten() {
+            add(report, &call, memory);
+        }
+        Ok(())
+    }
+
+    fn calls_to_watch(&self) -> Vec<Call<'_>> {
+        let sides: &[&str] = if self.quick { &[CODEC] } else { &[CODEC, ENGINE] };
+        let mut calls = Vec::new();
+        for workload in self.workloads.iter().filter(|workload| !workload.is_growth) {
+            for op in [Op::Encode, Op::Decode] {
+                calls.extend(sides.iter().map(|side| Call { workload, op, side }));
+            }
+        }
+        calls
+    }
+
+    /// `None` where the workload cannot be run.
+    fn watch(&self, build: Build, call: &Call<'_>) -> Result<Option<Memory>> {
+        let arguments = [("memory", call.side.to_owned()), ("op", call.op.to_string())];
+        let all = Threads::All.count();
+        let lines = self.stage.run(build, call.workload, Purpose::Memory, all, &arguments)?;
+        Ok(lines.into_iter().find_map(|line| match line {
+            Line::Memory(memory) => Some(memory),
+            _ => None,
+        }))
+    }
+
+    fn threads(&self, workload: &Workload) -> Vec<Threads> {
+        let several = Threads::All.count() > 1;
+        if several && (!self.quick || workload.counts_with_one_thread()) {
+            vec![Threads::One, Threads::All]
+        } else {
+            vec![Threads::All]
+        }
+    }
+
+    /// The workloads that a chart shows, in their order.
+    fn charted(&self) -> Vec<&str> {
+        self.workloads
+            .iter()
+            .filter(|workload| !workload.is_growth)
+            .map(|workload| workload.name.as_str())
+            .collect()
+    }
+}
+
+impl Threads {
+    fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::All => thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Memory was measured with all threads.
+fn add(report: &mut Report, call: &Call<'_>, memory: Memory) {
+    let is_it = |row: &&mut Row| {
+        row.workload == call.workload.name && row.op == call.op && row.threads == Threads::All.count()
+    };
+    let (Some(row), Some(peak)) = (report.rows.iter_mut().find(is_it), memory.peak) else { return };
+    let kept = memory.kept.map(|kept| kept as i64);
+    if call.side == ENGINE {
+        row.engine_peak_bytes = Some(peak as i64);
+        row.engine_kept_bytes = kept;
+    } else {
+        row.peak_bytes = Some(peak as i64);
+        row.scratch_bytes = memory.held.map(|held| (peak - held) as i64);
+        row.kept_bytes = kept;
+    }
+}
+
+fn print(reports: &[Report]) {
+    for report in reports {
+        println!("\n{}\nheap: {}\n", table::title(report), report.heap);
+        println!("{}", table::results(&report.rows, Place::Terminal));
+        let more =
+            [table::others(&report.rows, Place::Terminal), table::memory(&report.rows, Place::Terminal)];
+        for table in more.into_iter().flatten() {
+            println!("\n{table}");
+        }
+        for skipped in &report.skipped {
+            println!("\nskipped: {}: {}", skipped.workload, skipped.reason);
+        }
+        let count = |verdict| report.rows.iter().filter(|row| row.verdict() == verdict).count();
+        println!(
+            "\n{} build: {} target(s) met, {} missed, {} row(s) slower than the engine",
+            report.build,
+            count(Verdict::Met),
+            count(Verdict::Missed),
+            count(Verdict::Slower)
+        );
+    }
+}
+
+fn judge(before: &[Report], now: &[Report]) -> Result<bool> {
+    let comparison = check::compare(before, now);
+    ensure!(comparison.compared > 0, "the earlier run has no row in common with this one");
+    for fallen in &comparison.fallen {
+        println!("FELL: {fallen}");
+    }
+    println!("{} row(s) compared, {} fell", comparison.compared, comparison.fallen.len());
+    Ok(comparison.fallen.is_empty())
+}
+
+/// The processor and how many there are.
+fn machine() -> String {
+    let described = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("a processor that does not tell its name", |(_, name)| name);
+    format!("{model}, {} thread(s)", Threads::All.count())
+}

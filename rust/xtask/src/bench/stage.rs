@@ -1,0 +1,147 @@
+//! The project that is measured, in the editor build and exported for the release build.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use super::report::Build;
+use super::samples::{self, Line};
+use super::workloads::{Input, Workload};
+use crate::archive;
+use crate::godot::Godot;
+use crate::judge;
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::run::{self, Echo};
+use crate::suites::THREADS_VARIABLE;
+use crate::workspace::{EXTENSION, Workspace};
+
+const PROJECT: &str = include_str!("project.godot");
+const EXPORT_PRESETS: &str = include_str!("../../trial/export_presets.cfg");
+const GAME: &str = "build/game.x86_64";
+
+const EXPORT_LIMIT: Duration = Duration::from_secs(300);
+const RUN_LIMIT: Duration = Duration::from_secs(600);
+
+/// Memory that is freed stays with the process: with glibc's own choice, a buffer of 32 MB costs about 10 ms of page
+/// faults, on either side. 32 MiB is the highest threshold that glibc accepts.
+const WARM_HEAP: [(&str, &str); 3] = [
+    ("MALLOC_TRIM_THRESHOLD_", "4294967296"),
+    ("MALLOC_MMAP_THRESHOLD_", "33554432"),
+    ("MALLOC_TOP_PAD_", "67108864"),
+];
+
+/// Memory that is freed goes back to the system, so that what is in use can be seen.
+const LEAN_HEAP: [(&str, &str); 3] =
+    [("MALLOC_TRIM_THRESHOLD_", "65536"), ("MALLOC_MMAP_THRESHOLD_", "65536"), ("MALLOC_TOP_PAD_", "0")];
+
+/// Why a process runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Time, with the heap kept warm.
+    Time,
+    /// Memory, with the heap kept small.
+    Memory,
+}
+
+/// A temporary project with the workloads and a copy of the addon, which stays as it is while it is measured.
+pub struct Stage<'a> {
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+    folder: TempDir,
+}
+
+impl<'a> Stage<'a> {
+    /// Makes the project, and the game if there is a release template.
+    pub fn set(workspace: &'a Workspace, godot: &'a Godot, builds: &[Build]) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
+        copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
+        copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
+        fs::write(folder.path().join("project.godot"), PROJECT)?;
+        let stage = Self { workspace, godot, folder };
+        stage.project()?.register_extension()?;
+        if builds.contains(&Build::Release) {
+            stage.export()?;
+        }
+        Ok(stage)
+    }
+
+    /// One process for one workload; it shares neither heap nor caches with others.
+    pub fn run(
+        &self,
+        build: Build,
+        workload: &Workload,
+        purpose: Purpose,
+        threads: usize,
+        options: &[(&str, String)],
+    ) -> Result<Vec<Line>> {
+        let project = self.project()?;
+        let mut command = match build {
+            Build::Editor => project.headless(),
+            Build::Release => {
+                let mut game = project.engine(&self.game());
+                game.arg("--headless");
+                game
+            }
+        };
+        command.env(THREADS_VARIABLE, threads.to_string());
+        command.envs(if purpose == Purpose::Time { WARM_HEAP } else { LEAN_HEAP });
+        command.args(["--", "--form", workload.form]);
+        match &workload.input {
+            Input::Made(kind, count) => command.args(["--kind", kind, "--count", &count.to_string()]),
+            Input::Document(file) => command.arg("--document").arg(file),
+        };
+        for (name, value) in options {
+            command.args([format!("--{name}"), value.clone()]);
+        }
+        let outcome = run::watch(&mut command, Echo::Nothing, RUN_LIMIT)?;
+        judge::clean(&outcome)
+            .with_context(|| format!("`{}` in the {build} build printed:\n{}", workload.name, outcome.log))?;
+        samples::lines(&outcome.stdout)
+    }
+
+    /// How the heap is set up while time is measured.
+    pub fn heap() -> String {
+        if cfg!(target_env = "gnu") {
+            WARM_HEAP.map(|(name, value)| format!("{name}={value}")).join(" ")
+        } else {
+            "the system's own choice".to_owned()
+        }
+    }
+
+    fn export(&self) -> Result<()> {
+        let template = self.godot.template_release.as_deref().context("there is no release template")?;
+        let presets = EXPORT_PRESETS.replace("{template}", &template.display().to_string());
+        fs::write(self.folder.path().join("export_presets.cfg"), presets)?;
+        fs::create_dir_all(self.game().parent().expect("it was just joined"))?;
+        let step = Progress::spinner("exporting a game");
+        let mut export = self.project()?.headless();
+        export.args(["--export-release", "Linux"]).arg(self.game());
+        let outcome = run::watch(&mut export, Echo::Nothing, EXPORT_LIMIT)?;
+        judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
+        ensure!(self.game().is_file(), "the export made no game:\n{}", outcome.log);
+        step.done();
+        Ok(())
+    }
+
+    fn game(&self) -> PathBuf {
+        self.folder.path().join(GAME)
+    }
+
+    fn project(&self) -> Result<Project<'_>> {
+        Project::new(self.workspace, self.godot, self.folder.path())
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    for file in archive::files_under(from)? {
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().expect("it was just joined"))?;
+        fs::copy(from.join(&file), target)
+            .with_context(|| format!("cannot copy {}", from.join(&file).display()))?;
+    }
+    Ok(())
+}

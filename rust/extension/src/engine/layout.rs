@@ -147,6 +147,13 @@ fn offset_where<const N: usize>(
         .ok_or(fact)
 }
 
+/// The address that stands at `offset` in the block of an Array or packed array: that of its first element, if the
+/// offset is right.
+fn first_address(container: &Variant, offset: usize) -> usize {
+    // SAFETY: every caller passes such a container and an offset within its block.
+    unsafe { word(block(container), offset) }
+}
+
 /// The documented address of an Array's element.
 fn element_address(array: &Variant, index: usize) -> usize {
     // SAFETY: every caller passes an Array.
@@ -333,6 +340,9 @@ impl Layout {
 
         for len in [0, 3, 4, 5, 77] {
             let array = ints(len);
+            // Addresses are compared before anything is read through them, here and below.
+            let expected = if len == 0 { 0 } else { element_address(&array, 0) };
+            check(first_address(&array, self.array_elements) == expected, "the elements of Arrays")?;
             check(self.elements(&array).1 == len as usize, "the sizes of Arrays")?;
             for index in 0..len as usize {
                 let address = self.elements(&array).0 as usize + index * VARIANT;
@@ -340,17 +350,14 @@ impl Layout {
             }
             for ty in packed_types() {
                 let (array, first) = packed(ty, len);
-                let (found, count) = self.packed(&array);
-                check(
-                    count == len as usize && (len == 0 || found == first),
-                    "the elements of packed arrays",
-                )?;
+                let found = first_address(&array, self.packed_elements);
+                check(found == first as usize, "the elements of packed arrays")?;
+                check(self.packed(&array).1 == len as usize, "the sizes of packed arrays")?;
             }
             let (dictionary, keys) = dictionary(len);
             check(self.dictionary_size(&dictionary) == keys.len(), "the sizes of Dictionaries")?;
             let mut entries = self.entries(&dictionary);
             for key in &keys {
-                // The address is compared before anything is read through it.
                 let expected = value_address(&dictionary, key) - VARIANT - ENTRY_KEY;
                 check(entries.0 as usize == expected, "the entries of Dictionaries")?;
                 // SAFETY: the address has just been compared with the documented one.

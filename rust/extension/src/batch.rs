@@ -20,7 +20,7 @@ use crate::source::Objects;
 
 /// Batches of fewer items stay on the calling thread.
 const PARALLEL_ITEMS: usize = 64;
-/// A batch is cut into so many parts for each thread, so that a heavy part does not hold the others back.
+/// A batch is cut by number of items into so many parts for each thread, so that a heavy part holds the others back less.
 const PARTS_PER_THREAD: usize = 16;
 /// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
 const FRAME_BYTES: usize = 4;
@@ -28,6 +28,7 @@ const FRAME_BYTES: usize = 4;
 const MOST_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
 const STACK_BYTES: usize = 8 << 20;
+
 /// The items of a batch that failed.
 #[derive(Default)]
 pub struct Failed {

@@ -4,7 +4,8 @@ use crate::error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
 use crate::limits::{self, Budget, Limits};
-use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
+use crate::skim::Skimmer;
+use crate::stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 
 /// How forgiving a reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,9 @@ pub enum Manner {
     Strict,
 }
 
+/// How often all bytes may be skimmed for parts.
+const MAX_SKIMS: usize = 3;
+
 /// Reads values from a byte buffer, one after the other.
 ///
 /// Nothing is allocated from an announced count before the bytes for it are known to be there.
@@ -26,6 +30,9 @@ pub struct Decoder<'a> {
     depth: u32,
     /// The deepest level of a container, which is limited inside of a key.
     max_container_depth: u32,
+    in_key: bool,
+    /// How many bytes may still be skimmed for parts: each is, at each level where it could be cut.
+    skimmable: usize,
     manner: Manner,
     budget: Budget<'a>,
 }
@@ -34,7 +41,8 @@ impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
         let budget = Budget::new(limits);
-        Self { bytes, at: 0, depth: 0, max_container_depth: u32::MAX, manner, budget }
+        let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
+        Self { bytes, at: 0, depth: 0, max_container_depth: u32::MAX, in_key: false, skimmable, manner, budget }
     }
 
     /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
@@ -53,6 +61,23 @@ impl<'a> Decoder<'a> {
             return Err(self.error(ErrorKind::TrailingBytes(left)));
         }
         Ok(self.at)
+    }
+
+    /// Pours a part of the same bytes that another decoder has passed over into `sink`, whose `array` is open.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, with its offset; also where the part does not end where it should.
+    pub fn pour_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
+        self.at = part.bytes.start;
+        self.depth = part.depth;
+        for _ in 0..part.count {
+            self.pour_element(sink, array, &ElementType::Untyped)?;
+        }
+        self.ends_at(part.bytes.end)
+    }
+
+    fn ends_at(&self, end: usize) -> Result<()> {
+        if self.at == end { Ok(()) } else { Err(Error::argument("a part ends elsewhere").at(self.at)) }
     }
 
     /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final
@@ -376,12 +401,75 @@ impl<'a> Decoder<'a> {
         located(at, self.budget.array(count))?;
         let mut array = located(at, sink.begin_array(count, element))?;
         self.depth += 1;
-        for index in 0..count {
+        let first = match sink.part_bytes() {
+            Some(bytes) if !self.in_key && self.left() > bytes => {
+                self.pour_parts(sink, &mut array, count, element, bytes)?
+            }
+            _ => 0,
+        };
+        for index in first..count {
             self.pour_element(sink, &mut array, &element)
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         self.depth -= 1;
         located(at, sink.end_array(array))
+    }
+
+    /// Hands elements over in parts of at least so many bytes, and pours the others. Returns how many of all that was.
+    #[inline(never)]
+    fn pour_parts<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        count: usize,
+        element: ElementType<'_>,
+        bytes: usize,
+    ) -> Result<usize> {
+        let takes_all = element.builtin().is_none();
+        let mut first = 0;
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        for index in 0..count {
+            let start = skimmer.position();
+            // Typed Arrays may drop or refuse elements of other types.
+            let fits = takes_all || (skimmer.next_type() == element.builtin() && !element.holds_objects());
+            if !fits || self.skimmable == 0 || skimmer.skip_value().is_none() {
+                // Poured as usual, which finds out what is wrong.
+                return Ok(first);
+            }
+            let end = skimmer.position();
+            self.skimmable = self.skimmable.saturating_sub(end - start);
+            if end - start > bytes {
+                self.hand_over(sink, array, start, index - first)?;
+                self.pour_element(sink, array, &element)
+                    .and_then(|()| self.ends_at(end))
+                    .map_err(|error| error.inside(Step::Index(index)))?;
+                first = index + 1;
+            } else if end - self.at >= bytes {
+                self.hand_over(sink, array, end, index + 1 - first)?;
+                first = index + 1;
+            }
+        }
+        // What is left is not worth it where it is all there is.
+        if first > 0 {
+            self.hand_over(sink, array, skimmer.position(), count - first)?;
+            first = count;
+        }
+        Ok(first)
+    }
+
+    /// Hands the next `count` elements over, which end at `end`.
+    fn hand_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        end: usize,
+        count: usize,
+    ) -> Result<()> {
+        if count > 0 {
+            sink.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
+            self.at = end;
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -429,13 +517,14 @@ impl<'a> Decoder<'a> {
     ) -> Result<()> {
         let at = self.at;
         sink.begin_key(dictionary)?;
-        let max_container_depth = self.max_container_depth;
+        let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
+        self.in_key = true;
         if self.manner == Manner::Strict {
             self.expect("Dictionary's keys", key)?;
             self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
         }
         self.pour(sink)?;
-        self.max_container_depth = max_container_depth;
+        (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         located(at, sink.begin_value(dictionary))
     }
 

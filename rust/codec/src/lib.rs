@@ -29,6 +29,7 @@ mod error;
 pub mod format;
 mod lanes;
 mod limits;
+mod skim;
 mod stream;
 mod value;
 
@@ -38,7 +39,7 @@ pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
 pub use limits::{ALL_TYPES, Limits};
-pub use stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
+pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 pub use value::{
     Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value, ValueBuilder,
 };

@@ -22,6 +22,8 @@ const OBJECT: u64 = 447;
 const BUFFER: u64 = 62;
 /// One code unit of a String.
 const CODE_UNIT: u64 = 4;
+/// The most that one byte of input is charged: an entry of two Nils, which takes eight.
+const MOST_PER_BYTE: u64 = (ENTRY + 2 * SLOT).div_ceil(8);
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,13 @@ impl Limits {
     /// For the user's own files: everything the format holds, but nothing behind it.
     pub fn for_save_files() -> Self {
         Self { allow_trailing_bytes: false, ..Self::unlimited() }
+    }
+
+    /// Whether no value of so many bytes can exceed what is limited for a value as a whole: [`Limits::max_elements`] and
+    /// [`Limits::max_memory`].
+    pub fn admit_all_of(&self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        self.max_elements >= bytes && self.max_memory >= bytes.saturating_mul(MOST_PER_BYTE)
     }
 
     /// Everything that the format holds, whatever follows it. Objects are still off.

@@ -12,7 +12,7 @@
 //!
 //! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
 
-use crate::error::{Result, quoted};
+use crate::error::{Error, Result, quoted};
 use crate::format::VariantType;
 
 /// Text as its source has it; the sink converts at most once.
@@ -85,6 +85,12 @@ impl ElementType<'_> {
         }
     }
 
+    /// Whether elements are objects, which are told apart by more than their type.
+    #[inline(always)]
+    pub fn holds_objects(&self) -> bool {
+        self.builtin() == Some(VariantType::Object)
+    }
+
     /// Whether a value of type `found` may be held: the same type, or Nil for Object.
     #[inline(always)]
     pub fn takes(&self, found: VariantType) -> bool {
@@ -114,6 +120,17 @@ pub struct NodePathParts<'a> {
     pub names: &'a [Text<'a>],
     /// The names of properties, after the colons.
     pub subnames: &'a [Text<'a>],
+}
+
+/// Elements of an Array that a [`Decoder`](crate::Decoder) passes over, to be poured by another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where they stand.
+    pub bytes: std::ops::Range<usize>,
+    /// How many there are.
+    pub count: usize,
+    /// The level that they lie at.
+    pub depth: u32,
 }
 
 /// Walks a value and pours it into a sink.
@@ -172,6 +189,19 @@ pub trait Sink {
     fn end_element(&mut self, array: &mut Self::Array) -> Result<()>;
     /// All elements are complete.
     fn end_array(&mut self, array: Self::Array) -> Result<()>;
+
+    /// From how many bytes on elements come in parts, if this sink has others fill them in. No keys come so.
+    #[inline(always)]
+    fn part_bytes(&self) -> Option<usize> {
+        None
+    }
+    /// The next elements come from elsewhere: from [`Decoder::pour_part`](crate::Decoder::pour_part).
+    ///
+    /// # Errors
+    /// Always, if the sink does not offer it.
+    fn part(&mut self, _array: &mut Self::Array, _part: Part) -> Result<()> {
+        Err(Error::argument("this sink takes no parts"))
+    }
 
     /// Opens a Dictionary of `len` entries.
     fn begin_dictionary(

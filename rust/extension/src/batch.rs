@@ -1,21 +1,18 @@
 //! Batches: many values at once, in order, on several threads.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
 
 use crate::builder::Keys;
 use crate::codec;
 use crate::engine::{self, Elements, Reader, SharedBytes};
-use crate::settings;
+use crate::pool::{lock, pool, share};
 use crate::source::Objects;
 
 /// Batches of fewer items stay on the calling thread.
@@ -24,10 +21,6 @@ const PARALLEL_ITEMS: usize = 64;
 const PARTS_PER_THREAD: usize = 16;
 /// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
 const FRAME_BYTES: usize = 4;
-/// No machine gains from more threads than this.
-const MOST_THREADS: usize = 256;
-/// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
-const STACK_BYTES: usize = 8 << 20;
 
 /// The items of a batch that failed.
 #[derive(Default)]
@@ -233,10 +226,18 @@ fn fill(
 fn parts_of<T: Send>(len: usize, parallel: bool, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     match (parallel && len >= PARALLEL_ITEMS).then(pool).flatten() {
         Some(pool) => {
-            let part = len.div_ceil(pool.threads.current_num_threads() * PARTS_PER_THREAD);
-            let parts = (0..len.div_ceil(part)).into_par_iter();
-            pool.threads
-                .install(|| parts.map(|index| make(index * part..len.min((index + 1) * part))).collect())
+            let part = len.div_ceil(pool.count() * PARTS_PER_THREAD);
+            let count = len.div_ceil(part);
+            let made: Mutex<Vec<Option<T>>> = Mutex::new((0..count).map(|_| None).collect());
+            share(
+                &pool,
+                |index: usize, _| {
+                    let result = make(index * part..len.min((index + 1) * part));
+                    lock(&made)[index] = Some(result);
+                },
+                |add| (0..count).for_each(add),
+            );
+            made.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
         }
         None => vec![make(0..len)],
     }
@@ -249,67 +250,5 @@ impl Failed {
         if self.first.as_ref().is_none_or(|(first, _)| index < *first) {
             self.first = Some((index, error));
         }
-    }
-}
-
-/// The extension's own threads. Kept with their handles, since dropping a pool does not wait for its threads to end.
-struct Pool {
-    threads: ThreadPool,
-    handles: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// The pool, once it has been asked for: `None` inside where one thread is asked for, or no more can be had.
-static POOL: Mutex<Option<Option<Arc<Pool>>>> = Mutex::new(None);
-
-/// The pool, made when first needed.
-fn pool() -> Option<Arc<Pool>> {
-    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    pool.get_or_insert_with(|| Pool::start(thread_count()).map(Arc::new)).clone()
-}
-
-/// How many threads are asked for, at most one for each core if nobody says.
-fn thread_count() -> usize {
-    match usize::try_from(settings::threads()) {
-        Ok(count) if count > 0 => count.min(MOST_THREADS),
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
-    }
-}
-
-impl Pool {
-    fn start(count: usize) -> Option<Self> {
-        if count < 2 {
-            return None;
-        }
-        let handles = Mutex::new(Vec::with_capacity(count));
-        let threads = ThreadPoolBuilder::new()
-            .num_threads(count)
-            .thread_name(|index| format!("FastVariantCodec {index}"))
-            .stack_size(STACK_BYTES)
-            .spawn_handler(|thread| {
-                let mut builder = std::thread::Builder::new();
-                if let Some(name) = thread.name() {
-                    builder = builder.name(name.to_owned());
-                }
-                if let Some(bytes) = thread.stack_size() {
-                    builder = builder.stack_size(bytes);
-                }
-                let handle = builder.spawn(|| thread.run())?;
-                handles.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
-                Ok(())
-            })
-            .build()
-            .ok()?;
-        Some(Self { threads, handles })
-    }
-}
-
-/// Ends the extension's threads and waits for them. Called before the library is unloaded, when no batch runs.
-pub fn stop() {
-    let Some(pool) = POOL.lock().unwrap_or_else(PoisonError::into_inner).take().flatten() else { return };
-    let Ok(Pool { threads, handles }) = Arc::try_unwrap(pool).map_err(drop) else { return };
-    drop(threads);
-    for handle in handles.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // A worker that panicked has ended, too, which is all that is wanted here.
-        drop(handle.join());
     }
 }

@@ -7,12 +7,12 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::BOM;
 use variant_codec::{
-    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Result,
+    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part, Result,
     Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{LARGE_BYTES, engine_is_as_fast};
-use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, fill_string, string};
+use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, Slots, fill_string, string};
 use crate::objects;
 
 /// Builds a live Variant.
@@ -28,6 +28,17 @@ pub struct VariantBuilder<'k> {
     key: Option<usize>,
     misfits: usize,
     made: Made,
+    /// Takes parts of Arrays that other threads fill.
+    parts: Option<Parts<'k>>,
+}
+
+/// What becomes of parts of Arrays.
+#[derive(Clone, Copy)]
+pub struct Parts<'k> {
+    /// From how many bytes on.
+    pub bytes: usize,
+    /// Takes each, with the elements to fill.
+    pub take: &'k dyn Fn(Part, Slots),
 }
 
 /// Objects that nothing frees by itself: they are freed if the value is abandoned.
@@ -110,7 +121,23 @@ impl<'k> VariantBuilder<'k> {
             key: None,
             misfits: 0,
             made: Made::default(),
+            parts: None,
         }
+    }
+
+    /// The same, with parts of Arrays left to others.
+    pub fn with_parts(self, parts: Parts<'k>) -> Self {
+        Self { parts: Some(parts), ..self }
+    }
+
+    /// The same, in elements that were left to it, for [`Decoder::pour_part`](variant_codec::Decoder::pour_part).
+    pub fn in_elements(self, slots: Slots) -> (Self, ArrayFrame) {
+        (Self { building: Building::of_elements(slots), ..self }, ArrayFrame(None))
+    }
+
+    /// Values left out of typed containers so far.
+    pub fn misfits(&self) -> usize {
+        self.misfits
     }
 
     /// The value, once it is complete.
@@ -413,6 +440,20 @@ impl Sink for VariantBuilder<'_> {
         {
             self.sort_out(&typed.element);
         }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn part_bytes(&self) -> Option<usize> {
+        self.parts.as_ref().map(|parts| parts.bytes)
+    }
+
+    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
+        let Some(Parts { take, .. }) = self.parts else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        let slots = self.building.leave_elements(part.count);
+        take(part, slots);
         Ok(())
     }
 

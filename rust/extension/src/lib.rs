@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `codec_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs` | what scripts see |
 //! | `codec.rs`, `batch.rs` | one value, many values |
+//! | `pool.rs` | the threads that work on them |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `report.rs` | errors for people |
 //! | `settings.rs` | what users may choose |
@@ -20,6 +21,7 @@ mod engine;
 mod error_code;
 mod limits_class;
 mod objects;
+mod pool;
 mod report;
 mod result_class;
 mod settings;
@@ -33,5 +35,5 @@ fn start() {
 
 /// Called by the engine before the library is unloaded, and at exit.
 fn stop() {
-    batch::stop();
+    pool::stop();
 }

@@ -5,6 +5,7 @@
 //! with its root.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Range;
 
 use godot::builtin::{Color, GString, PackedArray, StringName, Variant, Vector2, Vector3, Vector4};
 use godot::meta::{PackedElement, ToGodot};
@@ -30,6 +31,19 @@ pub struct Building {
     /// Where the next value goes: into the innermost open container, or to the root if null.
     place: *mut Variant,
 }
+
+/// Elements of an Array under construction that are left to another one, on any thread.
+pub struct Slots {
+    /// Keeps the Array, whatever becomes of the construction that it belongs to.
+    array: Variant,
+    first: *mut Variant,
+    range: Range<usize>,
+    typed: bool,
+}
+
+// SAFETY: these elements are given to nobody else, and the Array is not resized: only its construction could do so, and
+// nothing else reaches it. Its references are counted atomically.
+unsafe impl Send for Slots {}
 
 /// A second handle to a container that is in its place, for as long as it is open.
 ///
@@ -348,6 +362,33 @@ impl Building {
     #[inline(always)]
     pub fn close_array(&mut self) {
         assert!(matches!(self.pop(), Some(Open::Array { .. })), "no Array is open");
+    }
+
+    /// Leaves the next `count` elements of the open Array, which must be filled, or come to nothing with the value, before anyone else uses it.
+    ///
+    /// # Panics
+    /// If no Array is open, or it has fewer elements left.
+    pub fn leave_elements(&mut self, count: usize) -> Slots {
+        let Some(Open::Array { array, first, len, index, typed, .. }) = self.open.last_mut() else {
+            panic!("no Array is open");
+        };
+        let range = *index..*index + count;
+        assert!(range.end <= *len, "the Array has no more elements");
+        *index = range.end;
+        self.place = std::ptr::null_mut();
+        Slots { array: Variant::clone(array), first: *first, range, typed: *typed }
+    }
+
+    /// A construction at the start of elements that were left to it.
+    pub fn of_elements(slots: Slots) -> Self {
+        let mut building = Self::new();
+        let Slots { array, first, range, typed } = slots;
+        building.root = array;
+        // SAFETY: a second handle, which is used only while the root holds the Array.
+        let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&building.root).read() });
+        let (index, len) = (range.start, range.end);
+        building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), typed });
+        building
     }
 
     /// Opens a Dictionary in its place.

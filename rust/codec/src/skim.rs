@@ -1,0 +1,165 @@
+//! Where values end, without reading them.
+
+use crate::format::{self, ContainerKind, Shape, VariantType};
+
+/// Bytes of a value with its header where every value of the type has as many, for headers without and with
+/// [`format::FLAG_64`]; 0 for other types and for ids that are none.
+const FIXED: [[u8; 256]; 2] = [fixed(false), fixed(true)];
+
+const fn fixed(wide: bool) -> [u8; 256] {
+    let mut sizes = [0; 256];
+    let mut id = 0;
+    while id < VariantType::COUNT {
+        sizes[id] = match VariantType::ALL[id].shape() {
+            Shape::Empty => 4,
+            Shape::Bool => 8,
+            Shape::Int | Shape::Float if wide => 12,
+            Shape::Int | Shape::Float => 8,
+            Shape::Fixed(lane, count) => 4 + (count * lane.width(wide)) as u8,
+            Shape::Rid => 12,
+            Shape::Object if wide => 12,
+            _ => 0,
+        };
+        id += 1;
+    }
+    sizes
+}
+
+/// Walks over values.
+pub struct Skimmer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Skimmer<'a> {
+    pub fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The type of the next value.
+    #[inline(always)]
+    pub fn next_type(&self) -> Option<VariantType> {
+        VariantType::from_id(*self.bytes.get(self.at)?)
+    }
+
+    /// Goes on to the end of the next value, nested ones included. `None` where the bytes are not those of a value, or
+    /// hold objects with properties. Otherwise the value may still turn out to be none when it is read.
+    #[inline(always)]
+    pub fn skip_value(&mut self) -> Option<()> {
+        let header = self.header()?;
+        match Self::fixed_bytes(header) {
+            0 => self.skip_long(header),
+            bytes => self.skip(bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn fixed_bytes(header: u32) -> usize {
+        FIXED[usize::from(header & format::FLAG_64 != 0)][(header & format::TYPE_MASK) as usize].into()
+    }
+
+    #[inline(never)]
+    fn skip_long(&mut self, first: u32) -> Option<()> {
+        let mut values = self.skip_head(first)?;
+        while values > 0 {
+            values -= 1;
+            let header = self.header()?;
+            match Self::fixed_bytes(header) {
+                0 => values = values.checked_add(self.skip_head(header)?)?,
+                bytes => self.skip(bytes)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Skips what belongs to a value of no fixed size itself. Returns how many values in it follow.
+    #[inline(always)]
+    fn skip_head(&mut self, header: u32) -> Option<usize> {
+        self.skip(4)?;
+        match VariantType::from_id((header & format::TYPE_MASK) as u8)?.shape() {
+            Shape::Text => self.skip_text()?,
+            Shape::Array => {
+                self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
+                return self.count(4);
+            }
+            Shape::Dictionary => {
+                self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
+                self.skip_element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
+                return self.count(8)?.checked_mul(2);
+            }
+            Shape::Packed(lane, per_element) => {
+                let element = per_element * lane.width(header & format::FLAG_64 != 0);
+                let bytes = self.count(element)? * element;
+                self.skip(bytes + format::padding(bytes))?;
+            }
+            Shape::PackedStrings => {
+                for _ in 0..self.count(4)? {
+                    self.skip_text()?;
+                }
+            }
+            Shape::NodePath => {
+                let (names, subnames, flags) = (self.u32()?, self.u32()?, self.u32()?);
+                if names & format::NODE_PATH_NEW_FORMAT == 0 || flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
+                    return None;
+                }
+                let parts = (names & !format::NODE_PATH_NEW_FORMAT).checked_add(subnames)?;
+                for _ in 0..parts {
+                    self.skip_text()?;
+                }
+            }
+            Shape::Signal => {
+                self.skip_text()?;
+                self.skip(8)?;
+            }
+            _ => return None,
+        }
+        Some(0)
+    }
+
+    fn skip_element_type(&mut self, kind: ContainerKind) -> Option<()> {
+        match kind {
+            ContainerKind::Untyped => Some(()),
+            ContainerKind::Builtin => self.skip(4),
+            ContainerKind::Class | ContainerKind::Script => self.skip_text(),
+        }
+    }
+
+    #[inline(always)]
+    fn skip_text(&mut self) -> Option<()> {
+        let bytes = self.u32()? as usize;
+        self.skip(bytes.checked_add(format::padding(bytes))?)
+    }
+
+    /// A count of things that take at least `smallest` bytes each.
+    #[inline(always)]
+    fn count(&mut self, smallest: usize) -> Option<usize> {
+        let count = (self.u32()? & format::COUNT_MASK) as usize;
+        (count <= (self.bytes.len() - self.at) / smallest).then_some(count)
+    }
+
+    #[inline(always)]
+    fn header(&self) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
+    }
+
+    #[inline(always)]
+    fn u32(&mut self) -> Option<u32> {
+        let value = self.header()?;
+        self.at += 4;
+        Some(value)
+    }
+
+    /// Never goes beyond the end.
+    #[inline(always)]
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        if bytes > self.bytes.len() - self.at {
+            return None;
+        }
+        self.at += bytes;
+        Some(())
+    }
+}

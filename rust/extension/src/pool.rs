@@ -1,0 +1,133 @@
+//! The extension's own threads, and work that the calling thread shares with them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
+
+use crate::settings;
+
+/// No machine gains from more threads than this.
+const MOST_THREADS: usize = 256;
+/// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Tasks of one call, and what does them.
+struct Shared<T, F> {
+    tasks: Mutex<VecDeque<T>>,
+    run: F,
+}
+
+impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Shared<T, F> {
+    fn add<'scope>(&'scope self, scope: &ScopeFifo<'scope>, task: T)
+    where
+        T: 'scope,
+    {
+        lock(&self.tasks).push_back(task);
+        scope.spawn_fifo(|scope| {
+            self.run_next(scope);
+        });
+    }
+
+    /// Does the task that has waited longest. Says whether there was one.
+    fn run_next<'scope>(&'scope self, scope: &ScopeFifo<'scope>) -> bool
+    where
+        T: 'scope,
+    {
+        let task = lock(&self.tasks).pop_front();
+        let found = task.is_some();
+        if let Some(task) = task {
+            (self.run)(task, &|task| self.add(scope, task));
+        }
+        found
+    }
+}
+
+/// Does tasks on the threads of `pool` and on the calling thread, and returns what `lead` does when all are done.
+///
+/// `lead` runs on the calling thread and adds tasks, which the other threads begin at once; after it, the calling thread
+/// takes what is left. Tasks may add tasks, too.
+pub fn share<T: Send, R>(
+    pool: &Pool,
+    run: impl Fn(T, &dyn Fn(T)) + Sync,
+    lead: impl FnOnce(&dyn Fn(T)) -> R,
+) -> R {
+    let shared = Shared { tasks: Mutex::new(VecDeque::new()), run };
+    pool.threads.in_place_scope_fifo(|scope| {
+        let result = lead(&|task| shared.add(scope, task));
+        while shared.run_next(scope) {}
+        result
+    })
+}
+
+/// Locks what no panic leaves half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The extension's own threads. Kept with their handles, since dropping a pool does not wait for its threads to end.
+pub struct Pool {
+    threads: ThreadPool,
+    handles: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The pool, once it has been asked for: `None` inside where one thread is asked for, or no more can be had.
+static POOL: Mutex<Option<Option<Arc<Pool>>>> = Mutex::new(None);
+
+/// The pool, made when first needed; `None` where everything is done on the calling thread.
+pub fn pool() -> Option<Arc<Pool>> {
+    let mut pool = lock(&POOL);
+    pool.get_or_insert_with(|| Pool::start(thread_count()).map(Arc::new)).clone()
+}
+
+/// How many threads are asked for, at most one for each core if nobody says.
+fn thread_count() -> usize {
+    match usize::try_from(settings::threads()) {
+        Ok(count) if count > 0 => count.min(MOST_THREADS),
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+impl Pool {
+    /// Starts threads; one less than asked for, since the calling thread works, too.
+    fn start(count: usize) -> Option<Self> {
+        let count = count.checked_sub(1).filter(|count| *count > 0)?;
+        let handles = Mutex::new(Vec::with_capacity(count));
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|index| format!("FastVariantCodec {index}"))
+            .stack_size(STACK_BYTES)
+            .spawn_handler(|thread| {
+                let mut builder = std::thread::Builder::new();
+                if let Some(name) = thread.name() {
+                    builder = builder.name(name.to_owned());
+                }
+                if let Some(bytes) = thread.stack_size() {
+                    builder = builder.stack_size(bytes);
+                }
+                let handle = builder.spawn(|| thread.run())?;
+                lock(&handles).push(handle);
+                Ok(())
+            })
+            .build()
+            .ok()?;
+        Some(Self { threads, handles })
+    }
+
+    /// How many threads work on a call, the calling one among them.
+    pub fn count(&self) -> usize {
+        self.threads.current_num_threads() + 1
+    }
+}
+
+/// Ends the extension's threads and waits for them. Called before the library is unloaded, when no batch runs.
+pub fn stop() {
+    let Some(pool) = lock(&POOL).take().flatten() else { return };
+    let Ok(Pool { threads, handles }) = Arc::try_unwrap(pool).map_err(drop) else { return };
+    drop(threads);
+    for handle in handles.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // A worker that panicked has ended, too, which is all that is wanted here.
+        drop(handle.join());
+    }
+}

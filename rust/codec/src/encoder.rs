@@ -293,6 +293,11 @@ impl<O: Output> Encoder<O> {
         Self { out, options }
     }
 
+    /// The output so far.
+    pub fn output(&self) -> &O {
+        &self.out
+    }
+
     /// The output with everything written.
     pub fn into_output(self) -> O {
         self.out
@@ -434,6 +439,11 @@ impl<O: Output> Sink for Encoder<O> {
     type Dictionary = ();
     type Object = ();
     type Strings = ();
+
+    #[inline(always)]
+    fn written(&self) -> usize {
+        self.out.len()
+    }
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {

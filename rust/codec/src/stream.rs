@@ -156,6 +156,12 @@ pub trait Sink {
     /// A half-built PackedStringArray.
     type Strings;
 
+    /// Bytes written so far, by a sink that writes.
+    #[inline(always)]
+    fn written(&self) -> usize {
+        0
+    }
+
     /// Nil.
     fn nil(&mut self) -> Result<()>;
     /// bool.

@@ -2,25 +2,21 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Part, Result, Room, Source as _, VariantType,
+    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, VariantType,
 };
 
-use crate::builder::{Built, Keys, Parts, VariantBuilder};
-use crate::engine::{PRECISION, SharedBytes, Slots, is_debug_build};
-use crate::pool::{Pool, pool, share};
-use crate::source::{Live, Objects};
+use crate::builder::{Built, Keys, VariantBuilder};
+use crate::engine::{PRECISION, is_debug_build};
+use crate::pool::pool;
+use crate::shared::{self, SHARED_BYTES};
+use crate::source::{Live, Objects, Splitter};
 
 /// Packed arrays from this size on are left to the engine where it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
-/// Values from this size on are worth waking other threads for.
-const SHARED_BYTES: usize = 1 << 17;
-/// What one of them does at a time.
-const PART_BYTES: usize = 1 << 15;
 /// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -51,14 +47,46 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
         live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))?;
         return Ok(bytes);
     }
+    let splitter = Splitter::new();
+    let encoded = with_room(options, |encoder| {
+        let poured = live.with_splitter(&splitter).pour(encoder);
+        if splitter.has_tails() {
+            return poured.map(|()| Encoded::InPart(encoder.output().written().to_vec()));
+        }
+        poured.map(|()| Encoded::Whole(PackedByteArray::from(encoder.output().written())))
+    });
+    match encoded {
+        Ok(Encoded::Whole(bytes)) => Ok(bytes),
+        Ok(Encoded::InPart(lead)) => shared::encode(lead, splitter.into_tails(), options)
+            .map_or_else(|| encode_alone(value, objects, options), Ok),
+        Err(_) if splitter.has_tails() => encode_alone(value, objects, options),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a value has been encoded to on the calling thread.
+enum Encoded {
+    Whole(PackedByteArray),
+    /// All but what was left to others.
+    InPart(Vec<u8>),
+}
+
+/// By the calling thread alone, which knows the path to whatever is wrong.
+fn encode_alone(value: &Variant, objects: Objects, options: EncodeOptions) -> Result<PackedByteArray> {
+    with_room(options, |encoder| {
+        Live::new(value, objects, options.strict_text).pour(encoder)?;
+        Ok(PackedByteArray::from(encoder.output().written()))
+    })
+}
+
+/// Encodes into this thread's memory.
+pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Room<&mut Vec<u8>>>) -> T) -> T {
     let mut room = ROOM.take();
-    let mut encoder = Encoder::new(Room::new(&mut room), options);
-    let poured = live.pour(&mut encoder);
-    let bytes = poured.map(|()| PackedByteArray::from(encoder.into_output().written()));
+    let result = encode(&mut Encoder::new(Room::new(&mut room), options));
     if room.len() <= KEPT_BYTES {
         ROOM.set(room);
     }
-    bytes
+    result
 }
 
 /// Whether the engine handles large packed arrays of this type at the speed of memory, without filling them first, as
@@ -111,7 +139,7 @@ pub fn decode(
     let data = bytes.as_slice().get(part).unwrap_or_default();
     let shared = data.len() >= SHARED_BYTES && !limits.allow_objects && limits.admit_all_of(data.len());
     if let Some(pool) = shared.then(pool).flatten()
-        && let Some((built, end)) = decode_shared(&pool, bytes, data, manner, limits, keys)
+        && let Some((built, end)) = shared::decode(&pool, bytes, data, manner, limits, keys)
     {
         return Ok((built, start + end));
     }
@@ -119,38 +147,4 @@ pub fn decode(
     let end =
         Decoder::new(data, manner, limits).pour_only(&mut builder).map_err(|error| error.shifted(start))?;
     Ok((builder.finish(), start + end))
-}
-
-/// [`decode`] by several threads. `None` where something is wrong: one thread alone finds out what is, and where.
-fn decode_shared(
-    pool: &Pool,
-    bytes: &PackedByteArray,
-    data: &[u8],
-    manner: Manner,
-    limits: &Limits,
-    keys: &mut Keys,
-) -> Option<(Built, usize)> {
-    let shared_bytes = SharedBytes::new(bytes.clone());
-    let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let fill = |(part, slots): (Part, Slots), _: &dyn Fn((Part, Slots))| {
-        if failed.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut keys = Keys::default();
-        let (mut builder, mut array) =
-            VariantBuilder::new(manner, &mut keys, shared_bytes.get()).in_elements(slots);
-        match Decoder::new(data, manner, limits).pour_part(&part, &mut builder, &mut array) {
-            Ok(()) => misfits.fetch_add(builder.misfits(), Ordering::Relaxed),
-            Err(_) => usize::from(failed.fetch_or(true, Ordering::Relaxed)),
-        };
-    };
-    let (built, end) = share(pool, fill, |add| {
-        let take = |part, slots| add((part, slots));
-        let parts = Parts { bytes: PART_BYTES, take: &take };
-        let mut builder = VariantBuilder::new(manner, keys, bytes).with_parts(parts);
-        let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
-        Some((builder.finish(), end))
-    })?;
-    let misfits = built.misfits + misfits.into_inner();
-    (!failed.into_inner()).then_some((Built { misfits, ..built }, end))
 }

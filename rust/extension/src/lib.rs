@@ -3,7 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `codec_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs` | what scripts see |
-//! | `codec.rs`, `batch.rs` | one value, many values |
+//! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
 //! | `pool.rs` | the threads that work on them |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `report.rs` | errors for people |
@@ -25,6 +25,7 @@ mod pool;
 mod report;
 mod result_class;
 mod settings;
+mod shared;
 mod source;
 
 /// Called by the engine when its classes exist and the library's have been registered.

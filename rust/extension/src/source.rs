@@ -1,5 +1,8 @@
 //! Live Variant → events.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
@@ -9,7 +12,9 @@ use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
-use crate::engine::{ContainerType, Elements, Reader};
+use crate::engine::{ContainerType, Elements, Entries, EntriesInPlace, Reader};
+use crate::pool::pool;
+use crate::shared::{PART_BYTES, SHARED_BYTES};
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,36 +27,158 @@ pub enum Objects {
 
 /// A live Variant as a source.
 #[derive(Clone, Copy)]
-pub struct Live<'a> {
+pub struct Live<'a, 's> {
     variant: &'a Variant,
-    objects: Objects,
-    /// Whether what does not come back as it is, is an error.
-    strict: bool,
-    reader: Reader,
+    walk: Walk<'a, 's>,
 }
 
-impl<'a> Live<'a> {
+impl<'a, 's> Live<'a, 's> {
     /// A source that walks `variant`.
     pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
-        Self { variant, objects, strict, reader: Reader::new() }
+        Self { variant, walk: Walk { objects, strict, reader: Reader::new(), splitter: None } }
+    }
+
+    /// The same, with a taker for what is left of large containers. Not for objects with properties: while their getters
+    /// run, no other thread may read.
+    pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
+        let splitter = (self.walk.objects == Objects::AsIds).then_some(splitter);
+        Self { walk: Walk { splitter, ..self.walk }, ..self }
     }
 
     /// The type of a packed array whose number of elements says its encoded size.
     pub fn packed_type(&self) -> Option<VariantType> {
-        self.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
+        self.walk.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
+    }
+}
+
+impl Source for Live<'_, '_> {
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        self.walk.pour(self.variant, sink, 0)
+    }
+}
+
+/// Takes what is left of containers when enough has been written, for other threads to go on with.
+pub struct Splitter<'a> {
+    tails: RefCell<Vec<(usize, Tail<'a>)>>,
+}
+
+impl<'a> Splitter<'a> {
+    /// A splitter that has taken nothing.
+    pub fn new() -> Self {
+        Self { tails: RefCell::default() }
     }
 
-    /// The same walk for another Variant.
-    fn of<'b>(&self, variant: &'b Variant) -> Live<'b> {
-        Live { variant, ..*self }
+    /// Whether anything was left.
+    pub fn has_tails(&self) -> bool {
+        !self.tails.borrow().is_empty()
+    }
+
+    /// What was left, in order, and how long the output was then.
+    pub fn into_tails(self) -> Vec<(usize, Tail<'a>)> {
+        self.tails.into_inner()
+    }
+
+    /// How many elements or entries make a part, if those that are left are worth it: `done` of them took `bytes`.
+    #[inline(always)]
+    fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
+        if bytes < PART_BYTES {
+            return None;
+        }
+        let per_part = (done * PART_BYTES / bytes).max(1);
+        (left / per_part >= SHARED_BYTES / PART_BYTES && pool().is_some()).then_some(per_part)
+    }
+
+    /// Takes a tail.
+    #[cold]
+    fn take(&self, position: usize, tail: Tail<'a>) {
+        self.tails.borrow_mut().push((position, tail));
+    }
+}
+
+/// What is left of a container.
+pub struct Tail<'a> {
+    of: TailOf<'a>,
+    strict: bool,
+    depth: u32,
+    /// How many of them make a part.
+    per_part: usize,
+}
+
+#[derive(Clone)]
+enum TailOf<'a> {
+    Elements(Elements<'a>, Range<usize>),
+    Entries(EntriesInPlace<'a>, usize),
+}
+
+impl<'a> Tail<'a> {
+    /// The parts that other threads go on with, in order.
+    pub fn into_parts(self) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut add = |of| parts.push(Self { of, ..self });
+        match self.of.clone() {
+            TailOf::Elements(elements, range) => {
+                for start in range.clone().step_by(self.per_part) {
+                    add(TailOf::Elements(elements, start..range.end.min(start + self.per_part)));
+                }
+            }
+            TailOf::Entries(mut entries, mut left) => {
+                while left > 0 {
+                    let count = left.min(self.per_part);
+                    add(TailOf::Entries(entries, count));
+                    left -= count;
+                    for _ in 0..count {
+                        let _ = entries.next();
+                    }
+                }
+            }
+        }
+        parts
+    }
+
+    /// Pours it into a sink of its own.
+    ///
+    /// # Errors
+    /// Whatever cannot be written, with a path that starts anywhere.
+    pub fn pour<S>(&self, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
+    where
+        S: Sink<Array = (), Dictionary = ()>,
+    {
+        let (strict, reader) = (self.strict, Reader::new());
+        let walk = Walk { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
+        match &self.of {
+            TailOf::Elements(elements, range) => {
+                walk.pour_elements(*elements, range.clone(), &mut (), sink, self.depth)
+            }
+            TailOf::Entries(entries, count) => walk.pour_linked(*entries, *count, &mut (), sink, self.depth),
+        }
+    }
+}
+
+/// How Variants are walked.
+#[derive(Clone, Copy)]
+struct Walk<'a, 's> {
+    objects: Objects,
+    /// Whether what does not come back as it is, is an error.
+    strict: bool,
+    reader: Reader,
+    splitter: Option<&'s Splitter<'a>>,
+}
+
+/// After so many elements or entries, it is looked at how much they took.
+const LOOKED_AT: usize = 8;
+
+impl<'a> Walk<'a, '_> {
+    /// The same walk for Variants that live shorter, none of which may be left to others.
+    fn apart<'b>(self) -> Walk<'b, 'b> {
+        Walk { objects: self.objects, strict: self.strict, reader: self.reader, splitter: None }
     }
 
     /// Pours a value that takes few bytes; `None` for others, whose frames lie on the stack at each level of nesting.
     #[inline(always)]
-    fn pour_small<S: Sink>(self, sink: &mut S) -> Option<Result<()>> {
+    fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
         use VariantType as T;
 
-        let Self { variant, reader, .. } = self;
+        let reader = self.reader;
         // One arm for each type, so that each is compiled for the size it has.
         macro_rules! fixed {
             ($($ty:ident)*) => {
@@ -74,39 +201,39 @@ impl<'a> Live<'a> {
         })
     }
 
-    fn pour_at<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+    fn pour<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep { limit: format::MAX_DEPTH }.into());
         }
-        match self.pour_small(sink) {
+        match self.pour_small(variant, sink) {
             Some(poured) => poured,
-            None => self.pour_large(sink, depth),
+            None => self.pour_large(variant, sink, depth),
         }
     }
 
     #[inline(never)]
-    fn pour_large<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+    fn pour_large<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         use VariantType as T;
 
-        let Self { variant, reader, .. } = self;
+        let reader = self.reader;
         let Some(ty) = reader.ty(variant) else {
             return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
         };
         match ty {
             T::StringName => sink.text(ty, Text::Utf32(reader.units(&reader.string_name(variant)))),
-            T::NodePath => self.pour_node_path(sink),
-            T::Object => self.pour_object(sink, depth),
-            T::Signal => self.pour_signal(sink),
-            T::Dictionary => self.pour_dictionary(sink, depth),
-            T::Array => self.pour_array(sink, depth),
-            T::PackedStringArray => self.pour_strings(sink),
+            T::NodePath => self.pour_node_path(variant, sink),
+            T::Object => self.pour_object(variant, sink, depth),
+            T::Signal => self.pour_signal(variant, sink),
+            T::Dictionary => self.pour_dictionary(variant, sink, depth),
+            T::Array => self.pour_array(variant, sink, depth),
+            T::PackedStringArray => self.pour_strings(variant, sink),
             _ => sink.packed(ty, reader.packed(variant, ty)),
         }
     }
 
     #[inline(never)]
-    fn pour_strings<S: Sink>(self, sink: &mut S) -> Result<()> {
-        let texts = self.reader.strings(self.variant);
+    fn pour_strings<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        let texts = self.reader.strings(variant);
         let mut strings = sink.begin_strings(texts.len())?;
         for (index, text) in texts.iter().enumerate() {
             sink.string(&mut strings, Text::Utf32(self.reader.units(text)))
@@ -116,29 +243,61 @@ impl<'a> Live<'a> {
     }
 
     #[inline(never)]
-    fn pour_array<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
+    fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so those are walked in copies that scripts cannot reach.
-        if self.objects == Objects::Full || self.reader.reading_changes(self.variant) {
-            let copy = self.variant.call("duplicate", &[]);
-            return self.of(&copy).pour_elements(sink, depth);
+        if self.objects == Objects::Full || self.reader.reading_changes(variant) {
+            let copy = variant.call("duplicate", &[]);
+            return self.apart().pour_array_in_place(&copy, sink, depth);
         }
-        self.pour_elements(sink, depth)
+        self.pour_array_in_place(variant, sink, depth)
     }
 
     #[inline(always)]
-    fn pour_elements<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
-        let elements = self.reader.elements(self.variant);
-        let mut array = match self.reader.array_type(self.variant) {
+    fn pour_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let elements = self.reader.elements(variant);
+        let mut array = match self.reader.array_type(variant) {
             ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
             declared => self.begin_typed_array(sink, elements.len(), declared)?,
         };
-        for index in 0..elements.len() {
-            sink.begin_element(&mut array)?;
-            let element = element(&elements, index)?;
-            self.of(element).pour_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
-            sink.end_element(&mut array)?;
-        }
+        self.pour_elements(elements, 0..elements.len(), &mut array, sink, depth + 1)?;
         sink.end_array(array)
+    }
+
+    /// Pours elements, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_elements<S: Sink>(
+        self,
+        elements: Elements<'a>,
+        range: Range<usize>,
+        array: &mut S::Array,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let start = sink.written();
+        let mut next = range.start;
+        while next < range.end {
+            let mut until = range.end;
+            if let Some(splitter) = self.splitter {
+                let written = sink.written();
+                if let Some(per_part) =
+                    Splitter::per_part(written - start, next - range.start, range.end - next)
+                {
+                    let of = TailOf::Elements(elements, next..range.end);
+                    let tail = Tail { of, strict: self.strict, depth, per_part };
+                    splitter.take(written, tail);
+                    return Ok(());
+                }
+                until = until.min(next + LOOKED_AT);
+            }
+            for index in next..until {
+                sink.begin_element(array)?;
+                self.pour(element(&elements, index)?, sink, depth)
+                    .map_err(|error| error.inside(Step::Index(index)))?;
+                sink.end_element(array)?;
+            }
+            next = until;
+        }
+        Ok(())
     }
 
     #[inline(never)]
@@ -153,43 +312,97 @@ impl<'a> Live<'a> {
     }
 
     #[inline(never)]
-    fn begin_dictionary<S: Sink>(self, sink: &mut S, len: usize) -> Result<S::Dictionary> {
-        let (key, value) = self.reader.dictionary_types(self.variant);
+    fn begin_dictionary<S: Sink>(self, variant: &Variant, sink: &mut S, len: usize) -> Result<S::Dictionary> {
+        let (key, value) = self.reader.dictionary_types(variant);
         let (key, value) = (self.declared(key)?, self.declared(value)?);
         sink.begin_dictionary(len, key.borrowed(self.reader), value.borrowed(self.reader))
     }
 
     #[inline(never)]
-    fn pour_dictionary<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
-        let (mut entries, len) = self.reader.entries(self.variant, self.objects == Objects::Full);
-        let mut dictionary = self.begin_dictionary(sink, len)?;
-        // Keys of these kinds all come back as one.
-        let (mut nils, mut callables) = (0, 0);
-        for index in 0..len {
-            let Some((key, value)) = self.reader.next_entry(&mut entries) else {
-                return Err(Error::argument("a Dictionary that another thread changed meanwhile"));
-            };
-            let key = self.of(key);
-            if self.strict {
-                nils += u32::from(key.is_written_as_nil());
-                callables += u32::from(self.reader.ty(key.variant) == Some(VariantType::Callable));
-                if nils > 1 || callables > 1 {
-                    return Err(Error::object("two keys of a Dictionary that would come back as one"));
-                }
-            }
-            sink.begin_key(&mut dictionary)?;
-            key.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::KeyAt(index)))?;
-            sink.begin_value(&mut dictionary)?;
-            self.of(value).pour_at(sink, depth + 1).map_err(|error| error.inside(key.step(index)))?;
-            sink.end_entry(&mut dictionary)?;
+    fn pour_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
+        let mut dictionary = self.begin_dictionary(variant, sink, len)?;
+        match entries.in_place() {
+            Some(entries) => self.pour_linked(*entries, len, &mut dictionary, sink, depth + 1)?,
+            None => self.pour_copied(&mut entries, len, &mut dictionary, sink, depth + 1)?,
         }
         sink.end_dictionary(dictionary)
     }
 
-    fn is_written_as_nil(&self) -> bool {
-        match self.reader.ty(self.variant) {
+    /// Pours entries, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_linked<S: Sink>(
+        self,
+        mut entries: EntriesInPlace<'a>,
+        count: usize,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let start = sink.written();
+        let mut alike = Alike::default();
+        for index in 0..count {
+            // In the strict manner, all keys are compared.
+            if let (Some(splitter), false, 0) = (self.splitter, self.strict, index % LOOKED_AT) {
+                let written = sink.written();
+                if let Some(per_part) = Splitter::per_part(written - start, index, count - index) {
+                    let of = TailOf::Entries(entries, count - index);
+                    let tail = Tail { of, strict: self.strict, depth, per_part };
+                    splitter.take(written, tail);
+                    return Ok(());
+                }
+            }
+            let (key, value) = entries.next().ok_or_else(changed)?;
+            self.pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn pour_copied<S: Sink>(
+        self,
+        entries: &mut Entries<'_>,
+        count: usize,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let mut alike = Alike::default();
+        for index in 0..count {
+            let (key, value) = self.reader.next_entry(entries).ok_or_else(changed)?;
+            self.apart().pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn pour_entry<S: Sink>(
+        self,
+        index: usize,
+        (key, value): (&'a Variant, &'a Variant),
+        alike: &mut Alike,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        if self.strict {
+            alike.nils += u32::from(self.is_written_as_nil(key));
+            alike.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
+            if alike.nils > 1 || alike.callables > 1 {
+                return Err(Error::object("two keys of a Dictionary that would come back as one"));
+            }
+        }
+        sink.begin_key(dictionary)?;
+        self.pour(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        sink.begin_value(dictionary)?;
+        self.pour(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
+        sink.end_entry(dictionary)
+    }
+
+    fn is_written_as_nil(self, variant: &Variant) -> bool {
+        match self.reader.ty(variant) {
             Some(VariantType::Nil) => true,
-            Some(VariantType::Object) => self.reader.live_object_id(self.variant) == 0,
+            Some(VariantType::Object) => self.reader.live_object_id(variant) == 0,
             _ => false,
         }
     }
@@ -197,19 +410,19 @@ impl<'a> Live<'a> {
     /// How the value at this key is named in a path.
     #[cold]
     #[inline(never)]
-    fn step(&self, index: usize) -> Step {
-        match self.reader.ty(self.variant) {
+    fn step(self, key: &Variant, index: usize) -> Step {
+        match self.reader.ty(key) {
             Some(VariantType::String | VariantType::StringName) => {
-                Step::text_key(&self.variant.stringify().to_string())
+                Step::text_key(&key.stringify().to_string())
             }
-            Some(VariantType::Int) => Step::int_key(self.reader.int(self.variant)),
+            Some(VariantType::Int) => Step::int_key(self.reader.int(key)),
             _ => Step::KeyAt(index),
         }
     }
 
     #[inline(never)]
-    fn pour_node_path<S: Sink>(self, sink: &mut S) -> Result<()> {
-        let path = self.variant.to::<NodePath>();
+    fn pour_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        let path = variant.to::<NodePath>();
         let names: Vec<GString> =
             (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
         let subnames: Vec<GString> =
@@ -217,20 +430,20 @@ impl<'a> Live<'a> {
         let text = |part| Text::Utf32(self.reader.units(part));
         let names: Vec<Text<'_>> = names.iter().map(text).collect();
         let subnames: Vec<Text<'_>> = subnames.iter().map(text).collect();
-        let absolute = self.variant.call("is_absolute", &[]).booleanize();
+        let absolute = variant.call("is_absolute", &[]).booleanize();
         sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
     }
 
     #[inline(never)]
-    fn pour_signal<S: Sink>(self, sink: &mut S) -> Result<()> {
-        let signal = self.variant.to::<Signal>();
+    fn pour_signal<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        let signal = variant.to::<Signal>();
         let name = GString::from(&signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
         sink.signal(Text::Utf32(self.reader.units(&name)), object)
     }
 
     /// The element type to write for a declared one.
-    fn declared(&self, declared: ContainerType) -> Result<Declared> {
+    fn declared(self, declared: ContainerType) -> Result<Declared> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
             (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
@@ -245,8 +458,8 @@ impl<'a> Live<'a> {
     }
 
     #[inline(never)]
-    fn pour_object<S: Sink>(self, sink: &mut S, depth: u32) -> Result<()> {
-        let id = self.reader.live_object_id(self.variant);
+    fn pour_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let id = self.reader.live_object_id(variant);
         if id == 0 {
             // Null or freed: written as Nil, as the engine does.
             return sink.nil();
@@ -254,7 +467,7 @@ impl<'a> Live<'a> {
         if self.objects == Objects::AsIds {
             return sink.object_id(id);
         }
-        let Ok(object) = self.variant.try_to::<Gd<Object>>() else {
+        let Ok(object) = variant.try_to::<Gd<Object>>() else {
             return sink.nil();
         };
         let class = object.get_class();
@@ -275,7 +488,7 @@ impl<'a> Live<'a> {
         for name in stored {
             sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
             stored_value(&object, &name)
-                .and_then(|value| self.of(&value).pour_at(sink, depth + 1))
+                .and_then(|value| self.apart().pour(&value, sink, depth + 1))
                 .map_err(|error| error.inside(Step::property(&name.to_string())))?;
             sink.end_property(&mut open)?;
         }
@@ -283,10 +496,16 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Source for Live<'_> {
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        self.pour_at(sink, 0)
-    }
+/// Keys of a Dictionary that all come back as one.
+#[derive(Default)]
+struct Alike {
+    nils: u32,
+    callables: u32,
+}
+
+#[cold]
+fn changed() -> Error {
+    Error::argument("a Dictionary that another thread changed meanwhile")
 }
 
 /// The element at `index`, which is there unless a caller's other thread has shortened the Array.

@@ -453,6 +453,7 @@ impl Layout {
 }
 
 /// A walk from entry to entry of a Dictionary.
+#[derive(Clone, Copy)]
 pub struct LinkedEntries(*const u8);
 
 impl LinkedEntries {

@@ -1,5 +1,7 @@
 //! What a live Variant holds, borrowed from it.
 
+use std::marker::PhantomData;
+
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::Script;
 use godot::meta::ToGodot;
@@ -40,14 +42,44 @@ pub enum ContainerType {
 }
 
 /// The entries of a Dictionary, in insertion order.
-pub struct Entries(Walk);
+pub struct Entries<'a>(Walk<'a>);
 
-enum Walk {
+enum Walk<'a> {
     /// From entry to entry, in place.
-    Linked(LinkedEntries),
+    Linked(EntriesInPlace<'a>),
     /// Through Arrays of keys and of values, which only this walk can reach. Boxed: one lies on the stack for each level
     /// of nesting.
     Copied(Box<Copied>),
+}
+
+/// The entries of a Dictionary from one on, where they are.
+#[derive(Clone, Copy)]
+pub struct EntriesInPlace<'a> {
+    entries: LinkedEntries,
+    borrowed: PhantomData<&'a Variant>,
+}
+
+// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+unsafe impl Send for EntriesInPlace<'_> {}
+
+impl<'a> EntriesInPlace<'a> {
+    /// The next entry's key and value.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+        // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
+        unsafe { self.entries.next() }
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// The walk itself, where it is in place.
+    #[inline(always)]
+    pub fn in_place(&mut self) -> Option<&mut EntriesInPlace<'a>> {
+        match &mut self.0 {
+            Walk::Linked(entries) => Some(entries),
+            Walk::Copied(_) => None,
+        }
+    }
 }
 
 struct Copied {
@@ -229,11 +261,12 @@ impl Reader {
 
     /// The entries of a Dictionary and their number; as a copy where scripts may run during the walk.
     #[inline(always)]
-    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries, usize) {
+    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
         self.check(variant, VariantType::Dictionary);
         match self.layout {
             Some(layout) if !as_copy => {
-                (Entries(Walk::Linked(layout.entries(variant))), layout.dictionary_size(variant))
+                let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
+                (Entries(Walk::Linked(entries)), layout.dictionary_size(variant))
             }
             _ => copied_entries(variant),
         }
@@ -241,10 +274,9 @@ impl Reader {
 
     /// The next entry's key and value.
     #[inline(always)]
-    pub fn next_entry(self, entries: &mut Entries) -> Option<(&Variant, &Variant)> {
+    pub fn next_entry<'e>(self, entries: &'e mut Entries<'_>) -> Option<(&'e Variant, &'e Variant)> {
         match &mut entries.0 {
-            // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
-            Walk::Linked(entry) => unsafe { entry.next() },
+            Walk::Linked(entries) => entries.next(),
             Walk::Copied(copied) => {
                 let index = copied.next;
                 copied.next += 1;
@@ -284,7 +316,7 @@ impl Reader {
 }
 
 #[inline(never)]
-fn copied_entries(dictionary: &Variant) -> (Entries, usize) {
+fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
     let dictionary = dictionary.to::<AnyDictionary>();
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();

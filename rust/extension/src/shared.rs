@@ -1,0 +1,149 @@
+//! One large value on several threads.
+//!
+//! Both ways stop at the first thing that is wrong and say no more than that: one thread alone then finds out what it
+//! is, and where, as it does for small values.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use godot::builtin::PackedByteArray;
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Part};
+
+use crate::builder::{Built, Keys, Parts, VariantBuilder};
+use crate::codec::with_room;
+use crate::engine::{SharedBytes, Slots};
+use crate::pool::{Pool, lock, pool, share};
+use crate::source::{Splitter, Tail};
+
+/// Values from this size on are worth waking other threads for.
+pub const SHARED_BYTES: usize = 1 << 17;
+/// What one of them does at a time.
+pub const PART_BYTES: usize = 1 << 15;
+
+/// What one task has encoded.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Where pieces of other tasks belong: behind so many of these bytes.
+    gaps: Vec<Gap>,
+}
+
+struct Gap {
+    position: usize,
+    /// The index of the first piece, and how many follow one another.
+    first: usize,
+    count: usize,
+}
+
+/// The bytes of a value of which the calling thread has encoded `lead`, all but these tails.
+pub fn encode<'a>(
+    lead: Vec<u8>,
+    tails: Vec<(usize, Tail<'a>)>,
+    options: EncodeOptions,
+) -> Option<PackedByteArray> {
+    let pool = pool()?;
+    let pieces = Mutex::new(vec![None]);
+    let failed = AtomicBool::new(false);
+    let finish = |index: usize, bytes, tails: Vec<(usize, Tail<'a>)>, add: &dyn Fn((usize, Tail<'a>))| {
+        let mut gaps = Vec::with_capacity(tails.len());
+        for (position, tail) in tails {
+            let parts = tail.into_parts();
+            let first = {
+                let mut pieces = lock(&pieces);
+                let first = pieces.len();
+                pieces.resize_with(first + parts.len(), || None);
+                first
+            };
+            gaps.push(Gap { position, first, count: parts.len() });
+            for (offset, part) in parts.into_iter().enumerate() {
+                add((first + offset, part));
+            }
+        }
+        lock(&pieces)[index] = Some(Piece { bytes, gaps });
+    };
+    share(
+        &pool,
+        |(index, part): (usize, Tail<'a>), add| {
+            if failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let splitter = Splitter::new();
+            let encoded = with_room(options, |encoder| {
+                part.pour(encoder, &splitter).map(|()| encoder.output().written().to_vec())
+            });
+            match encoded {
+                Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
+                Err(_) => failed.store(true, Ordering::Relaxed),
+            }
+        },
+        |add| finish(0, lead, tails, add),
+    );
+    let pieces: Option<Vec<Piece>> = pieces.into_inner().ok()?.into_iter().collect();
+    join(&pieces.filter(|_| !failed.into_inner())?)
+}
+
+/// All pieces in one.
+fn join(pieces: &[Piece]) -> Option<PackedByteArray> {
+    let total = pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>();
+    if total > MAX_BYTES {
+        return None;
+    }
+    let mut joined = PackedByteArray::new();
+    joined.resize(total);
+    let mut rest = joined.as_mut_slice();
+    put(pieces, 0, &mut rest);
+    Some(joined)
+}
+
+/// Copies a piece, with what belongs into its gaps, to the start of `rest`, which then is what follows.
+fn put(pieces: &[Piece], index: usize, rest: &mut &mut [u8]) {
+    let Piece { bytes, gaps } = &pieces[index];
+    let copy = |from: &[u8], rest: &mut &mut [u8]| {
+        let (room, behind) = std::mem::take(rest).split_at_mut(from.len());
+        room.copy_from_slice(from);
+        *rest = behind;
+    };
+    let mut done = 0;
+    for gap in gaps {
+        copy(&bytes[done..gap.position], rest);
+        done = gap.position;
+        for piece in gap.first..gap.first + gap.count {
+            put(pieces, piece, rest);
+        }
+    }
+    copy(&bytes[done..], rest);
+}
+
+/// The value that `data`, a part of `bytes`, hold, and where it ends. `None` where anything is wrong.
+pub fn decode(
+    pool: &Pool,
+    bytes: &PackedByteArray,
+    data: &[u8],
+    manner: Manner,
+    limits: &Limits,
+    keys: &mut Keys,
+) -> Option<(Built, usize)> {
+    let shared_bytes = SharedBytes::new(bytes.clone());
+    let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let fill = |(part, slots): (Part, Slots), _: &dyn Fn((Part, Slots))| {
+        if failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut keys = Keys::default();
+        let (mut builder, mut array) =
+            VariantBuilder::new(manner, &mut keys, shared_bytes.get()).in_elements(slots);
+        match Decoder::new(data, manner, limits).pour_part(&part, &mut builder, &mut array) {
+            Ok(()) => misfits.fetch_add(builder.misfits(), Ordering::Relaxed),
+            Err(_) => usize::from(failed.fetch_or(true, Ordering::Relaxed)),
+        };
+    };
+    let (built, end) = share(pool, fill, |add| {
+        let take = |part, slots| add((part, slots));
+        let parts = Parts { bytes: PART_BYTES, take: &take };
+        let mut builder = VariantBuilder::new(manner, keys, bytes).with_parts(parts);
+        let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
+        Some((builder.finish(), end))
+    })?;
+    let misfits = built.misfits + misfits.into_inner();
+    (!failed.into_inner()).then_some((Built { misfits, ..built }, end))
+}

@@ -1,6 +1,7 @@
 //! Batches: many values at once, in order, on several threads.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
@@ -9,18 +10,17 @@ use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
 
-use crate::builder::Keys;
-use crate::codec;
-use crate::engine::{self, Elements, Reader, SharedBytes};
+use crate::builder::{Built, Keys};
+use crate::codec::{self, Input};
+use crate::engine::{Elements, Reader, SharedBytes, Slots};
 use crate::pool::{lock, pool, share};
+use crate::shared::{PART_BYTES, SHARED_BYTES};
 use crate::source::Objects;
 
-/// Batches of fewer items stay on the calling thread.
-const PARALLEL_ITEMS: usize = 64;
-/// A batch is cut by number of items into so many parts for each thread, so that a heavy part holds the others back less.
-const PARTS_PER_THREAD: usize = 16;
 /// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
 const FRAME_BYTES: usize = 4;
+/// What an item costs beside its bytes, in bytes.
+const ITEM_COST: usize = 64;
 
 /// The items of a batch that failed.
 #[derive(Default)]
@@ -48,13 +48,22 @@ pub fn encode(values: &AnyArray, objects: Objects) -> Batch<Array<PackedByteArra
     let parallel = objects == Objects::AsIds;
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
-    let mut slots = Array::<PackedByteArray>::new();
-    slots.resize(elements.len(), &PackedByteArray::new());
-    let (failed, misfits) = fill(&mut slots.clone().upcast_any_array(), parallel, |index, _| {
-        let value = element(&elements, index)?;
-        Ok((codec::encode(value, objects, false)?.to_variant(), 0))
+    let outcome = Outcome::default();
+    let (slots, ()) = Slots::of_buffers(elements.len(), |slots| {
+        spread(slots, parallel, |slots, &mut ()| {
+            let mut cost = 0;
+            while slots.len() > 0 && cost < PART_BYTES {
+                let (index, buffer) = (slots.start(), slots.next_bytes());
+                let encoded = element(&elements, index)
+                    .and_then(|value| codec::encode_into(value, objects, false, buffer));
+                if let Err(error) = encoded {
+                    outcome.add_failed(index, error);
+                }
+                cost += buffer.len() + ITEM_COST;
+            }
+        });
     });
-    Batch { slots, failed, misfits }
+    outcome.into_batch(slots)
 }
 
 /// One value for each buffer.
@@ -64,19 +73,45 @@ pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
     let parallel = !limits.allow_objects;
     let buffers = own_if(!parallel, reader, buffers);
     let elements = reader.elements(&buffers);
-    let mut slots = VarArray::new();
-    slots.resize(elements.len(), &Variant::nil());
-    let (failed, misfits) = fill(&mut slots.clone().upcast_any_array(), parallel, |index, keys| {
+    let outcome = Outcome::default();
+    let decode = |index: usize, keys: &mut Keys| {
         let buffer = element(&elements, index)?;
-        // A handle of our own: whatever becomes of the caller's, these bytes stay.
-        let Ok(bytes) = buffer.try_to::<PackedByteArray>() else {
+        let Some(input) = Input::of(reader, buffer, !parallel) else {
             let ty = reader.ty(buffer).map_or("a newer type", VariantType::name);
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
-        let (built, _) = codec::decode(&bytes, 0..bytes.len(), Manner::Engine, limits, keys)?;
-        Ok((built.value, built.misfits))
+        let bytes = input.bytes().len();
+        let (built, _) = codec::decode(&input, 0..bytes, Manner::Engine, limits, keys)?;
+        Ok((built, bytes))
+    };
+    let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
+        spread(slots, parallel, |slots, keys| fill_part(slots, &outcome, |index| decode(index, keys)));
     });
-    Batch { slots, failed, misfits }
+    outcome.into_batch(slots)
+}
+
+/// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth.
+fn fill_part(
+    slots: &mut Slots,
+    outcome: &Outcome,
+    mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
+) {
+    let mut cost = 0;
+    while slots.len() > 0 && cost < PART_BYTES {
+        let index = slots.start();
+        match decode(index) {
+            Ok((built, bytes)) => {
+                cost += bytes;
+                outcome.add_misfits(built.misfits);
+                slots.put(built.value);
+            }
+            Err(error) => {
+                outcome.add_failed(index, error);
+                slots.put(Variant::nil());
+            }
+        }
+        cost += ITEM_COST;
+    }
 }
 
 /// All values in one buffer, each behind its length as a little-endian u32.
@@ -88,25 +123,26 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     let parallel = objects == Objects::AsIds;
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
-    let failed = Mutex::new(Failed::default());
-    let parts = parts_of(elements.len(), parallel, |range| {
+    let outcome = Outcome::default();
+    let parts = Mutex::new(Vec::new());
+    spread(0..elements.len(), parallel, |items: &mut Range<usize>, &mut ()| {
+        let start = items.start;
         let mut part = Vec::new();
-        for index in range {
-            let frame = part.len();
-            part.extend_from_slice(&[0; FRAME_BYTES]);
-            match element(&elements, index).and_then(|value| codec::append(&mut part, value, objects)) {
-                Ok(()) => {
-                    let bytes = (part.len() - frame - FRAME_BYTES) as u32;
-                    part[frame..frame + FRAME_BYTES].copy_from_slice(&bytes.to_le_bytes());
-                }
-                Err(error) => failed.lock().unwrap_or_else(PoisonError::into_inner).add(index, error),
+        while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
+            let index = items.start;
+            items.start += 1;
+            if let Err(error) = element(&elements, index)
+                .and_then(|value| codec::append(&mut part, value, objects))
+            {
+                outcome.add_failed(index, error);
             }
         }
-        part
+        lock(&parts).push((start, part));
     });
-    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failed.indexes.sort_unstable();
-    let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
+    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_unstable_by_key(|(start, _)| *start);
+    let mut failed = outcome.into_failed();
+    let total = parts.iter().fold(0_usize, |total, (_, part)| total.saturating_add(part.len()));
     if failed.indexes.is_empty() && total > MAX_BYTES {
         failed.add(elements.len().saturating_sub(1), ErrorKind::TooLarge.into());
     }
@@ -116,7 +152,7 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     let mut packed = PackedByteArray::new();
     packed.resize(total);
     let mut rest = packed.as_mut_slice();
-    for part in parts {
+    for (_, part) in parts {
         let (room, behind) = rest.split_at_mut(part.len());
         room.copy_from_slice(&part);
         rest = behind;
@@ -138,13 +174,19 @@ pub struct Unpacked {
 pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     let bytes = SharedBytes::new(bytes);
     let (records, broken) = records(bytes.get().as_slice(), limits);
-    let mut values = VarArray::new();
-    values.resize(records.len(), &Variant::nil());
     let parallel = !limits.allow_objects;
-    let (failed, _) = fill(&mut values.clone().upcast_any_array(), parallel, |index, keys| {
-        let (built, _) = codec::decode(bytes.get(), records[index].clone(), Manner::Strict, limits, keys)?;
-        Ok((built.value, 0))
+    let outcome = Outcome::default();
+    let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
+        spread(slots, parallel, |slots, keys| {
+            let input = Input::Shared(bytes.get());
+            fill_part(slots, &outcome, |index| {
+                let record = records[index].clone();
+                let (built, _) = codec::decode(&input, record.clone(), Manner::Strict, limits, keys)?;
+                Ok((built, record.len()))
+            });
+        });
     });
+    let failed = outcome.into_failed();
     let failed = failed.first.or_else(|| broken.map(|error| (records.len(), error)));
     let good = failed.as_ref().map_or(records.len(), |(index, _)| *index);
     values.shrink(good);
@@ -191,55 +233,96 @@ fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Err
     elements.get(index).ok_or_else(|| Error::argument("the Array was changed by another thread meanwhile"))
 }
 
-/// Fills the slots of an Array with what `make` gives for their indexes, and collects what fails.
-fn fill(
-    slots: &mut AnyArray,
-    parallel: bool,
-    make: impl Fn(usize, &mut Keys) -> Result<(Variant, usize), Error> + Sync,
-) -> (Failed, usize) {
-    let outcome = Mutex::new((Failed::default(), 0));
-    let make_range = |range: Range<usize>, put: &mut dyn FnMut(usize, Variant)| {
-        let mut keys = Keys::default();
-        for index in range {
-            match make(index, &mut keys) {
-                Ok((value, 0)) => put(index, value),
-                Ok((value, misfits)) => {
-                    put(index, value);
-                    outcome.lock().unwrap_or_else(PoisonError::into_inner).1 += misfits;
-                }
-                Err(error) => {
-                    outcome.lock().unwrap_or_else(PoisonError::into_inner).0.add(index, error);
-                }
-            }
-        }
-    };
-    engine::fill(slots, make_range, |len, fill_range| {
-        parts_of(len, parallel, fill_range);
-    });
-    let (mut failed, misfits) = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failed.indexes.sort_unstable();
-    (failed, misfits)
+/// Items that can be shared out.
+trait Items: Send {
+    /// How many there are.
+    fn left(&self) -> usize;
+    /// Keeps the first `count`, and gives the others away.
+    fn split_off(&mut self, count: usize) -> Self;
 }
 
-/// What `make` gives for the parts that so many items are cut into, in order, made in parallel where that is allowed and
-/// worth it.
-fn parts_of<T: Send>(len: usize, parallel: bool, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    match (parallel && len >= PARALLEL_ITEMS).then(pool).flatten() {
-        Some(pool) => {
-            let part = len.div_ceil(pool.count() * PARTS_PER_THREAD);
-            let count = len.div_ceil(part);
-            let made: Mutex<Vec<Option<T>>> = Mutex::new((0..count).map(|_| None).collect());
-            share(
-                &pool,
-                |index: usize, _| {
-                    let result = make(index * part..len.min((index + 1) * part));
-                    lock(&made)[index] = Some(result);
-                },
-                |add| (0..count).for_each(add),
-            );
-            made.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+impl Items for Range<usize> {
+    fn left(&self) -> usize {
+        self.end - self.start
+    }
+
+    fn split_off(&mut self, count: usize) -> Self {
+        let at = self.end.min(self.start + count);
+        let rest = at..self.end;
+        self.end = at;
+        rest
+    }
+}
+
+impl Items for Slots {
+    fn left(&self) -> usize {
+        self.len()
+    }
+
+    fn split_off(&mut self, count: usize) -> Self {
+        Self::split_off(self, count)
+    }
+}
+
+/// Has `work` take all of the items, from the first on, by several threads where that is allowed and worth it. Each call
+/// takes a part's worth: by bytes, so that heavy items do not hold a thread back. `K` is kept from call to call.
+fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
+    let mut kept = K::default();
+    let len = items.left();
+    work(&mut items, &mut kept);
+    // As many as the first part had.
+    let per_part = (len - items.left()).max(1);
+    if items.left() / per_part >= SHARED_BYTES / PART_BYTES
+        && let Some(pool) = parallel.then(pool).flatten()
+    {
+        let run = |mut items: T, add: &dyn Fn(T)| {
+            work(&mut items, &mut K::default());
+            // Heavier than the first ones: shared out again.
+            if items.left() > 0 {
+                let half = items.left() / 2;
+                let second = items.split_off(half);
+                [items, second].into_iter().filter(|items| items.left() > 0).for_each(add);
+            }
+        };
+        return share(&pool, run, |add| {
+            while items.left() > 0 {
+                let rest = items.split_off(per_part);
+                add(std::mem::replace(&mut items, rest));
+            }
+        });
+    }
+    while items.left() > 0 {
+        work(&mut items, &mut kept);
+    }
+}
+
+/// What became of the items of a batch.
+#[derive(Default)]
+struct Outcome {
+    failed: Mutex<Failed>,
+    misfits: AtomicUsize,
+}
+
+impl Outcome {
+    fn add_failed(&self, index: usize, error: Error) {
+        lock(&self.failed).add(index, error);
+    }
+
+    fn add_misfits(&self, misfits: usize) {
+        if misfits > 0 {
+            self.misfits.fetch_add(misfits, Ordering::Relaxed);
         }
-        None => vec![make(0..len)],
+    }
+
+    fn into_failed(self) -> Failed {
+        let mut failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.indexes.sort_unstable();
+        failed
+    }
+
+    fn into_batch<A>(self, slots: A) -> Batch<A> {
+        let misfits = self.misfits.load(Ordering::Relaxed);
+        Batch { slots, failed: self.into_failed(), misfits }
     }
 }
 

@@ -11,7 +11,7 @@ use variant_codec::{
     Sink, Text, VariantType, quoted,
 };
 
-use crate::codec::{LARGE_BYTES, engine_is_as_fast};
+use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
 use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, Slots, fill_string, string};
 use crate::objects;
 
@@ -22,8 +22,8 @@ pub struct VariantBuilder<'k> {
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut Keys,
-    /// The bytes that are read, for what the engine can copy from them.
-    bytes: &'k PackedByteArray,
+    /// What is read, for what the engine can copy from it.
+    input: &'k Input<'k>,
     /// The key that has just been poured, where it is one that is kept.
     key: Option<usize>,
     misfits: usize,
@@ -110,14 +110,14 @@ impl Keys {
 
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
-    pub fn new(manner: Manner, keys: &'k mut Keys, bytes: &'k PackedByteArray) -> Self {
+    pub fn new(manner: Manner, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
         Self {
             building: Building::new(),
             manner,
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
-            bytes,
+            input,
             key: None,
             misfits: 0,
             made: Made::default(),
@@ -163,13 +163,15 @@ impl<'k> VariantBuilder<'k> {
         if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
             return None;
         }
-        let start = (elements.as_ptr() as usize).checked_sub(self.bytes.as_slice().as_ptr() as usize)?;
-        let end = start.checked_add(elements.len()).filter(|end| *end <= self.bytes.len())?;
+        let bytes = self.input.bytes();
+        let start = (elements.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+        let end = start.checked_add(elements.len()).filter(|end| *end <= bytes.len())?;
+        let bytes = self.input.to_packed();
         if ty == VariantType::PackedByteArray {
-            return Some(self.bytes.subarray(start..end).to_variant());
+            return Some(bytes.subarray(start..end).to_variant());
         }
         let header = i64::try_from(start.checked_sub(HEADER)?).ok()?;
-        let value = self.bytes.to_variant().call("decode_var", &[header.to_variant(), false.to_variant()]);
+        let value = bytes.to_variant().call("decode_var", &[header.to_variant(), false.to_variant()]);
         (self.reader.ty(&value) == Some(ty)).then_some(value)
     }
 

@@ -10,7 +10,7 @@ use variant_codec::{
 };
 
 use crate::builder::{Built, Keys, VariantBuilder};
-use crate::engine::{PRECISION, is_debug_build};
+use crate::engine::{PRECISION, Reader, is_debug_build};
 use crate::pool::pool;
 use crate::shared::{self, SHARED_BYTES};
 use crate::source::{Live, Objects, Splitter};
@@ -25,57 +25,148 @@ thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
+/// What is decoded.
+pub enum Input<'a> {
+    /// Bytes that nobody changes, since this handle is of our own.
+    Owned(PackedByteArray),
+    /// The same.
+    Shared(&'a PackedByteArray),
+    /// Those of a Variant, which nobody changes as long as no script runs.
+    InVariant(&'a Variant, &'a [u8]),
+}
+
+impl<'a> Input<'a> {
+    /// The bytes of a Variant, `None` if it holds none; by a handle of our own if scripts may run meanwhile.
+    pub fn of(reader: Reader, variant: &'a Variant, scripts_run: bool) -> Option<Self> {
+        if reader.ty(variant) != Some(VariantType::PackedByteArray) {
+            return None;
+        }
+        Some(if scripts_run {
+            Self::Owned(variant.to())
+        } else {
+            Self::InVariant(variant, reader.packed(variant, VariantType::PackedByteArray).le)
+        })
+    }
+
+    /// The bytes.
+    #[inline(always)]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes.as_slice(),
+            Self::Shared(bytes) => bytes.as_slice(),
+            Self::InVariant(_, bytes) => bytes,
+        }
+    }
+
+    /// A handle to them.
+    pub fn to_packed(&self) -> PackedByteArray {
+        match self {
+            Self::Owned(bytes) => bytes.clone(),
+            Self::Shared(bytes) => (*bytes).clone(),
+            Self::InVariant(variant, _) => variant.to(),
+        }
+    }
+}
+
 /// The bytes of a value. If `strict`, what would not come back as it is, is an error.
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
 pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
+    let mut bytes = PackedByteArray::new();
+    encode_into(value, objects, strict, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same, into a buffer that is empty.
+///
+/// # Errors
+/// As [`encode`]; the buffer is empty then.
+pub fn encode_into(
+    value: &Variant,
+    objects: Objects,
+    strict: bool,
+    buffer: &mut PackedByteArray,
+) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut live = Live::new(value, objects, strict);
-    if let Some(ty) = live.packed_type()
-        && engine_is_as_fast(ty)
-        && encoded_size(value, objects)? >= LARGE_BYTES
-    {
-        return Ok(var_to_bytes(value));
-    }
-    if live.packed_type().is_some() {
+    if let Some(ty) = live.packed_type() {
+        if engine_is_as_fast(ty) && encoded_size(value, objects)? >= LARGE_BYTES {
+            *buffer = var_to_bytes(value);
+            return Ok(());
+        }
         // Measured at once, and large: written where it stays.
         let mut measure = Measure::counting(options);
         live.pour(&mut measure)?;
-        let mut bytes = PackedByteArray::new();
-        bytes.resize(measure.bytes());
-        live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))?;
-        return Ok(bytes);
+        buffer.resize(measure.bytes());
+        return live.pour(&mut Encoder::new(Room::new(buffer.as_mut_slice()), options));
     }
-    let splitter = Splitter::new();
-    let encoded = with_room(options, |encoder| {
-        let poured = live.with_splitter(&splitter).pour(encoder);
-        if splitter.has_tails() {
-            return poured.map(|()| Encoded::InPart(encoder.output().written().to_vec()));
+    encode_with(value, objects, options, |encoded| match encoded {
+        Encoded::InRoom(bytes) => {
+            buffer.resize(bytes.len());
+            buffer.as_mut_slice().copy_from_slice(bytes);
         }
-        poured.map(|()| Encoded::Whole(PackedByteArray::from(encoder.output().written())))
+        Encoded::Packed(bytes) => *buffer = bytes,
+    })
+}
+
+/// Appends the bytes of a value to others, behind their number as a little-endian u32.
+///
+/// # Errors
+/// As [`encode`]; nothing has been appended then.
+pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
+    let options = EncodeOptions { precision: PRECISION, strict_text: false };
+    encode_with(value, objects, options, |encoded| {
+        let bytes = match &encoded {
+            Encoded::InRoom(bytes) => bytes,
+            Encoded::Packed(bytes) => bytes.as_slice(),
+        };
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+    })
+}
+
+/// A value's bytes, before they are where they are to stay.
+enum Encoded<'a> {
+    /// In this thread's memory.
+    InRoom(&'a [u8]),
+    Packed(PackedByteArray),
+}
+
+/// Encodes a value, by several threads if it is large, and has `take` take the bytes, once.
+fn encode_with(
+    value: &Variant,
+    objects: Objects,
+    options: EncodeOptions,
+    mut take: impl FnMut(Encoded<'_>),
+) -> Result<()> {
+    let live = Live::new(value, objects, options.strict_text);
+    let splitter = Splitter::new();
+    let lead = with_room(options, |encoder| {
+        live.with_splitter(&splitter).pour(encoder)?;
+        let written = encoder.output().written();
+        if splitter.has_tails() {
+            return Ok(Some(written.to_vec()));
+        }
+        take(Encoded::InRoom(written));
+        Ok(None)
     });
-    match encoded {
-        Ok(Encoded::Whole(bytes)) => Ok(bytes),
-        Ok(Encoded::InPart(lead)) => shared::encode(lead, splitter.into_tails(), options)
-            .map_or_else(|| encode_alone(value, objects, options), Ok),
-        Err(_) if splitter.has_tails() => encode_alone(value, objects, options),
-        Err(error) => Err(error),
+    match lead {
+        Ok(None) => return Ok(()),
+        Err(error) if !splitter.has_tails() => return Err(error),
+        Ok(Some(lead)) => {
+            if let Some(bytes) = shared::encode(lead, splitter.into_tails(), options) {
+                take(Encoded::Packed(bytes));
+                return Ok(());
+            }
+        }
+        Err(_) => {}
     }
-}
-
-/// What a value has been encoded to on the calling thread.
-enum Encoded {
-    Whole(PackedByteArray),
-    /// All but what was left to others.
-    InPart(Vec<u8>),
-}
-
-/// By the calling thread alone, which knows the path to whatever is wrong.
-fn encode_alone(value: &Variant, objects: Objects, options: EncodeOptions) -> Result<PackedByteArray> {
+    // Alone, this thread finds out what is wrong, and the path to it.
     with_room(options, |encoder| {
         Live::new(value, objects, options.strict_text).pour(encoder)?;
-        Ok(PackedByteArray::from(encoder.output().written()))
+        take(Encoded::InRoom(encoder.output().written()));
+        Ok(())
     })
 }
 
@@ -112,38 +203,26 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// Appends the bytes of a value to others.
-///
-/// # Errors
-/// As [`encode`]; some of the value may have been appended.
-pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
-    let options = EncodeOptions { precision: PRECISION, strict_text: false };
-    let mut encoder = Encoder::new(std::mem::take(out), options);
-    let poured = Live::new(value, objects, false).pour(&mut encoder);
-    *out = encoder.into_output();
-    poured
-}
-
-/// The value that a part of `bytes` holds, and where it ends. `keys` may be kept from value to value.
+/// The value that a part of the input holds, and where it ends. `keys` may be kept from value to value.
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset in all of them.
 pub fn decode(
-    bytes: &PackedByteArray,
+    input: &Input<'_>,
     part: Range<usize>,
     manner: Manner,
     limits: &Limits,
     keys: &mut Keys,
 ) -> Result<(Built, usize)> {
     let start = part.start;
-    let data = bytes.as_slice().get(part).unwrap_or_default();
+    let data = input.bytes().get(part).unwrap_or_default();
     let shared = data.len() >= SHARED_BYTES && !limits.allow_objects && limits.admit_all_of(data.len());
     if let Some(pool) = shared.then(pool).flatten()
-        && let Some((built, end)) = shared::decode(&pool, bytes, data, manner, limits, keys)
+        && let Some((built, end)) = shared::decode(&pool, input, data, manner, limits, keys)
     {
         return Ok((built, start + end));
     }
-    let mut builder = VariantBuilder::new(manner, keys, bytes);
+    let mut builder = VariantBuilder::new(manner, keys, input);
     let end =
         Decoder::new(data, manner, limits).pour_only(&mut builder).map_err(|error| error.shifted(start))?;
     Ok((builder.finish(), start + end))

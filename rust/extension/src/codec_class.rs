@@ -10,6 +10,7 @@ use crate::builder::Keys;
 use crate::engine::OptionalLimits;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
+use crate::codec::Input;
 use crate::{batch, codec, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
@@ -51,9 +52,10 @@ impl FastVariantCodec {
     /// to tell that from an encoded [code]null[/code], and to set limits.
     #[func]
     fn decode(bytes: PackedByteArray, #[opt(default = false)] allow_objects: bool) -> Variant {
+        let bytes = Input::Owned(bytes);
         match codec::decode(
             &bytes,
-            0..bytes.len(),
+            0..bytes.bytes().len(),
             Manner::Engine,
             &engine_limits(allow_objects),
             &mut Keys::default(),
@@ -167,7 +169,8 @@ impl FastVariantCodec {
                 bytes.len()
             )));
         };
-        match codec::decode(&bytes, start..bytes.len(), Manner::Strict, &limits, &mut Keys::default()) {
+        let end = bytes.len();
+        match codec::decode(&Input::Owned(bytes), start..end, Manner::Strict, &limits, &mut Keys::default()) {
             Ok((built, end)) => FastVariantResult::decoded(built.value, start, end),
             Err(error) => FastVariantResult::failed(&error),
         }

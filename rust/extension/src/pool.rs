@@ -114,11 +114,6 @@ impl Pool {
             .ok()?;
         Some(Self { threads, handles })
     }
-
-    /// How many threads work on a call, the calling one among them.
-    pub fn count(&self) -> usize {
-        self.threads.current_num_threads() + 1
-    }
 }
 
 /// Ends the extension's threads and waits for them. Called before the library is unloaded, when no batch runs.

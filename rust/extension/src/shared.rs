@@ -11,15 +11,18 @@ use variant_codec::format::MAX_BYTES;
 use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Part};
 
 use crate::builder::{Built, Keys, Parts, VariantBuilder};
-use crate::codec::with_room;
+use crate::codec::{Input, with_room};
 use crate::engine::{SharedBytes, Slots};
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
 
 /// Values from this size on are worth waking other threads for.
-pub const SHARED_BYTES: usize = 1 << 17;
+pub const SHARED_BYTES: usize = 1 << 18;
 /// What one of them does at a time.
-pub const PART_BYTES: usize = 1 << 15;
+pub const PART_BYTES: usize = 1 << 16;
+
+/// How many pieces are put together at a time.
+const COPIED_AT_ONCE: usize = 32;
 
 /// What one task has encoded.
 struct Piece {
@@ -79,59 +82,74 @@ pub fn encode<'a>(
         |add| finish(0, lead, tails, add),
     );
     let pieces: Option<Vec<Piece>> = pieces.into_inner().ok()?.into_iter().collect();
-    join(&pieces.filter(|_| !failed.into_inner())?)
+    join(&pool, &pieces.filter(|_| !failed.into_inner())?)
 }
 
 /// All pieces in one.
-fn join(pieces: &[Piece]) -> Option<PackedByteArray> {
+fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
     let total = pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>();
     if total > MAX_BYTES {
         return None;
     }
     let mut joined = PackedByteArray::new();
     joined.resize(total);
-    let mut rest = joined.as_mut_slice();
-    put(pieces, 0, &mut rest);
+    let mut copies = Vec::with_capacity(pieces.len());
+    order(pieces, 0, &mut joined.as_mut_slice(), &mut copies);
+    share(
+        pool,
+        |copies: Vec<Copy<'_, '_>>, _| copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from)),
+        |add| {
+            while !copies.is_empty() {
+                let rest = copies.split_off(copies.len().min(COPIED_AT_ONCE));
+                add(std::mem::replace(&mut copies, rest));
+            }
+        },
+    );
     Some(joined)
 }
 
-/// Copies a piece, with what belongs into its gaps, to the start of `rest`, which then is what follows.
-fn put(pieces: &[Piece], index: usize, rest: &mut &mut [u8]) {
+/// Bytes and the place for them.
+struct Copy<'p, 'j> {
+    from: &'p [u8],
+    to: &'j mut [u8],
+}
+
+/// Puts a piece, with what belongs into its gaps, in order to the start of `rest`, which then is what follows.
+fn order<'p, 'j>(pieces: &'p [Piece], index: usize, rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>) {
     let Piece { bytes, gaps } = &pieces[index];
-    let copy = |from: &[u8], rest: &mut &mut [u8]| {
-        let (room, behind) = std::mem::take(rest).split_at_mut(from.len());
-        room.copy_from_slice(from);
+    let put = |from: &'p [u8], rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>| {
+        let (to, behind) = std::mem::take(rest).split_at_mut(from.len());
+        copies.push(Copy { from, to });
         *rest = behind;
     };
     let mut done = 0;
     for gap in gaps {
-        copy(&bytes[done..gap.position], rest);
+        put(&bytes[done..gap.position], rest, copies);
         done = gap.position;
         for piece in gap.first..gap.first + gap.count {
-            put(pieces, piece, rest);
+            order(pieces, piece, rest, copies);
         }
     }
-    copy(&bytes[done..], rest);
+    put(&bytes[done..], rest, copies);
 }
 
-/// The value that `data`, a part of `bytes`, hold, and where it ends. `None` where anything is wrong.
+/// The value that `data`, a part of the input, hold, and where it ends. `None` where anything is wrong.
 pub fn decode(
     pool: &Pool,
-    bytes: &PackedByteArray,
+    input: &Input<'_>,
     data: &[u8],
     manner: Manner,
     limits: &Limits,
     keys: &mut Keys,
 ) -> Option<(Built, usize)> {
-    let shared_bytes = SharedBytes::new(bytes.clone());
+    let bytes = SharedBytes::new(input.to_packed());
     let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let fill = |(part, slots): (Part, Slots), _: &dyn Fn((Part, Slots))| {
         if failed.load(Ordering::Relaxed) {
             return;
         }
-        let mut keys = Keys::default();
-        let (mut builder, mut array) =
-            VariantBuilder::new(manner, &mut keys, shared_bytes.get()).in_elements(slots);
+        let (mut keys, input) = (Keys::default(), Input::Shared(bytes.get()));
+        let (mut builder, mut array) = VariantBuilder::new(manner, &mut keys, &input).in_elements(slots);
         match Decoder::new(data, manner, limits).pour_part(&part, &mut builder, &mut array) {
             Ok(()) => misfits.fetch_add(builder.misfits(), Ordering::Relaxed),
             Err(_) => usize::from(failed.fetch_or(true, Ordering::Relaxed)),
@@ -140,7 +158,7 @@ pub fn decode(
     let (built, end) = share(pool, fill, |add| {
         let take = |part, slots| add((part, slots));
         let parts = Parts { bytes: PART_BYTES, take: &take };
-        let mut builder = VariantBuilder::new(manner, keys, bytes).with_parts(parts);
+        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(parts);
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish(), end))
     })?;

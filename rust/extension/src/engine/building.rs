@@ -18,6 +18,7 @@ use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout};
 use super::read::{ContainerType, is_same_width};
+use super::slots::Slots;
 
 /// The largest mathematical value, in components.
 const MAX_LANES: usize = 16;
@@ -31,19 +32,6 @@ pub struct Building {
     /// Where the next value goes: into the innermost open container, or to the root if null.
     place: *mut Variant,
 }
-
-/// Elements of an Array under construction that are left to another one, on any thread.
-pub struct Slots {
-    /// Keeps the Array, whatever becomes of the construction that it belongs to.
-    array: Variant,
-    first: *mut Variant,
-    range: Range<usize>,
-    typed: bool,
-}
-
-// SAFETY: these elements are given to nobody else, and the Array is not resized: only its construction could do so, and
-// nothing else reaches it. Its references are counted atomically.
-unsafe impl Send for Slots {}
 
 /// A second handle to a container that is in its place, for as long as it is open.
 ///
@@ -354,7 +342,7 @@ impl Building {
         if *typed {
             // A typed Array's new elements are defaults of its type.
             // SAFETY: `place` is an element of the Array, and therefore a live Variant.
-            unsafe { **place = nil(self.layout) };
+            clear(self.layout, unsafe { &mut **place });
         }
     }
 
@@ -364,29 +352,33 @@ impl Building {
         assert!(matches!(self.pop(), Some(Open::Array { .. })), "no Array is open");
     }
 
-    /// Leaves the next `count` elements of the open Array, which must be filled, or come to nothing with the value, before anyone else uses it.
+    /// Leaves the next `count` elements of the open Array, which must be filled, or come to nothing with the value, before
+    /// anyone else uses it.
     ///
     /// # Panics
     /// If no Array is open, or it has fewer elements left.
     pub fn leave_elements(&mut self, count: usize) -> Slots {
-        let Some(Open::Array { array, first, len, index, typed, .. }) = self.open.last_mut() else {
+        let Some(Open::Array { array, len, index, .. }) = self.open.last_mut() else {
             panic!("no Array is open");
         };
         let range = *index..*index + count;
         assert!(range.end <= *len, "the Array has no more elements");
         *index = range.end;
         self.place = std::ptr::null_mut();
-        Slots { array: Variant::clone(array), first: *first, range, typed: *typed }
+        // SAFETY: these elements have not been begun and never will be: only the construction can reach the Array.
+        unsafe { Slots::new(Variant::clone(array), range) }
     }
 
     /// A construction at the start of elements that were left to it.
     pub fn of_elements(slots: Slots) -> Self {
         let mut building = Self::new();
-        let Slots { array, first, range, typed } = slots;
+        let (array, Range { start, end }) = slots.into_parts();
         building.root = array;
         // SAFETY: a second handle, which is used only while the root holds the Array.
         let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&building.root).read() });
-        let (index, len) = (range.start, range.end);
+        let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
+        // Defaults of a typed Array are replaced in either case.
+        let (index, len, typed) = (start, end, true);
         building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), typed });
         building
     }
@@ -533,7 +525,7 @@ fn nil(layout: Option<&Layout>) -> Variant {
 
 /// Makes a Variant Nil, without a call where it is one already.
 #[inline(always)]
-fn clear(layout: Option<&Layout>, variant: &mut Variant) {
+pub(super) fn clear(layout: Option<&Layout>, variant: &mut Variant) {
     if layout.is_none() || layout::tag(variant) != 0 {
         *variant = nil(layout);
     }

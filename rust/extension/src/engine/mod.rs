@@ -6,7 +6,8 @@
 //! | `layout.rs` | where the engine keeps things in memory, found and verified at start-up |
 //! | `read.rs` | what a live Variant holds, borrowed |
 //! | `building.rs` | a Variant under construction, element by element |
-//! | `batch.rs` | the elements of an Array from several threads |
+//! | `slots.rs` | elements of an Array that one owner fills |
+//! | `sharing.rs` | what several threads read |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
 //!
@@ -15,19 +16,21 @@
 //!
 //! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
 
-mod batch;
+mod sharing;
 mod building;
 mod conversions;
 mod godot_rust;
 mod interface;
 mod layout;
 mod read;
+mod slots;
 
-pub use batch::{Elements, SharedBytes, fill};
-pub use building::{Building, Slots, fill_string, string};
+pub use sharing::{Elements, SharedBytes};
+pub use building::{Building, fill_string, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader};
+pub use slots::Slots;
 
 use std::sync::OnceLock;
 

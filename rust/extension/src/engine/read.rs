@@ -11,7 +11,7 @@ use variant_codec::format::{Lane, Shape};
 use variant_codec::{Lanes, Precision, VariantType};
 
 use super::PRECISION;
-use super::batch::Elements;
+use super::sharing::Elements;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout, LinkedEntries};
 

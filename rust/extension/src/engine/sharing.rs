@@ -1,14 +1,12 @@
-//! The elements of an Array, for reading and for filling from several threads.
+//! What several threads read: the elements of an Array, and bytes.
 
 use std::marker::PhantomData;
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use godot::builtin::{AnyArray, PackedByteArray, Variant};
-use godot::sys::{GodotFfi, interface_fn};
+use godot::builtin::{PackedByteArray, Variant};
+use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
-use super::interface::{Interface, TypePtr, interface};
+use super::interface::{Interface, TypePtr};
 
 /// The elements of an Array that is borrowed.
 ///
@@ -90,38 +88,4 @@ impl SharedBytes {
     pub fn get(&self) -> &PackedByteArray {
         &self.0
     }
-}
-
-/// Fills slots of a fresh Array with what `make` puts there, through `run`, which calls the function it is given with
-/// ranges of indexes that cover the Array once, from any threads, and returns when all calls have. A slot where `make`
-/// puts nothing stays as it was.
-///
-/// # Panics
-/// If a slot is filled twice or lies beyond the end.
-pub fn fill(
-    array: &mut AnyArray,
-    make: impl Fn(Range<usize>, &mut dyn FnMut(usize, Variant)) + Sync,
-    run: impl FnOnce(usize, &(dyn Fn(Range<usize>) + Sync)),
-) {
-    struct Slots(TypePtr);
-    // SAFETY: each slot is written by one call only, which `taken` makes sure of.
-    unsafe impl Sync for Slots {}
-
-    // SAFETY: the reference is to a live Array.
-    let len = unsafe { interface().size(array.sys_mut(), VariantType::Array) };
-    let slots = Slots(array.sys_mut());
-    let taken: Vec<AtomicU64> = (0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-    run(len, &|range| {
-        let slots = &slots;
-        make(range, &mut |index, value| {
-            let bit = 1 << (index % 64);
-            assert!(index < len && taken[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0);
-            // SAFETY: the Array is borrowed exclusively and not resized; no other call has this index. Its buffer is
-            // not shared, so indexing it copies nothing and only looks an address up.
-            unsafe {
-                let slot = interface_fn!(array_operator_index)(slots.0, index as i64).cast::<Variant>();
-                *slot = value;
-            }
-        });
-    });
 }

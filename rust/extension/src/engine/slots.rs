@@ -1,0 +1,123 @@
+//! Elements of an Array that one owner fills, on any thread.
+
+use std::ops::Range;
+
+use godot::builtin::{Array, PackedByteArray, Variant};
+use godot::meta::ToGodot;
+use godot::prelude::VarArray;
+use godot::sys::interface_fn;
+use variant_codec::VariantType;
+
+use super::building::clear;
+use super::interface::interface;
+use super::layout;
+use super::read::Reader;
+
+/// Elements of an Array that is not used before they are filled: nobody else has these.
+pub struct Slots {
+    /// Keeps the Array, whatever becomes of its other owners.
+    array: Variant,
+    range: Range<usize>,
+}
+
+// SAFETY: no other Slots hold these elements, and the Array is not resized while they are being filled; its references
+// are counted atomically.
+unsafe impl Send for Slots {}
+
+impl Slots {
+    /// Elements of an Array.
+    ///
+    /// # Safety
+    /// - `array` holds an Array with so many elements, which no script can reach, and which is not resized.
+    /// - Nothing else reads or writes these elements as long as the slots exist.
+    pub(super) unsafe fn new(array: Variant, range: Range<usize>) -> Self {
+        Self { array, range }
+    }
+
+    /// An Array of `len` Variants, and what `fill` makes of its elements, all of which it is done with when it returns.
+    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (VarArray, R) {
+        let mut array = VarArray::new();
+        array.resize(len, &Variant::nil());
+        // SAFETY: the Array has just been made, and is given out when `fill` has returned.
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        (array, result)
+    }
+
+    /// The same for an Array of buffers.
+    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (Array<PackedByteArray>, R) {
+        let mut array = Array::<PackedByteArray>::new();
+        array.resize(len, &PackedByteArray::new());
+        // SAFETY: as above.
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        (array, result)
+    }
+
+    /// The Array, and which of its elements these are.
+    pub(super) fn into_parts(self) -> (Variant, Range<usize>) {
+        (self.array, self.range)
+    }
+
+    /// The index of the next element.
+    pub fn start(&self) -> usize {
+        self.range.start
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Keeps the first `count` elements, and gives the others away.
+    pub fn split_off(&mut self, count: usize) -> Self {
+        let at = self.range.end.min(self.range.start.saturating_add(count));
+        let rest = at..self.range.end;
+        self.range.end = at;
+        Self { array: self.array.clone(), range: rest }
+    }
+
+    /// The next element.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    fn next(&mut self) -> &mut Variant {
+        let index = self.range.next().expect("no element is left");
+        // SAFETY: `array` holds an Array with this element, which is reached through these slots only. Its buffer is not
+        // shared, so asking for the element copies nothing and only looks an address up.
+        unsafe {
+            match layout::layout() {
+                Some(layout) => &mut *layout.elements(&self.array).0.cast_mut().add(index),
+                None => {
+                    let array = interface().payload(&self.array, VariantType::Array);
+                    &mut *interface_fn!(array_operator_index)(array, index as i64).cast()
+                }
+            }
+        }
+    }
+
+    /// Fills the next element.
+    #[inline(always)]
+    pub fn put(&mut self, value: Variant) {
+        let slot = self.next();
+        // What it holds needs no destructor afterwards where the layout is known.
+        clear(layout::layout(), slot);
+        if layout::layout().is_some() {
+            // SAFETY: verification has seen that a Nil has the tag 0; it needs no destructor.
+            unsafe { std::ptr::from_mut(slot).write(value) };
+        } else {
+            *slot = value;
+        }
+    }
+
+    /// The next element, of an Array of PackedByteArrays.
+    ///
+    /// # Panics
+    /// If there is none, or it has another type.
+    #[inline(always)]
+    pub fn next_bytes(&mut self) -> &mut PackedByteArray {
+        let slot = self.next();
+        assert!(Reader::new().ty(slot) == Some(VariantType::PackedByteArray), "no Array of buffers");
+        // SAFETY: the payload of such a Variant is a PackedByteArray, over which godot-rust's is transparent.
+        unsafe { &mut *interface().payload(slot, VariantType::PackedByteArray).cast() }
+    }
+}

@@ -122,27 +122,6 @@ func test_loop_replaced_for_50000_dictionaries() -> bool:
 	return true
 
 
-## One value large enough to be cut among workers.
-func test_large_single_values() -> bool:
-	var entries := {}
-	for i in 100000:
-		entries["k%d" % i] = [i, i * 0.5, "v%d" % (i % 100)]
-	var large: Dictionary[String, Variant] = {
-		"array of 200000 ints": range(200000), "array of 100000 dictionaries": _small_dictionaries(100000),
-		"dictionary of 100000 entries": entries, "large value inside of small ones": [1, {"a": [entries]}, 2],
-		"typed array of 100000": Array(range(100000), TYPE_INT, "", null),
-	}
-	for case_name in large:
-		checks.subject(typeof(large[case_name]), case_name)
-		var expected := var_to_bytes(large[case_name])
-		checks.same_bytes("encode", expected, Codec.encode(large[case_name]))
-		checks.same_int("encoded_size", expected.size(), Codec.encoded_size(large[case_name]))
-		checks.same_bytes("decode, encoded again", expected, var_to_bytes(Codec.decode(expected)))
-		checks.truth("decode equals bytes_to_var", Codec.decode(expected) == bytes_to_var(expected))
-		checks.truth("truncated by one byte is refused", Oracle.codec_decode(expected.slice(0, -1)) == null)
-	return true
-
-
 func _check_batch(batch: Array) -> void:
 	var expected := _buffers(batch)
 	var buffers := Codec.encode_batch(batch)

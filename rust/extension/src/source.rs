@@ -12,7 +12,7 @@ use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
-use crate::engine::{ContainerType, Elements, Entries, EntriesInPlace, Reader};
+use crate::engine::{ContainerType, Elements, Entries, EntriesInPlace, Reader, Strings};
 use crate::pool::pool;
 use crate::shared::{PART_BYTES, SHARED_BYTES};
 
@@ -108,6 +108,7 @@ pub struct Tail<'a> {
 enum TailOf<'a> {
     Elements(Elements<'a>, Range<usize>),
     Entries(EntriesInPlace<'a>, usize),
+    Strings(Strings<'a>, Range<usize>),
 }
 
 impl<'a> Tail<'a> {
@@ -117,9 +118,10 @@ impl<'a> Tail<'a> {
         let mut add = |of| parts.push(Self { of, ..self });
         match self.of.clone() {
             TailOf::Elements(elements, range) => {
-                for start in range.clone().step_by(self.per_part) {
-                    add(TailOf::Elements(elements, start..range.end.min(start + self.per_part)));
-                }
+                self.cut(range).for_each(|part| add(TailOf::Elements(elements, part)));
+            }
+            TailOf::Strings(texts, range) => {
+                self.cut(range).for_each(|part| add(TailOf::Strings(texts, part)));
             }
             TailOf::Entries(mut entries, mut left) => {
                 while left > 0 {
@@ -135,13 +137,18 @@ impl<'a> Tail<'a> {
         parts
     }
 
+    fn cut(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (per_part, end) = (self.per_part, range.end);
+        range.step_by(per_part).map(move |start| start..end.min(start + per_part))
+    }
+
     /// Pours it into a sink of its own.
     ///
     /// # Errors
     /// Whatever cannot be written, with a path that starts anywhere.
     pub fn pour<S>(&self, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
     where
-        S: Sink<Array = (), Dictionary = ()>,
+        S: Sink<Array = (), Dictionary = (), Strings = ()>,
     {
         let (strict, reader) = (self.strict, Reader::new());
         let walk = Walk { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
@@ -149,6 +156,7 @@ impl<'a> Tail<'a> {
             TailOf::Elements(elements, range) => {
                 walk.pour_elements(*elements, range.clone(), &mut (), sink, self.depth)
             }
+            TailOf::Strings(texts, range) => walk.pour_strings(*texts, range.clone(), &mut (), sink),
             TailOf::Entries(entries, count) => walk.pour_linked(*entries, *count, &mut (), sink, self.depth),
         }
     }
@@ -226,20 +234,56 @@ impl<'a> Walk<'a, '_> {
             T::Signal => self.pour_signal(variant, sink),
             T::Dictionary => self.pour_dictionary(variant, sink, depth),
             T::Array => self.pour_array(variant, sink, depth),
-            T::PackedStringArray => self.pour_strings(variant, sink),
+            T::PackedStringArray => self.pour_packed_strings(variant, sink),
             _ => sink.packed(ty, reader.packed(variant, ty)),
         }
     }
 
     #[inline(never)]
-    fn pour_strings<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+    fn pour_packed_strings<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         let texts = self.reader.strings(variant);
-        let mut strings = sink.begin_strings(texts.len())?;
-        for (index, text) in texts.iter().enumerate() {
-            sink.string(&mut strings, Text::Utf32(self.reader.units(text)))
+        let mut strings = sink.begin_strings(texts.get().len())?;
+        self.pour_strings(texts, 0..texts.get().len(), &mut strings, sink)?;
+        sink.end_strings(strings)
+    }
+
+    /// Pours texts, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_strings<S: Sink>(
+        self,
+        texts: Strings<'a>,
+        range: Range<usize>,
+        strings: &mut S::Strings,
+        sink: &mut S,
+    ) -> Result<()> {
+        let start = sink.written();
+        for (index, text) in texts.get().iter().enumerate().take(range.end).skip(range.start) {
+            let of = || TailOf::Strings(texts, index..range.end);
+            if self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of) {
+                return Ok(());
+            }
+            sink.string(strings, Text::Utf32(self.reader.units(text)))
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
-        sink.end_strings(strings)
+        Ok(())
+    }
+
+    /// Whether what is left of a container, of which `done` elements or entries took the output from `start` on, is
+    /// worth being left to others: then it is.
+    #[inline(always)]
+    fn leaves(
+        self,
+        written: usize,
+        start: usize,
+        done: usize,
+        left: usize,
+        depth: u32,
+        of: impl FnOnce() -> TailOf<'a>,
+    ) -> bool {
+        let Some(splitter) = self.splitter.filter(|_| done % LOOKED_AT == 0) else { return false };
+        let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
+        splitter.take(written, Tail { of: of(), strict: self.strict, depth, per_part });
+        true
     }
 
     #[inline(never)]
@@ -274,28 +318,15 @@ impl<'a> Walk<'a, '_> {
         depth: u32,
     ) -> Result<()> {
         let start = sink.written();
-        let mut next = range.start;
-        while next < range.end {
-            let mut until = range.end;
-            if let Some(splitter) = self.splitter {
-                let written = sink.written();
-                if let Some(per_part) =
-                    Splitter::per_part(written - start, next - range.start, range.end - next)
-                {
-                    let of = TailOf::Elements(elements, next..range.end);
-                    let tail = Tail { of, strict: self.strict, depth, per_part };
-                    splitter.take(written, tail);
-                    return Ok(());
-                }
-                until = until.min(next + LOOKED_AT);
+        for index in range.clone() {
+            let of = || TailOf::Elements(elements, index..range.end);
+            if self.leaves(sink.written(), start, index - range.start, range.end - index, depth, of) {
+                return Ok(());
             }
-            for index in next..until {
-                sink.begin_element(array)?;
-                self.pour(element(&elements, index)?, sink, depth)
-                    .map_err(|error| error.inside(Step::Index(index)))?;
-                sink.end_element(array)?;
-            }
-            next = until;
+            sink.begin_element(array)?;
+            self.pour(element(&elements, index)?, sink, depth)
+                .map_err(|error| error.inside(Step::Index(index)))?;
+            sink.end_element(array)?;
         }
         Ok(())
     }
@@ -342,15 +373,10 @@ impl<'a> Walk<'a, '_> {
         let start = sink.written();
         let mut alike = Alike::default();
         for index in 0..count {
+            let of = || TailOf::Entries(entries, count - index);
             // In the strict manner, all keys are compared.
-            if let (Some(splitter), false, 0) = (self.splitter, self.strict, index % LOOKED_AT) {
-                let written = sink.written();
-                if let Some(per_part) = Splitter::per_part(written - start, index, count - index) {
-                    let of = TailOf::Entries(entries, count - index);
-                    let tail = Tail { of, strict: self.strict, depth, per_part };
-                    splitter.take(written, tail);
-                    return Ok(());
-                }
+            if !self.strict && self.leaves(sink.written(), start, index, count - index, depth, of) {
+                return Ok(());
             }
             let (key, value) = entries.next().ok_or_else(changed)?;
             self.pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;

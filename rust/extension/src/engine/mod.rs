@@ -29,7 +29,7 @@ pub use sharing::{Elements, SharedBytes};
 pub use building::{Building, fill_string, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
-pub use read::{ContainerType, Entries, EntriesInPlace, Reader};
+pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Strings};
 pub use slots::Slots;
 
 use std::sync::OnceLock;

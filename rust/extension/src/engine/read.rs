@@ -52,6 +52,21 @@ enum Walk<'a> {
     Copied(Box<Copied>),
 }
 
+/// The elements of a PackedStringArray.
+#[derive(Clone, Copy)]
+pub struct Strings<'a>(&'a [GString]);
+
+// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+unsafe impl Send for Strings<'_> {}
+
+impl<'a> Strings<'a> {
+    /// The elements.
+    #[inline(always)]
+    pub fn get(self) -> &'a [GString] {
+        self.0
+    }
+}
+
 /// The entries of a Dictionary from one on, where they are.
 #[derive(Clone, Copy)]
 pub struct EntriesInPlace<'a> {
@@ -225,13 +240,13 @@ impl Reader {
 
     /// The elements of a PackedStringArray.
     #[inline(always)]
-    pub fn strings(self, variant: &Variant) -> &[GString] {
+    pub fn strings(self, variant: &Variant) -> Strings<'_> {
         let (first, count) = self.packed_elements(variant, VariantType::PackedStringArray);
         if count == 0 {
-            return &[];
+            return Strings(&[]);
         }
         // SAFETY: the elements are Strings, over which GString is transparent, one after the other.
-        unsafe { std::slice::from_raw_parts(first.cast(), count) }
+        Strings(unsafe { std::slice::from_raw_parts(first.cast(), count) })
     }
 
     /// The elements of an Array.

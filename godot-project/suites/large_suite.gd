@@ -1,0 +1,138 @@
+## Single values that are large enough for several threads: cut anywhere, they are what one thread makes of them.
+extends "res://suites/suite.gd"
+
+## Elements of this many bytes in all are worth several threads.
+const LARGE := 60000
+
+
+func test_shapes() -> bool:
+	var entries := {}
+	for i in 100000:
+		entries["k%d" % i] = [i, i * 0.5, "v%d" % (i % 100)]
+	var texts := PackedStringArray()
+	for i in 100000:
+		texts.append("é%d" % i if i % 3 else "text")
+	var mixed := []
+	for i in 40000:
+		mixed.append([i, "t%d" % i, i * 0.5, {i: [i]}, null, Vector3(i, 0, 1), texts if i == 20000 else &"name"][i % 7])
+	var uneven := []
+	for i in 300:
+		uneven.append(range(i * i))
+	var large: Dictionary[String, Variant] = {
+		"array of 200000 ints": range(200000), "array of 100000 dictionaries": _small_dictionaries(100000),
+		"dictionary of 100000 entries": entries, "large value inside of small ones": [1, {"a": [entries]}, 2],
+		"typed array of 100000": Array(range(100000), TYPE_INT, "", null),
+		"typed array of arrays": Array(uneven, TYPE_ARRAY, "", null), "packed strings": texts,
+		"packed strings inside": {"a": [texts, [texts]], "b": texts}, "mixed": mixed, "elements of rising size": uneven,
+		"arrays behind each other": [range(50000), mixed, [], range(70000), {"last": mixed}, 5],
+		"one very large element": [1, 2, mixed, 3, 4], "nested in many levels": _levels(12, mixed),
+		"dictionary of dictionaries": {"a": entries, "b": {"c": entries, "d": mixed}, "e": entries},
+		"typed dictionary": Dictionary(entries, TYPE_STRING, "", null, TYPE_ARRAY, "", null),
+		"references to nothing": Values.filled(LARGE, Callable()),
+	}
+	for case_name in large:
+		checks.subject(typeof(large[case_name]), case_name)
+		var expected := var_to_bytes(large[case_name])
+		checks.same_bytes("encode", expected, Codec.encode(large[case_name]))
+		checks.same_bytes("encode in a batch", expected, Codec.encode_batch([1, large[case_name]])[1])
+		checks.same_bytes("encode in a pack", expected, Codec.pack_batch([large[case_name]]).slice(4))
+		checks.same_int("encoded_size", expected.size(), Codec.encoded_size(large[case_name]))
+		checks.same_bytes("decode, encoded again", expected, var_to_bytes(Codec.decode(expected)))
+		checks.same_bytes("try_decode, encoded again", expected, var_to_bytes(Codec.try_decode(expected).value))
+		checks.truth("decode equals bytes_to_var", Codec.decode(expected) == bytes_to_var(expected))
+		checks.truth("truncated by one byte is refused", Oracle.codec_decode(expected.slice(0, -1)) == null)
+	return true
+
+
+## The reason is the same as for small values: the first one, with its byte and its path.
+func test_one_bad_element() -> bool:
+	var good := var_to_bytes({"a": "text"})
+	var bad := Wire.header(TYPE_STRING) + Wire.word(2) + PackedByteArray([0xff, 0xff, 0, 0])
+	for place: int in [0, 1, LARGE / 2, LARGE - 2, LARGE - 1]:
+		checks.subject(TYPE_ARRAY, "one bad element, at %d" % place)
+		var bytes := Wire.header(TYPE_ARRAY) + Wire.word(LARGE) + Wire.repeated(good, place) + bad
+		var offset := bytes.size() - bad.size()
+		bytes += Wire.repeated(good, LARGE - place - 1)
+		checks.no_problem("accepted or refused", Oracle.disagreement(bytes))
+		var outcome := Codec.try_decode(bytes)
+		checks.same_value("path", "[%d]" % place, outcome.path)
+		checks.same_int("offset", offset + 4, outcome.offset)
+		var two := bytes + bytes
+		checks.no_problem("cut short behind it", Oracle.disagreement(two.slice(0, bytes.size() - 8)))
+	return true
+
+
+## Later entries of a key replace earlier ones, whose elements may still be on their way.
+func test_repeated_keys() -> bool:
+	var large := var_to_bytes(_small_dictionaries(LARGE))
+	var one := var_to_bytes(1)
+	var two := var_to_bytes("two")
+	checks.subject(TYPE_DICTIONARY, "repeated keys of large values")
+	for round in 3:
+		checks.no_problem("replaced", Oracle.disagreement(Wire.header(TYPE_DICTIONARY) + Wire.word(5)
+				+ one + large + one + var_to_bytes(null) + two + large + two + one + one + large))
+		checks.no_problem("replaced, then broken", Oracle.disagreement(Wire.header(TYPE_DICTIONARY) + Wire.word(3)
+				+ one + large + one + one + two + PackedByteArray([0x77, 0, 0, 0])))
+	return true
+
+
+func test_keys() -> bool:
+	checks.subject(TYPE_DICTIONARY, "large values as keys")
+	var large := _small_dictionaries(LARGE)
+	var value := {large: 1, range(LARGE): large, "text": range(LARGE)}
+	checks.same_bytes("encode", var_to_bytes(value), Codec.encode(value))
+	checks.no_problem("decode", Oracle.disagreement(var_to_bytes(value)))
+	return true
+
+
+## The engine leaves elements out that a typed Array does not take.
+func test_elements_of_other_types() -> bool:
+	var number := var_to_bytes(7)
+	for other: Variant in ["text", 1.5, null, [1], 8]:
+		for place: int in [0, LARGE / 2, LARGE - 1]:
+			checks.subject(TYPE_ARRAY, "a %s in a large Array[int]" % type_string(typeof(other)))
+			checks.no_problem("decode", Oracle.disagreement(
+					Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_INT) + Wire.word(LARGE)
+					+ Wire.repeated(number, place) + var_to_bytes(other) + Wire.repeated(number, LARGE - place - 1)))
+	return true
+
+
+func test_depth() -> bool:
+	for levels: int in [0, 1, 1000, 1022, 1023, 1024, 1025]:
+		checks.subject(TYPE_ARRAY, "large value below %d levels" % levels)
+		var bytes := Wire.repeated(Wire.header(TYPE_ARRAY) + Wire.word(1), levels) + var_to_bytes(range(LARGE))
+		checks.no_problem("decode", Oracle.disagreement(bytes))
+		var two := Wire.repeated(Wire.header(TYPE_ARRAY) + Wire.word(2) + var_to_bytes(1), levels)
+		checks.no_problem("decode, not alone", Oracle.disagreement(two + var_to_bytes(_small_dictionaries(LARGE))))
+		var value: Variant = _levels(levels, range(LARGE))
+		checks.same_bytes("encode", Oracle.engine_encode(value), Oracle.codec_encode(value))
+	return true
+
+
+func test_values_that_cannot_be_encoded() -> bool:
+	var too_deep := Values.nested_arrays(1024)
+	for place: int in [0, LARGE / 2, LARGE - 1]:
+		checks.subject(TYPE_ARRAY, "one element too deep, at %d" % place)
+		var value := _small_dictionaries(LARGE)
+		value[place] = {"deep": too_deep}
+		checks.same_bytes("encode", Oracle.engine_encode(value), Oracle.codec_encode(value))
+		var outcome := Codec.try_encode(value)
+		checks.truth("path", outcome.path.begins_with("[%d].\"deep\"[0][0]" % place), outcome.path)
+		value[place] = Values.lone_surrogates()
+		outcome = Codec.try_encode(value)
+		checks.same_value("path of a text", "[%d]" % place, outcome.path)
+	return true
+
+
+static func _small_dictionaries(count: int) -> Array:
+	var array := []
+	for i in count:
+		array.append({"id": i, "v": i % 7})
+	return array
+
+
+## The value inside of so many Arrays.
+static func _levels(count: int, value: Variant) -> Variant:
+	for i in count:
+		value = [value]
+	return value

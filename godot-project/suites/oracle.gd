@@ -107,7 +107,7 @@ static func _decode_problem(
 	if refusal:
 		if actual == null:
 			return ""
-		return "accepted, though refusals.gd lists it (%s)\n      input %s" % [refusal, bytes.hex_encode()]
+		return "accepted, though refusals.gd lists it (%s)\n      input %s" % [refusal, _hex(bytes)]
 	var found := Compare.difference(expected, actual)
 	if not found:
 		var expected_again := engine_encode(expected, true)
@@ -120,7 +120,7 @@ static func _decode_problem(
 	if typeof(expected) == typeof(actual) and not _engine_repeats(bytes, expected, allow_objects):
 		unrepeatable += 1
 		return ""
-	return "decode differs from the engine: %s\n      input %s" % [found, bytes.hex_encode()]
+	return "decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 
 
 ## Whether the engine decodes the same value twice. It does not where text is made of instance ids (objects converted to
@@ -137,14 +137,14 @@ static func _strict_problem(bytes: PackedByteArray, expected: Variant) -> String
 	if not outcome.is_ok():
 		if outcome.value == null and outcome.error != 0 and outcome.message:
 			return ""
-		return "try_decode failed without an error, a message and a null value\n      input %s" % bytes.hex_encode()
+		return "try_decode failed without an error, a message and a null value\n      input %s" % _hex(bytes)
 	if (expected == null and not engine_accepts(bytes)) or Refusals.applying_to(expected):
-		return "try_decode accepted what must be refused\n      input %s" % bytes.hex_encode()
+		return "try_decode accepted what must be refused\n      input %s" % _hex(bytes)
 	var found := Compare.difference(expected, outcome.value)
 	if found:
-		return "try_decode differs from the engine: %s\n      input %s" % [found, bytes.hex_encode()]
+		return "try_decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 	if outcome.bytes_read != bytes.size():
-		return "try_decode read %d of %d bytes\n      input %s" % [outcome.bytes_read, bytes.size(), bytes.hex_encode()]
+		return "try_decode read %d of %d bytes\n      input %s" % [outcome.bytes_read, bytes.size(), _hex(bytes)]
 	return ""
 
 
@@ -181,3 +181,7 @@ static func _collect_containers(elements: Array, pending: Array) -> void:
 		var type := typeof(element)
 		if type == TYPE_ARRAY or type == TYPE_DICTIONARY or type == TYPE_OBJECT:
 			pending.append(element)
+
+
+static func _hex(bytes: PackedByteArray) -> String:
+	return bytes.hex_encode() if bytes.size() <= 4096 else "of %d bytes" % bytes.size()

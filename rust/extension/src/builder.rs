@@ -426,7 +426,8 @@ impl Sink for VariantBuilder<'_> {
         if let Some(typed) = &mut array.0
             && !self.fits(&typed.element, self.building.last())
         {
-            if self.manner == Manner::Strict {
+            // What does not fit is sorted out at the end, when other threads may still be at their parts.
+            if self.manner == Manner::Strict || self.parts.is_some() {
                 return Err(self.misfit("Array", &typed.element));
             }
             typed.fits = false;

@@ -12,9 +12,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
 
-use crate::builder::Keys;
 use crate::codec;
 use crate::engine::{self, Elements, Reader, SharedBytes};
+use crate::keys::Keys;
 use crate::settings;
 use crate::source::Objects;
 

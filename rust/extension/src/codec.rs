@@ -9,8 +9,9 @@ use variant_codec::{
     Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, VariantType,
 };
 
-use crate::builder::{Built, Keys, VariantBuilder};
+use crate::builder::{Built, VariantBuilder};
 use crate::engine::{PRECISION, is_debug_build};
+use crate::keys::Keys;
 use crate::source::{Live, Objects};
 
 /// Packed arrays from this size on are left to the engine where it is as fast.

@@ -6,8 +6,8 @@ use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, godot_api};
 use variant_codec::{Error, Limits, Manner};
 
-use crate::builder::Keys;
 use crate::engine::OptionalLimits;
+use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
 use crate::{batch, codec, report};

@@ -5,6 +5,7 @@
 //! | `codec_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs` | what scripts see |
 //! | `codec.rs`, `batch.rs` | one value, many values |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
+//! | `keys.rs` | what repeats from Dictionary to Dictionary |
 //! | `report.rs` | errors for people |
 //! | `settings.rs` | what users may choose |
 //! | `engine/` | engine memory: all unsafe code |
@@ -18,6 +19,7 @@ mod codec_class;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
+mod keys;
 mod limits_class;
 mod objects;
 mod report;

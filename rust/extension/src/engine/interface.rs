@@ -17,6 +17,10 @@ mod hash {
     pub const GET_INT: i64 = 3173160232;
     /// `func(int) -> int`.
     pub const RESIZE: i64 = 848867239;
+    /// `func(Dictionary)`.
+    pub const ASSIGN_DICTIONARY: i64 = 3642266950;
+    /// `func(Variant) -> bool`.
+    pub const ERASE: i64 = 1776646889;
 }
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
@@ -31,6 +35,8 @@ pub(super) struct Interface {
     empty_dictionary: sys::GDExtensionPtrConstructor,
     array_resize: Method,
     array_type: Method,
+    dictionary_assign: Method,
+    dictionary_erase: Method,
     dictionary_key_type: Method,
     dictionary_value_type: Method,
     shares_read_only_elements: bool,
@@ -90,6 +96,8 @@ pub(super) fn load() {
             },
             array_resize: method(VariantType::Array, "resize", hash::RESIZE),
             array_type: method(VariantType::Array, "get_typed_builtin", hash::GET_INT),
+            dictionary_assign: method(VariantType::Dictionary, "assign", hash::ASSIGN_DICTIONARY),
+            dictionary_erase: method(VariantType::Dictionary, "erase", hash::ERASE),
             dictionary_key_type: method(VariantType::Dictionary, "get_typed_key_builtin", hash::GET_INT),
             dictionary_value_type: method(VariantType::Dictionary, "get_typed_value_builtin", hash::GET_INT),
             shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
@@ -201,6 +209,29 @@ impl Interface {
     pub unsafe fn array_type(&self, array: TypePtr) -> u32 {
         // SAFETY: the method belongs to the type, takes nothing, and returns an int.
         unsafe { get_int(self.array_type, array) }
+    }
+
+    /// Makes the entries of a Dictionary those of another one, in their order.
+    ///
+    /// # Safety
+    /// - `dictionary` points to a live untyped Dictionary that nothing else uses.
+    /// - `other` points to another live Dictionary.
+    #[inline(always)]
+    pub unsafe fn assign_dictionary(&self, dictionary: TypePtr, other: TypePtr) {
+        let arguments = [other.cast_const()];
+        // SAFETY: `assign` takes a Dictionary, returns nothing, and changes only the one that it is called on.
+        unsafe { (self.dictionary_assign)(dictionary, arguments.as_ptr(), std::ptr::null_mut(), 1) };
+    }
+
+    /// Takes the entry of a key out of a Dictionary.
+    ///
+    /// # Safety
+    /// - `dictionary` points to a live Dictionary that nothing else uses.
+    pub unsafe fn erase_entry(&self, dictionary: TypePtr, key: &Variant) {
+        let arguments = [variant_ptr(key).cast()];
+        let mut erased = 0_u8;
+        // SAFETY: `erase` takes a Variant, which it copies, and returns a bool.
+        unsafe { (self.dictionary_erase)(dictionary, arguments.as_ptr(), (&raw mut erased).cast(), 1) };
     }
 
     /// The ids of a Dictionary's key and value types.

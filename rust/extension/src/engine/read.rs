@@ -62,6 +62,12 @@ impl Reader {
         Self { interface: interface(), layout: layout::layout() }
     }
 
+    /// Whether memory is reached directly.
+    #[inline(always)]
+    pub fn is_direct(self) -> bool {
+        self.layout.is_some()
+    }
+
     /// The type of a Variant; `None` for types that are newer than this library.
     #[inline(always)]
     pub fn ty(self, variant: &Variant) -> Option<VariantType> {

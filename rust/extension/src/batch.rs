@@ -80,7 +80,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
             let ty = reader.ty(buffer).map_or("a newer type", VariantType::name);
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
-        let (built, _) = codec::decode(&bytes, 0..bytes.len(), Manner::Engine, limits, keys)?;
+        let built = codec::decode_all(&bytes, Manner::Engine, limits, keys)?;
         Ok((built.value, built.misfits))
     });
     Batch { slots, failed, misfits }

@@ -69,6 +69,7 @@ pub struct Built {
 
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
+    #[inline(always)]
     pub fn new(manner: Manner, keys: &'k mut Keys, bytes: &'k PackedByteArray) -> Self {
         Self {
             building: Building::new(),
@@ -85,6 +86,7 @@ impl<'k> VariantBuilder<'k> {
     }
 
     /// The value, once it is complete.
+    #[inline(always)]
     pub fn finish(mut self) -> Built {
         self.made.0.clear();
         Built { value: self.building.finish(), misfits: self.misfits }

@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `codec_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs` | what scripts see |
+//! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
 //! | `codec.rs`, `batch.rs` | one value, many values |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `keys.rs` | what repeats from Dictionary to Dictionary |
@@ -14,11 +14,13 @@
 
 mod batch;
 mod builder;
+mod call_class;
 mod codec;
 mod codec_class;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
+mod help;
 mod keys;
 mod limits_class;
 mod objects;
@@ -31,6 +33,7 @@ mod source;
 fn start() {
     engine::measure();
     error_code::register();
+    call_class::register();
 }
 
 /// Called by the engine before the library is unloaded, and at exit.

@@ -9,6 +9,7 @@ use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
+use crate::codec::SMALL_BYTES;
 use crate::engine::{ContainerType, Elements, Reader};
 
 /// How objects are written.
@@ -39,6 +40,27 @@ impl<'a> Live<'a> {
     /// The type of a packed array whose number of elements says its encoded size.
     pub fn packed_type(&self) -> Option<VariantType> {
         self.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
+    }
+
+    /// What is walked.
+    pub fn variant(&self) -> &'a Variant {
+        self.variant
+    }
+
+    /// Whether it is sure at a glance that the value takes few bytes.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        use VariantType as T;
+
+        /// Each may take six bytes.
+        const FEW_UNITS: usize = (SMALL_BYTES - 8) / 6;
+
+        let Some(ty) = self.reader.ty(self.variant) else { return false };
+        match ty {
+            T::String => self.reader.string_units(self.variant).len() <= FEW_UNITS,
+            T::Nil | T::Bool | T::Int | T::Float => true,
+            _ => matches!(ty.shape(), Shape::Fixed(..)),
+        }
     }
 
     /// The same walk for another Variant.

@@ -73,6 +73,7 @@ impl Open {
 
 impl Building {
     /// A construction at its start.
+    #[inline(always)]
     pub fn new() -> Self {
         let layout = layout::layout();
         Self {
@@ -88,6 +89,7 @@ impl Building {
     ///
     /// # Panics
     /// If a container is still open.
+    #[inline(always)]
     pub fn finish(self) -> Variant {
         assert!(self.open.is_empty(), "a container is still open");
         self.root

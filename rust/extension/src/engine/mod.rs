@@ -6,6 +6,7 @@
 //! | `layout.rs` | where the engine keeps things in memory, found and verified at start-up |
 //! | `read.rs` | what a live Variant holds, borrowed |
 //! | `building.rs` | a Variant under construction, element by element |
+//! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `batch.rs` | the elements of an Array from several threads |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
@@ -17,6 +18,7 @@
 
 mod batch;
 mod building;
+mod calls;
 mod conversions;
 mod godot_rust;
 mod interface;
@@ -25,12 +27,14 @@ mod read;
 
 pub use batch::{Elements, SharedBytes, fill};
 pub use building::{Building, fill_string, string};
+pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Reader};
 
 use std::sync::OnceLock;
 
+use godot::builtin::PackedByteArray;
 use godot::classes::Os;
 use godot::obj::Singleton;
 use variant_codec::Precision;
@@ -49,6 +53,18 @@ static DEBUG_BUILD: OnceLock<bool> = OnceLock::new();
 #[inline(always)]
 pub fn is_debug_build() -> bool {
     DEBUG_BUILD.get().copied().unwrap_or(true)
+}
+
+/// Makes a PackedByteArray hold exactly these bytes. Says whether there was memory for them.
+#[inline(always)]
+pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> bool {
+    interface::interface().set_bytes(array, bytes)
+}
+
+/// The elements of a PackedByteArray.
+#[inline(always)]
+pub fn bytes(array: &PackedByteArray) -> &[u8] {
+    interface::interface().bytes(array)
 }
 
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.

@@ -58,6 +58,7 @@ struct Copied {
 
 impl Reader {
     /// A reader of this engine's Variants.
+    #[inline(always)]
     pub fn new() -> Self {
         Self { interface: interface(), layout: layout::layout() }
     }

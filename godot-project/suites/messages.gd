@@ -29,6 +29,7 @@ func _initialize() -> void:
 	_encode_successes()
 	_batches()
 	_tries()
+	_wrong_arguments()
 	printerr("@@ end")
 	quit(0)
 
@@ -153,6 +154,16 @@ func _tries() -> void:
 	_expect(0, "try_encode of lone surrogates", Codec.try_encode.bind(Values.lone_surrogates()))
 	_expect(0, "try_encode of a class without a constructor", Codec.try_encode.bind(Input, true))
 	_expect(0, "try_encode of an object whose script has no path", Codec.try_encode.bind(Inner.new(), true))
+
+
+## Each of these ends the function that calls, with the engine's own message.
+func _wrong_arguments() -> void:
+	var text: Variant = "text"
+	_expect(1, "decode of a text", func() -> void: FastVariantCodec.decode(text))
+	_expect(1, "encode with a text for a flag", func() -> void: FastVariantCodec.encode(1, text))
+	_expect(1, "encoded_size with a text for a flag", func() -> void: FastVariantCodec.encoded_size(1, text))
+	var number: Variant = 1
+	_expect(0, "encode with a number for a flag", func() -> void: FastVariantCodec.encode(1, number))
 
 
 func _expect_decode(count: int, case_name: String, bytes: PackedByteArray) -> void:

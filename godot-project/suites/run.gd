@@ -2,7 +2,8 @@
 ##
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
-## --only NAME       runs one suite: values, batches, large, threads, random, hostile, conversions, objects, surface
+## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, conversions, objects,
+##                   surface
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -19,6 +20,7 @@ const DEFAULT_RANDOM_COUNT := 20000
 const SUITES: Dictionary[String, GDScript] = {
 	"surface": preload("res://suites/surface_suite.gd"),
 	"values": preload("res://suites/value_suite.gd"),
+	"rows": preload("res://suites/row_suite.gd"),
 	"batches": preload("res://suites/batch_suite.gd"),
 	"large": preload("res://suites/large_suite.gd"),
 	"threads": preload("res://suites/thread_suite.gd"),

@@ -80,3 +80,83 @@ func test_offsets_outside_of_the_bytes() -> bool:
 	for offset: int in [-1, 5, 8, 1 << 31, (1 << 32) + 4 - 64, 9223372036854775807, -9223372036854775808]:
 		checks.truth("offset %d fails" % offset, not Codec.try_decode(PackedByteArray([0, 0, 0, 0]), offset).is_ok())
 	return true
+
+
+## Each way in which scripts call a method: types known or not, flags left out, by name, and through a Callable.
+func test_ways_to_call() -> bool:
+	for case in values.cases:
+		var value: Variant = case.value
+		var bytes := Oracle.engine_encode(value)
+		if bytes.is_empty():
+			continue
+		checks.subject(case.type, case.name)
+		checks.same_bytes("encode, untyped", bytes, FastVariantCodec.encode(value, false))
+		checks.same_bytes("encode through a Callable", bytes, _called(&"encode", [value]))
+		checks.same_bytes("encode by name", bytes, _called(&"encode", [value, false]))
+		checks.same_int("encoded_size, with types", bytes.size(), FastVariantCodec.encoded_size(value, false))
+		checks.same_value("encoded_size through a Callable", bytes.size(), _called(&"encoded_size", [value]))
+		var untyped: Variant = bytes
+		var expected: Variant = Oracle.engine_decode(bytes)
+		Engine.print_error_messages = false
+		var decoded: Array = [
+			FastVariantCodec.decode(bytes, false), FastVariantCodec.decode(untyped), FastVariantCodec.decode(untyped, false),
+			_called(&"decode", [bytes]), _called(&"decode", [bytes, false]),
+		]
+		Engine.print_error_messages = true
+		if not Codec.try_decode(bytes).is_ok():
+			continue
+		for index in decoded.size():
+			checks.same_value("decode, way %d" % index, expected, decoded[index])
+	return true
+
+
+func test_results_replace_what_was_there() -> bool:
+	checks.subject(checks.MIXED, "one variable for many results")
+	var bytes := PackedByteArray([1, 2, 3])
+	var shared := bytes
+	var value: Variant = "text"
+	for index in 20:
+		bytes = FastVariantCodec.encode("x".repeat(index * 7), false)
+		checks.same_bytes("bytes %d" % index, var_to_bytes("x".repeat(index * 7)), bytes)
+		value = FastVariantCodec.decode(bytes, false)
+		checks.same_value("value %d" % index, "x".repeat(index * 7), value)
+	value = [1, 2]
+	value = FastVariantCodec.encode(value, false)
+	value = FastVariantCodec.decode(value, false)
+	checks.same_value("the argument's own variable", [1, 2], value)
+	checks.same_bytes("another handle", PackedByteArray([1, 2, 3]), shared)
+	Engine.print_error_messages = false
+	bytes = FastVariantCodec.encode(Values.nested_arrays(2000), false)
+	value = FastVariantCodec.decode(PackedByteArray([1]), false)
+	Engine.print_error_messages = true
+	checks.truth("nothing where it fails", bytes.is_empty() and value == null)
+	return true
+
+
+func test_wrong_arguments() -> bool:
+	for method_name: StringName in [&"encode", &"decode", &"encoded_size"]:
+		checks.subject(checks.MIXED, "arguments of %s" % method_name)
+		var good: Variant = var_to_bytes(5)
+		checks.truth("none", _called(method_name, []) == null)
+		checks.truth("three", _called(method_name, [good, false, false]) == null)
+		for wrong: Variant in ["", &"false", null, [], {}, Vector2.ZERO, RefCounted.new()]:
+			checks.truth("%s as the flag" % type_string(typeof(wrong)), _called(method_name, [good, wrong]) == null)
+		for converted: Variant in [0, 1, 0.0, 2.5]:
+			checks.same_value("%s as the flag" % converted,
+					_called(method_name, [good, bool(converted)]), _called(method_name, [good, converted]))
+	checks.subject(TYPE_PACKED_BYTE_ARRAY, "arguments of decode")
+	for wrong: Variant in [5, "text", null, {}, Vector2.ZERO, PackedInt32Array([0]), RefCounted.new()]:
+		checks.truth("%s as bytes" % type_string(typeof(wrong)), _called(&"decode", [wrong]) == null)
+	checks.same_value("an Array as bytes", 5, _called(&"decode", [Array(var_to_bytes(5))]))
+	var typed: Array[int] = []
+	typed.assign(Array(var_to_bytes("typed")))
+	checks.same_value("an Array[int] as bytes", "typed", _called(&"decode", [typed, 0]))
+	return true
+
+
+func _called(method_name: StringName, arguments: Array) -> Variant:
+	var codec: Variant = FastVariantCodec
+	Engine.print_error_messages = false
+	var result: Variant = Callable(codec, method_name).callv(arguments)
+	Engine.print_error_messages = true
+	return result

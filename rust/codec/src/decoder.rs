@@ -42,7 +42,16 @@ impl<'a> Decoder<'a> {
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
         let budget = Budget::new(limits);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
-        Self { bytes, at: 0, depth: 0, max_container_depth: u32::MAX, in_key: false, skimmable, manner, budget }
+        Self {
+            bytes,
+            at: 0,
+            depth: 0,
+            max_container_depth: u32::MAX,
+            in_key: false,
+            skimmable,
+            manner,
+            budget,
+        }
     }
 
     /// Pours the one value that the buffer holds into `sink`, and returns where it ended.

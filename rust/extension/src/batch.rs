@@ -10,9 +10,10 @@ use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
 
-use crate::builder::{Built, Keys};
+use crate::builder::Built;
 use crate::codec::{self, Input};
 use crate::engine::{Elements, Reader, SharedBytes, Slots};
+use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
 use crate::shared::{PART_BYTES, SHARED_BYTES};
 use crate::source::Objects;
@@ -55,7 +56,7 @@ pub fn encode(values: &AnyArray, objects: Objects) -> Batch<Array<PackedByteArra
             while slots.len() > 0 && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
                 let encoded = element(&elements, index)
-                    .and_then(|value| codec::encode_into(value, objects, false, buffer));
+                    .and_then(|value| codec::encode_to(buffer, value, objects, false));
                 if let Err(error) = encoded {
                     outcome.add_failed(index, error);
                 }
@@ -81,7 +82,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
         let bytes = input.bytes().len();
-        let (built, _) = codec::decode(&input, 0..bytes, Manner::Engine, limits, keys)?;
+        let built = codec::decode_all(&input, Manner::Engine, limits, keys)?;
         Ok((built, bytes))
     };
     let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
@@ -131,8 +132,8 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = element(&elements, index)
-                .and_then(|value| codec::append(&mut part, value, objects))
+            if let Err(error) =
+                element(&elements, index).and_then(|value| codec::append(&mut part, value, objects))
             {
                 outcome.add_failed(index, error);
             }

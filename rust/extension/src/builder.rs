@@ -7,12 +7,13 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::BOM;
 use variant_codec::{
-    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part, Result,
-    Sink, Text, VariantType, quoted,
+    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part,
+    Result, Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
 use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, Slots, fill_string, string};
+use crate::keys::{Kept, Keys, Progress};
 use crate::objects;
 
 /// Builds a live Variant.
@@ -24,8 +25,10 @@ pub struct VariantBuilder<'k> {
     keys: &'k mut Keys,
     /// What is read, for what the engine can copy from it.
     input: &'k Input<'k>,
-    /// The key that has just been poured, where it is one that is kept.
-    key: Option<usize>,
+    /// The key that has just been poured.
+    key: Key,
+    /// Of the Dictionary whose key is next.
+    progress: Progress,
     misfits: usize,
     made: Made,
     /// Takes parts of Arrays that other threads fill.
@@ -39,6 +42,17 @@ pub struct Parts<'k> {
     pub bytes: usize,
     /// Takes each, with the elements to fill.
     pub take: &'k dyn Fn(Part, Slots),
+}
+
+/// A key that has been poured.
+#[derive(Clone, Copy)]
+enum Key {
+    /// It has been put in its place.
+    Put,
+    /// It is one that is kept.
+    Kept(Kept),
+    /// It is the next one of the row that the Dictionary follows.
+    Next,
 }
 
 /// Objects that nothing frees by itself: they are freed if the value is abandoned.
@@ -64,52 +78,9 @@ pub struct Built {
     pub misfits: usize,
 }
 
-/// Texts of Dictionary keys seen lately, which repeat: each is made once and then shared, as the engine shares Strings.
-#[derive(Default)]
-pub struct Keys {
-    seen: usize,
-    kept: Vec<Option<(Box<str>, Variant)>>,
-}
-
-impl Keys {
-    /// How many texts are kept; a power of two.
-    const KEPT: usize = 64;
-    /// Longer texts are not kept.
-    const LONGEST: usize = 32;
-    /// Nor are the first ones: a small message repeats nothing.
-    const PASSED: usize = 16;
-
-    /// Where the String of this text is kept from now on; `None` for one that is not.
-    #[inline(always)]
-    fn keep(&mut self, text: &str) -> Option<usize> {
-        if text.len() > Self::LONGEST || self.seen < Self::PASSED {
-            self.seen += 1;
-            return None;
-        }
-        if self.kept.is_empty() {
-            self.kept.resize(Self::KEPT, None);
-        }
-        let mut start = [0; 8];
-        let taken = text.len().min(8);
-        start[..taken].copy_from_slice(&text.as_bytes()[..taken]);
-        let mix = (u64::from_le_bytes(start) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let index = (mix >> 32) as usize % Self::KEPT;
-        let slot = &mut self.kept[index];
-        if !matches!(slot, Some((kept, _)) if **kept == *text) {
-            *slot = Some((text.into(), string(Text::Utf8(text)).to_variant()));
-        }
-        Some(index)
-    }
-
-    /// The String that is kept there.
-    #[inline(always)]
-    fn kept(&self, index: usize) -> Option<&Variant> {
-        self.kept.get(index)?.as_ref().map(|(_, string)| string)
-    }
-}
-
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
+    #[inline(always)]
     pub fn new(manner: Manner, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
         Self {
             building: Building::new(),
@@ -118,7 +89,8 @@ impl<'k> VariantBuilder<'k> {
             conversions: Conversions::get(),
             keys,
             input,
-            key: None,
+            key: Key::Put,
+            progress: Progress::start(0, false),
             misfits: 0,
             made: Made::default(),
             parts: None,
@@ -141,6 +113,7 @@ impl<'k> VariantBuilder<'k> {
     }
 
     /// The value, once it is complete.
+    #[inline(always)]
     pub fn finish(mut self) -> Built {
         self.made.0.clear();
         Built { value: self.building.finish(), misfits: self.misfits }
@@ -243,6 +216,15 @@ impl<'k> VariantBuilder<'k> {
         self.building.put(sorted);
     }
 
+    /// The next key is not the one of the row that the open Dictionary has followed.
+    #[cold]
+    #[inline(never)]
+    fn leave_row(&mut self, progress: &mut Progress) {
+        self.building.give_up_copied();
+        self.keys.disappoint(*progress);
+        progress.leave();
+    }
+
     /// Whether a typed Dictionary keeps the entry of the key that was put last, which the engine may convert.
     #[inline(never)]
     fn keep_key(&mut self, declared: &ContainerType) -> Result<bool> {
@@ -293,6 +275,7 @@ struct TypedArray {
 pub struct DictionaryFrame {
     typed: Option<Box<TypedDictionary>>,
     len: usize,
+    progress: Progress,
 }
 
 /// What is known of a typed Dictionary.
@@ -342,8 +325,11 @@ impl Sink for VariantBuilder<'_> {
         match (ty, text) {
             (VariantType::StringName, _) => self.building.put_string_name(text),
             (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
-                self.key = self.keys.keep(utf8);
-                if self.key.is_none() {
+                if self.keys.is_next(self.progress, utf8) {
+                    self.key = Key::Next;
+                } else if let Some(kept) = self.keys.keep(utf8) {
+                    self.key = Key::Kept(kept);
+                } else {
                     self.building.put_string(string(text));
                 }
             }
@@ -478,23 +464,46 @@ impl Sink for VariantBuilder<'_> {
                 Some(Box::new(TypedDictionary { key, value }))
             }
         };
-        Ok(DictionaryFrame { typed, len })
+        let progress = Progress::start(len, typed.is_none() && self.reader.is_direct());
+        Ok(DictionaryFrame { typed, len, progress })
     }
 
     #[inline(always)]
-    fn begin_key(&mut self, _dictionary: &mut DictionaryFrame) -> Result<()> {
+    fn begin_key(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
         self.building.next_key();
+        self.progress = dictionary.progress;
         Ok(())
     }
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let key = self.key.take().and_then(|index| self.keys.kept(index));
-        match (&dictionary.typed, key) {
-            (None, Some(key)) => self.building.next_value_of(key),
-            (None, None) => self.building.next_value(true),
+        let DictionaryFrame { typed, len, progress } = dictionary;
+        let key = std::mem::replace(&mut self.key, Key::Put);
+        if progress.is_copied() {
+            if let Key::Next = key {
+                progress.advance();
+                self.building.next_copied_value();
+                return Ok(());
+            }
+            self.leave_row(progress);
+        }
+        match (typed, key) {
+            (None, Key::Kept(kept)) => {
+                if let Some(template) = self.keys.note(progress, kept, *len) {
+                    self.building.copy_entries(template);
+                    self.building.next_copied_value();
+                } else if let Some(key) = self.keys.kept(kept) {
+                    self.building.next_value_of(key);
+                }
+            }
+            (None, _) => {
+                progress.leave();
+                self.building.next_value(true);
+            }
             (Some(typed), key) => {
-                if let Some(key) = key {
+                if let Key::Kept(kept) = key
+                    && let Some(key) = self.keys.kept(kept)
+                {
                     self.building.put(key.clone());
                 }
                 let kept = self.keep_key(&typed.key)?;
@@ -521,6 +530,11 @@ impl Sink for VariantBuilder<'_> {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
         }
         self.building.close_dictionary();
+        if dictionary.progress.is_copied() {
+            self.keys.confirm(dictionary.progress);
+        } else {
+            self.keys.sight(dictionary.progress, self.reader, self.building.last());
+        }
         Ok(())
     }
 

@@ -6,17 +6,21 @@ use std::ops::Range;
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, VariantType,
+    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Result, Room, Source as _,
+    VariantType,
 };
 
-use crate::builder::{Built, Keys, VariantBuilder};
-use crate::engine::{PRECISION, Reader, is_debug_build};
+use crate::builder::{Built, VariantBuilder};
+use crate::engine::{self, PRECISION, Reader, is_debug_build, set_bytes};
+use crate::keys::Keys;
 use crate::pool::pool;
 use crate::shared::{self, SHARED_BYTES};
 use crate::source::{Live, Objects, Splitter};
 
 /// Packed arrays from this size on are left to the engine where it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
+/// No value that [`Live::is_small`] takes more.
+pub const SMALL_BYTES: usize = 136;
 /// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -52,8 +56,8 @@ impl<'a> Input<'a> {
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::Owned(bytes) => bytes.as_slice(),
-            Self::Shared(bytes) => bytes.as_slice(),
+            Self::Owned(bytes) => engine::bytes(bytes),
+            Self::Shared(bytes) => engine::bytes(bytes),
             Self::InVariant(_, bytes) => bytes,
         }
     }
@@ -74,40 +78,57 @@ impl<'a> Input<'a> {
 /// Why the value cannot be written, with the path to the place.
 pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
     let mut bytes = PackedByteArray::new();
-    encode_into(value, objects, strict, &mut bytes)?;
+    encode_to(&mut bytes, value, objects, strict)?;
     Ok(bytes)
 }
 
-/// The same, into a buffer that is empty.
+/// Makes `bytes` those of a value, as [`encode`] does.
 ///
 /// # Errors
-/// As [`encode`]; the buffer is empty then.
-pub fn encode_into(
-    value: &Variant,
-    objects: Objects,
-    strict: bool,
-    buffer: &mut PackedByteArray,
-) -> Result<()> {
+/// As [`encode`]; `bytes` may be any then.
+#[inline]
+pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut live = Live::new(value, objects, strict);
+    if live.is_small() {
+        let mut room = [0; SMALL_BYTES];
+        let mut encoder = Encoder::new(Room::new(&mut room[..]), options);
+        live.pour(&mut encoder)?;
+        return set(bytes, encoder.into_output().written());
+    }
     if let Some(ty) = live.packed_type() {
-        if engine_is_as_fast(ty) && encoded_size(value, objects)? >= LARGE_BYTES {
-            *buffer = var_to_bytes(value);
-            return Ok(());
-        }
-        // Measured at once, and large: written where it stays.
-        let mut measure = Measure::counting(options);
-        live.pour(&mut measure)?;
-        buffer.resize(measure.bytes());
-        return live.pour(&mut Encoder::new(Room::new(buffer.as_mut_slice()), options));
+        return encode_packed(bytes, live, ty, options);
     }
     encode_with(value, objects, options, |encoded| match encoded {
-        Encoded::InRoom(bytes) => {
-            buffer.resize(bytes.len());
-            buffer.as_mut_slice().copy_from_slice(bytes);
+        Encoded::InRoom(written) => set(bytes, written),
+        Encoded::Packed(packed) => {
+            *bytes = packed;
+            Ok(())
         }
-        Encoded::Packed(bytes) => *buffer = bytes,
     })
+}
+
+/// Measures a packed array at once, and writes it where it stays.
+#[inline(never)]
+fn encode_packed(
+    bytes: &mut PackedByteArray,
+    mut live: Live<'_, '_>,
+    ty: VariantType,
+    options: EncodeOptions,
+) -> Result<()> {
+    let mut measure = Measure::counting(options);
+    live.pour(&mut measure)?;
+    if engine_is_as_fast(ty) && measure.bytes() >= LARGE_BYTES {
+        *bytes = var_to_bytes(live.variant());
+        return Ok(());
+    }
+    bytes.resize(measure.bytes());
+    live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
+}
+
+#[inline(always)]
+fn set(bytes: &mut PackedByteArray, written: &[u8]) -> Result<()> {
+    if set_bytes(bytes, written) { Ok(()) } else { Err(ErrorKind::OutOfMemory(written.len()).into()) }
 }
 
 /// Appends the bytes of a value to others, behind their number as a little-endian u32.
@@ -123,6 +144,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
         };
         out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         out.extend_from_slice(bytes);
+        Ok(())
     })
 }
 
@@ -138,7 +160,7 @@ fn encode_with(
     value: &Variant,
     objects: Objects,
     options: EncodeOptions,
-    mut take: impl FnMut(Encoded<'_>),
+    mut take: impl FnMut(Encoded<'_>) -> Result<()>,
 ) -> Result<()> {
     let live = Live::new(value, objects, options.strict_text);
     let splitter = Splitter::new();
@@ -148,16 +170,14 @@ fn encode_with(
         if splitter.has_tails() {
             return Ok(Some(written.to_vec()));
         }
-        take(Encoded::InRoom(written));
-        Ok(None)
+        take(Encoded::InRoom(written)).map(|()| None)
     });
     match lead {
         Ok(None) => return Ok(()),
         Err(error) if !splitter.has_tails() => return Err(error),
         Ok(Some(lead)) => {
             if let Some(bytes) = shared::encode(lead, splitter.into_tails(), options) {
-                take(Encoded::Packed(bytes));
-                return Ok(());
+                return take(Encoded::Packed(bytes));
             }
         }
         Err(_) => {}
@@ -165,8 +185,7 @@ fn encode_with(
     // Alone, this thread finds out what is wrong, and the path to it.
     with_room(options, |encoder| {
         Live::new(value, objects, options.strict_text).pour(encoder)?;
-        take(Encoded::InRoom(encoder.output().written()));
-        Ok(())
+        take(Encoded::InRoom(encoder.output().written()))
     })
 }
 
@@ -201,6 +220,21 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
     Live::new(value, objects, false).pour(&mut measure)?;
     Ok(measure.bytes())
+}
+
+/// The value that the input holds. `keys` may be kept from value to value.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset.
+#[inline]
+pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<Built> {
+    let data = input.bytes();
+    if data.len() >= SHARED_BYTES {
+        return decode(input, 0..data.len(), manner, limits, keys).map(|(built, _)| built);
+    }
+    let mut builder = VariantBuilder::new(manner, keys, input);
+    Decoder::new(data, manner, limits).pour_only(&mut builder)?;
+    Ok(builder.finish())
 }
 
 /// The value that a part of the input holds, and where it ends. `keys` may be kept from value to value.

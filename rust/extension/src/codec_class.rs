@@ -1,4 +1,5 @@
-//! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere.
+//! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere. The methods that
+//! are called once for each value are in `call_class.rs`.
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
@@ -6,11 +7,11 @@ use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, godot_api};
 use variant_codec::{Error, Limits, Manner};
 
-use crate::builder::Keys;
+use crate::codec::Input;
 use crate::engine::OptionalLimits;
+use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
-use crate::codec::Input;
 use crate::{batch, codec, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
@@ -28,59 +29,6 @@ pub struct FastVariantCodec {}
 
 #[godot_api]
 impl FastVariantCodec {
-    /// Encodes a value to the bytes that [method @GlobalScope.var_to_bytes] gives.
-    ///
-    /// With [param full_objects], objects are written with class and stored properties, as
-    /// [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.
-    ///
-    /// If the value cannot be encoded, the result is empty and one error is printed.
-    #[func]
-    fn encode(value: Variant, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
-        codec::encode(&value, objects(full_objects), false).unwrap_or_else(|error| {
-            report::failure("encode", &error);
-            PackedByteArray::new()
-        })
-    }
-
-    /// Decodes a value as [method @GlobalScope.bytes_to_var] does.
-    ///
-    /// With [param allow_objects], objects are made, their scripts attached and their setters run, as
-    /// [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data,
-    /// engine singletons and script paths that leave the project are refused even then.
-    ///
-    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use [method try_decode]
-    /// to tell that from an encoded [code]null[/code], and to set limits.
-    #[func]
-    fn decode(bytes: PackedByteArray, #[opt(default = false)] allow_objects: bool) -> Variant {
-        let bytes = Input::Owned(bytes);
-        match codec::decode(
-            &bytes,
-            0..bytes.bytes().len(),
-            Manner::Engine,
-            &engine_limits(allow_objects),
-            &mut Keys::default(),
-        ) {
-            Ok((built, _)) => {
-                if built.misfits > 0 {
-                    report::misfits("decode", built.misfits);
-                }
-                built.value
-            }
-            Err(error) => {
-                report::failure("decode", &error);
-                Variant::nil()
-            }
-        }
-    }
-
-    /// The number of bytes that [method encode] gives, without making them; -1 where it would fail.
-    ///
-    /// With [param full_objects], getters run as they do when encoding.
-    #[func]
-    fn encoded_size(value: Variant, #[opt(default = false)] full_objects: bool) -> i64 {
-        codec::encoded_size(&value, objects(full_objects)).map_or(-1, |bytes| bytes as i64)
-    }
-
     /// Encodes each element of an Array, typed or not, in parallel. Buffers keep the order of the values.
     ///
     /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
@@ -177,7 +125,8 @@ impl FastVariantCodec {
     }
 }
 
-fn objects(full: bool) -> Objects {
+/// How objects are written.
+pub fn objects(full: bool) -> Objects {
     if full { Objects::Full } else { Objects::AsIds }
 }
 
@@ -187,6 +136,6 @@ fn strict_limits(limits: OptionalLimits) -> Limits {
 }
 
 /// The engine's own limits.
-fn engine_limits(allow_objects: bool) -> Limits {
+pub fn engine_limits(allow_objects: bool) -> Limits {
     Limits { allow_objects, ..Limits::unlimited() }
 }

@@ -1,7 +1,6 @@
 //! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 
 use godot::builtin::VariantType;
 use godot::meta::error::ConvertError;
@@ -12,6 +11,7 @@ use godot::register::property::SimpleVar;
 use variant_codec::{Error, ErrorKind};
 
 use crate::codec_class::FastVariantCodec;
+use crate::help;
 
 macro_rules! codes {
     ($($name:ident $constant:literal $doc:literal)*) => {
@@ -114,7 +114,7 @@ impl SimpleVar for ErrorCode {}
 /// Makes the codes known to scripts as `FastVariantCodec.CodecError`, and to the editor's help. godot-rust has no
 /// attribute for that.
 pub fn register() {
-    use godot::private::{__GODOT_DOCS_REGISTRY, DocsItem, DocsShard, InherentImplDocs};
+    use godot::private::InherentImplDocs;
     use godot::register::private::constant::{ConstantKind, ExportConstant, IntegerConstant};
 
     let enumerators =
@@ -129,7 +129,5 @@ pub fn register() {
             format!(r#"<constant name="{name}" value="{value}" enum="CodecError">{help}</constant>"#)
         })
         .collect();
-    let help = InherentImplDocs { constants_xml: help.leak(), ..InherentImplDocs::default() };
-    let shard = DocsShard::new::<FastVariantCodec>(DocsItem::InherentImpl(help));
-    __GODOT_DOCS_REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).push(shard);
+    help::add(InherentImplDocs { constants_xml: help.leak(), ..InherentImplDocs::default() });
 }

@@ -2,10 +2,11 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `codec_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs` | what scripts see |
+//! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
 //! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
 //! | `pool.rs` | the threads that work on them |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
+//! | `keys.rs` | what repeats from Dictionary to Dictionary |
 //! | `report.rs` | errors for people |
 //! | `settings.rs` | what users may choose |
 //! | `engine/` | engine memory: all unsafe code |
@@ -14,11 +15,14 @@
 
 mod batch;
 mod builder;
+mod call_class;
 mod codec;
 mod codec_class;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
+mod help;
+mod keys;
 mod limits_class;
 mod objects;
 mod pool;
@@ -32,6 +36,7 @@ mod source;
 fn start() {
     engine::measure();
     error_code::register();
+    call_class::register();
 }
 
 /// Called by the engine before the library is unloaded, and at exit.

@@ -10,9 +10,10 @@ use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Part};
 
-use crate::builder::{Built, Keys, Parts, VariantBuilder};
+use crate::builder::{Built, Parts, VariantBuilder};
 use crate::codec::{Input, with_room};
 use crate::engine::{SharedBytes, Slots};
+use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
 
@@ -97,7 +98,9 @@ fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
     order(pieces, 0, &mut joined.as_mut_slice(), &mut copies);
     share(
         pool,
-        |copies: Vec<Copy<'_, '_>>, _| copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from)),
+        |copies: Vec<Copy<'_, '_>>, _| {
+            copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from))
+        },
         |add| {
             while !copies.is_empty() {
                 let rest = copies.split_off(copies.len().min(COPIED_AT_ONCE));

@@ -12,6 +12,7 @@ use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
+use crate::codec::SMALL_BYTES;
 use crate::engine::{ContainerType, Elements, Entries, EntriesInPlace, Reader, Strings};
 use crate::pool::pool;
 use crate::shared::{PART_BYTES, SHARED_BYTES};
@@ -43,6 +44,28 @@ impl<'a, 's> Live<'a, 's> {
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
         let splitter = (self.walk.objects == Objects::AsIds).then_some(splitter);
         Self { walk: Walk { splitter, ..self.walk }, ..self }
+    }
+
+    /// What is walked.
+    pub fn variant(&self) -> &'a Variant {
+        self.variant
+    }
+
+    /// Whether it is sure at a glance that the value takes few bytes.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        use VariantType as T;
+
+        /// Each may take six bytes.
+        const FEW_UNITS: usize = (SMALL_BYTES - 8) / 6;
+
+        let reader = self.walk.reader;
+        let Some(ty) = reader.ty(self.variant) else { return false };
+        match ty {
+            T::String => reader.string_units(self.variant).len() <= FEW_UNITS,
+            T::Nil | T::Bool | T::Int | T::Float => true,
+            _ => matches!(ty.shape(), Shape::Fixed(..)),
+        }
     }
 
     /// The type of a packed array whose number of elements says its encoded size.

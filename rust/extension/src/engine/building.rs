@@ -16,7 +16,7 @@ use variant_codec::{Lanes, Precision, Text, convert_lanes};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
-use super::layout::{self, Layout};
+use super::layout::{self, Layout, LinkedEntries};
 use super::read::{ContainerType, is_same_width};
 use super::slots::Slots;
 
@@ -43,8 +43,15 @@ enum Open {
     /// `place` is the element that is next, or was last; null before the first.
     Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
     /// `value` is the place of the entry's value in the Dictionary; null while the key is on its way, and where the key
-    /// was refused: then the value goes where the key was, and from there nowhere.
-    Dictionary { dictionary: Borrowed, key: Variant, value: *mut Variant, at_key: bool },
+    /// was refused: then the value goes where the key was, and from there nowhere. `copied` are the entries copied from
+    /// another Dictionary whose values have not come yet.
+    Dictionary {
+        dictionary: Borrowed,
+        key: Variant,
+        value: *mut Variant,
+        at_key: bool,
+        copied: LinkedEntries,
+    },
     /// A value outside of every container.
     Aside(Variant),
 }
@@ -68,6 +75,7 @@ impl Open {
 
 impl Building {
     /// A construction at its start.
+    #[inline(always)]
     pub fn new() -> Self {
         let layout = layout::layout();
         Self {
@@ -83,6 +91,7 @@ impl Building {
     ///
     /// # Panics
     /// If a container is still open.
+    #[inline(always)]
     pub fn finish(self) -> Variant {
         assert!(self.open.is_empty(), "a container is still open");
         self.root
@@ -392,7 +401,13 @@ impl Building {
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
         }
         let key = nil(self.layout);
-        self.push(Open::Dictionary { dictionary, key, value: std::ptr::null_mut(), at_key: false });
+        self.push(Open::Dictionary {
+            dictionary,
+            key,
+            value: std::ptr::null_mut(),
+            at_key: false,
+            copied: LinkedEntries::OVER,
+        });
     }
 
     /// The next value is the key of the open Dictionary's next entry.
@@ -447,6 +462,66 @@ impl Building {
             clear(layout, &mut **value);
         }
         self.place = *value;
+    }
+
+    /// Copies all entries of another Dictionary, whose values are all Nil, into the open Dictionary, which is untyped and
+    /// has none yet. Values are then put into them one by one, with [`Building::next_copied_value`].
+    ///
+    /// Only where memory is reached directly.
+    ///
+    /// # Panics
+    /// If no Dictionary is open.
+    #[inline(always)]
+    pub fn copy_entries(&mut self, template: &Variant) {
+        let (interface, Some(layout)) = (self.interface, self.layout) else {
+            unreachable!("copied entries are reached directly");
+        };
+        let Some(Open::Dictionary { dictionary, copied, .. }) = self.open.last_mut() else {
+            panic!("no Dictionary is open");
+        };
+        assert!(layout::tag(template) == u32::from(VariantType::Dictionary.id()), "no Dictionary is copied");
+        // SAFETY: both hold Dictionaries, in Variants that hold them themselves; only this construction can reach the one
+        // that is open.
+        unsafe {
+            interface.assign_dictionary(
+                layout::payload(dictionary).cast_mut().cast(),
+                layout::payload(template).cast_mut().cast(),
+            );
+        }
+        *copied = layout.entries(dictionary);
+    }
+
+    /// The next value belongs to the next copied entry, which has the key that is next.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub fn next_copied_value(&mut self) {
+        let Some(Open::Dictionary { value, at_key: at_key @ true, copied, .. }) = self.open.last_mut() else {
+            panic!("no key is open");
+        };
+        *at_key = false;
+        // SAFETY: only this construction can reach the Dictionary, and it neither adds nor erases entries before the last
+        // of the copied ones has its value, or they are given up.
+        *value = unsafe { copied.next_place() }.expect("an entry is left");
+        self.place = *value;
+    }
+
+    /// Takes out the copied entries whose values have not come.
+    #[cold]
+    #[inline(never)]
+    pub fn give_up_copied(&mut self) {
+        let interface = self.interface;
+        let Some(Open::Dictionary { dictionary, copied, .. }) = self.open.last_mut() else {
+            panic!("no Dictionary is open");
+        };
+        // SAFETY: as in `next_copied_value`; the walk is past an entry before that is taken out.
+        unsafe {
+            let container = layout::payload(dictionary).cast_mut().cast();
+            while let Some((key, _)) = copied.next() {
+                interface.erase_entry(container, key);
+            }
+        }
     }
 
     /// The number of entries of the open Dictionary.

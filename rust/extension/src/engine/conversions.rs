@@ -73,6 +73,7 @@ fn is_taken(target: VariantType, source: VariantType) -> bool {
 
 impl Conversions {
     /// The table for the running engine.
+    #[inline(always)]
     pub fn get() -> &'static Self {
         CONVERSIONS.get().expect("the extension has been initialised by the engine")
     }

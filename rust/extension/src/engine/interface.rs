@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use godot::builtin::{StringName, Variant};
+use godot::builtin::{PackedByteArray, StringName, Variant};
 use godot::sys::{self, GdextBuild, GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
@@ -17,6 +17,10 @@ mod hash {
     pub const GET_INT: i64 = 3173160232;
     /// `func(int) -> int`.
     pub const RESIZE: i64 = 848867239;
+    /// `func(Dictionary)`.
+    pub const ASSIGN_DICTIONARY: i64 = 3642266950;
+    /// `func(Variant) -> bool`.
+    pub const ERASE: i64 = 1776646889;
 }
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
@@ -30,11 +34,23 @@ pub(super) struct Interface {
     empty_array: sys::GDExtensionPtrConstructor,
     empty_dictionary: sys::GDExtensionPtrConstructor,
     array_resize: Method,
+    bytes_resize: Method,
+    empty_bytes: EmptyBytes,
     array_type: Method,
+    dictionary_assign: Method,
+    dictionary_erase: Method,
     dictionary_key_type: Method,
     dictionary_value_type: Method,
     shares_read_only_elements: bool,
 }
+
+/// An empty PackedByteArray to make others from.
+struct EmptyBytes(PackedByteArray);
+
+// SAFETY: it is only copied, which counts nothing, since an empty array has no buffer.
+unsafe impl Send for EmptyBytes {}
+// SAFETY: as above.
+unsafe impl Sync for EmptyBytes {}
 
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
 
@@ -89,7 +105,11 @@ pub(super) fn load() {
                 interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Dictionary.id().into()), 0)
             },
             array_resize: method(VariantType::Array, "resize", hash::RESIZE),
+            bytes_resize: method(VariantType::PackedByteArray, "resize", hash::RESIZE),
+            empty_bytes: EmptyBytes(PackedByteArray::new()),
             array_type: method(VariantType::Array, "get_typed_builtin", hash::GET_INT),
+            dictionary_assign: method(VariantType::Dictionary, "assign", hash::ASSIGN_DICTIONARY),
+            dictionary_erase: method(VariantType::Dictionary, "erase", hash::ERASE),
             dictionary_key_type: method(VariantType::Dictionary, "get_typed_key_builtin", hash::GET_INT),
             dictionary_value_type: method(VariantType::Dictionary, "get_typed_value_builtin", hash::GET_INT),
             shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
@@ -163,6 +183,51 @@ impl Interface {
         unsafe { construct(container.cast(), std::ptr::null()) };
     }
 
+    /// Makes an empty PackedByteArray at `slot`.
+    ///
+    /// # Safety
+    /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
+    #[inline(always)]
+    pub unsafe fn construct_empty_bytes(&self, slot: *mut Variant) {
+        // SAFETY: the caller vouches for the slot; the constructor only reads the value, which is of this type.
+        unsafe { self.construct(slot, VariantType::PackedByteArray, self.empty_bytes.0.sys().cast_mut()) };
+    }
+
+    /// Makes a PackedByteArray hold exactly these bytes. Says whether there was memory for them.
+    #[inline(always)]
+    pub fn set_bytes(&self, array: &mut PackedByteArray, bytes: &[u8]) -> bool {
+        let len = bytes.len() as i64;
+        let arguments = [(&raw const len).cast()];
+        let mut error = 0_i64;
+        let array = array.sys_mut();
+        // SAFETY: `resize` takes one int and returns one, and the array is borrowed exclusively. The elements are as many
+        // and one after the other, and nobody shares them once they have been asked for to be changed.
+        unsafe {
+            (self.bytes_resize)(array, arguments.as_ptr(), (&raw mut error).cast(), 1);
+            if error != 0 || bytes.is_empty() {
+                return error == 0;
+            }
+            let first = interface_fn!(packed_byte_array_operator_index)(array, 0);
+            first.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        true
+    }
+
+    /// The elements of a PackedByteArray.
+    #[inline(always)]
+    pub fn bytes<'a>(&self, array: &'a PackedByteArray) -> &'a [u8] {
+        // SAFETY: the array is live; it is only read.
+        let len = unsafe { self.size(array.sys().cast_mut(), VariantType::PackedByteArray) };
+        if len == 0 {
+            return &[];
+        }
+        // SAFETY: the elements are one after the other, and there as long as the array is borrowed.
+        unsafe {
+            let first = interface_fn!(packed_byte_array_operator_index_const)(array.sys(), 0);
+            std::slice::from_raw_parts(first, len)
+        }
+    }
+
     /// The number of elements of the container or packed array of type `ty` at `container`.
     ///
     /// # Safety
@@ -201,6 +266,29 @@ impl Interface {
     pub unsafe fn array_type(&self, array: TypePtr) -> u32 {
         // SAFETY: the method belongs to the type, takes nothing, and returns an int.
         unsafe { get_int(self.array_type, array) }
+    }
+
+    /// Makes the entries of a Dictionary those of another one, in their order.
+    ///
+    /// # Safety
+    /// - `dictionary` points to a live untyped Dictionary that nothing else uses.
+    /// - `other` points to another live Dictionary.
+    #[inline(always)]
+    pub unsafe fn assign_dictionary(&self, dictionary: TypePtr, other: TypePtr) {
+        let arguments = [other.cast_const()];
+        // SAFETY: `assign` takes a Dictionary, returns nothing, and changes only the one that it is called on.
+        unsafe { (self.dictionary_assign)(dictionary, arguments.as_ptr(), std::ptr::null_mut(), 1) };
+    }
+
+    /// Takes the entry of a key out of a Dictionary.
+    ///
+    /// # Safety
+    /// - `dictionary` points to a live Dictionary that nothing else uses.
+    pub unsafe fn erase_entry(&self, dictionary: TypePtr, key: &Variant) {
+        let arguments = [variant_ptr(key).cast()];
+        let mut erased = 0_u8;
+        // SAFETY: `erase` takes a Variant, which it copies, and returns a bool.
+        unsafe { (self.dictionary_erase)(dictionary, arguments.as_ptr(), (&raw mut erased).cast(), 1) };
     }
 
     /// The ids of a Dictionary's key and value types.

@@ -197,6 +197,17 @@ fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     (dictionary, keys.iter().map(ToGodot::to_variant).collect())
 }
 
+/// A Dictionary that has got the entries of another one in one go.
+fn copied(dictionary: &Variant) -> Variant {
+    let copy = Building::default_value(VariantType::Dictionary);
+    // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
+    unsafe {
+        let payload = |value| interface().payload(value, VariantType::Dictionary);
+        interface().assign_dictionary(payload(&copy), payload(dictionary));
+    }
+    copy
+}
+
 /// A packed array of `len` default elements, and the address of its first.
 fn packed(ty: VariantType, len: i64) -> (Variant, *const u8) {
     let array = Building::default_value(ty);
@@ -366,6 +377,16 @@ impl Layout {
                 check(found.as_ref() == Some(key), "the entries of Dictionaries")?;
             }
             check(entries.0.is_null(), "the entries of Dictionaries")?;
+            let copy = copied(&dictionary);
+            let mut entries = self.entries(&copy);
+            for key in &keys {
+                let expected = value_address(&copy, key);
+                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "the entries of Dictionaries")?;
+                // SAFETY: the address has just been compared with the documented one; nothing else uses the copy.
+                let place = unsafe { entries.next_place() };
+                check(place.map(|place| place as usize) == Some(expected), "the entries of Dictionaries")?;
+            }
+            check(entries.0.is_null(), "the entries of Dictionaries")?;
             let text = GString::from("x".repeat(len as usize).as_str());
             check(self.text(&text) == documented_units(&text), "Strings")?;
         }
@@ -457,20 +478,41 @@ impl Layout {
 pub struct LinkedEntries(*const u8);
 
 impl LinkedEntries {
+    /// A walk that is over.
+    pub const OVER: Self = Self(std::ptr::null());
+
     /// The current entry's key and value; goes on to the next entry.
     ///
     /// # Safety
     /// - The Dictionary lives for `'a`, and nobody changes it meanwhile.
     #[inline(always)]
     pub unsafe fn next<'a>(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+        // SAFETY: as the caller vouches for.
+        unsafe { self.step().map(|(key, value)| (&*key, &*value)) }
+    }
+
+    /// The place of the current entry's value; goes on to the next entry.
+    ///
+    /// # Safety
+    /// - The Dictionary is alive, and nobody else changes it.
+    #[inline(always)]
+    pub unsafe fn next_place(&mut self) -> Option<*mut Variant> {
+        // SAFETY: as the caller vouches for.
+        unsafe { self.step().map(|(_, value)| value) }
+    }
+
+    /// # Safety
+    /// - The Dictionary is alive.
+    #[inline(always)]
+    unsafe fn step(&mut self) -> Option<(*mut Variant, *mut Variant)> {
         if self.0.is_null() {
             return None;
         }
         // SAFETY: an entry starts with the pointer to the next one; key and value are where verification found them.
         unsafe {
-            let key = self.0.add(ENTRY_KEY).cast::<Variant>();
+            let key = self.0.add(ENTRY_KEY).cast::<Variant>().cast_mut();
             self.0 = word(self.0, 0) as *const u8;
-            Some((&*key, &*key.add(1)))
+            Some((key, key.add(1)))
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | `building.rs` | a Variant under construction, element by element |
 //! | `slots.rs` | elements of an Array that one owner fills |
 //! | `sharing.rs` | what several threads read |
+//! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
 //!
@@ -16,24 +17,27 @@
 //!
 //! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
 
-mod sharing;
 mod building;
+mod calls;
 mod conversions;
 mod godot_rust;
 mod interface;
 mod layout;
 mod read;
+mod sharing;
 mod slots;
 
-pub use sharing::{Elements, SharedBytes};
 pub use building::{Building, fill_string, string};
+pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Strings};
+pub use sharing::{Elements, SharedBytes};
 pub use slots::Slots;
 
 use std::sync::OnceLock;
 
+use godot::builtin::PackedByteArray;
 use godot::classes::Os;
 use godot::obj::Singleton;
 use variant_codec::Precision;
@@ -52,6 +56,18 @@ static DEBUG_BUILD: OnceLock<bool> = OnceLock::new();
 #[inline(always)]
 pub fn is_debug_build() -> bool {
     DEBUG_BUILD.get().copied().unwrap_or(true)
+}
+
+/// Makes a PackedByteArray hold exactly these bytes. Says whether there was memory for them.
+#[inline(always)]
+pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> bool {
+    interface::interface().set_bytes(array, bytes)
+}
+
+/// The elements of a PackedByteArray.
+#[inline(always)]
+pub fn bytes(array: &PackedByteArray) -> &[u8] {
+    interface::interface().bytes(array)
 }
 
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.

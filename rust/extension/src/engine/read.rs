@@ -11,9 +11,9 @@ use variant_codec::format::{Lane, Shape};
 use variant_codec::{Lanes, Precision, VariantType};
 
 use super::PRECISION;
-use super::sharing::Elements;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout, LinkedEntries};
+use super::sharing::Elements;
 
 /// Reads Variants. Each method names the type that the Variant must have, and checks it.
 ///
@@ -105,8 +105,15 @@ struct Copied {
 
 impl Reader {
     /// A reader of this engine's Variants.
+    #[inline(always)]
     pub fn new() -> Self {
         Self { interface: interface(), layout: layout::layout() }
+    }
+
+    /// Whether memory is reached directly.
+    #[inline(always)]
+    pub fn is_direct(self) -> bool {
+        self.layout.is_some()
     }
 
     /// The type of a Variant; `None` for types that are newer than this library.

@@ -1,0 +1,256 @@
+## Dictionaries whose keys repeat from one to the next, which the codec copies whole, among others that start alike.
+extends "res://suites/suite.gd"
+
+const KEYS: Array = ["id", "name", "position_x", "position_y", "hp", "größe"]
+## So often comes a row before anything else does; by then it is known.
+const LEARNING := 12
+const RANDOM_LISTS := 60
+const RANDOM_DICTIONARIES := 80
+
+
+func test_another_key_at_every_place() -> bool:
+	var others: Dictionary[String, Variant] = {
+		"another String": "other", "a longer String": "x".repeat(100), "the empty String": "", "no text": null, "an int": 7,
+		"a float": 0.5, "an Array": ["id"], "a Dictionary": {"id": 1, "name": 2}, "a NaN": NAN,
+	}
+	for other_name in others:
+		checks.subject(TYPE_DICTIONARY, "a row with %s" % other_name)
+		for place in KEYS.size():
+			var keys := KEYS.duplicate()
+			keys[place] = others[other_name]
+			_check("at place %d" % place, _known(KEYS) + [_row(keys), _row(KEYS), _row(keys), _row(keys), _row(keys)])
+	return true
+
+
+func test_names_and_texts_are_the_same_key() -> bool:
+	for place in KEYS.size():
+		checks.subject(TYPE_DICTIONARY, "a row with a StringName")
+		var keys := KEYS.duplicate()
+		keys[place] = StringName(KEYS[place])
+		_check("at place %d" % place, _known(KEYS) + [_row(keys), _row(KEYS), _row(keys), _row(keys)])
+		_check("at place %d, first" % place, _known(keys) + [_row(KEYS), _row(keys)])
+		for later in range(place + 1, KEYS.size()):
+			keys = KEYS.duplicate()
+			keys[later] = StringName(KEYS[place])
+			_check("at place %d, of the key at %d" % [later, place], _known(KEYS) + [_row(keys), _row(KEYS)])
+	return true
+
+
+func test_repeated_keys() -> bool:
+	for place in KEYS.size():
+		for other in KEYS.size():
+			if place == other:
+				continue
+			checks.subject(TYPE_DICTIONARY, "a row with a key twice")
+			var keys := KEYS.duplicate()
+			keys[place] = KEYS[other]
+			_check("key %d at %d" % [other, place], _known(KEYS) + [_row(keys), _row(KEYS), _row(keys), _row(keys)])
+			_check("key %d at %d, always" % [other, place], _known(keys))
+			var bytes := _list(_known(KEYS) + [_row(keys)])
+			checks.truth("strictly refused", not Codec.try_decode(bytes).is_ok())
+	return true
+
+
+func test_other_lengths_and_orders() -> bool:
+	checks.subject(TYPE_DICTIONARY, "parts of a row")
+	for length in KEYS.size():
+		var part := KEYS.slice(0, length)
+		_check("the first %d keys" % length, _known(KEYS) + [_row(part), _row(KEYS)] + _known(part) + [_row(KEYS)])
+		_check("one key more", _known(part) + [_row(KEYS), _row(part)])
+	checks.subject(TYPE_DICTIONARY, "rows in another order")
+	for place in KEYS.size():
+		for other in place:
+			var keys := KEYS.duplicate()
+			keys[place] = KEYS[other]
+			keys[other] = KEYS[place]
+			_check("%d and %d" % [other, place], _known(KEYS) + [_row(keys), _row(KEYS)] + _known(keys))
+	return true
+
+
+func test_lengths_of_rows() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows of many lengths")
+	for length: int in [1, 2, 3, 16, 17, 18, 23, 35, 36, 100, 255, 256, 257, 1000]:
+		var keys := range(length).map(func(index: int) -> String: return "key %d" % index)
+		_check("%d keys" % length, _known(keys))
+		var last := keys.duplicate()
+		last[-1] = "another"
+		_check("%d keys, the last another" % length, _known(keys) + [_row(last), _row(keys)])
+	return true
+
+
+func test_rows_in_rows() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows in rows")
+	var deep := _row(KEYS)
+	for depth in 6:
+		for place in KEYS.size():
+			var row_values: Array[PackedByteArray] = []
+			for index in KEYS.size():
+				row_values.append(deep if index == place else var_to_bytes(index))
+			var row := _dictionary(KEYS, row_values)
+			_check("depth %d, place %d" % [depth, place], _known(KEYS) + [row, row, _row(KEYS)])
+			var other_keys := KEYS.duplicate()
+			other_keys[-1] = "other"
+			_check("depth %d, place %d, of another" % [depth, place],
+					_known(KEYS) + [_dictionary(other_keys, row_values), row, _dictionary(other_keys, row_values)])
+			if place == KEYS.size() - 1:
+				deep = row
+	checks.subject(TYPE_DICTIONARY, "rows as keys")
+	for place in KEYS.size():
+		var pieces: Array[PackedByteArray] = []
+		for index in KEYS.size():
+			pieces.append(_row(KEYS) if index == place else var_to_bytes(KEYS[index]))
+			pieces.append(var_to_bytes(index))
+		var row := Wire.header(TYPE_DICTIONARY) + Wire.word(KEYS.size())
+		for piece in pieces:
+			row += piece
+		_check("at place %d" % place, _known(KEYS) + [row, _row(KEYS), row])
+	return true
+
+
+func test_rows_with_types() -> bool:
+	checks.subject(TYPE_DICTIONARY, "typed Dictionaries with the same keys")
+	var typed_keys: Dictionary[String, Variant] = {}
+	var typed_values: Dictionary[Variant, int] = {}
+	var typed_names: Dictionary[StringName, int] = {}
+	for dictionary: Dictionary in [typed_keys, typed_values, typed_names]:
+		for index in KEYS.size():
+			dictionary[KEYS[index]] = index
+		var bytes := var_to_bytes(dictionary)
+		_check("between", _known(KEYS) + [bytes, bytes, _row(KEYS), bytes])
+		_check("first", Array(Values.filled(LEARNING, bytes)) + [_row(KEYS), bytes])
+	return true
+
+
+func test_texts_that_reading_changes() -> bool:
+	checks.subject(TYPE_DICTIONARY, "keys that reading changes")
+	for place in KEYS.size():
+		for changed: PackedByteArray in [
+			PackedByteArray([0xef, 0xbb, 0xbf]) + KEYS[place].to_utf8_buffer(),
+			KEYS[place].to_utf8_buffer() + PackedByteArray([0]),
+			KEYS[place].to_utf8_buffer() + PackedByteArray([0, 0x61]),
+			KEYS[place].to_utf8_buffer() + PackedByteArray([0xff]),
+			KEYS[place].to_utf8_buffer().slice(1),
+		]:
+			var row := Wire.header(TYPE_DICTIONARY) + Wire.word(KEYS.size())
+			for index in KEYS.size():
+				var key: PackedByteArray = changed if index == place else KEYS[index].to_utf8_buffer()
+				var padded := key.duplicate()
+				padded.resize((key.size() + 3) & ~3)
+				row += Wire.header(TYPE_STRING) + Wire.word(key.size()) + padded + var_to_bytes(index)
+			_check("at place %d" % place, _known(KEYS) + [row, _row(KEYS), row, row, row])
+	return true
+
+
+func test_rows_cut_short() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows cut short")
+	var known := _list(_known(KEYS))
+	for end in range(known.size() - _row(KEYS).size() * 2, known.size()):
+		checks.no_problem("at byte %d" % end, Oracle.disagreement(known.slice(0, end)))
+	return true
+
+
+func test_random_rows() -> bool:
+	var generator := seeded("rows")
+	checks.subject(TYPE_DICTIONARY, "random rows")
+	for list in RANDOM_LISTS:
+		var words: Array[String] = []
+		for index in generator.randi_range(1, 6):
+			words.append("word %d" % index if generator.randi() % 4 else "x".repeat(20 + index))
+		var rows: Array[Array] = []
+		for index in generator.randi_range(1, 5):
+			rows.append(_random_keys(words, generator))
+		var dictionaries: Array[PackedByteArray] = []
+		for index in RANDOM_DICTIONARIES:
+			var keys := rows[generator.randi() % rows.size()]
+			if generator.randi() % 8 == 0:
+				keys = _random_keys(words, generator)
+			dictionaries.append(_row(keys))
+		_check("list %d" % list, dictionaries)
+	return true
+
+
+func test_decoded_rows_are_independent() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows that are changed after decoding")
+	var rows: Array = Codec.decode(_list(_known(KEYS)))
+	for index in rows.size():
+		rows[index]["hp"] = index
+		rows[index].erase(KEYS[index % 3])
+		rows[index]["new %d" % index] = rows
+	for index in rows.size():
+		var expected := {}
+		for key in KEYS.size():
+			expected[KEYS[key]] = key
+		expected["hp"] = index
+		expected.erase(KEYS[index % 3])
+		rows[index].erase("new %d" % index)
+		checks.same_value("row %d" % index, expected, rows[index])
+		checks.truth("finds its keys", rows[index].has_all(expected.keys()) and rows[index].size() == expected.size())
+	return true
+
+
+func test_batches_of_rows() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows in a batch")
+	var other := KEYS.duplicate()
+	other[3] = 3
+	var buffers: Array[PackedByteArray] = []
+	for index in 500:
+		match index % 50:
+			20: buffers.append(_row(other))
+			30: buffers.append(_row(KEYS).slice(0, -4))
+			40: buffers.append(_list(_known(KEYS)))
+			_: buffers.append(_row(KEYS))
+	var decoded := Oracle.codec_decode_batch(buffers)
+	for index in buffers.size():
+		checks.same_value("item %d" % index, Oracle.engine_decode(buffers[index]), decoded[index])
+	return true
+
+
+func test_objects_in_rows() -> bool:
+	checks.subject(TYPE_DICTIONARY, "rows with objects")
+	var object := Values.PlainData.new()
+	var rows: Array = []
+	for index in LEARNING:
+		rows.append({"id": index, "object": object, "list": [object], "row": {"id": 1, "object": object, "list": [], "row": {}}})
+	var bytes := var_to_bytes_with_objects(rows)
+	checks.no_problem("decode", Oracle.disagreement(bytes, true))
+	checks.no_problem("cut short", Oracle.disagreement(bytes.slice(0, -8), true))
+	return true
+
+
+func _check(what: String, dictionaries: Array) -> void:
+	checks.no_problem(what, Oracle.disagreement(_list(dictionaries)))
+
+
+## The row of these keys, often enough to be known.
+static func _known(keys: Array) -> Array:
+	return Array(Values.filled(LEARNING, _row(keys)))
+
+
+static func _random_keys(words: Array[String], generator: RandomNumberGenerator) -> Array:
+	var keys: Array = []
+	for index in generator.randi_range(0, 7):
+		keys.append(words[generator.randi() % words.size()] if generator.randi() % 10 else generator.randi() % 3)
+	return keys
+
+
+## An Array of values that are encoded already.
+static func _list(elements: Array) -> PackedByteArray:
+	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(elements.size())
+	for element: PackedByteArray in elements:
+		bytes += element
+	return bytes
+
+
+## A Dictionary of these keys, in this order, even if they repeat; the values count.
+static func _row(keys: Array) -> PackedByteArray:
+	var numbers: Array[PackedByteArray] = []
+	for index in keys.size():
+		numbers.append(var_to_bytes(index))
+	return _dictionary(keys, numbers)
+
+
+static func _dictionary(keys: Array, encoded_values: Array[PackedByteArray]) -> PackedByteArray:
+	var bytes := Wire.header(TYPE_DICTIONARY) + Wire.word(keys.size())
+	for index in keys.size():
+		bytes += var_to_bytes(keys[index]) + encoded_values[index]
+	return bytes

@@ -1,0 +1,130 @@
+//! The methods of FastVariantCodec that scripts call once for each value: `encode`, `decode`, `encoded_size`.
+
+use godot::builtin::{PackedByteArray, Variant};
+use godot::private::InherentImplDocs;
+use variant_codec::{Manner, Result};
+
+use crate::codec::Input;
+use crate::codec_class::{FastVariantCodec, engine_limits, objects};
+use crate::engine::{self, StaticMethod};
+use crate::keys::Keys;
+use crate::source::Objects;
+use crate::{codec, help, report};
+
+/// Makes the methods known to scripts, and to the editor's help.
+pub fn register() {
+    engine::register::<FastVariantCodec, Encode>();
+    engine::register::<FastVariantCodec, Decode>();
+    engine::register::<FastVariantCodec, EncodedSize>();
+    let methods: String = [
+        method::<Encode>("Variant", "PackedByteArray", Encode::HELP),
+        method::<Decode>("PackedByteArray", "Variant", Decode::HELP),
+        method::<EncodedSize>("Variant", "int", EncodedSize::HELP),
+    ]
+    .concat();
+    help::add(InherentImplDocs { methods_xml: methods.leak(), ..InherentImplDocs::default() });
+}
+
+/// The help on a method.
+fn method<M: StaticMethod>(argument: &str, result: &str, help: &str) -> String {
+    let (name, [first, flag]) = (M::NAME, M::ARGUMENTS);
+    format!(
+        r#"<method name="{name}"><return type="{result}" /><param index="0" name="{first}" type="{argument}" />
+        <param index="1" name="{flag}" type="bool" /><description>{help}</description></method>"#
+    )
+}
+
+struct Encode;
+
+impl Encode {
+    const HELP: &str = "\
+        Encodes a value to the bytes that [method @GlobalScope.var_to_bytes] gives.[br][br]\
+        With [param full_objects], objects are written with class and stored properties, as \
+        [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.[br][br]\
+        If the value cannot be encoded, the result is empty and one error is printed.";
+}
+
+impl StaticMethod for Encode {
+    const NAME: &'static str = "encode";
+    const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
+    type Argument = Variant;
+    type Return = PackedByteArray;
+
+    #[inline(always)]
+    fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
+        if let Err(error) =
+            held(value, full_objects, |value, objects| codec::encode_to(bytes, value, objects, false))
+        {
+            *bytes = PackedByteArray::new();
+            report::failure("encode", &error);
+        }
+    }
+}
+
+struct Decode;
+
+impl Decode {
+    const HELP: &str = "\
+        Decodes a value as [method @GlobalScope.bytes_to_var] does.[br][br]\
+        With [param allow_objects], objects are made, their scripts attached and their setters run, as \
+        [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data, \
+        engine singletons and script paths that leave the project are refused even then.[br][br]\
+        If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use \
+        [method try_decode] to tell that from an encoded [code]null[/code], and to set limits.";
+}
+
+impl StaticMethod for Decode {
+    const NAME: &'static str = "decode";
+    const ARGUMENTS: [&'static str; 2] = ["bytes", "allow_objects"];
+    type Argument = PackedByteArray;
+    type Return = Variant;
+
+    #[inline(always)]
+    fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
+        // Setters may change the caller's variable.
+        let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
+        let limits = engine_limits(allow_objects);
+        match codec::decode_all(&input, Manner::Engine, &limits, &mut Keys::default()) {
+            Ok(built) => {
+                *value = built.value;
+                if built.misfits > 0 {
+                    report::misfits("decode", built.misfits);
+                }
+            }
+            Err(error) => {
+                *value = Variant::nil();
+                report::failure("decode", &error);
+            }
+        }
+    }
+}
+
+struct EncodedSize;
+
+impl EncodedSize {
+    const HELP: &str = "\
+        The number of bytes that [method encode] gives, without making them; -1 where it would fail.[br][br]\
+        With [param full_objects], getters run as they do when encoding.";
+}
+
+impl StaticMethod for EncodedSize {
+    const NAME: &'static str = "encoded_size";
+    const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
+    type Argument = Variant;
+    type Return = i64;
+
+    #[inline(always)]
+    fn call(value: &Variant, full_objects: bool, size: &mut i64) {
+        *size = held(value, full_objects, codec::encoded_size).map_or(-1, |bytes| bytes as i64);
+    }
+}
+
+/// Calls `encode` with the value, held where getters run, which may change the caller's variable.
+#[inline(always)]
+fn held<T>(
+    value: &Variant,
+    full_objects: bool,
+    encode: impl FnOnce(&Variant, Objects) -> Result<T>,
+) -> Result<T> {
+    if full_objects { encode(&value.clone(), objects(true)) } else { encode(value, objects(false)) }
+}

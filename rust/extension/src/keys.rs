@@ -1,0 +1,234 @@
+//! What repeats from Dictionary to Dictionary: keys, and whole rows of them.
+
+use godot::builtin::{GString, Variant};
+use godot::meta::ToGodot;
+use variant_codec::{Text, VariantType};
+
+use crate::engine::{Building, ContainerType, Reader, string};
+
+/// Keys seen lately. The String of a key is made once and then shared, as the engine shares Strings; a row of keys that
+/// repeats is copied by the engine in one go.
+///
+/// Worth keeping from value to value, on one thread and for one call.
+#[derive(Default)]
+pub struct Keys {
+    seen: usize,
+    kept: Vec<Option<(Box<str>, Variant)>>,
+    rows: Vec<Row>,
+    sightings: Vec<Sighting>,
+}
+
+/// A key whose String is kept.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    index: u8,
+    hash: u32,
+}
+
+/// All keys of a Dictionary, in order.
+struct Row {
+    texts: Vec<Box<str>>,
+    /// An untyped Dictionary with these keys, whose values are Nil.
+    template: Variant,
+    /// Used up by Dictionaries that start like this one and go on otherwise.
+    credit: i32,
+}
+
+/// What the last Dictionary with some number of keys and some first key looked like.
+#[derive(Clone, Copy, Default)]
+struct Sighting {
+    track: u32,
+    row: Option<u8>,
+}
+
+/// How far a Dictionary is known to have the keys of a row.
+#[derive(Clone, Copy)]
+pub struct Progress {
+    /// The row that the keys so far are those of.
+    row: Option<u8>,
+    /// The keys so far.
+    keys: u16,
+    /// Where the row would be found.
+    place: u8,
+    /// Mixed from the keys so far; 0 if they make no row.
+    track: u32,
+}
+
+impl Progress {
+    /// No key has come yet of so many. Rows are `wanted` where Dictionaries can be copied.
+    #[inline(always)]
+    pub fn start(len: usize, wanted: bool) -> Self {
+        let wanted = wanted && (Keys::FEWEST..=Keys::MOST).contains(&len);
+        Self { row: None, keys: 0, place: 0, track: u32::from(wanted) }
+    }
+
+    /// Whether the keys so far are those of a row whose entries have been copied.
+    #[inline(always)]
+    pub fn is_copied(&self) -> bool {
+        self.row.is_some()
+    }
+
+    /// The next key is the row's, too.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.keys += 1;
+    }
+
+    /// A key that makes this no row.
+    #[inline(always)]
+    pub fn leave(&mut self) {
+        self.row = None;
+        self.track = 0;
+    }
+}
+
+impl Keys {
+    /// How many texts are kept; a power of two, as is the number of sightings.
+    const KEPT: usize = 64;
+    /// Longer texts are not kept.
+    const LONGEST: usize = 32;
+    /// Nor are the first ones: a small message repeats nothing.
+    const PASSED: usize = 16;
+    /// Fewer keys are not worth copying.
+    const FEWEST: usize = 2;
+    /// More keys are rarely the same.
+    const MOST: usize = 256;
+    /// How many rows are learnt at most, so that data in which nothing repeats stops trying.
+    const ROWS: usize = 64;
+    /// What a row can have in hand, and what a Dictionary costs that leaves it.
+    const CREDIT: i32 = 8;
+    const COST: i32 = 3;
+
+    /// Where the String of this text is kept from now on; `None` for one that is not.
+    #[inline(always)]
+    pub fn keep(&mut self, text: &str) -> Option<Kept> {
+        if text.len() > Self::LONGEST || self.seen < Self::PASSED {
+            self.seen += 1;
+            return None;
+        }
+        if self.kept.is_empty() {
+            self.kept.resize(Self::KEPT, None);
+        }
+        let hash = hash(text.as_bytes());
+        let index = hash as usize % Self::KEPT;
+        let slot = &mut self.kept[index];
+        if !matches!(slot, Some((kept, _)) if **kept == *text) {
+            *slot = Some((text.into(), string(Text::Utf8(text)).to_variant()));
+        }
+        Some(Kept { index: index as u8, hash })
+    }
+
+    /// The String that is kept there.
+    #[inline(always)]
+    pub fn kept(&self, kept: Kept) -> Option<&Variant> {
+        self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
+    }
+
+    /// Whether this is the next key of the row that a Dictionary has followed so far.
+    #[inline(always)]
+    pub fn is_next(&self, progress: Progress, text: &str) -> bool {
+        let Some(row) = progress.row else { return false };
+        let texts = &self.rows[usize::from(row)].texts;
+        texts.get(usize::from(progress.keys)).is_some_and(|next| **next == *text)
+    }
+
+    /// Notes the next key of a Dictionary of `len` keys that follows no row. Says what to copy if it is the first one and
+    /// that of a row, which is followed from here.
+    #[inline(always)]
+    pub fn note(&mut self, progress: &mut Progress, kept: Kept, len: usize) -> Option<&Variant> {
+        if progress.track == 0 {
+            return None;
+        }
+        if progress.keys == 0 {
+            progress.place = (kept.hash.wrapping_add(len as u32 * 0x9E37) >> 8) as u8 % Self::KEPT as u8;
+            let row = self.sightings.get(usize::from(progress.place)).and_then(|sighting| sighting.row);
+            if let Some(row) = row
+                && let Some((text, _)) = &self.kept[usize::from(kept.index)]
+                && self.rows[usize::from(row)].starts(text, len)
+            {
+                progress.row = Some(row);
+                progress.keys = 1;
+                return Some(&self.rows[usize::from(row)].template);
+            }
+        }
+        progress.keys += 1;
+        progress.track = (progress.track.rotate_left(5) ^ kept.hash).wrapping_mul(0x9E37_79B9) | 1;
+        None
+    }
+
+    /// A Dictionary has all keys of the row that it followed.
+    #[inline(always)]
+    pub fn confirm(&mut self, progress: Progress) {
+        let Some(row) = progress.row else { return };
+        let row = &mut self.rows[usize::from(row)];
+        row.credit = (row.credit + 1).min(Self::CREDIT);
+    }
+
+    /// A Dictionary has followed a row and left it.
+    #[cold]
+    pub fn disappoint(&mut self, progress: Progress) {
+        let Some(row) = progress.row else { return };
+        self.rows[usize::from(row)].credit -= Self::COST;
+    }
+
+    /// A Dictionary is complete that followed no row. It may become one if the one before, with as many keys and the same
+    /// first key, had the same keys, too.
+    #[inline(always)]
+    pub fn sight(&mut self, progress: Progress, reader: Reader, dictionary: &Variant) {
+        if progress.track == 0 {
+            return;
+        }
+        if self.sightings.is_empty() {
+            self.sightings.resize(Self::KEPT, Sighting::default());
+        }
+        let sighting = &mut self.sightings[usize::from(progress.place)];
+        if sighting.track != progress.track {
+            sighting.track = progress.track;
+        } else if self.rows.len() < Self::ROWS {
+            sighting.row = Some(self.rows.len() as u8);
+            self.rows.push(Row::of(reader, dictionary));
+        }
+    }
+}
+
+impl Row {
+    /// The keys of a Dictionary.
+    #[cold]
+    #[inline(never)]
+    fn of(reader: Reader, dictionary: &Variant) -> Self {
+        let mut building = Building::new();
+        let mut texts = Vec::new();
+        building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+        let (mut entries, _) = reader.entries(dictionary, false);
+        while let Some((key, _)) = reader.next_entry(&mut entries) {
+            debug_assert!(reader.ty(key) == Some(VariantType::String));
+            texts.push(key.to::<GString>().to_string().into());
+            building.next_key();
+            building.put(key.clone());
+            building.next_value(true);
+        }
+        building.close_dictionary();
+        Self { texts, template: building.finish(), credit: Keys::COST }
+    }
+
+    /// Whether a Dictionary of so many keys, of which this is the first, is expected to have the others, too.
+    #[inline(always)]
+    fn starts(&self, text: &str, len: usize) -> bool {
+        self.credit > 0 && self.texts.len() == len && *self.texts[0] == *text
+    }
+}
+
+/// Told by the start, the end and the length of a text of at most 32 bytes.
+#[inline(always)]
+fn hash(text: &[u8]) -> u32 {
+    let (start, end) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(start), Some(end)) => (u64::from_le_bytes(*start), u64::from_le_bytes(*end)),
+        _ => {
+            let mut start = [0; 8];
+            start[..text.len()].copy_from_slice(text);
+            (u64::from_le_bytes(start), 0)
+        }
+    };
+    let mix = (start ^ end.rotate_left(23) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mix >> 32) as u32
+}

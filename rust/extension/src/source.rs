@@ -303,7 +303,7 @@ impl<'a> Walk<'a, '_> {
         depth: u32,
         of: impl FnOnce() -> TailOf<'a>,
     ) -> bool {
-        let Some(splitter) = self.splitter.filter(|_| done % LOOKED_AT == 0) else { return false };
+        let Some(splitter) = self.splitter.filter(|_| done.is_multiple_of(LOOKED_AT)) else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
         splitter.take(written, Tail { of: of(), strict: self.strict, depth, per_part });
         true

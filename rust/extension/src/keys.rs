@@ -91,8 +91,8 @@ impl Keys {
     const PASSED: usize = 16;
     /// Fewer keys are not worth copying.
     const FEWEST: usize = 2;
-    /// More keys are rarely the same.
-    const MOST: usize = 256;
+    /// More keys are rarely the same, and would take much memory.
+    const MOST: usize = 64;
     /// How many rows are learnt at most, so that data in which nothing repeats stops trying.
     const ROWS: usize = 64;
     /// What a row can have in hand, and what a Dictionary costs that leaves it.

@@ -30,6 +30,10 @@ pub trait Output {
     fn put_zeros(&mut self, count: usize);
     /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`] says of them.
     fn put_utf32(&mut self, units: &[u32], bytes: usize);
+    /// Appends what `write` puts at the start of a block of `N` bytes; it returns how many bytes that are.
+    ///
+    /// Nothing is called, and the answer is no, where there is no memory for the whole block: less may still fit.
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
     /// Whether nothing has been appended.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -55,6 +59,18 @@ impl Output for Vec<u8> {
     #[inline(always)]
     fn put_zeros(&mut self, count: usize) {
         self.extend_from_slice(&[0; 3][..count]);
+    }
+
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        let start = Vec::len(self);
+        if self.try_reserve(N).is_err() {
+            return false;
+        }
+        self.resize(start + N, 0);
+        let written = self[start..].first_chunk_mut::<N>().map_or(0, write);
+        self.truncate(start + written);
+        true
     }
 
     #[inline]
@@ -146,6 +162,16 @@ impl<B: Memory> Output for Room<B> {
         self.take(count).fill(0);
     }
 
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        if self.reserve(N).is_err() {
+            return false;
+        }
+        let block = self.bytes.as_mut().get_mut(self.used..).and_then(|rest| rest.first_chunk_mut::<N>());
+        self.used += block.map_or(0, write);
+        true
+    }
+
     #[inline]
     fn put_utf32(&mut self, units: &[u32], bytes: usize) {
         let room = self.take(bytes);
@@ -190,6 +216,12 @@ impl Output for Count {
     #[inline(always)]
     fn put_zeros(&mut self, count: usize) {
         self.0 += count;
+    }
+
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        self.0 += write(&mut [0; N]);
+        true
     }
 
     #[inline(always)]
@@ -265,6 +297,14 @@ fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
     }
 }
 
+/// Writes a header and a payload of 4 bytes where that is enough, otherwise of 8; the same stores for both.
+#[inline(always)]
+fn put_number(room: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
+    room[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());
+    room[8..12].copy_from_slice(&((payload >> 32) as u32).to_le_bytes());
+    if narrow { 8 } else { 12 }
+}
+
 /// Writes values in Godot 4's format, one after the other.
 #[derive(Debug, Default)]
 pub struct Encoder<O> {
@@ -325,6 +365,45 @@ impl<O: Output> Encoder<O> {
         self.reserve(12)?;
         self.out.put(&(u128::from(header) | u128::from(payload) << 32).to_le_bytes()[..12]);
         Ok(())
+    }
+
+    /// Writes a run in blocks, each reserved at once.
+    ///
+    /// `put` writes one value to the start of [`LONGEST`] bytes and returns how many they are; `put_exactly` writes one
+    /// where there is no room for a block.
+    #[inline(always)]
+    fn put_run<T>(
+        &mut self,
+        values: &mut impl Iterator<Item = T>,
+        put: impl Fn(&mut [u8; LONGEST], T) -> usize,
+        put_exactly: impl Fn(&mut Self, T) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let mut more = true;
+            let write = |block: &mut [u8; BLOCK]| {
+                let mut at = 0;
+                while let Some(room) = block.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                    match values.next() {
+                        Some(value) => at += put(room, value),
+                        None => {
+                            more = false;
+                            break;
+                        }
+                    }
+                }
+                at
+            };
+            let allowed = self.out.len() <= format::MAX_BYTES - BLOCK;
+            if !(allowed && self.out.put_block(write)) {
+                match values.next() {
+                    Some(value) => put_exactly(self, value)?,
+                    None => more = false,
+                }
+            }
+            if !more {
+                return Ok(());
+            }
+        }
     }
 
     /// Counted and padded text.
@@ -404,6 +483,11 @@ impl<O: Output> Encoder<O> {
         Ok(())
     }
 }
+
+/// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed room.
+const BLOCK: usize = 512;
+/// The longest element of a run: a header and the components of four `real_t` of 64 bits.
+const LONGEST: usize = 36;
 
 /// So many bytes with their padding.
 #[inline(always)]
@@ -554,6 +638,50 @@ impl<O: Output> Sink for Encoder<O> {
     #[inline(always)]
     fn end_array(&mut self, (): ()) -> Result<()> {
         Ok(())
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        let put = |room: &mut [u8; LONGEST], int: i64| {
+            let narrow = i64::from(int as i32) == int;
+            let header = header(VariantType::Int) | if narrow { 0 } else { format::FLAG_64 };
+            put_number(room, header, int as u64, narrow)
+        };
+        self.put_run(ints, put, Self::int)
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, (): &mut (), floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        let put = |room: &mut [u8; LONGEST], float: f64| {
+            let small = float as f32;
+            let narrow = f64::from(small) == float;
+            let header = header(VariantType::Float) | if narrow { 0 } else { format::FLAG_64 };
+            let payload = if narrow { u64::from(small.to_bits()) } else { float.to_bits() };
+            put_number(room, header, payload, narrow)
+        };
+        self.put_run(floats, put, Self::float)
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        (): &mut (),
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        let put_exactly = |encoder: &mut Self, le: [u8; N]| encoder.fixed(ty, Lanes { precision, le: &le });
+        if 4 + N > LONGEST || (lane == Lane::Real && precision != self.options.precision) {
+            return values.try_for_each(|le| put_exactly(self, le));
+        }
+        let header = self.lanes_header(ty, lane).to_le_bytes();
+        let put = |room: &mut [u8; LONGEST], le: [u8; N]| {
+            room[..4].copy_from_slice(&header);
+            room[4..4 + N].copy_from_slice(&le);
+            4 + N
+        };
+        self.put_run(values, put, put_exactly)
     }
 
     #[inline(always)]

@@ -108,6 +108,24 @@ impl<'l> Budget<'l> {
         self.charge(1, SLOT)
     }
 
+    /// How many values of this type may follow.
+    #[inline(always)]
+    pub fn values_left(&self, ty: VariantType) -> usize {
+        if self.limits.allowed_types >> ty.id() & 1 == 0 {
+            return 0;
+        }
+        let elements = self.limits.max_elements.saturating_sub(self.elements);
+        let memory = self.limits.max_memory.saturating_sub(self.memory) / SLOT;
+        usize::try_from(elements.min(memory)).unwrap_or(usize::MAX)
+    }
+
+    /// Charges so many values of this type.
+    #[inline(always)]
+    pub fn values(&mut self, ty: VariantType, count: usize) -> Result<()> {
+        debug_assert!(count <= self.values_left(ty), "more values than are left");
+        self.charge(count as u64, SLOT.saturating_mul(count as u64))
+    }
+
     /// Charges an Array; its elements are charged as they come.
     #[inline(always)]
     pub fn array(&mut self, len: usize) -> Result<()> {

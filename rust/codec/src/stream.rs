@@ -4,11 +4,13 @@
 //!
 //! ```text
 //! value       = leaf | array | dictionary | object | strings
-//! array       = begin_array (begin_element value end_element)* end_array
+//! array       = begin_array (begin_element value end_element | run)* end_array
 //! dictionary  = begin_dictionary (begin_key value begin_value value end_entry)* end_dictionary
 //! object      = begin_object (begin_property value end_property)* end_object
 //! strings     = begin_strings string* end_strings
 //! ```
+//!
+//! A run is what numbers of one type in an Array may come as: many elements in one event.
 //!
 //! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
 
@@ -172,6 +174,46 @@ pub trait Sink {
     fn end_element(&mut self, array: &mut Self::Array) -> Result<()>;
     /// All elements are complete.
     fn end_array(&mut self, array: Self::Array) -> Result<()>;
+
+    /// The next elements are these ints: a run.
+    ///
+    /// Here and below a sink may do better than for one element after the other. It takes all of them, unless it
+    /// refuses one, which is then the one that it took last.
+    #[inline(always)]
+    fn ints(&mut self, array: &mut Self::Array, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        ints.try_for_each(|int| {
+            self.begin_element(array)?;
+            self.int(int)?;
+            self.end_element(array)
+        })
+    }
+
+    /// The next elements are these floats.
+    #[inline(always)]
+    fn floats(&mut self, array: &mut Self::Array, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        floats.try_for_each(|float| {
+            self.begin_element(array)?;
+            self.float(float)?;
+            self.end_element(array)
+        })
+    }
+
+    /// The next elements are of one type of [`Shape::Fixed`](crate::format::Shape::Fixed), whose components take `N`
+    /// bytes in this precision.
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut Self::Array,
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        values.try_for_each(|le| {
+            self.begin_element(array)?;
+            self.fixed(ty, Lanes { precision, le: &le })?;
+            self.end_element(array)
+        })
+    }
 
     /// Opens a Dictionary of `len` entries.
     fn begin_dictionary(

@@ -7,12 +7,14 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::BOM;
 use variant_codec::{
-    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Result,
-    Sink, Text, VariantType, quoted,
+    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Precision,
+    Result, Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{LARGE_BYTES, engine_is_as_fast};
-use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, fill_string, string};
+use crate::engine::{
+    Building, ContainerType, Conversions, PRECISION, Reader, fill_string, run_bytes, string,
+};
 use crate::objects;
 
 /// Builds a live Variant.
@@ -414,6 +416,48 @@ impl Sink for VariantBuilder<'_> {
             self.sort_out(&typed.element);
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, array: &mut ArrayFrame, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        if self.building.put_run(VariantType::Int, &mut ints.map(i64::to_le_bytes)) {
+            return Ok(());
+        }
+        ints.try_for_each(|int| {
+            self.begin_element(array)?;
+            self.int(int)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, array: &mut ArrayFrame, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        if self.building.put_run(VariantType::Float, &mut floats.map(f64::to_le_bytes)) {
+            return Ok(());
+        }
+        floats.try_for_each(|float| {
+            self.begin_element(array)?;
+            self.float(float)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut ArrayFrame,
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        if run_bytes(ty) == Some(N) && self.building.put_run(ty, values) {
+            return Ok(());
+        }
+        values.try_for_each(|le| {
+            self.begin_element(array)?;
+            self.fixed(ty, Lanes { precision, le: &le })?;
+            self.end_element(array)
+        })
     }
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use variant_codec::{
     ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
 };
 
-use crate::engine::{ContainerType, Elements, Reader};
+use crate::engine::{ContainerType, Elements, PRECISION, Reader, Run, run_bytes};
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,11 +132,19 @@ impl<'a> Live<'a> {
             ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
             declared => self.begin_typed_array(sink, elements.len(), declared)?,
         };
-        for index in 0..elements.len() {
+        let mut index = 0;
+        while index < elements.len() {
+            if depth < format::MAX_DEPTH
+                && let Some(run) = self.reader.run(&elements, index).filter(|run| is_plain(run.ty()))
+            {
+                index += pour_run(run, index, sink, &mut array)?;
+                continue;
+            }
             sink.begin_element(&mut array)?;
             let element = element(&elements, index)?;
             self.of(element).pour_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
             sink.end_element(&mut array)?;
+            index += 1;
         }
         sink.end_array(array)
     }
@@ -287,6 +295,39 @@ impl Source for Live<'_> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         self.pour_at(sink, 0)
     }
+}
+
+/// Whether elements of this type are poured in runs.
+#[inline(always)]
+fn is_plain(ty: VariantType) -> bool {
+    matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some()
+}
+
+/// Pours a run that starts at `index` and returns how many elements it had.
+#[inline(never)]
+fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
+    let (ty, left) = (run.ty(), run.left());
+    macro_rules! fixed {
+        ($bytes:literal) => {
+            sink.fixed_run::<$bytes>(array, ty, PRECISION, &mut run.lanes())
+        };
+    }
+    let poured = match (ty, run_bytes(ty)) {
+        (VariantType::Int, _) => sink.ints(array, &mut run.ints()),
+        (VariantType::Float, _) => sink.floats(array, &mut run.floats()),
+        (_, Some(8)) => fixed!(8),
+        (_, Some(12)) => fixed!(12),
+        (_, Some(16)) => fixed!(16),
+        #[cfg(feature = "double")]
+        (_, Some(24)) => fixed!(24),
+        #[cfg(feature = "double")]
+        (_, Some(32)) => fixed!(32),
+        _ => unreachable!("{ty} does not come in runs"),
+    };
+    let taken = left - run.left();
+    // The one that was refused is the one that was taken last.
+    poured.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
+    Ok(taken)
 }
 
 /// The element at `index`, which is there unless a caller's other thread has shortened the Array.

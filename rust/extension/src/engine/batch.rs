@@ -55,6 +55,16 @@ impl<'a> Elements<'a> {
         self.len
     }
 
+    /// The elements from `index` on, where they are read in place; none beyond the end.
+    #[inline(always)]
+    pub(super) fn in_place_from(&self, index: usize) -> Option<&'a [Variant]> {
+        if self.first.is_null() || index >= self.len {
+            return None;
+        }
+        // SAFETY: the index lies within, and the elements are there for `'a`, one after the other.
+        Some(unsafe { std::slice::from_raw_parts(self.first.add(index), self.len - index) })
+    }
+
     /// The element at `index`; `None` beyond the end.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&'a Variant> {

@@ -16,7 +16,7 @@ use variant_codec::{Lanes, Precision, Text, convert_lanes};
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout};
-use super::read::{ContainerType, is_same_width};
+use super::read::{ContainerType, is_same_width, run_bytes};
 
 /// The largest mathematical value, in components.
 const MAX_LANES: usize = 16;
@@ -344,6 +344,43 @@ impl Building {
         }
     }
 
+    /// Puts values that need no destructor into the next elements of the open Array, from their bytes. Says whether it
+    /// has taken all of them: otherwise none, since elements cannot be reached in place or are no place for such values.
+    ///
+    /// # Panics
+    /// If there are more values than elements, or values of this type do not have so many bytes.
+    #[inline(always)]
+    pub fn put_run<const N: usize>(
+        &mut self,
+        ty: VariantType,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> bool {
+        let (Some(layout), Some(Open::Array { array, first, len, index, place, typed })) =
+            (self.layout, self.open.last_mut())
+        else {
+            return false;
+        };
+        assert_eq!(plain_bytes(ty), Some(N));
+        // A typed Array's new elements are defaults of its type, which need no destructor if it is this one.
+        let is_room = layout::PAYLOAD + N <= layout::VARIANT;
+        if !is_room || first.is_null() || (*typed && layout.array_type(array) != u32::from(ty.id())) {
+            return false;
+        }
+        for bytes in values {
+            assert!(*index < *len, "the Array has no more elements");
+            // SAFETY: the index lies within, the elements are one after the other, and nothing else resizes them. The
+            // element has been Nil or a default of this type since the Array was made. A Variant holds such a value, of
+            // as many bytes.
+            unsafe {
+                *place = first.add(*index);
+                layout::write_plain(*place, ty, &bytes);
+            }
+            *index += 1;
+        }
+        self.place = *place;
+        true
+    }
+
     /// Closes the open Array, which is in its place already.
     #[inline(always)]
     pub fn close_array(&mut self) {
@@ -477,6 +514,15 @@ impl Building {
         // The second handle is not needed.
         let _ = building.put_empty(ty);
         building.finish()
+    }
+}
+
+/// How many bytes a value of this type has, if a Variant holds it itself and it needs no destructor.
+#[inline(always)]
+fn plain_bytes(ty: VariantType) -> Option<usize> {
+    match ty.shape() {
+        Shape::Int | Shape::Float => Some(8),
+        _ => run_bytes(ty),
     }
 }
 

@@ -27,7 +27,7 @@ pub use batch::{Elements, SharedBytes, fill};
 pub use building::{Building, fill_string, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
-pub use read::{ContainerType, Reader};
+pub use read::{ContainerType, Reader, Run, run_bytes};
 
 use std::sync::OnceLock;
 

@@ -197,16 +197,26 @@ impl<'a> Decoder<'a> {
 
     /// An element of a PackedStringArray, whose closing NUL is counted.
     #[inline(always)]
-    fn terminated_string(&mut self) -> Result<&'a str> {
+    fn pour_terminated_string<S: Sink>(&mut self, sink: &mut S, strings: &mut S::Strings) -> Result<()> {
         let at = self.at;
-        let bytes = self.counted_bytes(false)?;
-        match bytes.split_last() {
-            Some((0, text)) => self.utf8(text, at),
-            _ => {
-                self.odd(true, at, Oddity::MissingNul)?;
-                self.utf8(bytes, at)
-            }
+        let counted = self.counted_bytes(false)?;
+        let (is_terminated, bytes) = match counted.split_last() {
+            Some((0, bytes)) => (true, bytes),
+            _ => (false, counted),
+        };
+        self.odd(!is_terminated, at, Oddity::MissingNul)?;
+        if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
+            return located(at, self.budget.text(bytes.len()));
         }
+        let text = self.utf8(bytes, at)?;
+        sink.string(strings, text.into())
+    }
+
+    /// Whether a sink may look for itself whether these bytes are text: that there is no mark to be taken away, and
+    /// that no limit depends on where a NUL cuts them.
+    #[inline(always)]
+    fn may_be_raw(&self, bytes: &[u8]) -> bool {
+        bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
     #[inline(always)]
@@ -337,8 +347,7 @@ impl<'a> Decoder<'a> {
         located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
         let mut strings = located(at, sink.begin_strings(count))?;
         for index in 0..count {
-            self.terminated_string()
-                .and_then(|text| sink.string(&mut strings, text.into()))
+            self.pour_terminated_string(sink, &mut strings)
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         located(at, sink.end_strings(strings))
@@ -721,7 +730,12 @@ impl Source for Decoder<'_> {
                 sink.float(lanes::widen(value))
             }
             T::String | T::StringName => {
-                let text = self.string()?;
+                let text_at = self.at;
+                let bytes = self.counted_bytes(false)?;
+                if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
+                    return located(text_at, self.budget.text(bytes.len()));
+                }
+                let text = self.utf8(bytes, text_at)?;
                 located(at, sink.text(ty, text.into()))
             }
             // One arm for each type, so that each is compiled for the size it has.

@@ -30,6 +30,12 @@ pub trait Output {
     fn put_zeros(&mut self, count: usize);
     /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`] says of them.
     fn put_utf32(&mut self, units: &[u32], bytes: usize);
+    /// Appends a count, code units below 0x20_0000 as so many bytes of UTF-8, `tail` NULs that are counted, at most one,
+    /// and the padding: all in one pass. Says whether it has; it may leave it to the other functions.
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        let _ = (units, tail);
+        false
+    }
     /// Appends what `write` puts at the start of a block of `N` bytes; it returns how many bytes that are.
     ///
     /// Nothing is called, and the answer is no, where there is no memory for the whole block: less may still fit.
@@ -80,7 +86,7 @@ impl Output for Vec<u8> {
         } else {
             let start = Vec::len(self);
             self.resize(start + bytes, 0);
-            Room::new(&mut self[start..]).put_utf32(units, bytes);
+            put_mixed(&mut self[start..], units);
         }
     }
 }
@@ -176,20 +182,41 @@ impl<B: Memory> Output for Room<B> {
     fn put_utf32(&mut self, units: &[u32], bytes: usize) {
         let room = self.take(bytes);
         if bytes == units.len() {
-            for (byte, unit) in room.iter_mut().zip(units) {
-                *byte = *unit as u8;
-            }
-            return;
+            room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+        } else {
+            put_mixed(room, units);
         }
-        let mut at = 0;
-        for &unit in units {
-            if unit < 0x80 {
-                room[at] = unit as u8;
-                at += 1;
-            } else {
-                at += put_code_unit(&mut room[at..], unit);
-            }
+    }
+
+    #[inline]
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        /// Longer text is measured first: the most that it may take is much more than it is likely to.
+        const LONGEST: usize = 1 << 12;
+        const COUNT: usize = size_of::<u32>();
+
+        debug_assert!(tail <= 1, "at most one NUL");
+        // A count, blocks of which the last one may be written whole, and four zeros.
+        let most = COUNT + units.len().next_multiple_of(UNITS) * 4 + COUNT;
+        if units.len() > LONGEST || self.reserve(most).is_err() {
+            return false;
         }
+        let room = &mut self.bytes.as_mut()[self.used..];
+        let Some((count, text)) = room.split_first_chunk_mut::<COUNT>() else { return false };
+        let bytes = if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+            text.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+            units.len()
+        } else {
+            match put_units(text, units) {
+                Some(bytes) => bytes,
+                None => return false,
+            }
+        };
+        let counted = bytes + tail;
+        *count = (counted as u32).to_le_bytes();
+        // Tail and padding, and perhaps more.
+        text[bytes..bytes + 4].fill(0);
+        self.used += COUNT + padded(counted);
+        true
     }
 }
 
@@ -243,7 +270,13 @@ pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
         let unit = if units.first() == Some(&BOM) { BOM } else { 0 };
         return Err(ErrorKind::InvalidCodeUnit(unit).into());
     }
-    if all < 0x80 { Ok(units.len()) } else { utf8_len_mixed(units, strict) }
+    if all < 0x80 {
+        Ok(units.len())
+    } else if all < 0x20_0000 && !strict {
+        Ok(utf8_len_to_4(units))
+    } else {
+        utf8_len_mixed(units, strict)
+    }
 }
 
 /// The byte-order mark.
@@ -259,6 +292,16 @@ fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
         return Err(ErrorKind::InvalidCodeUnit(0).into());
     }
     Ok(text)
+}
+
+/// For units of at most four bytes each; without branches, so that the compiler vectorises it.
+fn utf8_len_to_4(units: &[u32]) -> usize {
+    // The sums of a part fit in 32 bits, which are as wide as the units.
+    let part = |units: &[u32]| {
+        let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
+        units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()
+    };
+    units.chunks(1 << 16).map(|units| part(units) as usize).sum()
 }
 
 fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
@@ -277,6 +320,98 @@ fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
         };
     }
     Ok(bytes)
+}
+
+/// Writes code units where they take more bytes than there are units, into exactly the room that they take.
+fn put_mixed(room: &mut [u8], units: &[u32]) {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        at += match put_units(&mut room[at..], block) {
+            Some(bytes) => bytes,
+            // Near the end, or longer than usual.
+            None => block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut room[at + bytes..], *unit)),
+        };
+    }
+}
+
+/// Code units that are written at once: few enough to be often alike, enough for the compiler to work on several at once.
+const UNITS: usize = 16;
+
+/// Writes code units to the start of `room`, and returns how many bytes they take; `None` if there are units that take
+/// five or six. `room` must go on behind them, since more is written than is counted.
+#[inline]
+fn put_units(room: &mut [u8], units: &[u32]) -> Option<usize> {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        let to = room.get_mut(at..)?.first_chunk_mut()?;
+        let all = block.iter().fold(0, |all, unit| all | unit);
+        at += match all {
+            0..0x80 => put_ascii(to, block),
+            0x80..0x1_0000 => put_block(to, block, up_to_3_bytes),
+            0x1_0000..0x20_0000 => put_block(to, block, up_to_4_bytes),
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+#[inline(always)]
+fn put_ascii(room: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
+    match block.first_chunk::<UNITS>() {
+        Some(block) => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+        None => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+    }
+    block.len()
+}
+
+/// Writes four bytes for each code unit, as `bytes` makes them, of which the next one overwrites what is too much.
+///
+/// No branch depends on the text, and the compiler makes the bytes of several units at once.
+#[inline(always)]
+fn put_block(room: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
+    let (mut made, mut lens) = ([0; UNITS], [0; UNITS]);
+    made.iter_mut().zip(block).for_each(|(made, unit)| *made = bytes(*unit));
+    for (len, &unit) in lens.iter_mut().zip(block) {
+        let beyond = |limit: u32| u32::from(unit >= limit);
+        *len = 1 + beyond(0x80) + beyond(0x800) + beyond(0x1_0000);
+    }
+    let mut at = 0;
+    for (made, len) in made.iter().zip(lens).take(block.len()) {
+        // Always there, since none is longer than four bytes.
+        if let Some(to) = room.get_mut(at..at + 4) {
+            to.copy_from_slice(&made.to_le_bytes());
+        }
+        at += len as usize;
+    }
+    at
+}
+
+/// The bytes of a code unit below 0x1_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_3_bytes(unit: u32) -> u32 {
+    let two = 0xC0 | unit >> 6 | tail(unit, 0) << 8;
+    let three = 0xE0 | unit >> 12 | tail(unit, 6) << 8 | tail(unit, 0) << 16;
+    either(unit < 0x800, either(unit < 0x80, unit, two), three)
+}
+
+/// The bytes of a code unit below 0x20_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_4_bytes(unit: u32) -> u32 {
+    let four = 0xF0 | unit >> 18 | tail(unit, 12) << 8 | tail(unit, 6) << 16 | tail(unit, 0) << 24;
+    either(unit < 0x1_0000, up_to_3_bytes(unit), four)
+}
+
+/// A byte behind the first one: six bits from `shift` on.
+#[inline(always)]
+fn tail(unit: u32, shift: u32) -> u32 {
+    0x80 | (unit >> shift & 0x3F)
+}
+
+/// A choice without a branch.
+#[inline(always)]
+fn either(first: bool, a: u32, b: u32) -> u32 {
+    let mask = u32::from(first).wrapping_neg();
+    (a & mask) | (b & !mask)
 }
 
 /// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
@@ -415,6 +550,13 @@ impl<O: Output> Encoder<O> {
     /// Counted and padded text with `tail` counted NULs behind it.
     #[inline(always)]
     fn put_text_and_tail(&mut self, text: Text<'_>, tail: usize) -> Result<()> {
+        if let Text::Utf32(units) = text
+            && !self.options.strict_text
+            && units.len() < (format::MAX_BYTES - self.out.len().min(format::MAX_BYTES)) / 8
+            && self.out.put_text(units, tail)
+        {
+            return Ok(());
+        }
         let bytes = match text {
             Text::Utf8(text) => utf8_checked(text, self.options.strict_text)?.len(),
             Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,

@@ -150,6 +150,13 @@ impl<'l> Budget<'l> {
         self.charge(0, BUFFER + CODE_UNIT * bytes as u64)
     }
 
+    /// Whether text of so many bytes could be charged.
+    #[inline(always)]
+    pub fn allows_text(&self, bytes: usize) -> bool {
+        self.elements <= self.limits.max_elements
+            && self.memory.saturating_add(BUFFER + CODE_UNIT * bytes as u64) <= self.limits.max_memory
+    }
+
     /// Charges a packed array, or anything else that is one buffer.
     #[inline(always)]
     pub fn buffer(&mut self, elements: usize, bytes: usize) -> Result<()> {

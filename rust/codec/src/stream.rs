@@ -151,6 +151,14 @@ pub trait Sink {
     fn float(&mut self, value: f64) -> Result<()>;
     /// String or StringName.
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()>;
+    /// A String or StringName whose bytes should be UTF-8 without NULs. Says whether it has taken them; if not, nothing
+    /// has happened, and they come again as [`Sink::text`] once they have been looked at.
+    ///
+    /// For sinks that look at each character anyway.
+    #[inline(always)]
+    fn raw_text(&mut self, _ty: VariantType, _bytes: &[u8]) -> Result<bool> {
+        Ok(false)
+    }
     /// Any type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its components.
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
     /// Any type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole elements.
@@ -244,6 +252,11 @@ pub trait Sink {
     fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
     /// One element.
     fn string(&mut self, strings: &mut Self::Strings, text: Text<'_>) -> Result<()>;
+    /// One element, on the terms of [`Sink::raw_text`].
+    #[inline(always)]
+    fn raw_string(&mut self, _strings: &mut Self::Strings, _bytes: &[u8]) -> Result<bool> {
+        Ok(false)
+    }
     /// All elements are complete.
     fn end_strings(&mut self, strings: Self::Strings) -> Result<()>;
 }

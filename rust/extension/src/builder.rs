@@ -13,7 +13,7 @@ use variant_codec::{
 
 use crate::codec::{LARGE_BYTES, engine_is_as_fast};
 use crate::engine::{
-    Building, ContainerType, Conversions, PRECISION, Reader, fill_string, run_bytes, string,
+    Building, ContainerType, Conversions, PRECISION, Reader, put_string, raw_string, run_bytes, string,
 };
 use crate::objects;
 
@@ -28,6 +28,8 @@ pub struct VariantBuilder<'k> {
     bytes: &'k PackedByteArray,
     /// The key that has just been poured, where it is one that is kept.
     key: Option<usize>,
+    /// Memory to turn text into code units.
+    units: Vec<u32>,
     misfits: usize,
     made: Made,
 }
@@ -80,16 +82,30 @@ impl Keys {
         if self.kept.is_empty() {
             self.kept.resize(Self::KEPT, None);
         }
-        let mut start = [0; 8];
-        let taken = text.len().min(8);
-        start[..taken].copy_from_slice(&text.as_bytes()[..taken]);
-        let mix = (u64::from_le_bytes(start) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let index = (mix >> 32) as usize % Self::KEPT;
+        let index = Self::index(text.as_bytes());
         let slot = &mut self.kept[index];
         if !matches!(slot, Some((kept, _)) if **kept == *text) {
             *slot = Some((text.into(), string(Text::Utf8(text)).to_variant()));
         }
         Some(index)
+    }
+
+    /// Where a String of these bytes is kept, if there is one.
+    #[inline(always)]
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let index = Self::index(bytes);
+        let (kept, _) = self.kept.get(index)?.as_ref()?;
+        (kept.as_bytes() == bytes).then_some(index)
+    }
+
+    /// The place for these bytes.
+    #[inline(always)]
+    fn index(bytes: &[u8]) -> usize {
+        let mut start = [0; 8];
+        let taken = bytes.len().min(8);
+        start[..taken].copy_from_slice(&bytes[..taken]);
+        let mix = (u64::from_le_bytes(start) ^ bytes.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mix >> 32) as usize % Self::KEPT
     }
 
     /// The String that is kept there.
@@ -110,6 +126,7 @@ impl<'k> VariantBuilder<'k> {
             keys,
             bytes,
             key: None,
+            units: Vec::new(),
             misfits: 0,
             made: Made::default(),
         }
@@ -323,6 +340,21 @@ impl Sink for VariantBuilder<'_> {
             _ => self.building.put_string(string(text)),
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        if ty == VariantType::StringName {
+            return Ok(false);
+        }
+        if self.building.is_at_key() {
+            // What is kept has been looked at.
+            self.key = self.keys.find(bytes);
+            return Ok(self.key.is_some());
+        }
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        self.building.put_string(string);
+        Ok(true)
     }
 
     #[inline(always)]
@@ -559,9 +591,17 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn string(&mut self, (strings, next): &mut Self::Strings, text: Text<'_>) -> Result<()> {
-        fill_string(strings.as_mut_slice(), *next, text);
+        put_string(strings.as_mut_slice(), *next, string(text));
         *next += 1;
         Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_string(&mut self, (strings, next): &mut Self::Strings, bytes: &[u8]) -> Result<bool> {
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        put_string(strings.as_mut_slice(), *next, string);
+        *next += 1;
+        Ok(true)
     }
 
     fn end_strings(&mut self, (strings, _): Self::Strings) -> Result<()> {

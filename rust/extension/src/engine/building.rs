@@ -11,7 +11,7 @@ use godot::meta::{PackedElement, ToGodot};
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{Lanes, Precision, Text, convert_lanes};
+use variant_codec::{Lanes, Precision, Text, convert_lanes, is_ascii_without_nul, to_utf32};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
@@ -634,21 +634,6 @@ fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
     }
 }
 
-/// Fills an element of a fresh PackedStringArray, which is empty.
-///
-/// # Panics
-/// If there is no such element.
-#[inline(always)]
-pub fn fill_string(strings: &mut [GString], index: usize, text: Text<'_>) {
-    let element: *mut GString = &raw mut strings[index];
-    if layout::layout().is_some() {
-        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
-        unsafe { element.write(string(text)) };
-    } else {
-        strings[index] = string(text);
-    }
-}
-
 /// A String of exactly this text.
 #[inline]
 pub fn string(text: Text<'_>) -> GString {
@@ -656,6 +641,42 @@ pub fn string(text: Text<'_>) -> GString {
         Text::Utf8(text) if layout::layout().is_some() => layout::string(text),
         Text::Utf8(text) => documented_string(text),
         Text::Utf32(units) => string_of_units(units),
+    }
+}
+
+/// The String of bytes that should be UTF-8 without NULs; `None` if they are not, or a longer way has to be gone.
+/// `units` is memory to work in, which is best kept.
+#[inline]
+pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
+    /// Longer text is not worth the memory to work in.
+    const LONGEST: usize = 1 << 14;
+
+    layout::layout()?;
+    if is_ascii_without_nul(bytes) {
+        return layout::string_of_ascii(bytes);
+    }
+    if bytes.len() > LONGEST {
+        return None;
+    }
+    if units.len() < bytes.len() {
+        units.resize(bytes.len().next_power_of_two(), 0);
+    }
+    let count = to_utf32(bytes, units)?;
+    layout::string_of_units(&units[..count])
+}
+
+/// Puts a String into an element of a fresh PackedStringArray, which is empty.
+///
+/// # Panics
+/// If there is no such element.
+#[inline(always)]
+pub fn put_string(strings: &mut [GString], index: usize, string: GString) {
+    let element: *mut GString = &raw mut strings[index];
+    if layout::layout().is_some() {
+        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
+        unsafe { element.write(string) };
+    } else {
+        strings[index] = string;
     }
 }
 

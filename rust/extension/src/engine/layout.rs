@@ -586,11 +586,36 @@ pub unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
 /// A String of exactly this text, written where the engine keeps it.
 #[inline(always)]
 pub fn string(text: &str) -> GString {
-    let count = if text.is_ascii() { text.len() } else { characters(text) };
+    if text.is_ascii() {
+        return string_of_ascii(text.as_bytes()).unwrap_or_else(|| documented_string(text));
+    }
+    let fill = |room: &mut [u32]| {
+        room.iter_mut().zip(text.chars()).for_each(|(unit, character)| *unit = character.into());
+    };
+    string_of(characters(text), fill).unwrap_or_else(|| documented_string(text))
+}
+
+/// A String of these bytes, each a code unit; `None` without memory.
+#[inline(always)]
+pub fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
+    string_of(bytes.len(), |room| {
+        room.iter_mut().zip(bytes).for_each(|(unit, byte)| *unit = (*byte).into());
+    })
+}
+
+/// A String of these code units; `None` without memory.
+#[inline(always)]
+pub fn string_of_units(units: &[u32]) -> Option<GString> {
+    string_of(units.len(), |room| room.copy_from_slice(units))
+}
+
+/// A String of `count` code units, which `fill` writes where the engine keeps them; `None` without memory.
+#[inline(always)]
+fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     // SAFETY: verification has seen that an empty String is a null pointer.
     let mut string: GString = unsafe { MaybeUninit::zeroed().assume_init() };
     if count == 0 {
-        return string;
+        return Some(string);
     }
     // SAFETY: the String is live; the engine makes room for so many code units, the closing zero included, and says
     // whether it could. A String is one pointer to that room, over which GString is transparent, and nobody shares it.
@@ -598,21 +623,13 @@ pub fn string(text: &str) -> GString {
         interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
         let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();
         if first.is_null() {
-            return documented_string(text);
+            return None;
         }
         first.add(count).write(0);
         std::slice::from_raw_parts_mut(first, count)
     };
-    if count == text.len() {
-        for (unit, byte) in room.iter_mut().zip(text.as_bytes()) {
-            *unit = u32::from(*byte);
-        }
-    } else {
-        for (unit, character) in room.iter_mut().zip(text.chars()) {
-            *unit = u32::from(character);
-        }
-    }
-    string
+    fill(room);
+    Some(string)
 }
 
 /// How many characters a text has: as many as it has bytes that start one.

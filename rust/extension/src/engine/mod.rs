@@ -24,7 +24,7 @@ mod layout;
 mod read;
 
 pub use batch::{Elements, SharedBytes, fill};
-pub use building::{Building, fill_string, string};
+pub use building::{Building, put_string, raw_string, string};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Reader, Run, run_bytes};

@@ -5,7 +5,7 @@ use godot::classes::{EncodedObjectAsId, Object};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
-use variant_codec::format::BOM;
+use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
 use variant_codec::{
     ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Precision,
     Result, Sink, Text, VariantType, quoted,
@@ -145,6 +145,25 @@ impl<'k> VariantBuilder<'k> {
         pour(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())
+    }
+
+    /// Where in the bytes that are read the value starts that says exactly this, which the engine's own reader may read.
+    fn offset_of(&self, path: &NodePathParts<'_>) -> Option<usize> {
+        /// A header, three counters, and the length of the first part.
+        const START: usize = 20;
+
+        let Text::Utf8(first) = path.names.iter().chain(path.subnames).next()? else { return None };
+        let bytes = self.bytes.as_slice();
+        let offset = (first.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?.checked_sub(START)?;
+        let found = bytes.get(offset..)?.first_chunk::<START>()?;
+        let expected = [
+            u32::from(VariantType::NodePath.id()),
+            path.names.len() as u32 | NODE_PATH_NEW_FORMAT,
+            path.subnames.len() as u32,
+            u32::from(path.absolute),
+            first.len() as u32,
+        ];
+        (found == expected.map(u32::to_le_bytes).as_flattened()).then_some(offset)
     }
 
     /// A large packed array as the engine copies it out of the bytes that are read, where it does so as fast as possible.
@@ -372,6 +391,15 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        if let Some(offset) = self.offset_of(&path)
+            && self.building.put_decoded(VariantType::NodePath, self.bytes, offset)
+        {
+            return Ok(());
+        }
+        if path.names.is_empty() && path.subnames.is_empty() {
+            self.building.put_node_path(if path.absolute { "/" } else { "" });
+            return Ok(());
+        }
         // Parts may hold separators, so the path cannot be made from one text.
         let (names, subnames) = (marked(path.names), marked(path.subnames));
         let (names, subnames) = (texts(&names), texts(&subnames));
@@ -391,7 +419,10 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
-        // The object need not exist, which only the engine's own constructor allows.
+        if self.building.put_signal(name, object) {
+            return Ok(());
+        }
+        // The object need not exist, which only the engine's own reader allows.
         let name = marked(&[name]);
         self.put_by_engine(|encoder| encoder.signal(texts(&name)[0], object))
     }

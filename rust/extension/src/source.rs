@@ -93,7 +93,13 @@ impl<'a> Live<'a> {
             return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
         };
         match ty {
-            T::StringName => sink.text(ty, Text::Utf32(reader.units(&reader.string_name(variant)))),
+            T::StringName => {
+                let name = reader.string_name(variant);
+                match reader.name_units(name) {
+                    Some(units) => sink.text(ty, Text::Utf32(units)),
+                    None => sink.text(ty, Text::Utf32(reader.units(&GString::from(name)))),
+                }
+            }
             T::NodePath => self.pour_node_path(sink),
             T::Object => self.pour_object(sink, depth),
             T::Signal => self.pour_signal(sink),
@@ -218,23 +224,38 @@ impl<'a> Live<'a> {
     #[inline(never)]
     fn pour_node_path<S: Sink>(self, sink: &mut S) -> Result<()> {
         let path = self.variant.to::<NodePath>();
-        let names: Vec<GString> =
-            (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
-        let subnames: Vec<GString> =
-            (0..path.get_subname_count()).map(|index| GString::from(&path.get_subname(index))).collect();
-        let text = |part| Text::Utf32(self.reader.units(part));
+        let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
+        let subnames: Vec<Name> =
+            (0..path.get_subname_count()).map(|i| self.name(path.get_subname(i))).collect();
+        let text = |name| Text::Utf32(self.units_of(name));
         let names: Vec<Text<'_>> = names.iter().map(text).collect();
         let subnames: Vec<Text<'_>> = subnames.iter().map(text).collect();
-        let absolute = self.variant.call("is_absolute", &[]).booleanize();
+        let absolute = self.reader.is_absolute(self.variant);
         sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
+    }
+
+    /// A name in the form in which its code units can be read.
+    fn name(self, name: StringName) -> Name {
+        if self.reader.name_units(&name).is_some() {
+            Name::Itself(name)
+        } else {
+            Name::Text(GString::from(&name))
+        }
+    }
+
+    fn units_of(self, name: &Name) -> &[u32] {
+        match name {
+            Name::Itself(name) => self.reader.name_units(name).unwrap_or_default(),
+            Name::Text(text) => self.reader.units(text),
+        }
     }
 
     #[inline(never)]
     fn pour_signal<S: Sink>(self, sink: &mut S) -> Result<()> {
         let signal = self.variant.to::<Signal>();
-        let name = GString::from(&signal.name());
+        let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
-        sink.signal(Text::Utf32(self.reader.units(&name)), object)
+        sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
     /// The element type to write for a declared one.
@@ -334,6 +355,12 @@ fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S
 #[inline(always)]
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
     elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
+}
+
+/// A StringName, or its text where that is not read in place.
+enum Name {
+    Itself(StringName),
+    Text(GString),
 }
 
 /// An element type to write, with its text.

@@ -6,7 +6,9 @@
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-use godot::builtin::{Color, GString, PackedArray, StringName, Variant, Vector2, Vector3, Vector4};
+use godot::builtin::{
+    Color, GString, NodePath, PackedArray, PackedByteArray, StringName, Variant, Vector2, Vector3, Vector4,
+};
 use godot::meta::{PackedElement, ToGodot};
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
@@ -239,8 +241,53 @@ impl Building {
     #[inline(always)]
     pub fn put_string_name(&mut self, text: Text<'_>) {
         let mut name = StringName::from(&string(text));
-        // SAFETY: godot-rust's StringName is transparent over the engine's.
-        unsafe { self.construct(VariantType::StringName, &mut name) };
+        if self.layout.is_some() {
+            let place = self.place();
+            // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+            unsafe { layout::move_name(place, VariantType::StringName, name) };
+        } else {
+            // SAFETY: godot-rust's StringName is transparent over the engine's.
+            unsafe { self.construct(VariantType::StringName, &mut name) };
+        }
+    }
+
+    /// Puts a Signal. The object need not exist. Says whether it could: there is no documented way.
+    pub fn put_signal(&mut self, name: Text<'_>, object: u64) -> bool {
+        if self.layout.is_none() {
+            return false;
+        }
+        let name = StringName::from(&string(name));
+        let place = self.place();
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+        unsafe { layout::move_signal(place, name, object) };
+        true
+    }
+
+    /// Puts the NodePath of a text.
+    pub fn put_node_path(&mut self, text: &str) {
+        let mut path = NodePath::from(&string(Text::Utf8(text)));
+        // SAFETY: godot-rust's NodePath is transparent over the engine's.
+        unsafe { self.construct(VariantType::NodePath, &mut path) };
+    }
+
+    /// Puts what the engine's own reader makes of the value that starts at `offset` of `bytes`. Says whether it has the
+    /// type given; if not, nothing is put.
+    ///
+    /// # Panics
+    /// If the offset is beyond the end.
+    pub fn put_decoded(&mut self, ty: VariantType, bytes: &PackedByteArray, offset: usize) -> bool {
+        assert!(offset <= bytes.len(), "there is no such offset");
+        let (interface, layout, place) = (self.interface, self.layout, self.place());
+        // SAFETY: see `place`; the offset has just been checked.
+        let value = unsafe {
+            interface.decode_var(bytes, offset, &mut *place);
+            &mut *place
+        };
+        let is_right = interface.type_of(value) == Some(ty);
+        if !is_right {
+            clear(layout, value);
+        }
+        is_right
     }
 
     /// Puts a packed array.

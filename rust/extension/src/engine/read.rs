@@ -134,12 +134,30 @@ impl Reader {
         self.units(unsafe { &*string })
     }
 
-    /// The text of a StringName.
+    /// The StringName in a Variant.
     #[inline(always)]
-    pub fn string_name(self, variant: &Variant) -> GString {
+    pub fn string_name(self, variant: &Variant) -> &StringName {
         let name = self.payload(variant, VariantType::StringName).cast::<StringName>();
         // SAFETY: the payload is a StringName, over which godot-rust's is transparent; it lives as long as the Variant.
-        GString::from(unsafe { &*name })
+        unsafe { &*name }
+    }
+
+    /// The code units of a StringName, where the engine keeps them as a String that can be read in place.
+    #[inline(always)]
+    pub fn name_units(self, name: &StringName) -> Option<&[u32]> {
+        let (first, count) = self.layout?.name_text(name)?;
+        if count == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: a String holds its code units one after the other. The String of a StringName never changes, and lives as
+        // long as the StringName, which is borrowed.
+        Some(unsafe { std::slice::from_raw_parts(first, count) })
+    }
+
+    /// Whether a NodePath starts at the root.
+    pub fn is_absolute(self, variant: &Variant) -> bool {
+        // SAFETY: the payload is a NodePath, which lives as long as the Variant.
+        unsafe { self.interface.path_is_absolute(self.payload(variant, VariantType::NodePath)) }
     }
 
     /// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.

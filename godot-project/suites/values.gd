@@ -452,7 +452,38 @@ func _arrays() -> Dictionary:
 	table["made read-only"] = made_read_only
 	var shared := [1, 2]
 	table["shared array"] = [shared, shared, {"again": shared}]
+	table["other characters at every place"] = _mixed_strings()
+	var runs: Array[Array] = [
+		[0, 1 << 40, -1, -2147483649], [0.5, 0.1, NAN, -0.0], [Vector2(1, 2)], [Vector3i(1, 2, 3)], [Plane(1, 2, 3, 4)],
+		[AABB(Vector3.ONE, Vector3.ONE)], [true, false],
+	]
+	for run in runs:
+		var element := type_string(typeof(run[0]))
+		for size: int in [2, 3, 40, 41, 42, 43, 63, 64, 65, 129, 300]:
+			table["%d times %s" % [size, element]] = _repeated(run, size)
+		for other: Variant in [null, 1, 0.25, Vector2.ONE, Vector3.ONE, "text", [1, 2, 3]]:
+			var broken := []
+			for place in 8:
+				var array := _repeated(run, 8)
+				array[place] = other
+				broken.append(array)
+			table["%s broken by %s" % [element, type_string(typeof(other))]] = broken
 	return table
+
+
+func _repeated(elements: Array, size: int) -> Array:
+	return range(size).map(func(i: int) -> Variant: return elements[i % elements.size()])
+
+
+## Characters of every length, alone and in threes, at every place of short texts.
+func _mixed_strings() -> Array:
+	var strings := []
+	for character: String in ["é", "水", "😀", "éa", "水é", "😀😀😀"]:
+		for before in 34:
+			for after: int in [0, 1, 7, 8, 16, 33]:
+				strings.append("x".repeat(before) + character + "y".repeat(after))
+				strings.append(character.repeat(before) + "x" + character.repeat(after))
+	return strings
 
 
 func _typed_arrays() -> Dictionary:
@@ -535,4 +566,5 @@ func _packed_strings() -> Dictionary:
 	for i in 3000:
 		many.append("line %d" % i)
 	table["3000 elements"] = many
+	table["other characters at every place"] = PackedStringArray(_mixed_strings())
 	return table

@@ -1,5 +1,7 @@
 //! Bytes → events.
 
+use std::ops::Range;
+
 use crate::error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
@@ -79,9 +81,7 @@ impl<'a> Decoder<'a> {
     pub fn pour_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
         self.at = part.bytes.start;
         self.depth = part.depth;
-        for _ in 0..part.count {
-            self.pour_element(sink, array, &ElementType::Untyped)?;
-        }
+        self.pour_elements(sink, array, &ElementType::Untyped, 0..part.count)?;
         self.ends_at(part.bytes.end)
     }
 
@@ -229,16 +229,26 @@ impl<'a> Decoder<'a> {
 
     /// An element of a PackedStringArray, whose closing NUL is counted.
     #[inline(always)]
-    fn terminated_string(&mut self) -> Result<&'a str> {
+    fn pour_terminated_string<S: Sink>(&mut self, sink: &mut S, strings: &mut S::Strings) -> Result<()> {
         let at = self.at;
-        let bytes = self.counted_bytes(false)?;
-        match bytes.split_last() {
-            Some((0, text)) => self.utf8(text, at),
-            _ => {
-                self.odd(true, at, Oddity::MissingNul)?;
-                self.utf8(bytes, at)
-            }
+        let counted = self.counted_bytes(false)?;
+        let (is_terminated, bytes) = match counted.split_last() {
+            Some((0, bytes)) => (true, bytes),
+            _ => (false, counted),
+        };
+        self.odd(!is_terminated, at, Oddity::MissingNul)?;
+        if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
+            return located(at, self.budget.text(bytes.len()));
         }
+        let text = self.utf8(bytes, at)?;
+        sink.string(strings, text.into())
+    }
+
+    /// Whether a sink may look for itself whether these bytes are text: that there is no mark to be taken away, and
+    /// that no limit depends on where a NUL cuts them.
+    #[inline(always)]
+    fn may_be_raw(&self, bytes: &[u8]) -> bool {
+        bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
     #[inline(always)]
@@ -254,11 +264,16 @@ impl<'a> Decoder<'a> {
         simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
     }
 
+    /// The header of the next value, where there is one.
+    #[inline(always)]
+    fn next_header(&self) -> Option<u32> {
+        self.bytes.get(self.at..)?.first_chunk().copied().map(u32::from_le_bytes)
+    }
+
     /// The type of the next value, where there is a valid one.
     #[inline(always)]
     fn next_type(&self) -> Option<VariantType> {
-        let header = self.bytes.get(self.at..)?.first_chunk::<4>()?;
-        VariantType::from_id(header[0])
+        VariantType::from_id(self.next_header()? as u8)
     }
 
     /// Refuses the next value if a typed container does not take its type.
@@ -364,8 +379,7 @@ impl<'a> Decoder<'a> {
         located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
         let mut strings = located(at, sink.begin_strings(count))?;
         for index in 0..count {
-            self.terminated_string()
-                .and_then(|text| sink.string(&mut strings, text.into()))
+            self.pour_terminated_string(sink, &mut strings)
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         located(at, sink.end_strings(strings))
@@ -416,12 +430,31 @@ impl<'a> Decoder<'a> {
             }
             _ => 0,
         };
-        for index in first..count {
-            self.pour_element(sink, &mut array, &element)
-                .map_err(|error| error.inside(Step::Index(index)))?;
-        }
+        self.pour_elements(sink, &mut array, &element, first..count)?;
         self.depth -= 1;
         located(at, sink.end_array(array))
+    }
+
+    fn pour_elements<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        element: &ElementType<'_>,
+        indexes: Range<usize>,
+    ) -> Result<()> {
+        let Range { start: mut index, end } = indexes;
+        while index < end {
+            if self.is_at_run() {
+                let poured = self.pour_run(sink, array, element, index..end)?;
+                index += poured;
+                if poured > 0 {
+                    continue;
+                }
+            }
+            self.pour_element(sink, array, element).map_err(|error| error.inside(Step::Index(index)))?;
+            index += 1;
+        }
+        Ok(())
     }
 
     /// Hands elements over in parts of at least so many bytes, and pours the others. Returns how many of all that was.
@@ -434,10 +467,18 @@ impl<'a> Decoder<'a> {
         element: ElementType<'_>,
         bytes: usize,
     ) -> Result<usize> {
-        let takes_all = element.builtin().is_none();
+        // Numbers are poured faster than others could get at them.
         let mut first = 0;
+        while first < count && self.is_at_run() {
+            match self.pour_run(sink, array, &element, first..count)? {
+                0 => break,
+                poured => first += poured,
+            }
+        }
+        let takes_all = element.builtin().is_none();
+        let whole = first;
         let mut skimmer = Skimmer::new(self.bytes, self.at);
-        for index in 0..count {
+        for index in whole..count {
             let start = skimmer.position();
             // Typed Arrays may drop or refuse elements of other types.
             let fits = takes_all || (skimmer.next_type() == element.builtin() && !element.holds_objects());
@@ -459,7 +500,7 @@ impl<'a> Decoder<'a> {
             }
         }
         // What is left is not worth it where it is all there is.
-        if first > 0 {
+        if first > whole {
             self.hand_over(sink, array, skimmer.position(), count - first)?;
             first = count;
         }
@@ -479,6 +520,54 @@ impl<'a> Decoder<'a> {
             self.at = end;
         }
         Ok(())
+    }
+
+    /// Whether the next two values are numbers of one type: that is worth a run.
+    #[inline(always)]
+    fn is_at_run(&self) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some([id, _, flags, _]) = rest.first_chunk() else { return false };
+        let size = run_bytes(*id, u32::from(*flags) << 16);
+        size > 0 && rest.get(4 + size) == Some(id)
+    }
+
+    /// Pours those of the next elements that are of one type with nothing to be said against any of them, and returns
+    /// how many there were.
+    #[inline(never)]
+    fn pour_run<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        element: &ElementType<'_>,
+        indexes: Range<usize>,
+    ) -> Result<usize> {
+        let Some(header) = self.next_header() else { return Ok(0) };
+        let Some(ty) = VariantType::from_id(header as u8) else { return Ok(0) };
+        if header & !ty.header_mask() != 0
+            || self.depth > self.max_depth()
+            || (self.manner == Manner::Strict && !element.takes(ty))
+        {
+            return Ok(0);
+        }
+        let most = self.budget.values_left(ty).min(indexes.len());
+        let mut run = Run { bytes: self.bytes, at: self.at, last: self.at, left: most };
+        let poured = match (ty, run_bytes(ty.id(), header)) {
+            (VariantType::Int, _) => sink.ints(array, &mut run.ints(self.manner)),
+            (VariantType::Float, _) => sink.floats(array, &mut run.floats(self.manner)),
+            (_, 8) => sink.fixed_run::<8>(array, ty, Self::precision(header), &mut run.fixed(header)),
+            (_, 12) => sink.fixed_run::<12>(array, ty, Self::precision(header), &mut run.fixed(header)),
+            (_, 16) => sink.fixed_run::<16>(array, ty, Self::precision(header), &mut run.fixed(header)),
+            (_, 24) => sink.fixed_run::<24>(array, ty, Self::precision(header), &mut run.fixed(header)),
+            (_, 32) => sink.fixed_run::<32>(array, ty, Self::precision(header), &mut run.fixed(header)),
+            _ => return Ok(0),
+        };
+        let count = most - run.left;
+        if let Err(error) = poured {
+            return Err(error.at(run.last).inside(Step::Index(indexes.start + count.saturating_sub(1))));
+        }
+        self.at = run.at;
+        located(run.last, self.budget.values(ty, count))?;
+        Ok(count)
     }
 
     #[inline(always)]
@@ -613,6 +702,101 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// How many bytes follow the header of a value that may be part of a run; 0 for other types.
+#[inline(always)]
+fn run_bytes(id: u8, header: u32) -> usize {
+    /// By the type's id: narrow and wide.
+    const BYTES: [[u8; 2]; 256] = {
+        let mut bytes = [[0; 2]; 256];
+        let mut id = 0;
+        while id < VariantType::COUNT {
+            bytes[id] = match VariantType::ALL[id].shape() {
+                Shape::Int | Shape::Float => [4, 8],
+                Shape::Fixed(lane, count) => {
+                    [(count * lane.width(false)) as u8, (count * lane.width(true)) as u8]
+                }
+                _ => [0; 2],
+            };
+            id += 1;
+        }
+        bytes
+    };
+    BYTES[usize::from(id)][usize::from(header & format::FLAG_64 != 0)].into()
+}
+
+/// Values of one type that follow one another.
+struct Run<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the last value started.
+    last: usize,
+    /// How many more there may be.
+    left: usize,
+}
+
+impl Run<'_> {
+    /// The header and payload of the next int or float and whether it is wide. None of the last few bytes, where a wide
+    /// one would not fit.
+    #[inline(always)]
+    fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
+        let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;
+        let [a, b, c, d, payload @ ..] = *chunk;
+        let payload = u64::from_le_bytes(payload);
+        let narrow = u32::from(ty.id());
+        let header = u32::from_le_bytes([a, b, c, d]);
+        let wide = header != narrow;
+        if self.left == 0 || (wide && header != narrow | format::FLAG_64) || !accept(wide, payload) {
+            return None;
+        }
+        self.left -= 1;
+        self.last = self.at;
+        self.at += if wide { 12 } else { 8 };
+        Some((wide, payload))
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, manner: Manner) -> impl Iterator<Item = i64> {
+        let accept = move |wide: bool, payload: u64| {
+            !wide || manner == Manner::Engine || i32::try_from(payload as i64).is_err()
+        };
+        std::iter::from_fn(move || {
+            let (wide, payload) = self.next_number(VariantType::Int, accept)?;
+            Some(if wide { payload as i64 } else { (payload as i32).into() })
+        })
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, manner: Manner) -> impl Iterator<Item = f64> {
+        let accept = move |wide: bool, payload: u64| {
+            let value = f64::from_bits(payload);
+            manner == Manner::Engine
+                || if wide {
+                    f64::from(value as f32) != value
+                } else {
+                    !f32::from_bits(payload as u32).is_nan()
+                }
+        };
+        std::iter::from_fn(move || {
+            let (wide, payload) = self.next_number(VariantType::Float, accept)?;
+            Some(if wide { f64::from_bits(payload) } else { lanes::widen(f32::from_bits(payload as u32)) })
+        })
+    }
+
+    #[inline(always)]
+    fn fixed<const N: usize>(&mut self, header: u32) -> impl Iterator<Item = [u8; N]> {
+        std::iter::from_fn(move || {
+            let value = self.bytes.get(self.at..)?.get(..4 + N)?;
+            if self.left == 0 || value.first_chunk() != Some(&header.to_le_bytes()) {
+                return None;
+            }
+            self.left -= 1;
+            self.last = self.at;
+            self.at += 4 + N;
+            value.last_chunk().copied()
+        })
+    }
+}
+
 /// Puts a place on an error of the budget or of the sink, which know none.
 #[inline(always)]
 fn located<T>(at: usize, result: Result<T>) -> Result<T> {
@@ -660,7 +844,12 @@ impl Source for Decoder<'_> {
                 sink.float(lanes::widen(value))
             }
             T::String | T::StringName => {
-                let text = self.string()?;
+                let text_at = self.at;
+                let bytes = self.counted_bytes(false)?;
+                if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
+                    return located(text_at, self.budget.text(bytes.len()));
+                }
+                let text = self.utf8(bytes, text_at)?;
                 located(at, sink.text(ty, text.into()))
             }
             // One arm for each type, so that each is compiled for the size it has.

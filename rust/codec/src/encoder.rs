@@ -30,6 +30,16 @@ pub trait Output {
     fn put_zeros(&mut self, count: usize);
     /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`] says of them.
     fn put_utf32(&mut self, units: &[u32], bytes: usize);
+    /// Appends a count, code units below 0x20_0000 as so many bytes of UTF-8, `tail` NULs that are counted, at most one,
+    /// and the padding: all in one pass. Says whether it has; it may leave it to the other functions.
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        let _ = (units, tail);
+        false
+    }
+    /// Appends what `write` puts at the start of a block of `N` bytes; it returns how many bytes that are.
+    ///
+    /// Nothing is called, and the answer is no, where there is no memory for the whole block: less may still fit.
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
     /// Whether nothing has been appended.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -57,6 +67,18 @@ impl Output for Vec<u8> {
         self.extend_from_slice(&[0; 3][..count]);
     }
 
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        let start = Vec::len(self);
+        if self.try_reserve(N).is_err() {
+            return false;
+        }
+        self.resize(start + N, 0);
+        let written = self[start..].first_chunk_mut::<N>().map_or(0, write);
+        self.truncate(start + written);
+        true
+    }
+
     #[inline]
     fn put_utf32(&mut self, units: &[u32], bytes: usize) {
         if bytes == units.len() {
@@ -64,7 +86,7 @@ impl Output for Vec<u8> {
         } else {
             let start = Vec::len(self);
             self.resize(start + bytes, 0);
-            Room::new(&mut self[start..]).put_utf32(units, bytes);
+            put_mixed(&mut self[start..], units);
         }
     }
 }
@@ -146,24 +168,55 @@ impl<B: Memory> Output for Room<B> {
         self.take(count).fill(0);
     }
 
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        if self.reserve(N).is_err() {
+            return false;
+        }
+        let block = self.bytes.as_mut().get_mut(self.used..).and_then(|rest| rest.first_chunk_mut::<N>());
+        self.used += block.map_or(0, write);
+        true
+    }
+
     #[inline]
     fn put_utf32(&mut self, units: &[u32], bytes: usize) {
         let room = self.take(bytes);
         if bytes == units.len() {
-            for (byte, unit) in room.iter_mut().zip(units) {
-                *byte = *unit as u8;
-            }
-            return;
+            room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+        } else {
+            put_mixed(room, units);
         }
-        let mut at = 0;
-        for &unit in units {
-            if unit < 0x80 {
-                room[at] = unit as u8;
-                at += 1;
-            } else {
-                at += put_code_unit(&mut room[at..], unit);
-            }
+    }
+
+    #[inline]
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        /// Longer text is measured first: the most that it may take is much more than it is likely to.
+        const LONGEST: usize = 1 << 12;
+        const COUNT: usize = size_of::<u32>();
+
+        debug_assert!(tail <= 1, "at most one NUL");
+        // A count, blocks of which the last one may be written whole, and four zeros.
+        let most = COUNT + units.len().next_multiple_of(UNITS) * 4 + COUNT;
+        if units.len() > LONGEST || self.reserve(most).is_err() {
+            return false;
         }
+        let room = &mut self.bytes.as_mut()[self.used..];
+        let Some((count, text)) = room.split_first_chunk_mut::<COUNT>() else { return false };
+        let bytes = if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+            text.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+            units.len()
+        } else {
+            match put_units(text, units) {
+                Some(bytes) => bytes,
+                None => return false,
+            }
+        };
+        let counted = bytes + tail;
+        *count = (counted as u32).to_le_bytes();
+        // Tail and padding, and perhaps more.
+        text[bytes..bytes + 4].fill(0);
+        self.used += COUNT + padded(counted);
+        true
     }
 }
 
@@ -193,6 +246,12 @@ impl Output for Count {
     }
 
     #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        self.0 += write(&mut [0; N]);
+        true
+    }
+
+    #[inline(always)]
     fn put_utf32(&mut self, _units: &[u32], bytes: usize) {
         self.0 += bytes;
     }
@@ -211,7 +270,13 @@ pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
         let unit = if units.first() == Some(&BOM) { BOM } else { 0 };
         return Err(ErrorKind::InvalidCodeUnit(unit).into());
     }
-    if all < 0x80 { Ok(units.len()) } else { utf8_len_mixed(units, strict) }
+    if all < 0x80 {
+        Ok(units.len())
+    } else if all < 0x20_0000 && !strict {
+        Ok(utf8_len_to_4(units))
+    } else {
+        utf8_len_mixed(units, strict)
+    }
 }
 
 /// The byte-order mark.
@@ -227,6 +292,16 @@ fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
         return Err(ErrorKind::InvalidCodeUnit(0).into());
     }
     Ok(text)
+}
+
+/// For units of at most four bytes each; without branches, so that the compiler vectorises it.
+fn utf8_len_to_4(units: &[u32]) -> usize {
+    // The sums of a part fit in 32 bits, which are as wide as the units.
+    let part = |units: &[u32]| {
+        let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
+        units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()
+    };
+    units.chunks(1 << 16).map(|units| part(units) as usize).sum()
 }
 
 fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
@@ -247,6 +322,98 @@ fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
     Ok(bytes)
 }
 
+/// Writes code units where they take more bytes than there are units, into exactly the room that they take.
+fn put_mixed(room: &mut [u8], units: &[u32]) {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        at += match put_units(&mut room[at..], block) {
+            Some(bytes) => bytes,
+            // Near the end, or longer than usual.
+            None => block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut room[at + bytes..], *unit)),
+        };
+    }
+}
+
+/// Code units that are written at once: few enough to be often alike, enough for the compiler to work on several at once.
+const UNITS: usize = 16;
+
+/// Writes code units to the start of `room`, and returns how many bytes they take; `None` if there are units that take
+/// five or six. `room` must go on behind them, since more is written than is counted.
+#[inline]
+fn put_units(room: &mut [u8], units: &[u32]) -> Option<usize> {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        let to = room.get_mut(at..)?.first_chunk_mut()?;
+        let all = block.iter().fold(0, |all, unit| all | unit);
+        at += match all {
+            0..0x80 => put_ascii(to, block),
+            0x80..0x1_0000 => put_block(to, block, up_to_3_bytes),
+            0x1_0000..0x20_0000 => put_block(to, block, up_to_4_bytes),
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+#[inline(always)]
+fn put_ascii(room: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
+    match block.first_chunk::<UNITS>() {
+        Some(block) => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+        None => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+    }
+    block.len()
+}
+
+/// Writes four bytes for each code unit, as `bytes` makes them, of which the next one overwrites what is too much.
+///
+/// No branch depends on the text, and the compiler makes the bytes of several units at once.
+#[inline(always)]
+fn put_block(room: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
+    let (mut made, mut lens) = ([0; UNITS], [0; UNITS]);
+    made.iter_mut().zip(block).for_each(|(made, unit)| *made = bytes(*unit));
+    for (len, &unit) in lens.iter_mut().zip(block) {
+        let beyond = |limit: u32| u32::from(unit >= limit);
+        *len = 1 + beyond(0x80) + beyond(0x800) + beyond(0x1_0000);
+    }
+    let mut at = 0;
+    for (made, len) in made.iter().zip(lens).take(block.len()) {
+        // Always there, since none is longer than four bytes.
+        if let Some(to) = room.get_mut(at..at + 4) {
+            to.copy_from_slice(&made.to_le_bytes());
+        }
+        at += len as usize;
+    }
+    at
+}
+
+/// The bytes of a code unit below 0x1_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_3_bytes(unit: u32) -> u32 {
+    let two = 0xC0 | unit >> 6 | tail(unit, 0) << 8;
+    let three = 0xE0 | unit >> 12 | tail(unit, 6) << 8 | tail(unit, 0) << 16;
+    either(unit < 0x800, either(unit < 0x80, unit, two), three)
+}
+
+/// The bytes of a code unit below 0x20_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_4_bytes(unit: u32) -> u32 {
+    let four = 0xF0 | unit >> 18 | tail(unit, 12) << 8 | tail(unit, 6) << 16 | tail(unit, 0) << 24;
+    either(unit < 0x1_0000, up_to_3_bytes(unit), four)
+}
+
+/// A byte behind the first one: six bits from `shift` on.
+#[inline(always)]
+fn tail(unit: u32, shift: u32) -> u32 {
+    0x80 | (unit >> shift & 0x3F)
+}
+
+/// A choice without a branch.
+#[inline(always)]
+fn either(first: bool, a: u32, b: u32) -> u32 {
+    let mask = u32::from(first).wrapping_neg();
+    (a & mask) | (b & !mask)
+}
+
 /// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
 #[inline]
 fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
@@ -263,6 +430,14 @@ fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
         0x20_0000..0x400_0000 => put(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]),
         _ => put(&[0xFC | (unit >> 30) as u8, tail(24), tail(18), tail(12), tail(6), tail(0)]),
     }
+}
+
+/// Writes a header and a payload of 4 bytes where that is enough, otherwise of 8; the same stores for both.
+#[inline(always)]
+fn put_number(room: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
+    room[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());
+    room[8..12].copy_from_slice(&((payload >> 32) as u32).to_le_bytes());
+    if narrow { 8 } else { 12 }
 }
 
 /// Writes values in Godot 4's format, one after the other.
@@ -332,6 +507,45 @@ impl<O: Output> Encoder<O> {
         Ok(())
     }
 
+    /// Writes a run in blocks, each reserved at once.
+    ///
+    /// `put` writes one value to the start of [`LONGEST`] bytes and returns how many they are; `put_exactly` writes one
+    /// where there is no room for a block.
+    #[inline(always)]
+    fn put_run<T>(
+        &mut self,
+        values: &mut impl Iterator<Item = T>,
+        put: impl Fn(&mut [u8; LONGEST], T) -> usize,
+        put_exactly: impl Fn(&mut Self, T) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let mut more = true;
+            let write = |block: &mut [u8; BLOCK]| {
+                let mut at = 0;
+                while let Some(room) = block.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                    match values.next() {
+                        Some(value) => at += put(room, value),
+                        None => {
+                            more = false;
+                            break;
+                        }
+                    }
+                }
+                at
+            };
+            let allowed = self.out.len() <= format::MAX_BYTES - BLOCK;
+            if !(allowed && self.out.put_block(write)) {
+                match values.next() {
+                    Some(value) => put_exactly(self, value)?,
+                    None => more = false,
+                }
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
     /// Counted and padded text.
     #[inline(always)]
     fn put_text(&mut self, text: Text<'_>) -> Result<()> {
@@ -341,6 +555,13 @@ impl<O: Output> Encoder<O> {
     /// Counted and padded text with `tail` counted NULs behind it.
     #[inline(always)]
     fn put_text_and_tail(&mut self, text: Text<'_>, tail: usize) -> Result<()> {
+        if let Text::Utf32(units) = text
+            && !self.options.strict_text
+            && units.len() < (format::MAX_BYTES - self.out.len().min(format::MAX_BYTES)) / 8
+            && self.out.put_text(units, tail)
+        {
+            return Ok(());
+        }
         let bytes = match text {
             Text::Utf8(text) => utf8_checked(text, self.options.strict_text)?.len(),
             Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
@@ -409,6 +630,11 @@ impl<O: Output> Encoder<O> {
         Ok(())
     }
 }
+
+/// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed room.
+const BLOCK: usize = 512;
+/// The longest element of a run: a header and the components of four `real_t` of 64 bits.
+const LONGEST: usize = 36;
 
 /// So many bytes with their padding.
 #[inline(always)]
@@ -564,6 +790,50 @@ impl<O: Output> Sink for Encoder<O> {
     #[inline(always)]
     fn end_array(&mut self, (): ()) -> Result<()> {
         Ok(())
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        let put = |room: &mut [u8; LONGEST], int: i64| {
+            let narrow = i64::from(int as i32) == int;
+            let header = header(VariantType::Int) | if narrow { 0 } else { format::FLAG_64 };
+            put_number(room, header, int as u64, narrow)
+        };
+        self.put_run(ints, put, Self::int)
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, (): &mut (), floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        let put = |room: &mut [u8; LONGEST], float: f64| {
+            let small = float as f32;
+            let narrow = f64::from(small) == float;
+            let header = header(VariantType::Float) | if narrow { 0 } else { format::FLAG_64 };
+            let payload = if narrow { u64::from(small.to_bits()) } else { float.to_bits() };
+            put_number(room, header, payload, narrow)
+        };
+        self.put_run(floats, put, Self::float)
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        (): &mut (),
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        let put_exactly = |encoder: &mut Self, le: [u8; N]| encoder.fixed(ty, Lanes { precision, le: &le });
+        if 4 + N > LONGEST || (lane == Lane::Real && precision != self.options.precision) {
+            return values.try_for_each(|le| put_exactly(self, le));
+        }
+        let header = self.lanes_header(ty, lane).to_le_bytes();
+        let put = |room: &mut [u8; LONGEST], le: [u8; N]| {
+            room[..4].copy_from_slice(&header);
+            room[4..4 + N].copy_from_slice(&le);
+            4 + N
+        };
+        self.put_run(values, put, put_exactly)
     }
 
     #[inline(always)]

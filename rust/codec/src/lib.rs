@@ -31,6 +31,7 @@ mod lanes;
 mod limits;
 mod skim;
 mod stream;
+mod utf8;
 mod value;
 
 pub use decoder::{Decoder, Manner};
@@ -40,6 +41,7 @@ pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
 pub use limits::{ALL_TYPES, Limits};
 pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
+pub use utf8::{is_ascii_without_nul, to_utf32};
 pub use value::{
     Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value, ValueBuilder,
 };

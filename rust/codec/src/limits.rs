@@ -117,6 +117,24 @@ impl<'l> Budget<'l> {
         self.charge(1, SLOT)
     }
 
+    /// How many values of this type may follow.
+    #[inline(always)]
+    pub fn values_left(&self, ty: VariantType) -> usize {
+        if self.limits.allowed_types >> ty.id() & 1 == 0 {
+            return 0;
+        }
+        let elements = self.limits.max_elements.saturating_sub(self.elements);
+        let memory = self.limits.max_memory.saturating_sub(self.memory) / SLOT;
+        usize::try_from(elements.min(memory)).unwrap_or(usize::MAX)
+    }
+
+    /// Charges so many values of this type.
+    #[inline(always)]
+    pub fn values(&mut self, ty: VariantType, count: usize) -> Result<()> {
+        debug_assert!(count <= self.values_left(ty), "more values than are left");
+        self.charge(count as u64, SLOT.saturating_mul(count as u64))
+    }
+
     /// Charges an Array; its elements are charged as they come.
     #[inline(always)]
     pub fn array(&mut self, len: usize) -> Result<()> {
@@ -139,6 +157,13 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     pub fn text(&mut self, bytes: usize) -> Result<()> {
         self.charge(0, BUFFER + CODE_UNIT * bytes as u64)
+    }
+
+    /// Whether text of so many bytes could be charged.
+    #[inline(always)]
+    pub fn allows_text(&self, bytes: usize) -> bool {
+        self.elements <= self.limits.max_elements
+            && self.memory.saturating_add(BUFFER + CODE_UNIT * bytes as u64) <= self.limits.max_memory
     }
 
     /// Charges a packed array, or anything else that is one buffer.

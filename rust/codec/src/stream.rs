@@ -4,11 +4,13 @@
 //!
 //! ```text
 //! value       = leaf | array | dictionary | object | strings
-//! array       = begin_array (begin_element value end_element)* end_array
+//! array       = begin_array (begin_element value end_element | run)* end_array
 //! dictionary  = begin_dictionary (begin_key value begin_value value end_entry)* end_dictionary
 //! object      = begin_object (begin_property value end_property)* end_object
 //! strings     = begin_strings string* end_strings
 //! ```
+//!
+//! A run is what numbers of one type in an Array may come as: many elements in one event.
 //!
 //! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
 
@@ -172,6 +174,14 @@ pub trait Sink {
     fn float(&mut self, value: f64) -> Result<()>;
     /// String or StringName.
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()>;
+    /// A String or StringName whose bytes should be UTF-8 without NULs. Says whether it has taken them; if not, nothing
+    /// has happened, and they come again as [`Sink::text`] once they have been looked at.
+    ///
+    /// For sinks that look at each character anyway.
+    #[inline(always)]
+    fn raw_text(&mut self, _ty: VariantType, _bytes: &[u8]) -> Result<bool> {
+        Ok(false)
+    }
     /// Any type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its components.
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
     /// Any type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole elements.
@@ -209,6 +219,46 @@ pub trait Sink {
         Err(Error::argument("this sink takes no parts"))
     }
 
+    /// The next elements are these ints: a run.
+    ///
+    /// Here and below a sink may do better than for one element after the other. It takes all of them, unless it
+    /// refuses one, which is then the one that it took last.
+    #[inline(always)]
+    fn ints(&mut self, array: &mut Self::Array, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        ints.try_for_each(|int| {
+            self.begin_element(array)?;
+            self.int(int)?;
+            self.end_element(array)
+        })
+    }
+
+    /// The next elements are these floats.
+    #[inline(always)]
+    fn floats(&mut self, array: &mut Self::Array, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        floats.try_for_each(|float| {
+            self.begin_element(array)?;
+            self.float(float)?;
+            self.end_element(array)
+        })
+    }
+
+    /// The next elements are of one type of [`Shape::Fixed`](crate::format::Shape::Fixed), whose components take `N`
+    /// bytes in this precision.
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut Self::Array,
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        values.try_for_each(|le| {
+            self.begin_element(array)?;
+            self.fixed(ty, Lanes { precision, le: &le })?;
+            self.end_element(array)
+        })
+    }
+
     /// Opens a Dictionary of `len` entries.
     fn begin_dictionary(
         &mut self,
@@ -238,6 +288,11 @@ pub trait Sink {
     fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
     /// One element.
     fn string(&mut self, strings: &mut Self::Strings, text: Text<'_>) -> Result<()>;
+    /// One element, on the terms of [`Sink::raw_text`].
+    #[inline(always)]
+    fn raw_string(&mut self, _strings: &mut Self::Strings, _bytes: &[u8]) -> Result<bool> {
+        Ok(false)
+    }
     /// All elements are complete.
     fn end_strings(&mut self, strings: Self::Strings) -> Result<()>;
 }

@@ -283,12 +283,12 @@ impl Value {
             Self::Basis(reals) => pour_reals(sink, ty, reals),
             Self::Transform3D(reals) => pour_reals(sink, ty, reals),
             Self::Projection(reals) => pour_reals(sink, ty, reals),
-            Self::Vector2i(lanes) => pour_single(sink, ty, &le(lanes, |lane| lane.to_le_bytes())),
-            Self::Vector3i(lanes) => pour_single(sink, ty, &le(lanes, |lane| lane.to_le_bytes())),
+            Self::Vector2i(lanes) => pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
+            Self::Vector3i(lanes) => pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
             Self::Rect2i(lanes) | Self::Vector4i(lanes) => {
-                pour_single(sink, ty, &le(lanes, |lane| lane.to_le_bytes()))
+                pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened())
             }
-            Self::Color(lanes) => pour_single(sink, ty, &le(lanes, |lane| lane.to_le_bytes())),
+            Self::Color(lanes) => pour_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
             Self::NodePath(path) => {
                 let (names, subnames) = (texts(&path.names), texts(&path.subnames));
                 sink.node_path(NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames })
@@ -322,10 +322,20 @@ impl Value {
             }
             Self::Array(array) => {
                 let mut open = sink.begin_array(array.values.len(), array.element.borrowed())?;
-                for (index, value) in array.values.iter().enumerate() {
+                let mut left = array.values.as_slice();
+                while let Some((value, rest)) = left.split_first() {
+                    let index = array.values.len() - left.len();
+                    if depth < format::MAX_DEPTH && is_run(left) {
+                        pour_run(&mut left, sink, &mut open).map_err(|error| {
+                            // The one that was refused is the one that was taken last.
+                            error.inside(Step::Index((array.values.len() - left.len()).saturating_sub(1)))
+                        })?;
+                        continue;
+                    }
                     sink.begin_element(&mut open)?;
                     value.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
                     sink.end_element(&mut open)?;
+                    left = rest;
                 }
                 sink.end_array(open)
             }
@@ -407,6 +417,35 @@ impl From<Vec<(Value, Value)>> for Value {
     }
 }
 
+/// Whether the next two values are numbers of one type: that is worth a run.
+#[inline(always)]
+fn is_run(values: &[Value]) -> bool {
+    matches!(values, [Value::Int(_), Value::Int(_), ..] | [Value::Float(_), Value::Float(_), ..])
+}
+
+/// Pours the values up to the next one of another type than the first, and takes them away.
+#[inline(never)]
+fn pour_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array) -> Result<()> {
+    match values {
+        [Value::Float(_), ..] => {
+            let mut floats = std::iter::from_fn(|| {
+                let (&Value::Float(float), rest) = values.split_first()? else { return None };
+                *values = rest;
+                Some(float)
+            });
+            sink.floats(array, &mut floats)
+        }
+        _ => {
+            let mut ints = std::iter::from_fn(|| {
+                let (&Value::Int(int), rest) = values.split_first()? else { return None };
+                *values = rest;
+                Some(int)
+            });
+            sink.ints(array, &mut ints)
+        }
+    }
+}
+
 fn texts(parts: &[String]) -> Vec<Text<'_>> {
     parts.iter().map(|part| part.as_str().into()).collect()
 }
@@ -424,12 +463,16 @@ fn pour_packed<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> 
     sink.packed(ty, Lanes { precision: Precision::Single, le })
 }
 
+/// Not inlined: the bytes would lie on the stack at each level of nesting.
+#[inline(never)]
 fn pour_reals<S: Sink, const N: usize>(sink: &mut S, ty: VariantType, reals: &Reals<N>) -> Result<()> {
-    let (precision, le) = match reals {
-        Reals::Single(lanes) => (Precision::Single, le(lanes, f32::to_le_bytes)),
-        Reals::Double(lanes) => (Precision::Double, le(lanes, f64::to_le_bytes)),
-    };
-    sink.fixed(ty, Lanes { precision, le: &le })
+    match reals {
+        Reals::Single(lanes) => pour_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
+        Reals::Double(lanes) => {
+            let le = lanes.map(f64::to_le_bytes);
+            sink.fixed(ty, Lanes { precision: Precision::Double, le: le.as_flattened() })
+        }
+    }
 }
 
 fn pour_packed_reals<S: Sink, const N: usize>(

@@ -5,14 +5,16 @@ use godot::classes::{EncodedObjectAsId, Object};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
-use variant_codec::format::BOM;
+use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
 use variant_codec::{
     ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part,
-    Result, Sink, Text, VariantType, quoted,
+    Precision, Result, Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
-use crate::engine::{Building, ContainerType, Conversions, PRECISION, Reader, Slots, fill_string, string};
+use crate::engine::{
+    Building, ContainerType, Conversions, PRECISION, Reader, Slots, put_string, raw_string, run_bytes, string,
+};
 use crate::keys::{Kept, Keys, Progress};
 use crate::objects;
 
@@ -29,6 +31,8 @@ pub struct VariantBuilder<'k> {
     key: Key,
     /// Of the Dictionary whose key is next.
     progress: Progress,
+    /// Memory to turn text into code units.
+    units: Vec<u32>,
     misfits: usize,
     made: Made,
     /// Takes parts of Arrays that other threads fill.
@@ -91,6 +95,7 @@ impl<'k> VariantBuilder<'k> {
             input,
             key: Key::Put,
             progress: Progress::start(0, false),
+            units: Vec::new(),
             misfits: 0,
             made: Made::default(),
             parts: None,
@@ -126,6 +131,25 @@ impl<'k> VariantBuilder<'k> {
         pour(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())
+    }
+
+    /// Where in the bytes that are read the value starts that says exactly this, which the engine's own reader may read.
+    fn offset_of(&self, path: &NodePathParts<'_>) -> Option<usize> {
+        /// A header, three counters, and the length of the first part.
+        const START: usize = 20;
+
+        let Text::Utf8(first) = path.names.iter().chain(path.subnames).next()? else { return None };
+        let bytes = self.input.bytes();
+        let offset = (first.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?.checked_sub(START)?;
+        let found = bytes.get(offset..)?.first_chunk::<START>()?;
+        let expected = [
+            u32::from(VariantType::NodePath.id()),
+            path.names.len() as u32 | NODE_PATH_NEW_FORMAT,
+            path.subnames.len() as u32,
+            u32::from(path.absolute),
+            first.len() as u32,
+        ];
+        (found == expected.map(u32::to_le_bytes).as_flattened()).then_some(offset)
     }
 
     /// A large packed array as the engine copies it out of the bytes that are read, where it does so as fast as possible.
@@ -325,7 +349,7 @@ impl Sink for VariantBuilder<'_> {
         match (ty, text) {
             (VariantType::StringName, _) => self.building.put_string_name(text),
             (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
-                if self.keys.is_next(self.progress, utf8) {
+                if self.keys.is_next(self.progress, utf8.as_bytes()) {
                     self.key = Key::Next;
                 } else if let Some(kept) = self.keys.keep(utf8) {
                     self.key = Key::Kept(kept);
@@ -336,6 +360,27 @@ impl Sink for VariantBuilder<'_> {
             _ => self.building.put_string(string(text)),
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        if ty == VariantType::StringName {
+            return Ok(false);
+        }
+        if self.building.is_at_key() {
+            // What is kept has been looked at.
+            if self.keys.is_next(self.progress, bytes) {
+                self.key = Key::Next;
+            } else if let Some(kept) = self.keys.find(bytes) {
+                self.key = Key::Kept(kept);
+            } else {
+                return Ok(false);
+            }
+            return Ok(true);
+        }
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        self.building.put_string(string);
+        Ok(true)
     }
 
     #[inline(always)]
@@ -353,6 +398,15 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        if let Some(offset) = self.offset_of(&path)
+            && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
+        {
+            return Ok(());
+        }
+        if path.names.is_empty() && path.subnames.is_empty() {
+            self.building.put_node_path(if path.absolute { "/" } else { "" });
+            return Ok(());
+        }
         // Parts may hold separators, so the path cannot be made from one text.
         let (names, subnames) = (marked(path.names), marked(path.subnames));
         let (names, subnames) = (texts(&names), texts(&subnames));
@@ -372,7 +426,10 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
-        // The object need not exist, which only the engine's own constructor allows.
+        if self.building.put_signal(name, object) {
+            return Ok(());
+        }
+        // The object need not exist, which only the engine's own reader allows.
         let name = marked(&[name]);
         self.put_by_engine(|encoder| encoder.signal(texts(&name)[0], object))
     }
@@ -444,6 +501,48 @@ impl Sink for VariantBuilder<'_> {
         let slots = self.building.leave_elements(part.count);
         take(part, slots);
         Ok(())
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, array: &mut ArrayFrame, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        if self.building.put_run(VariantType::Int, &mut ints.map(i64::to_le_bytes)) {
+            return Ok(());
+        }
+        ints.try_for_each(|int| {
+            self.begin_element(array)?;
+            self.int(int)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, array: &mut ArrayFrame, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        if self.building.put_run(VariantType::Float, &mut floats.map(f64::to_le_bytes)) {
+            return Ok(());
+        }
+        floats.try_for_each(|float| {
+            self.begin_element(array)?;
+            self.float(float)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut ArrayFrame,
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        if run_bytes(ty) == Some(N) && self.building.put_run(ty, values) {
+            return Ok(());
+        }
+        values.try_for_each(|le| {
+            self.begin_element(array)?;
+            self.fixed(ty, Lanes { precision, le: &le })?;
+            self.end_element(array)
+        })
     }
 
     #[inline(always)]
@@ -573,9 +672,17 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn string(&mut self, (strings, next): &mut Self::Strings, text: Text<'_>) -> Result<()> {
-        fill_string(strings.as_mut_slice(), *next, text);
+        put_string(strings.as_mut_slice(), *next, string(text));
         *next += 1;
         Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_string(&mut self, (strings, next): &mut Self::Strings, bytes: &[u8]) -> Result<bool> {
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        put_string(strings.as_mut_slice(), *next, string);
+        *next += 1;
+        Ok(true)
     }
 
     fn end_strings(&mut self, (strings, _): Self::Strings) -> Result<()> {

@@ -62,6 +62,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Calls `f` with a handle to them.
+    pub fn with_packed<R>(&self, f: impl FnOnce(&PackedByteArray) -> R) -> R {
+        match self {
+            Self::Owned(bytes) => f(bytes),
+            Self::Shared(bytes) => f(bytes),
+            Self::InVariant(variant, _) => f(&variant.to()),
+        }
+    }
+
     /// A handle to them.
     pub fn to_packed(&self) -> PackedByteArray {
         match self {

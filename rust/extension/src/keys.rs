@@ -118,6 +118,18 @@ impl Keys {
         Some(Kept { index: index as u8, hash })
     }
 
+    /// Where a String of these bytes is kept, if there is one.
+    #[inline(always)]
+    pub fn find(&self, bytes: &[u8]) -> Option<Kept> {
+        if bytes.len() > Self::LONGEST {
+            return None;
+        }
+        let hash = hash(bytes);
+        let index = hash as usize % Self::KEPT;
+        let (kept, _) = self.kept.get(index)?.as_ref()?;
+        (kept.as_bytes() == bytes).then_some(Kept { index: index as u8, hash })
+    }
+
     /// The String that is kept there.
     #[inline(always)]
     pub fn kept(&self, kept: Kept) -> Option<&Variant> {
@@ -126,10 +138,10 @@ impl Keys {
 
     /// Whether this is the next key of the row that a Dictionary has followed so far.
     #[inline(always)]
-    pub fn is_next(&self, progress: Progress, text: &str) -> bool {
+    pub fn is_next(&self, progress: Progress, text: &[u8]) -> bool {
         let Some(row) = progress.row else { return false };
         let texts = &self.rows[usize::from(row)].texts;
-        texts.get(usize::from(progress.keys)).is_some_and(|next| **next == *text)
+        texts.get(usize::from(progress.keys)).is_some_and(|next| next.as_bytes() == text)
     }
 
     /// Notes the next key of a Dictionary of `len` keys that follows no row. Says what to copy if it is the first one and

@@ -13,7 +13,9 @@ use variant_codec::{
 };
 
 use crate::codec::SMALL_BYTES;
-use crate::engine::{ContainerType, Elements, Entries, EntriesInPlace, Reader, Strings};
+use crate::engine::{
+    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
+};
 use crate::pool::pool;
 use crate::shared::{PART_BYTES, SHARED_BYTES};
 
@@ -197,6 +199,8 @@ struct Walk<'a, 's> {
 
 /// After so many elements or entries, it is looked at how much they took.
 const LOOKED_AT: usize = 8;
+/// So many elements of one type are poured in one go.
+const LONGEST_RUN: usize = 4096;
 
 impl<'a> Walk<'a, '_> {
     /// The same walk for Variants that live shorter, none of which may be left to others.
@@ -251,7 +255,13 @@ impl<'a> Walk<'a, '_> {
             return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
         };
         match ty {
-            T::StringName => sink.text(ty, Text::Utf32(reader.units(&reader.string_name(variant)))),
+            T::StringName => {
+                let name = reader.string_name(variant);
+                match reader.name_units(name) {
+                    Some(units) => sink.text(ty, Text::Utf32(units)),
+                    None => sink.text(ty, Text::Utf32(reader.units(&GString::from(name)))),
+                }
+            }
             T::NodePath => self.pour_node_path(variant, sink),
             T::Object => self.pour_object(variant, sink, depth),
             T::Signal => self.pour_signal(variant, sink),
@@ -282,7 +292,9 @@ impl<'a> Walk<'a, '_> {
         let start = sink.written();
         for (index, text) in texts.get().iter().enumerate().take(range.end).skip(range.start) {
             let of = || TailOf::Strings(texts, index..range.end);
-            if self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of) {
+            if index.is_multiple_of(LOOKED_AT)
+                && self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of)
+            {
                 return Ok(());
             }
             sink.string(strings, Text::Utf32(self.reader.units(text)))
@@ -303,7 +315,7 @@ impl<'a> Walk<'a, '_> {
         depth: u32,
         of: impl FnOnce() -> TailOf<'a>,
     ) -> bool {
-        let Some(splitter) = self.splitter.filter(|_| done.is_multiple_of(LOOKED_AT)) else { return false };
+        let Some(splitter) = self.splitter else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
         splitter.take(written, Tail { of: of(), strict: self.strict, depth, per_part });
         true
@@ -341,15 +353,28 @@ impl<'a> Walk<'a, '_> {
         depth: u32,
     ) -> Result<()> {
         let start = sink.written();
-        for index in range.clone() {
-            let of = || TailOf::Elements(elements, index..range.end);
-            if self.leaves(sink.written(), start, index - range.start, range.end - index, depth, of) {
-                return Ok(());
+        let mut index = range.start;
+        let mut looked_at = index;
+        while index < range.end {
+            if index >= looked_at {
+                let of = || TailOf::Elements(elements, index..range.end);
+                if self.leaves(sink.written(), start, index - range.start, range.end - index, depth, of) {
+                    return Ok(());
+                }
+                looked_at = index + LOOKED_AT;
+            }
+            if depth <= format::MAX_DEPTH
+                && let Some(run) = self.reader.run(&elements, index..range.end.min(index + LONGEST_RUN))
+                && is_plain(run.ty())
+            {
+                index += pour_run(run, index, sink, array)?;
+                continue;
             }
             sink.begin_element(array)?;
             self.pour(element(&elements, index)?, sink, depth)
                 .map_err(|error| error.inside(Step::Index(index)))?;
             sink.end_element(array)?;
+            index += 1;
         }
         Ok(())
     }
@@ -398,7 +423,10 @@ impl<'a> Walk<'a, '_> {
         for index in 0..count {
             let of = || TailOf::Entries(entries, count - index);
             // In the strict manner, all keys are compared.
-            if !self.strict && self.leaves(sink.written(), start, index, count - index, depth, of) {
+            if !self.strict
+                && index.is_multiple_of(LOOKED_AT)
+                && self.leaves(sink.written(), start, index, count - index, depth, of)
+            {
                 return Ok(());
             }
             let (key, value) = entries.next().ok_or_else(changed)?;
@@ -472,23 +500,38 @@ impl<'a> Walk<'a, '_> {
     #[inline(never)]
     fn pour_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
         let path = variant.to::<NodePath>();
-        let names: Vec<GString> =
-            (0..path.get_name_count()).map(|index| GString::from(&path.get_name(index))).collect();
-        let subnames: Vec<GString> =
-            (0..path.get_subname_count()).map(|index| GString::from(&path.get_subname(index))).collect();
-        let text = |part| Text::Utf32(self.reader.units(part));
+        let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
+        let subnames: Vec<Name> =
+            (0..path.get_subname_count()).map(|i| self.name(path.get_subname(i))).collect();
+        let text = |name| Text::Utf32(self.units_of(name));
         let names: Vec<Text<'_>> = names.iter().map(text).collect();
         let subnames: Vec<Text<'_>> = subnames.iter().map(text).collect();
-        let absolute = variant.call("is_absolute", &[]).booleanize();
+        let absolute = self.reader.is_absolute(variant);
         sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
+    }
+
+    /// A name in the form in which its code units can be read.
+    fn name(self, name: StringName) -> Name {
+        if self.reader.name_units(&name).is_some() {
+            Name::Itself(name)
+        } else {
+            Name::Text(GString::from(&name))
+        }
+    }
+
+    fn units_of(self, name: &Name) -> &[u32] {
+        match name {
+            Name::Itself(name) => self.reader.name_units(name).unwrap_or_default(),
+            Name::Text(text) => self.reader.units(text),
+        }
     }
 
     #[inline(never)]
     fn pour_signal<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
         let signal = variant.to::<Signal>();
-        let name = GString::from(&signal.name());
+        let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
-        sink.signal(Text::Utf32(self.reader.units(&name)), object)
+        sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
     /// The element type to write for a declared one.
@@ -557,10 +600,49 @@ fn changed() -> Error {
     Error::argument("a Dictionary that another thread changed meanwhile")
 }
 
+/// Whether elements of this type are poured in runs.
+#[inline(always)]
+fn is_plain(ty: VariantType) -> bool {
+    matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some()
+}
+
+/// Pours a run that starts at `index` and returns how many elements it had.
+#[inline(never)]
+fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
+    let (ty, left) = (run.ty(), run.left());
+    macro_rules! fixed {
+        ($bytes:literal) => {
+            sink.fixed_run::<$bytes>(array, ty, PRECISION, &mut run.lanes())
+        };
+    }
+    let poured = match (ty, run_bytes(ty)) {
+        (VariantType::Int, _) => sink.ints(array, &mut run.ints()),
+        (VariantType::Float, _) => sink.floats(array, &mut run.floats()),
+        (_, Some(8)) => fixed!(8),
+        (_, Some(12)) => fixed!(12),
+        (_, Some(16)) => fixed!(16),
+        #[cfg(feature = "double")]
+        (_, Some(24)) => fixed!(24),
+        #[cfg(feature = "double")]
+        (_, Some(32)) => fixed!(32),
+        _ => unreachable!("{ty} does not come in runs"),
+    };
+    let taken = left - run.left();
+    // The one that was refused is the one that was taken last.
+    poured.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
+    Ok(taken)
+}
+
 /// The element at `index`, which is there unless a caller's other thread has shortened the Array.
 #[inline(always)]
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
     elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
+}
+
+/// A StringName, or its text where that is not read in place.
+enum Name {
+    Itself(StringName),
+    Text(GString),
 }
 
 /// An element type to write, with its text.

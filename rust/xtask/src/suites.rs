@@ -22,11 +22,12 @@ pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
 /// The facts that the extension verifies at start-up.
-const FACTS: [&str; 8] = [
+const FACTS: [&str; 9] = [
     "array_elements",
     "array_type",
     "packed_elements",
     "count",
+    "name_text",
     "dictionary_first",
     "dictionary_size",
     "dictionary_key_type",

@@ -7,17 +7,19 @@
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 
-use godot::builtin::{Color, GString, PackedArray, StringName, Variant, Vector2, Vector3, Vector4};
+use godot::builtin::{
+    Color, GString, NodePath, PackedArray, PackedByteArray, StringName, Variant, Vector2, Vector3, Vector4,
+};
 use godot::meta::{PackedElement, ToGodot};
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{Lanes, Precision, Text, convert_lanes};
+use variant_codec::{Lanes, Precision, Text, convert_lanes, is_ascii_without_nul, to_utf32};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout, LinkedEntries};
-use super::read::{ContainerType, is_same_width};
+use super::read::{ContainerType, is_same_width, run_bytes};
 use super::slots::Slots;
 
 /// The largest mathematical value, in components.
@@ -250,8 +252,53 @@ impl Building {
     #[inline(always)]
     pub fn put_string_name(&mut self, text: Text<'_>) {
         let mut name = StringName::from(&string(text));
-        // SAFETY: godot-rust's StringName is transparent over the engine's.
-        unsafe { self.construct(VariantType::StringName, &mut name) };
+        if self.layout.is_some() {
+            let place = self.place();
+            // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+            unsafe { layout::move_name(place, VariantType::StringName, name) };
+        } else {
+            // SAFETY: godot-rust's StringName is transparent over the engine's.
+            unsafe { self.construct(VariantType::StringName, &mut name) };
+        }
+    }
+
+    /// Puts a Signal. The object need not exist. Says whether it could: there is no documented way.
+    pub fn put_signal(&mut self, name: Text<'_>, object: u64) -> bool {
+        if self.layout.is_none() {
+            return false;
+        }
+        let name = StringName::from(&string(name));
+        let place = self.place();
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+        unsafe { layout::move_signal(place, name, object) };
+        true
+    }
+
+    /// Puts the NodePath of a text.
+    pub fn put_node_path(&mut self, text: &str) {
+        let mut path = NodePath::from(&string(Text::Utf8(text)));
+        // SAFETY: godot-rust's NodePath is transparent over the engine's.
+        unsafe { self.construct(VariantType::NodePath, &mut path) };
+    }
+
+    /// Puts what the engine's own reader makes of the value that starts at `offset` of `bytes`. Says whether it has the
+    /// type given; if not, nothing is put.
+    ///
+    /// # Panics
+    /// If the offset is beyond the end.
+    pub fn put_decoded(&mut self, ty: VariantType, bytes: &PackedByteArray, offset: usize) -> bool {
+        assert!(offset <= bytes.len(), "there is no such offset");
+        let (interface, layout, place) = (self.interface, self.layout, self.place());
+        // SAFETY: see `place`; the offset has just been checked.
+        let value = unsafe {
+            interface.decode_var(bytes, offset, &mut *place);
+            &mut *place
+        };
+        let is_right = interface.type_of(value) == Some(ty);
+        if !is_right {
+            clear(layout, value);
+        }
+        is_right
     }
 
     /// Puts a packed array.
@@ -353,6 +400,43 @@ impl Building {
             // SAFETY: `place` is an element of the Array, and therefore a live Variant.
             clear(self.layout, unsafe { &mut **place });
         }
+    }
+
+    /// Puts values that need no destructor into the next elements of the open Array, from their bytes. Says whether it
+    /// has taken all of them: otherwise none, since elements cannot be reached in place or are no place for such values.
+    ///
+    /// # Panics
+    /// If there are more values than elements, or values of this type do not have so many bytes.
+    #[inline(always)]
+    pub fn put_run<const N: usize>(
+        &mut self,
+        ty: VariantType,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> bool {
+        let (Some(layout), Some(Open::Array { array, first, len, index, place, typed })) =
+            (self.layout, self.open.last_mut())
+        else {
+            return false;
+        };
+        assert_eq!(plain_bytes(ty), Some(N));
+        // A typed Array's new elements are defaults of its type, which need no destructor if it is this one.
+        let is_room = layout::PAYLOAD + N <= layout::VARIANT;
+        if !is_room || first.is_null() || (*typed && layout.array_type(array) != u32::from(ty.id())) {
+            return false;
+        }
+        for bytes in values {
+            assert!(*index < *len, "the Array has no more elements");
+            // SAFETY: the index lies within, the elements are one after the other, and nothing else resizes them. The
+            // element has been Nil or a default of this type since the Array was made. A Variant holds such a value, of
+            // as many bytes.
+            unsafe {
+                *place = first.add(*index);
+                layout::write_plain(*place, ty, &bytes);
+            }
+            *index += 1;
+        }
+        self.place = *place;
+        true
     }
 
     /// Closes the open Array, which is in its place already.
@@ -588,6 +672,15 @@ impl Building {
     }
 }
 
+/// How many bytes a value of this type has, if a Variant holds it itself and it needs no destructor.
+#[inline(always)]
+fn plain_bytes(ty: VariantType) -> Option<usize> {
+    match ty.shape() {
+        Shape::Int | Shape::Float => Some(8),
+        _ => run_bytes(ty),
+    }
+}
+
 /// A Nil, without a call where it is known what one looks like.
 #[inline(always)]
 fn nil(layout: Option<&Layout>) -> Variant {
@@ -696,21 +789,6 @@ fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
     }
 }
 
-/// Fills an element of a fresh PackedStringArray, which is empty.
-///
-/// # Panics
-/// If there is no such element.
-#[inline(always)]
-pub fn fill_string(strings: &mut [GString], index: usize, text: Text<'_>) {
-    let element: *mut GString = &raw mut strings[index];
-    if layout::layout().is_some() {
-        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
-        unsafe { element.write(string(text)) };
-    } else {
-        strings[index] = string(text);
-    }
-}
-
 /// A String of exactly this text.
 #[inline]
 pub fn string(text: Text<'_>) -> GString {
@@ -718,6 +796,42 @@ pub fn string(text: Text<'_>) -> GString {
         Text::Utf8(text) if layout::layout().is_some() => layout::string(text),
         Text::Utf8(text) => documented_string(text),
         Text::Utf32(units) => string_of_units(units),
+    }
+}
+
+/// The String of bytes that should be UTF-8 without NULs; `None` if they are not, or a longer way has to be gone.
+/// `units` is memory to work in, which is best kept.
+#[inline]
+pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
+    /// Longer text is not worth the memory to work in.
+    const LONGEST: usize = 1 << 14;
+
+    layout::layout()?;
+    if is_ascii_without_nul(bytes) {
+        return layout::string_of_ascii(bytes);
+    }
+    if bytes.len() > LONGEST {
+        return None;
+    }
+    if units.len() < bytes.len() {
+        units.resize(bytes.len().next_power_of_two(), 0);
+    }
+    let count = to_utf32(bytes, units)?;
+    layout::string_of_units(&units[..count])
+}
+
+/// Puts a String into an element of a fresh PackedStringArray, which is empty.
+///
+/// # Panics
+/// If there is no such element.
+#[inline(always)]
+pub fn put_string(strings: &mut [GString], index: usize, string: GString) {
+    let element: *mut GString = &raw mut strings[index];
+    if layout::layout().is_some() {
+        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
+        unsafe { element.write(string) };
+    } else {
+        strings[index] = string;
     }
 }
 

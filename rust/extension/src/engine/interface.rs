@@ -21,6 +21,10 @@ mod hash {
     pub const ASSIGN_DICTIONARY: i64 = 3642266950;
     /// `func(Variant) -> bool`.
     pub const ERASE: i64 = 1776646889;
+    /// `func() -> bool`, const.
+    pub const GET_BOOL: i64 = 3918633141;
+    /// `func(int, bool) -> Variant`, const.
+    pub const DECODE_VAR: i64 = 1740420038;
 }
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
@@ -41,6 +45,8 @@ pub(super) struct Interface {
     dictionary_erase: Method,
     dictionary_key_type: Method,
     dictionary_value_type: Method,
+    path_is_absolute: Method,
+    decode_var: Method,
     shares_read_only_elements: bool,
 }
 
@@ -112,6 +118,8 @@ pub(super) fn load() {
             dictionary_erase: method(VariantType::Dictionary, "erase", hash::ERASE),
             dictionary_key_type: method(VariantType::Dictionary, "get_typed_key_builtin", hash::GET_INT),
             dictionary_value_type: method(VariantType::Dictionary, "get_typed_value_builtin", hash::GET_INT),
+            path_is_absolute: method(VariantType::NodePath, "is_absolute", hash::GET_BOOL),
+            decode_var: method(VariantType::PackedByteArray, "decode_var", hash::DECODE_VAR),
             shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
         }
     });
@@ -299,6 +307,36 @@ impl Interface {
         // SAFETY: the methods belong to the type, take nothing, and return an int.
         unsafe {
             (get_int(self.dictionary_key_type, dictionary), get_int(self.dictionary_value_type, dictionary))
+        }
+    }
+
+    /// Whether a NodePath starts at the root.
+    ///
+    /// # Safety
+    /// - `path` points to a live NodePath.
+    pub unsafe fn path_is_absolute(&self, path: TypePtr) -> bool {
+        let mut absolute = 0_u8;
+        // SAFETY: `is_absolute` takes nothing and returns a bool, which is one byte; it does not change the path.
+        unsafe { (self.path_is_absolute)(path, std::ptr::null(), (&raw mut absolute).cast(), 0) };
+        absolute != 0
+    }
+
+    /// Replaces a value by what the engine's own reader makes of the bytes from `offset` on, without objects.
+    ///
+    /// # Safety
+    /// - The offset is within the bytes.
+    pub unsafe fn decode_var(&self, bytes: &PackedByteArray, offset: usize, value: &mut Variant) {
+        let (offset, allow_objects) = (offset as i64, 0_u8);
+        let arguments = [(&raw const offset).cast(), (&raw const allow_objects).cast()];
+        // SAFETY: `decode_var` takes an int and a bool and returns a Variant, over which godot-rust's is transparent; it does
+        // not change the array. The caller vouches for the offset.
+        unsafe {
+            (self.decode_var)(
+                bytes.sys().cast_mut(),
+                arguments.as_ptr(),
+                std::ptr::from_mut(value).cast(),
+                2,
+            );
         }
     }
 

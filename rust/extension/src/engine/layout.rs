@@ -19,9 +19,11 @@
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-use godot::builtin::{GString, Variant};
+use godot::builtin::{GString, Signal, StringName, Variant};
+use godot::classes::Os;
 use godot::global::godot_warn;
 use godot::meta::ToGodot;
+use godot::obj::Singleton;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 use variant_codec::format::Shape;
@@ -40,6 +42,7 @@ pub const VARIANT: usize = size_of::<Variant>();
 const ARRAY_BLOCK: usize = 64;
 const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
+const NAME_BLOCK: usize = 32;
 /// A key and a value are next to each other, behind two pointers.
 const ENTRY_KEY: usize = 16;
 
@@ -54,6 +57,8 @@ pub struct Layout {
     packed_elements: usize,
     /// From the first element of a buffer back to its count, a u64.
     count: usize,
+    /// From a StringName's block to its String.
+    name_text: usize,
     /// From a Dictionary's block to the pointer to its first entry.
     dictionary_first: usize,
     /// From a Dictionary's block to its number of entries, a u32.
@@ -181,6 +186,13 @@ fn ints(len: i64) -> Variant {
     array
 }
 
+/// A StringName of this text, and the documented code units of the String that the engine shares with it.
+fn name(text: &str) -> (Variant, (*const u32, usize)) {
+    let name = StringName::from(text);
+    let shared = GString::from(&name);
+    (name.to_variant(), documented_units(&shared))
+}
+
 /// A Dictionary whose keys are the ints below `len`, some of them taken out and put in again, and those keys in order.
 fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     let dictionary = Building::default_value(VariantType::Dictionary);
@@ -278,6 +290,16 @@ impl Layout {
             })
             .ok_or("the counts of buffers")?;
 
+        let names = ["fast_variant_codec/a", "fast_variant_codec/some other name"].map(name);
+        let name_text = offset_where(
+            "the texts of StringNames",
+            NAME_BLOCK,
+            size_of::<usize>(),
+            names.each_ref().map(|(name, _)| block(name)),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { word(block, offset) } == names[index].1.0 as usize,
+        )?;
+
         let dictionaries = [dictionary(1), dictionary(2), dictionary(300)];
         let dictionary_first = offset_where(
             "the entries of Dictionaries",
@@ -319,6 +341,7 @@ impl Layout {
             array_elements,
             array_type,
             packed_elements,
+            name_text,
             count,
             dictionary_first,
             dictionary_size,
@@ -336,6 +359,7 @@ impl Layout {
             "array_type" => self.array_type -= 4,
             "packed_elements" => self.packed_elements -= 8,
             "count" => self.count += 8,
+            "name_text" => self.name_text += 8,
             "dictionary_first" => self.dictionary_first += 8,
             "dictionary_size" => self.dictionary_size -= 4,
             "dictionary_key_type" => self.dictionary_key_type += 4,
@@ -365,6 +389,11 @@ impl Layout {
                 check(found == first as usize, "the elements of packed arrays")?;
                 check(self.packed(&array).1 == len as usize, "the sizes of packed arrays")?;
             }
+            let (name, documented) = name(&"n".repeat(len as usize));
+            let text = if len == 0 { 0 } else { documented.0 as usize };
+            check(len == 0 || first_address(&name, self.name_text) == text, "the texts of StringNames")?;
+            let found = self.name_text(&name.to::<StringName>());
+            check(found == Some(documented), "the texts of StringNames")?;
             let (dictionary, keys) = dictionary(len);
             check(self.dictionary_size(&dictionary) == keys.len(), "the sizes of Dictionaries")?;
             let mut entries = self.entries(&dictionary);
@@ -441,6 +470,21 @@ impl Layout {
         // is counted.
         let count = unsafe { word(first.sub(self.count), 0) }.saturating_sub(1);
         if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
+    }
+
+    /// The code units of a StringName: the first and their number. `None` where the engine has no String of it, as older
+    /// ones may not have for names that are written in their code.
+    #[inline(always)]
+    pub fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
+        // SAFETY: a StringName is one pointer, over which godot-rust's is transparent.
+        let block = unsafe { std::ptr::from_ref(name).cast::<*const u8>().read() };
+        if block.is_null() {
+            return Some((std::ptr::null(), 0));
+        }
+        // SAFETY: a StringName that is not empty points to its block, whose offset has been verified; there is a String,
+        // over which GString is transparent.
+        let text = self.text(unsafe { &*block.add(self.name_text).cast::<GString>() });
+        (text.1 > 0).then_some(text)
     }
 
     /// The id of an Array's element type.
@@ -560,6 +604,7 @@ fn written(ty: VariantType) -> Result<(), Fact> {
             count * lane.width(size_of::<godot::builtin::real>() == size_of::<f64>())
         }
         Shape::Text => return written_text(),
+        Shape::Signal => return written_signal(),
         _ => return Ok(()),
     };
     let pattern: Vec<u8> = (1..=bytes as u8).collect();
@@ -601,6 +646,43 @@ fn written_text() -> Result<(), Fact> {
         if variant.to::<GString>() != documented {
             return Err("the Strings in Variants");
         }
+
+        let mut variant = Variant::nil();
+        let name = StringName::from(&documented);
+        // SAFETY: a Nil needs no destructor.
+        unsafe { move_name(&raw mut variant, VariantType::StringName, name.clone()) };
+        if interface().type_of(&variant) != Some(VariantType::StringName) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        if variant.to::<StringName>() != name {
+            return Err("the StringNames in Variants");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a Signal written into a Variant is there, of an object that lives and of one that does not.
+fn written_signal() -> Result<(), Fact> {
+    let living = Os::singleton().instance_id().to_i64() as u64;
+    for (name, object) in
+        [("", 0), ("changed", living), ("no such signal", living), ("of nothing", 1 << 40 | 77)]
+    {
+        let name = StringName::from(name);
+        let mut variant = Variant::nil();
+        // SAFETY: a Nil needs no destructor.
+        unsafe { move_signal(&raw mut variant, name.clone(), object) };
+        if interface().type_of(&variant) != Some(VariantType::Signal) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        let signal = variant.to::<Signal>();
+        let found = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+        if signal.name() != name || found != object {
+            // What is not where it is expected may be no Signal that can be freed.
+            std::mem::forget((variant, signal));
+            return Err("the Signals in Variants");
+        }
     }
     Ok(())
 }
@@ -629,11 +711,36 @@ pub unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
 /// A String of exactly this text, written where the engine keeps it.
 #[inline(always)]
 pub fn string(text: &str) -> GString {
-    let count = if text.is_ascii() { text.len() } else { characters(text) };
+    if text.is_ascii() {
+        return string_of_ascii(text.as_bytes()).unwrap_or_else(|| documented_string(text));
+    }
+    let fill = |room: &mut [u32]| {
+        room.iter_mut().zip(text.chars()).for_each(|(unit, character)| *unit = character.into());
+    };
+    string_of(characters(text), fill).unwrap_or_else(|| documented_string(text))
+}
+
+/// A String of these bytes, each a code unit; `None` without memory.
+#[inline(always)]
+pub fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
+    string_of(bytes.len(), |room| {
+        room.iter_mut().zip(bytes).for_each(|(unit, byte)| *unit = (*byte).into());
+    })
+}
+
+/// A String of these code units; `None` without memory.
+#[inline(always)]
+pub fn string_of_units(units: &[u32]) -> Option<GString> {
+    string_of(units.len(), |room| room.copy_from_slice(units))
+}
+
+/// A String of `count` code units, which `fill` writes where the engine keeps them; `None` without memory.
+#[inline(always)]
+fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     // SAFETY: verification has seen that an empty String is a null pointer.
     let mut string: GString = unsafe { MaybeUninit::zeroed().assume_init() };
     if count == 0 {
-        return string;
+        return Some(string);
     }
     // SAFETY: the String is live; the engine makes room for so many code units, the closing zero included, and says
     // whether it could. A String is one pointer to that room, over which GString is transparent, and nobody shares it.
@@ -641,21 +748,13 @@ pub fn string(text: &str) -> GString {
         interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
         let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();
         if first.is_null() {
-            return documented_string(text);
+            return None;
         }
         first.add(count).write(0);
         std::slice::from_raw_parts_mut(first, count)
     };
-    if count == text.len() {
-        for (unit, byte) in room.iter_mut().zip(text.as_bytes()) {
-            *unit = u32::from(*byte);
-        }
-    } else {
-        for (unit, character) in room.iter_mut().zip(text.chars()) {
-            *unit = u32::from(character);
-        }
-    }
-    string
+    fill(room);
+    Some(string)
 }
 
 /// How many characters a text has: as many as it has bytes that start one.
@@ -674,5 +773,34 @@ pub unsafe fn move_string(place: *mut Variant, string: GString) {
     unsafe {
         place.cast::<u32>().write(u32::from(VariantType::String.id()));
         place.cast::<u8>().add(PAYLOAD).cast::<GString>().write(string);
+    }
+}
+
+/// Moves a StringName to the start of the payload of a Variant that is Nil; `ty` says what the Variant is then.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+/// - A `ty` is what starts with a StringName, and the caller writes the rest.
+#[inline(always)]
+pub unsafe fn move_name(place: *mut Variant, ty: VariantType, name: StringName) {
+    // SAFETY: the caller vouches for the place. A Variant holds a StringName as the one pointer that a StringName is; it is
+    // moved, so its destructor runs once, with the Variant's.
+    unsafe {
+        place.cast::<u32>().write(u32::from(ty.id()));
+        place.cast::<u8>().add(PAYLOAD).cast::<StringName>().write(name);
+    }
+}
+
+/// Makes a Variant that is Nil a Signal of the object with this id, which need not exist.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+#[inline(always)]
+pub unsafe fn move_signal(place: *mut Variant, name: StringName, object: u64) {
+    // SAFETY: the caller vouches for the place. Verification has seen that a Variant holds a Signal as its name and, behind
+    // it, the id of its object.
+    unsafe {
+        move_name(place, VariantType::Signal, name);
+        place.cast::<u8>().add(PAYLOAD + size_of::<StringName>()).cast::<u64>().write(object);
     }
 }

@@ -27,11 +27,11 @@ mod read;
 mod sharing;
 mod slots;
 
-pub use building::{Building, fill_string, string};
+pub use building::{Building, put_string, raw_string, string};
 pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
-pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Strings};
+pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
 pub use sharing::{Elements, SharedBytes};
 pub use slots::Slots;
 

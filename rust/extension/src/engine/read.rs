@@ -1,6 +1,7 @@
 //! What a live Variant holds, borrowed from it.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::Script;
@@ -188,12 +189,30 @@ impl Reader {
         self.units(unsafe { &*string })
     }
 
-    /// The text of a StringName.
+    /// The StringName in a Variant.
     #[inline(always)]
-    pub fn string_name(self, variant: &Variant) -> GString {
+    pub fn string_name(self, variant: &Variant) -> &StringName {
         let name = self.payload(variant, VariantType::StringName).cast::<StringName>();
         // SAFETY: the payload is a StringName, over which godot-rust's is transparent; it lives as long as the Variant.
-        GString::from(unsafe { &*name })
+        unsafe { &*name }
+    }
+
+    /// The code units of a StringName, where the engine keeps them as a String that can be read in place.
+    #[inline(always)]
+    pub fn name_units(self, name: &StringName) -> Option<&[u32]> {
+        let (first, count) = self.layout?.name_text(name)?;
+        if count == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: a String holds its code units one after the other. The String of a StringName never changes, and lives as
+        // long as the StringName, which is borrowed.
+        Some(unsafe { std::slice::from_raw_parts(first, count) })
+    }
+
+    /// Whether a NodePath starts at the root.
+    pub fn is_absolute(self, variant: &Variant) -> bool {
+        // SAFETY: the payload is a NodePath, which lives as long as the Variant.
+        unsafe { self.interface.path_is_absolute(self.payload(variant, VariantType::NodePath)) }
     }
 
     /// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.
@@ -271,6 +290,19 @@ impl Reader {
         }
     }
 
+    /// Those elements from the start of a range on that have the type of the first, if the next one has it, too, and they can be read
+    /// in place.
+    #[inline(always)]
+    pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
+        match elements.slice(range)? {
+            slots @ [first, second, ..] if layout::tag(first) == layout::tag(second) => {
+                let ty = self.ty(first)?;
+                Some(Run { ty, slots })
+            }
+            _ => None,
+        }
+    }
+
     /// Whether reading the elements of this Array changes it, which must not happen on several threads.
     ///
     /// Until Godot 4.5, the documented function copies an element of a read-only Array to a place that all of its
@@ -334,6 +366,75 @@ impl Reader {
             declared(key, variant, ["get_typed_key_class_name", "get_typed_key_script"]),
             declared(value, variant, ["get_typed_value_class_name", "get_typed_value_script"]),
         )
+    }
+}
+
+/// Elements of an Array, for as long as they have one type. Each iterator goes on where the one before has stopped.
+pub struct Run<'a> {
+    ty: VariantType,
+    /// What is left of the Array.
+    slots: &'a [Variant],
+}
+
+impl Run<'_> {
+    /// The type.
+    #[inline(always)]
+    pub fn ty(&self) -> VariantType {
+        self.ty
+    }
+
+    /// How many elements are left in the Array, of this type and others.
+    #[inline(always)]
+    pub fn left(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Elements that are ints.
+    #[inline(always)]
+    pub fn ints(&mut self) -> impl Iterator<Item = i64> {
+        self.payloads(VariantType::Int).map(i64::from_le_bytes)
+    }
+
+    /// Elements that are floats.
+    #[inline(always)]
+    pub fn floats(&mut self) -> impl Iterator<Item = f64> {
+        self.payloads(VariantType::Float).map(f64::from_le_bytes)
+    }
+
+    /// Elements whose components take `N` bytes.
+    ///
+    /// # Panics
+    /// If the components of this type do not take `N` bytes, or a Variant does not hold them itself.
+    #[inline(always)]
+    pub fn lanes<const N: usize>(&mut self) -> impl Iterator<Item = [u8; N]> {
+        assert_eq!(run_bytes(self.ty), Some(N));
+        self.payloads(self.ty)
+    }
+
+    #[inline(always)]
+    fn payloads<const N: usize>(&mut self, ty: VariantType) -> impl Iterator<Item = [u8; N]> {
+        const { assert!(layout::PAYLOAD + N <= layout::VARIANT) };
+        std::iter::from_fn(move || {
+            let (first, rest) = self.slots.split_first()?;
+            if layout::tag(first) != u32::from(ty.id()) {
+                return None;
+            }
+            self.slots = rest;
+            // SAFETY: a Variant has so many bytes from its payload on; they are initialised where the type has as many,
+            // which the callers make sure of.
+            Some(unsafe { layout::payload(first).cast::<[u8; N]>().read() })
+        })
+    }
+}
+
+/// How many bytes the components of such a type take, if a Variant holds them itself.
+#[inline(always)]
+pub fn run_bytes(ty: VariantType) -> Option<usize> {
+    match ty.shape() {
+        Shape::Fixed(lane, count) if layout::is_inline(ty) => {
+            Some(count * lane.width(PRECISION == Precision::Double))
+        }
+        _ => None,
     }
 }
 

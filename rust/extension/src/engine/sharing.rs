@@ -1,6 +1,7 @@
 //! What several threads read: the elements of an Array, and bytes.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::sys::interface_fn;
@@ -51,6 +52,16 @@ impl<'a> Elements<'a> {
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// A range of the elements, if they are read in place and the range lies within.
+    #[inline(always)]
+    pub(super) fn slice(&self, range: Range<usize>) -> Option<&'a [Variant]> {
+        if self.first.is_null() || range.start > range.end || range.end > self.len {
+            return None;
+        }
+        // SAFETY: the range lies within, and the elements are there for `'a`, one after the other.
+        Some(unsafe { std::slice::from_raw_parts(self.first.add(range.start), range.len()) })
     }
 
     /// The element at `index`; `None` beyond the end.

@@ -1,0 +1,87 @@
+//! UTF-8 → code units, checked on the way.
+
+/// The top bit of each byte.
+const TOP: u64 = 0x8080_8080_8080_8080;
+/// One in each byte.
+const ONE: u64 = 0x0101_0101_0101_0101;
+
+/// Whether all bytes are ASCII and none is a NUL.
+#[inline]
+pub fn is_ascii_without_nul(bytes: &[u8]) -> bool {
+    // One pass that the compiler vectorises.
+    bytes.iter().fold(true, |all, &byte| all & (byte as i8 > 0))
+}
+
+/// Writes the characters of `bytes` to the start of `units`, and returns how many there are; `None` if the bytes are not
+/// UTF-8, hold a NUL, or are more characters than there are units.
+///
+/// One pass instead of one for each question. What stands behind the characters in `units` is anybody's guess.
+#[inline]
+pub fn to_utf32(bytes: &[u8], units: &mut [u32]) -> Option<usize> {
+    let mut at = 0;
+    let mut count = 0;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>())
+        && let Some(to) = units.get_mut(count..).and_then(|rest| rest.first_chunk_mut::<8>())
+    {
+        // As if all were ASCII; the next characters overwrite what was not.
+        *to = block.map(u32::from);
+        let word = u64::from_le_bytes(*block);
+        // The first byte with its top bit set is the first one beyond ASCII, or a NUL.
+        let others = (word | word.wrapping_sub(ONE)) & TOP;
+        if others == 0 {
+            at += 8;
+            count += 8;
+            continue;
+        }
+        let ascii = others.trailing_zeros() as usize / 8;
+        at += ascii;
+        count += ascii;
+        // Where one is, more are likely.
+        loop {
+            let (unit, len) = character(at, bytes)?;
+            *units.get_mut(count)? = unit;
+            at += len;
+            count += 1;
+            if bytes.get(at).is_none_or(u8::is_ascii) {
+                break;
+            }
+        }
+    }
+    while at < bytes.len() {
+        let (unit, len) = character(at, bytes)?;
+        *units.get_mut(count)? = unit;
+        at += len;
+        count += 1;
+    }
+    Some(count)
+}
+
+/// The character at `at`, and how many bytes it takes; `None` if it is none, or a NUL.
+#[inline(always)]
+fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
+    let rest = bytes.get(at..)?;
+    let word = match rest.first_chunk() {
+        Some(four) => u32::from_le_bytes(*four),
+        // Missing bytes are NULs, which are no part of a character.
+        None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte)),
+    };
+    let bits = |byte: u32| word >> (8 * byte) & 0x3F;
+    if word & 0x80 == 0 {
+        let unit = word & 0x7F;
+        return (unit != 0).then_some((unit, 1));
+    }
+    if word & 0xC0E0 == 0x80C0 {
+        let unit = (word & 0x1F) << 6 | bits(1);
+        return (unit >= 0x80).then_some((unit, 2));
+    }
+    if word & 0xC0_C0F0 == 0x80_80E0 {
+        let unit = (word & 0x0F) << 12 | bits(1) << 6 | bits(2);
+        let is_surrogate = unit & !0x7FF == 0xD800;
+        return (unit >= 0x800 && !is_surrogate).then_some((unit, 3));
+    }
+    if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+        let unit = (word & 0x07) << 18 | bits(1) << 12 | bits(2) << 6 | bits(3);
+        return (0x1_0000..0x11_0000).contains(&unit).then_some((unit, 4));
+    }
+    None
+}

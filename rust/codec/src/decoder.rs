@@ -19,6 +19,8 @@ pub enum Manner {
     Strict,
 }
 
+/// Values of entries that take fewer bytes are poured where they are.
+const SMALLEST_VALUE_PART: usize = 64;
 /// How often all bytes may be skimmed for parts.
 const MAX_SKIMS: usize = 3;
 
@@ -82,6 +84,23 @@ impl<'a> Decoder<'a> {
         self.at = part.bytes.start;
         self.depth = part.depth;
         self.pour_elements(sink, array, &ElementType::Untyped, 0..part.count)?;
+        self.ends_at(part.bytes.end)
+    }
+
+    /// The same for elements of a PackedStringArray.
+    ///
+    /// # Errors
+    /// As [`Decoder::pour_part`].
+    pub fn pour_strings_part<S: Sink>(
+        &mut self,
+        part: &Part,
+        sink: &mut S,
+        strings: &mut S::Strings,
+    ) -> Result<()> {
+        self.at = part.bytes.start;
+        for _ in 0..part.count {
+            self.pour_terminated_string(sink, strings)?;
+        }
         self.ends_at(part.bytes.end)
     }
 
@@ -378,11 +397,45 @@ impl<'a> Decoder<'a> {
         }
         located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
         let mut strings = located(at, sink.begin_strings(count))?;
-        for index in 0..count {
+        let first = match sink.part_bytes() {
+            Some(bytes) if !self.in_key && self.left() > bytes => {
+                self.hand_strings_over(sink, &mut strings, count, bytes)?
+            }
+            _ => 0,
+        };
+        for index in first..count {
             self.pour_terminated_string(sink, &mut strings)
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         located(at, sink.end_strings(strings))
+    }
+
+    /// Hands texts over in parts of at least so many bytes. Returns how many of all that was.
+    #[inline(never)]
+    fn hand_strings_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        strings: &mut S::Strings,
+        count: usize,
+        bytes: usize,
+    ) -> Result<usize> {
+        let mut first = 0;
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        for index in 0..count {
+            if skimmer.skip_text().is_none() {
+                break;
+            }
+            let end = skimmer.position();
+            if end - self.at >= bytes {
+                sink.strings_part(
+                    strings,
+                    Part { bytes: self.at..end, count: index + 1 - first, depth: self.depth },
+                )?;
+                self.at = end;
+                first = index + 1;
+            }
+        }
+        Ok(first)
     }
 
     #[inline(never)]
@@ -475,14 +528,14 @@ impl<'a> Decoder<'a> {
                 poured => first += poured,
             }
         }
-        let takes_all = element.builtin().is_none();
         let whole = first;
         let mut skimmer = Skimmer::new(self.bytes, self.at);
         for index in whole..count {
             let start = skimmer.position();
-            // Typed Arrays may drop or refuse elements of other types.
-            let fits = takes_all || (skimmer.next_type() == element.builtin() && !element.holds_objects());
-            if !fits || self.skimmable == 0 || skimmer.skip_value().is_none() {
+            if !Self::surely_takes(&element, &skimmer)
+                || self.skimmable == 0
+                || skimmer.skip_value().is_none()
+            {
                 // Poured as usual, which finds out what is wrong.
                 return Ok(first);
             }
@@ -505,6 +558,39 @@ impl<'a> Decoder<'a> {
             first = count;
         }
         Ok(first)
+    }
+
+    /// Whether a container takes the next value without more being known of it: typed ones may convert, drop or refuse
+    /// values of other types.
+    #[inline(always)]
+    fn surely_takes(element: &ElementType<'_>, skimmer: &Skimmer<'_>) -> bool {
+        match element.builtin() {
+            None => true,
+            Some(ty) => ty != VariantType::Object && skimmer.next_type() == Some(ty),
+        }
+    }
+
+    /// Hands the value of an entry over, if it is worth it and no more than a part.
+    #[inline(never)]
+    fn hand_value_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        value: &ElementType<'_>,
+        bytes: usize,
+    ) -> Result<bool> {
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) || skimmer.skip_value().is_none() {
+            return Ok(false);
+        }
+        let end = skimmer.position();
+        self.skimmable = self.skimmable.saturating_sub(end - self.at);
+        if !(SMALLEST_VALUE_PART..=bytes).contains(&(end - self.at)) {
+            return Ok(false);
+        }
+        sink.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
+        self.at = end;
+        Ok(true)
     }
 
     /// Hands the next `count` elements over, which end at `end`.
@@ -596,9 +682,15 @@ impl<'a> Decoder<'a> {
         located(at, self.budget.dictionary(count))?;
         let mut dictionary = located(at, sink.begin_dictionary(count, key, value))?;
         self.depth += 1;
+        let part_bytes = sink.part_bytes().filter(|bytes| !self.in_key && self.left() > *bytes);
         for index in 0..count {
             let key_at = self.at;
             self.pour_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            if let Some(bytes) = part_bytes
+                && self.hand_value_over(sink, &mut dictionary, &value, bytes)?
+            {
+                continue;
+            }
             self.pour_value(sink, &mut dictionary, &value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
         }

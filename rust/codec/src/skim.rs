@@ -128,8 +128,9 @@ impl<'a> Skimmer<'a> {
         }
     }
 
+    /// Goes on to the end of a counted text.
     #[inline(always)]
-    fn skip_text(&mut self) -> Option<()> {
+    pub fn skip_text(&mut self) -> Option<()> {
         let bytes = self.u32()? as usize;
         self.skip(bytes.checked_add(format::padding(bytes))?)
     }

@@ -87,12 +87,6 @@ impl ElementType<'_> {
         }
     }
 
-    /// Whether elements are objects, which are told apart by more than their type.
-    #[inline(always)]
-    pub fn holds_objects(&self) -> bool {
-        self.builtin() == Some(VariantType::Object)
-    }
-
     /// Whether a value of type `found` may be held: the same type, or Nil for Object.
     #[inline(always)]
     pub fn takes(&self, found: VariantType) -> bool {
@@ -124,7 +118,8 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// Elements of an Array that a [`Decoder`](crate::Decoder) passes over, to be poured by another one.
+/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::Decoder) passes over, to be poured by another
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Where they stand.
@@ -216,6 +211,24 @@ pub trait Sink {
     /// # Errors
     /// Always, if the sink does not offer it.
     fn part(&mut self, _array: &mut Self::Array, _part: Part) -> Result<()> {
+        Err(Error::argument("this sink takes no parts"))
+    }
+
+    /// The value of the open entry comes from elsewhere, in the same way; it ends the entry. No two entries may then have
+    /// the same key.
+    ///
+    /// # Errors
+    /// Always, if the sink does not offer it.
+    fn value_part(&mut self, _dictionary: &mut Self::Dictionary, _part: Part) -> Result<()> {
+        Err(Error::argument("this sink takes no parts"))
+    }
+
+    /// The next elements of the open PackedStringArray come from elsewhere:
+    /// from [`Decoder::pour_strings_part`](crate::Decoder::pour_strings_part).
+    ///
+    /// # Errors
+    /// Always, if the sink does not offer it.
+    fn strings_part(&mut self, _strings: &mut Self::Strings, _part: Part) -> Result<()> {
         Err(Error::argument("this sink takes no parts"))
     }
 

@@ -1,19 +1,20 @@
 //! Events → live Variant.
 
-use godot::builtin::{GString, PackedByteArray, PackedStringArray, StringName, Variant};
+use godot::builtin::{GString, PackedByteArray, StringName, Variant};
 use godot::classes::{EncodedObjectAsId, Object};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
 use variant_codec::{
-    ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part,
-    Precision, Result, Sink, Text, VariantType, quoted,
+    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity,
+    Part, Precision, Result, Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
 use crate::engine::{
-    Building, ContainerType, Conversions, PRECISION, Reader, Slots, put_string, raw_string, run_bytes, string,
+    Building, ContainerType, Conversions, LateValues, LeftValue, PRECISION, Reader, Slots, StringSlots,
+    raw_string, run_bytes, string,
 };
 use crate::keys::{Kept, Keys, Progress};
 use crate::objects;
@@ -35,17 +36,56 @@ pub struct VariantBuilder<'k> {
     units: Vec<u32>,
     misfits: usize,
     made: Made,
-    /// Takes parts of Arrays that other threads fill.
+    /// What is left to others.
     parts: Option<Parts<'k>>,
 }
 
-/// What becomes of parts of Arrays.
-#[derive(Clone, Copy)]
+/// Parts that are left to another thread, and the places to fill.
+pub struct Left {
+    pub parts: Vec<Part>,
+    pub places: Places,
+}
+
+/// Places to fill.
+pub enum Places {
+    Values(Slots),
+    Strings(StringSlots),
+}
+
+/// What is left to other threads.
 pub struct Parts<'k> {
-    /// From how many bytes on.
-    pub bytes: usize,
-    /// Takes each, with the elements to fill.
-    pub take: &'k dyn Fn(Part, Slots),
+    bytes: usize,
+    take: &'k dyn Fn(Left),
+    /// Values of entries that make no part yet, and how many bytes they take.
+    values: Vec<(LeftValue, Part)>,
+    value_bytes: usize,
+    late: Vec<LateValues>,
+}
+
+impl<'k> Parts<'k> {
+    /// Parts of so many bytes, each of which `take` takes with the places to fill.
+    pub fn new(bytes: usize, take: &'k dyn Fn(Left)) -> Self {
+        Self { bytes, take, values: Vec::new(), value_bytes: 0, late: Vec::new() }
+    }
+
+    fn add_value(&mut self, value: LeftValue, part: Part) {
+        self.value_bytes += part.bytes.len();
+        self.values.push((value, part));
+        if self.value_bytes >= self.bytes {
+            self.give_values();
+        }
+    }
+
+    fn give_values(&mut self) {
+        self.value_bytes = 0;
+        if self.values.is_empty() {
+            return;
+        }
+        let (left, parts) = self.values.drain(..).unzip();
+        let (late, slots) = LateValues::new(left);
+        self.late.push(late);
+        (self.take)(Left { parts, places: Places::Values(slots) });
+    }
 }
 
 /// A key that has been poured.
@@ -102,19 +142,39 @@ impl<'k> VariantBuilder<'k> {
         }
     }
 
-    /// The same, with parts of Arrays left to others.
+    /// The same, with parts left to others.
     pub fn with_parts(self, parts: Parts<'k>) -> Self {
         Self { parts: Some(parts), ..self }
     }
 
-    /// The same, in elements that were left to it, for [`Decoder::pour_part`](variant_codec::Decoder::pour_part).
-    pub fn in_elements(self, slots: Slots) -> (Self, ArrayFrame) {
-        (Self { building: Building::of_elements(slots), ..self }, ArrayFrame(None))
+    /// Fills what was left by another builder of the same input. Returns the values left out of typed containers.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn fill(self, left: Left, decoder: &mut Decoder<'_>) -> Result<usize> {
+        let Left { parts, places } = left;
+        match places {
+            Places::Values(slots) => {
+                let mut builder = Self { building: Building::of_elements(slots), ..self };
+                let mut array = ArrayFrame(None);
+                parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
+                Ok(builder.misfits)
+            }
+            Places::Strings(mut strings) => {
+                let mut builder = self;
+                let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
+                parts.iter().try_for_each(&mut pour).map(|()| 0)
+            }
+        }
     }
 
-    /// Values left out of typed containers so far.
-    pub fn misfits(&self) -> usize {
-        self.misfits
+    /// The value, once it is complete but for what was left to others, and what is to be settled when they are done.
+    pub fn finish_in_part(mut self) -> (Built, Vec<LateValues>) {
+        let late = self.parts.take().map_or_else(Vec::new, |mut parts| {
+            parts.give_values();
+            parts.late
+        });
+        (self.finish(), late)
     }
 
     /// The value, once it is complete.
@@ -318,7 +378,7 @@ impl Sink for VariantBuilder<'_> {
     type Array = ArrayFrame;
     type Dictionary = DictionaryFrame;
     type Object = ObjectFrame;
-    type Strings = (PackedStringArray, usize);
+    type Strings = StringSlots;
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
@@ -495,11 +555,19 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(Parts { take, .. }) = self.parts else {
+        let Some(Parts { take, .. }) = &self.parts else {
             return Err(Error::argument("parts without a taker"));
         };
-        let slots = self.building.leave_elements(part.count);
-        take(part, slots);
+        let left = self.building.leave_elements(part.count);
+        take(Left { parts: vec![part], places: Places::Values(left) });
+        Ok(())
+    }
+
+    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
+        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        parts.add_value(value, part);
         Ok(())
     }
 
@@ -625,7 +693,9 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
-        if self.manner == Manner::Strict && self.building.dictionary_len() != dictionary.len {
+        // Values of repeated keys would come in any order.
+        let counted = self.manner == Manner::Strict || self.parts.is_some();
+        if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
         }
         self.building.close_dictionary();
@@ -664,29 +734,34 @@ impl Sink for VariantBuilder<'_> {
         Ok(())
     }
 
-    fn begin_strings(&mut self, len: usize) -> Result<Self::Strings> {
-        let mut strings = PackedStringArray::new();
-        strings.resize(len);
-        Ok((strings, 0))
+    fn begin_strings(&mut self, len: usize) -> Result<StringSlots> {
+        Ok(StringSlots::new(len))
     }
 
     #[inline(always)]
-    fn string(&mut self, (strings, next): &mut Self::Strings, text: Text<'_>) -> Result<()> {
-        put_string(strings.as_mut_slice(), *next, string(text));
-        *next += 1;
+    fn string(&mut self, strings: &mut StringSlots, text: Text<'_>) -> Result<()> {
+        strings.put(string(text));
         Ok(())
     }
 
     #[inline(always)]
-    fn raw_string(&mut self, (strings, next): &mut Self::Strings, bytes: &[u8]) -> Result<bool> {
+    fn raw_string(&mut self, strings: &mut StringSlots, bytes: &[u8]) -> Result<bool> {
         let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
-        put_string(strings.as_mut_slice(), *next, string);
-        *next += 1;
+        strings.put(string);
         Ok(true)
     }
 
-    fn end_strings(&mut self, (strings, _): Self::Strings) -> Result<()> {
-        self.building.put(strings.to_variant());
+    fn strings_part(&mut self, strings: &mut StringSlots, part: Part) -> Result<()> {
+        let Some(Parts { take, .. }) = &self.parts else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        let left = strings.leave(part.count);
+        take(Left { parts: vec![part], places: Places::Strings(left) });
+        Ok(())
+    }
+
+    fn end_strings(&mut self, strings: StringSlots) -> Result<()> {
+        self.building.put(strings.into_array());
         Ok(())
     }
 }

@@ -10,9 +10,9 @@ use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Part};
 
-use crate::builder::{Built, Parts, VariantBuilder};
+use crate::builder::{Built, Left, Parts, VariantBuilder};
 use crate::codec::{Input, with_room};
-use crate::engine::{SharedBytes, Slots};
+use crate::engine::{LateValues, SharedBytes};
 use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
@@ -147,24 +147,28 @@ pub fn decode(
 ) -> Option<(Built, usize)> {
     let bytes = SharedBytes::new(input.to_packed());
     let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let fill = |(part, slots): (Part, Slots), _: &dyn Fn((Part, Slots))| {
+    let fill = |left: Left, _: &dyn Fn(Left)| {
         if failed.load(Ordering::Relaxed) {
             return;
         }
         let (mut keys, input) = (Keys::default(), Input::Shared(bytes.get()));
-        let (mut builder, mut array) = VariantBuilder::new(manner, &mut keys, &input).in_elements(slots);
-        match Decoder::new(data, manner, limits).pour_part(&part, &mut builder, &mut array) {
-            Ok(()) => misfits.fetch_add(builder.misfits(), Ordering::Relaxed),
-            Err(_) => usize::from(failed.fetch_or(true, Ordering::Relaxed)),
-        };
+        let builder = VariantBuilder::new(manner, &mut keys, &input);
+        match builder.fill(left, &mut Decoder::new(data, manner, limits)) {
+            Ok(count) => {
+                misfits.fetch_add(count, Ordering::Relaxed);
+            }
+            Err(_) => failed.store(true, Ordering::Relaxed),
+        }
     };
-    let (built, end) = share(pool, fill, |add| {
-        let take = |part, slots| add((part, slots));
-        let parts = Parts { bytes: PART_BYTES, take: &take };
-        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(parts);
+    let ((built, late), end) = share(pool, fill, |add| {
+        let take = |parts, slots| add((parts, slots));
+        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(Parts::new(PART_BYTES, &take));
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
-        Some((builder.finish(), end))
+        Some((builder.finish_in_part(), end))
     })?;
-    let misfits = built.misfits + misfits.into_inner();
-    (!failed.into_inner()).then_some((Built { misfits, ..built }, end))
+    if failed.into_inner() {
+        return None;
+    }
+    late.into_iter().for_each(LateValues::settle);
+    Some((Built { misfits: built.misfits + misfits.into_inner(), ..built }, end))
 }

@@ -20,7 +20,7 @@ use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
 use super::layout::{self, Layout, LinkedEntries};
 use super::read::{ContainerType, is_same_width, run_bytes};
-use super::slots::Slots;
+use super::slots::{LeftValue, Slots};
 
 /// The largest mathematical value, in components.
 const MAX_LANES: usize = 16;
@@ -476,6 +476,17 @@ impl Building {
         building
     }
 
+    /// Leaves the value of the open entry, which must be settled before anyone else uses the Dictionary. `None` where the
+    /// key has been refused.
+    pub fn leave_value(&mut self) -> Option<LeftValue> {
+        match self.open.last() {
+            Some(Open::Dictionary { dictionary, value, .. }) if !value.is_null() => {
+                Some(LeftValue { dictionary: Variant::clone(dictionary), place: *value })
+            }
+            _ => None,
+        }
+    }
+
     /// Opens a Dictionary in its place.
     #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
@@ -818,21 +829,6 @@ pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
     }
     let count = to_utf32(bytes, units)?;
     layout::string_of_units(&units[..count])
-}
-
-/// Puts a String into an element of a fresh PackedStringArray, which is empty.
-///
-/// # Panics
-/// If there is no such element.
-#[inline(always)]
-pub fn put_string(strings: &mut [GString], index: usize, string: GString) {
-    let element: *mut GString = &raw mut strings[index];
-    if layout::layout().is_some() {
-        // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
-        unsafe { element.write(string) };
-    } else {
-        strings[index] = string;
-    }
 }
 
 /// A String of this text by the engine's own conversion.

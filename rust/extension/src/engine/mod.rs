@@ -6,7 +6,7 @@
 //! | `layout.rs` | where the engine keeps things in memory, found and verified at start-up |
 //! | `read.rs` | what a live Variant holds, borrowed |
 //! | `building.rs` | a Variant under construction, element by element |
-//! | `slots.rs` | elements of an Array that one owner fills |
+//! | `slots.rs` | elements that one owner fills |
 //! | `sharing.rs` | what several threads read |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
@@ -27,13 +27,13 @@ mod read;
 mod sharing;
 mod slots;
 
-pub use building::{Building, put_string, raw_string, string};
+pub use building::{Building, raw_string, string};
 pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
 pub use sharing::{Elements, SharedBytes};
-pub use slots::Slots;
+pub use slots::{LateValues, LeftValue, Slots, StringSlots};
 
 use std::sync::OnceLock;
 

@@ -241,7 +241,7 @@ impl Reader {
 
     /// The first element of a packed array, and their number.
     #[inline(always)]
-    fn packed_elements(self, variant: &Variant, ty: VariantType) -> (*const u8, usize) {
+    pub(super) fn packed_elements(self, variant: &Variant, ty: VariantType) -> (*const u8, usize) {
         self.check(variant, ty);
         match self.layout {
             Some(layout) => layout.packed(variant),

@@ -1,8 +1,8 @@
-//! Elements of an Array that one owner fills, on any thread.
+//! Elements that one owner fills, on any thread.
 
 use std::ops::Range;
 
-use godot::builtin::{Array, PackedByteArray, Variant};
+use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
@@ -119,5 +119,100 @@ impl Slots {
         assert!(Reader::new().ty(slot) == Some(VariantType::PackedByteArray), "no Array of buffers");
         // SAFETY: the payload of such a Variant is a PackedByteArray, over which godot-rust's is transparent.
         unsafe { &mut *interface().payload(slot, VariantType::PackedByteArray).cast() }
+    }
+}
+
+/// The value of an entry under construction that is left to another construction.
+pub struct LeftValue {
+    /// Keeps the entry, whatever becomes of the construction that it belongs to.
+    pub(super) dictionary: Variant,
+    /// In an entry of the Dictionary.
+    pub(super) place: *mut Variant,
+}
+
+/// Values of entries that are made elsewhere first, since their keys may repeat.
+pub struct LateValues {
+    values: Variant,
+    left: Vec<LeftValue>,
+}
+
+impl LateValues {
+    /// Slots for so many values, which have a place to go to later.
+    pub fn new(left: Vec<LeftValue>) -> (Self, Slots) {
+        let mut array = VarArray::new();
+        array.resize(left.len(), &Variant::nil());
+        let values = array.to_variant();
+        // SAFETY: the Array has just been made, and is used again when the values are settled.
+        let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
+        (Self { values, left }, slots)
+    }
+
+    /// Moves the values to where they belong, when they have been made and nothing is under construction any more.
+    pub fn settle(self) {
+        let Self { values, left } = self;
+        let mut slots = Slots { range: 0..left.len(), array: values };
+        for LeftValue { dictionary, place } in left {
+            // SAFETY: nothing else uses the Dictionary, which is alive, and of which no entry has been taken out since.
+            unsafe { std::ptr::swap(slots.next(), place) };
+            drop(dictionary);
+        }
+    }
+}
+
+/// Elements of a PackedStringArray that one owner fills.
+pub struct StringSlots {
+    /// Keeps the elements, whatever becomes of its other owners.
+    array: Variant,
+    first: *mut GString,
+    range: Range<usize>,
+}
+
+// SAFETY: as for `Slots`.
+unsafe impl Send for StringSlots {}
+
+impl StringSlots {
+    /// All elements of a new array.
+    pub fn new(len: usize) -> Self {
+        let mut strings = PackedStringArray::new();
+        strings.resize(len);
+        let array = strings.to_variant();
+        // Only the Variant has them now.
+        drop(strings);
+        let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
+        Self { array, first: first.cast_mut().cast(), range: 0..len }
+    }
+
+    /// Fills the next element.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub fn put(&mut self, string: GString) {
+        let index = self.range.next().expect("no element is left");
+        // SAFETY: the array, which is new, has this element, and nobody else has this index; it is not copied or resized
+        // before all owners are done.
+        let element = unsafe { &mut *self.first.add(index) };
+        if layout::layout().is_some() {
+            // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
+            unsafe { std::ptr::from_mut(element).write(string) };
+        } else {
+            *element = string;
+        }
+    }
+
+    /// Gives the next `count` elements away.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn leave(&mut self, count: usize) -> Self {
+        let left = self.range.start..self.range.start + count;
+        assert!(left.end <= self.range.end, "no such elements are left");
+        self.range.start = left.end;
+        Self { array: self.array.clone(), first: self.first, range: left }
+    }
+
+    /// The array, to be used when everything that was given away has been filled.
+    pub fn into_array(self) -> Variant {
+        self.array
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Live<'a> {
         let mut index = 0;
         while index < elements.len() {
             if depth < format::MAX_DEPTH
-                && let Some(run) = self.reader.run(&elements, index).filter(|run| is_plain(run.ty()))
+                && let Some(run) = self.reader.run(&elements, index)
             {
                 index += pour_run(run, index, sink, &mut array)?;
                 continue;
@@ -316,12 +316,6 @@ impl Source for Live<'_> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         self.pour_at(sink, 0)
     }
-}
-
-/// Whether elements of this type are poured in runs.
-#[inline(always)]
-fn is_plain(ty: VariantType) -> bool {
-    matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some()
 }
 
 /// Pours a run that starts at `index` and returns how many elements it had.

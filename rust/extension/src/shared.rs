@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Part};
+use variant_codec::{Decoder, EncodeOptions, Limits, Manner};
 
 use crate::builder::{Built, Left, Parts, VariantBuilder};
 use crate::codec::{Input, with_room};
@@ -161,8 +161,7 @@ pub fn decode(
         }
     };
     let ((built, late), end) = share(pool, fill, |add| {
-        let take = |parts, slots| add((parts, slots));
-        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(Parts::new(PART_BYTES, &take));
+        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(Parts::new(PART_BYTES, add));
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_in_part(), end))
     })?;

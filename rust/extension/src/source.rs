@@ -365,7 +365,6 @@ impl<'a> Walk<'a, '_> {
             }
             if depth <= format::MAX_DEPTH
                 && let Some(run) = self.reader.run(&elements, index..range.end.min(index + LONGEST_RUN))
-                && is_plain(run.ty())
             {
                 index += pour_run(run, index, sink, array)?;
                 continue;
@@ -598,12 +597,6 @@ struct Alike {
 #[cold]
 fn changed() -> Error {
     Error::argument("a Dictionary that another thread changed meanwhile")
-}
-
-/// Whether elements of this type are poured in runs.
-#[inline(always)]
-fn is_plain(ty: VariantType) -> bool {
-    matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some()
 }
 
 /// Pours a run that starts at `index` and returns how many elements it had.

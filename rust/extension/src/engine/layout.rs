@@ -563,13 +563,13 @@ impl LinkedEntries {
 
 /// Whether a Variant holds values of this type itself.
 #[inline(always)]
-pub fn is_inline(ty: VariantType) -> bool {
+pub const fn is_inline(ty: VariantType) -> bool {
     !is_boxed(ty) && !matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings | Shape::Object)
 }
 
 /// Whether values of this type are boxed: too large for a Variant, which points to them.
 #[inline(always)]
-pub fn is_boxed(ty: VariantType) -> bool {
+pub const fn is_boxed(ty: VariantType) -> bool {
     use VariantType as T;
     matches!(ty, T::Transform2D | T::Aabb | T::Basis | T::Transform3D | T::Projection)
 }

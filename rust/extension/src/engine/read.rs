@@ -290,17 +290,16 @@ impl Reader {
         }
     }
 
-    /// Those elements from the start of a range on that have the type of the first, if the next one has it, too, and they can be read
-    /// in place.
+    /// The elements of a range that have the type of the first, if that is one of plain numbers, the next one has it, too,
+    /// and they can be read in place.
     #[inline(always)]
     pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
-        match elements.slice(range)? {
-            slots @ [first, second, ..] if layout::tag(first) == layout::tag(second) => {
-                let ty = self.ty(first)?;
-                Some(Run { ty, slots })
-            }
-            _ => None,
+        let slots @ [first, second, ..] = elements.slice(range)? else { return None };
+        let tag = layout::tag(first);
+        if tag >= u64::BITS || RUN_TYPES >> tag & 1 == 0 || layout::tag(second) != tag {
+            return None;
         }
+        Some(Run { ty: self.ty(first)?, slots })
     }
 
     /// Whether reading the elements of this Array changes it, which must not happen on several threads.
@@ -427,12 +426,26 @@ impl Run<'_> {
     }
 }
 
+/// The types that come in runs: a bit for each at the position of its id.
+const RUN_TYPES: u64 = {
+    let mut types = 0;
+    let mut id = 0;
+    while id < VariantType::COUNT {
+        let ty = VariantType::ALL[id];
+        if matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some() {
+            types |= 1 << id;
+        }
+        id += 1;
+    }
+    types
+};
+
 /// How many bytes the components of such a type take, if a Variant holds them itself.
 #[inline(always)]
-pub fn run_bytes(ty: VariantType) -> Option<usize> {
+pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
         Shape::Fixed(lane, count) if layout::is_inline(ty) => {
-            Some(count * lane.width(PRECISION == Precision::Double))
+            Some(count * lane.width(matches!(PRECISION, Precision::Double)))
         }
         _ => None,
     }

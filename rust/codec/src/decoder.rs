@@ -532,21 +532,18 @@ impl<'a> Decoder<'a> {
         let mut skimmer = Skimmer::new(self.bytes, self.at);
         for index in whole..count {
             let start = skimmer.position();
-            if !Self::surely_takes(&element, &skimmer)
-                || self.skimmable == 0
-                || skimmer.skip_value().is_none()
-            {
-                // Poured as usual, which finds out what is wrong.
+            if !Self::surely_takes(&element, &skimmer) || self.skimmable == 0 {
                 return Ok(first);
             }
+            // Where something is wrong, pouring as usual finds out what.
+            let Some(is_part) = skimmer.skip_value(bytes) else { return Ok(first) };
             let end = skimmer.position();
             self.skimmable = self.skimmable.saturating_sub(end - start);
-            if end - start > bytes {
+            if !is_part {
                 self.hand_over(sink, array, start, index - first)?;
-                self.pour_element(sink, array, &element)
-                    .and_then(|()| self.ends_at(end))
-                    .map_err(|error| error.inside(Step::Index(index)))?;
+                self.pour_element(sink, array, &element).map_err(|error| error.inside(Step::Index(index)))?;
                 first = index + 1;
+                skimmer = Skimmer::new(self.bytes, self.at);
             } else if end - self.at >= bytes {
                 self.hand_over(sink, array, end, index + 1 - first)?;
                 first = index + 1;
@@ -580,12 +577,13 @@ impl<'a> Decoder<'a> {
         bytes: usize,
     ) -> Result<bool> {
         let mut skimmer = Skimmer::new(self.bytes, self.at);
-        if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) || skimmer.skip_value().is_none() {
+        if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) {
             return Ok(false);
         }
+        let is_part = skimmer.skip_value(bytes);
         let end = skimmer.position();
         self.skimmable = self.skimmable.saturating_sub(end - self.at);
-        if !(SMALLEST_VALUE_PART..=bytes).contains(&(end - self.at)) {
+        if is_part != Some(true) || end - self.at < SMALLEST_VALUE_PART {
             return Ok(false);
         }
         sink.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;

@@ -46,14 +46,15 @@ impl<'a> Skimmer<'a> {
         VariantType::from_id(*self.bytes.get(self.at)?)
     }
 
-    /// Goes on to the end of the next value, nested ones included. `None` where the bytes are not those of a value, or
-    /// hold objects with properties. Otherwise the value may still turn out to be none when it is read.
+    /// Goes on to the end of the next value, nested ones included, and says whether it takes at most so many bytes; if not,
+    /// that is all that is found out. `None` where the bytes are not those of a value, or hold objects with properties.
+    /// Otherwise the value may still turn out to be none when it is read.
     #[inline(always)]
-    pub fn skip_value(&mut self) -> Option<()> {
+    pub fn skip_value(&mut self, most: usize) -> Option<bool> {
         let header = self.header()?;
         match Self::fixed_bytes(header) {
-            0 => self.skip_long(header),
-            bytes => self.skip(bytes),
+            0 => self.skip_long(header, most),
+            bytes => self.skip(bytes).map(|()| true),
         }
     }
 
@@ -63,9 +64,13 @@ impl<'a> Skimmer<'a> {
     }
 
     #[inline(never)]
-    fn skip_long(&mut self, first: u32) -> Option<()> {
+    fn skip_long(&mut self, first: u32, most: usize) -> Option<bool> {
+        let start = self.at;
         let mut values = self.skip_head(first)?;
         while values > 0 {
+            if self.at - start > most {
+                return Some(false);
+            }
             values -= 1;
             let header = self.header()?;
             match Self::fixed_bytes(header) {
@@ -73,7 +78,7 @@ impl<'a> Skimmer<'a> {
                 bytes => self.skip(bytes)?,
             }
         }
-        Some(())
+        Some(self.at - start <= most)
     }
 
     /// Skips what belongs to a value of no fixed size itself. Returns how many values in it follow.

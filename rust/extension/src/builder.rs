@@ -36,8 +36,8 @@ pub struct VariantBuilder<'k> {
     units: Vec<u32>,
     misfits: usize,
     made: Made,
-    /// What is left to others.
-    parts: Option<Parts<'k>>,
+    /// What is left to others. Boxed: most values are small.
+    parts: Option<Box<Parts<'k>>>,
 }
 
 /// Parts that are left to another thread, and the places to fill.
@@ -144,7 +144,7 @@ impl<'k> VariantBuilder<'k> {
 
     /// The same, with parts left to others.
     pub fn with_parts(self, parts: Parts<'k>) -> Self {
-        Self { parts: Some(parts), ..self }
+        Self { parts: Some(Box::new(parts)), ..self }
     }
 
     /// Fills what was left by another builder of the same input. Returns the values left out of typed containers.
@@ -555,11 +555,9 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(Parts { take, .. }) = &self.parts else {
-            return Err(Error::argument("parts without a taker"));
-        };
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
         let left = self.building.leave_elements(part.count);
-        take(Left { parts: vec![part], places: Places::Values(left) });
+        (parts.take)(Left { parts: vec![part], places: Places::Values(left) });
         Ok(())
     }
 
@@ -752,11 +750,9 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn strings_part(&mut self, strings: &mut StringSlots, part: Part) -> Result<()> {
-        let Some(Parts { take, .. }) = &self.parts else {
-            return Err(Error::argument("parts without a taker"));
-        };
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
         let left = strings.leave(part.count);
-        take(Left { parts: vec![part], places: Places::Strings(left) });
+        (parts.take)(Left { parts: vec![part], places: Places::Strings(left) });
         Ok(())
     }
 

@@ -1,6 +1,11 @@
 ## The inputs.
 extends RefCounted
 
+const WORDS: PackedStringArray = [
+	"příliš", "žluťoučký", "kůň", "úpěl", "ďábelské", "ódy", "the", "quick", "brown", "fox", "straße", "für", "über",
+	"быстрая", "лиса", "прыгает", "через", "собаку", "日本", "勇者", "竜の洞窟", "🐎", "🗡️🛡️", "ñandú", "corazón",
+]
+
 
 ## Null if there is no such kind.
 static func make(kind: String, count: int) -> Variant:
@@ -52,8 +57,14 @@ static func _ascii(i: int) -> String:
 	return "res://levels/forest/%08d/enemies/goblin_archer.tres" % i
 
 
+## Words of several scripts in an order that nothing can foresee.
 static func _unicode(i: int) -> String:
-	return "Příliš žluťoučký kůň č. %d 日本 🐎" % i
+	var text := "č. %d" % i
+	var mix := hash(i)
+	for word in 4:
+		text += " " + WORDS[mix % WORDS.size()]
+		mix /= WORDS.size()
+	return text
 
 
 ## Doubled until it is long enough: element by element takes seconds.

@@ -15,7 +15,8 @@ use crate::codec::{self, Input};
 use crate::engine::{Elements, Reader, SharedBytes, Slots};
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
-use crate::shared::{PART_BYTES, SHARED_BYTES};
+use crate::settings;
+use crate::shared::PART_BYTES;
 use crate::source::Objects;
 
 /// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
@@ -273,7 +274,7 @@ fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut
     work(&mut items, &mut kept);
     // As many as the first part had.
     let per_part = (len - items.left()).max(1);
-    if items.left() / per_part >= SHARED_BYTES / PART_BYTES
+    if items.left() / per_part >= settings::parallel_threshold() / PART_BYTES
         && let Some(pool) = parallel.then(pool).flatten()
     {
         let run = |mut items: T, add: &dyn Fn(T)| {

@@ -14,7 +14,8 @@ use crate::builder::{Built, VariantBuilder};
 use crate::engine::{self, PRECISION, Reader, is_debug_build, set_bytes};
 use crate::keys::Keys;
 use crate::pool::pool;
-use crate::shared::{self, SHARED_BYTES};
+use crate::settings;
+use crate::shared;
 use crate::source::{Live, Objects, Splitter};
 
 /// Packed arrays from this size on are left to the engine where it is as fast.
@@ -238,7 +239,7 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
 #[inline]
 pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<Built> {
     let data = input.bytes();
-    if data.len() >= SHARED_BYTES {
+    if data.len() >= settings::parallel_threshold() {
         return decode(input, 0..data.len(), manner, limits, keys).map(|(built, _)| built);
     }
     let mut builder = VariantBuilder::new(manner, keys, input);
@@ -259,7 +260,9 @@ pub fn decode(
 ) -> Result<(Built, usize)> {
     let start = part.start;
     let data = input.bytes().get(part).unwrap_or_default();
-    let shared = data.len() >= SHARED_BYTES && !limits.allow_objects && limits.admit_all_of(data.len());
+    let shared = data.len() >= settings::parallel_threshold()
+        && !limits.allow_objects
+        && limits.admit_all_of(data.len());
     if let Some(pool) = shared.then(pool).flatten()
         && let Some((built, end)) = shared::decode(&pool, input, data, manner, limits, keys)
     {

@@ -34,6 +34,7 @@ mod source;
 
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {
+    settings::load();
     engine::measure();
     error_code::register();
     call_class::register();

@@ -1,5 +1,7 @@
 //! What users may choose: in the project settings, or in the environment, which wins.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use godot::builtin::Variant;
 use godot::classes::ProjectSettings;
 use godot::obj::Singleton;
@@ -10,6 +12,26 @@ pub fn threads() -> i64 {
         .and_then(|text| text.parse().ok())
         .or_else(|| from_project("fast_variant_codec/threads")?.try_to().ok())
         .unwrap_or(0)
+}
+
+/// From how many bytes on a value or a batch is shared out to several threads.
+#[inline(always)]
+pub fn parallel_threshold() -> usize {
+    PARALLEL_THRESHOLD.load(Ordering::Relaxed)
+}
+
+/// Measured: below it, waking another thread takes as long as it saves.
+static PARALLEL_THRESHOLD: AtomicUsize = AtomicUsize::new(1 << 18);
+
+/// Reads what is asked for often. Called once, at start-up.
+pub fn load() {
+    let threshold = from_environment("FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES")
+        .and_then(|text| text.parse().ok())
+        .or_else(|| from_project("fast_variant_codec/parallel_threshold_bytes")?.try_to::<i64>().ok())
+        .and_then(|bytes| usize::try_from(bytes).ok());
+    if let Some(threshold) = threshold {
+        PARALLEL_THRESHOLD.store(threshold, Ordering::Relaxed);
+    }
 }
 
 /// Whether engine memory is reached only through documented functions.

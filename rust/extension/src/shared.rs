@@ -17,8 +17,6 @@ use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
 
-/// Values from this size on are worth waking other threads for.
-pub const SHARED_BYTES: usize = 1 << 18;
 /// What one of them does at a time.
 pub const PART_BYTES: usize = 1 << 16;
 

@@ -17,7 +17,8 @@ use crate::engine::{
     ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
 };
 use crate::pool::pool;
-use crate::shared::{PART_BYTES, SHARED_BYTES};
+use crate::settings;
+use crate::shared::PART_BYTES;
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,8 @@ impl<'a> Splitter<'a> {
             return None;
         }
         let per_part = (done * PART_BYTES / bytes).max(1);
-        (left / per_part >= SHARED_BYTES / PART_BYTES && pool().is_some()).then_some(per_part)
+        (left / per_part >= settings::parallel_threshold() / PART_BYTES && pool().is_some())
+            .then_some(per_part)
     }
 
     /// Takes a tail.

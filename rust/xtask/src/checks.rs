@@ -47,13 +47,14 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     })?;
     report.check("build", || plain(library::build(workspace, &Build::default())))?;
     report.check("Rust tests", || rust_tests(workspace))?;
-    for (name, threads, portable) in [
-        ("conformance, 1 thread", 1, false),
-        ("conformance, 2 threads", 2, false),
-        ("conformance, 2 threads, portable", 2, true),
+    for (name, threads, portable, threshold) in [
+        ("conformance, 1 thread", 1, false, None),
+        ("conformance, 2 threads", 2, false, None),
+        ("conformance, 2 threads, portable", 2, true, None),
+        ("conformance, 4 threads, all shared out", 4, false, Some(0)),
     ] {
         report.check(name, || {
-            let options = Conformance { threads: Some(threads), portable, ..Default::default() };
+            let options = Conformance { threads: Some(threads), portable, threshold, ..Default::default() };
             suites::conformance(workspace, godot, &options)
         })?;
     }

@@ -84,6 +84,9 @@ struct ConformanceArgs {
     /// Worker threads of the codec [default: its own choice]
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
+    /// From how many bytes on a value is shared out to them [default: the codec's own choice]
+    #[arg(long, value_name = "BYTES")]
+    threshold: Option<u64>,
     /// Seed of the random values, to repeat a run
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -156,6 +159,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Conformance(args) => {
             let options = Conformance {
                 threads: args.threads,
+                threshold: args.threshold,
                 portable: args.portable,
                 seed: args.seed,
                 random: args.random,

@@ -18,6 +18,9 @@ pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
 /// How the extension touches engine memory.
 pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
+/// From how many bytes on the extension uses them.
+const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
+
 /// Makes the extension get one fact about engine memory wrong, to see that it notices.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
@@ -42,6 +45,8 @@ const LIMIT: Duration = Duration::from_secs(20 * 60);
 pub struct Conformance {
     /// Worker threads; the extension's own choice when absent.
     pub threads: Option<u32>,
+    /// From how many bytes on a value is shared out to threads; the extension's own choice when absent.
+    pub threshold: Option<u64>,
     /// Only through documented functions, not directly.
     pub portable: bool,
     /// Seed of the random values.
@@ -70,6 +75,9 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     let mut command = project.script("res://suites/run.gd", &options.arguments());
     if let Some(threads) = options.threads {
         command.env(THREADS_VARIABLE, threads.to_string());
+    }
+    if let Some(threshold) = options.threshold {
+        command.env(THRESHOLD_VARIABLE, threshold.to_string());
     }
     if options.portable {
         command.env(ACCESS_VARIABLE, "portable");

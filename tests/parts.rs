@@ -158,7 +158,8 @@ proptest! {
 #[test]
 fn large_values_come_in_parts() {
     let texts: Vec<Value> = (0..1000).map(|i| Value::from(format!("text {i}").as_str())).collect();
-    let bytes = Value::from(vec![Value::from(texts.clone()), Value::from(7), Value::from(texts)]).encode().unwrap();
+    let bytes =
+        Value::from(vec![Value::from(texts.clone()), Value::from(7), Value::from(texts)]).encode().unwrap();
     let (again, count) = in_parts(&bytes, Manner::Strict, 1000).unwrap();
     assert_eq!(again, bytes);
     assert!(count > 20, "only {count} parts");

@@ -294,7 +294,7 @@ impl<'a> Walk<'a, '_> {
         let start = sink.written();
         for (index, text) in texts.get().iter().enumerate().take(range.end).skip(range.start) {
             let of = || TailOf::Strings(texts, index..range.end);
-            if index.is_multiple_of(LOOKED_AT)
+            if index % LOOKED_AT == LOOKED_AT - 1
                 && self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of)
             {
                 return Ok(());
@@ -356,7 +356,7 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<()> {
         let start = sink.written();
         let mut index = range.start;
-        let mut looked_at = index;
+        let mut looked_at = index + LOOKED_AT;
         while index < range.end {
             if index >= looked_at {
                 let of = || TailOf::Elements(elements, index..range.end);
@@ -425,7 +425,7 @@ impl<'a> Walk<'a, '_> {
             let of = || TailOf::Entries(entries, count - index);
             // In the strict manner, all keys are compared.
             if !self.strict
-                && index.is_multiple_of(LOOKED_AT)
+                && index % LOOKED_AT == LOOKED_AT - 1
                 && self.leaves(sink.written(), start, index, count - index, depth, of)
             {
                 return Ok(());

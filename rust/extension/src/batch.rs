@@ -16,7 +16,7 @@ use crate::engine::{Elements, Reader, SharedBytes, Slots};
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
 use crate::settings;
-use crate::shared::PART_BYTES;
+use crate::shared::{Copy, PART_BYTES, copy_all};
 use crate::source::Objects;
 
 /// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
@@ -154,11 +154,13 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     let mut packed = PackedByteArray::new();
     packed.resize(total);
     let mut rest = packed.as_mut_slice();
-    for (_, part) in parts {
-        let (room, behind) = rest.split_at_mut(part.len());
-        room.copy_from_slice(&part);
+    let mut copies = Vec::with_capacity(parts.len());
+    for (_, part) in &parts {
+        let (to, behind) = rest.split_at_mut(part.len());
+        copies.push(Copy { from: part, to });
         rest = behind;
     }
+    copy_all((parallel && copies.len() > 1).then(pool).flatten().as_deref(), copies);
     Ok(packed)
 }
 

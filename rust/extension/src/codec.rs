@@ -128,7 +128,9 @@ fn encode_packed(
 ) -> Result<()> {
     let mut measure = Measure::counting(options);
     live.pour(&mut measure)?;
-    if engine_is_as_fast(ty) && measure.bytes() >= LARGE_BYTES {
+    // Even debug builds write bytes as they are.
+    let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
+    if as_fast && measure.bytes() >= LARGE_BYTES {
         *bytes = var_to_bytes(live.variant());
         return Ok(());
     }
@@ -210,16 +212,18 @@ pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Roo
 }
 
 /// Whether the engine handles large packed arrays of this type at the speed of memory, without filling them first, as
-/// extensions must.
+/// extensions must. Debug builds handle them element by element.
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
-    match ty {
-        T::PackedByteArray => true,
-        T::PackedInt32Array | T::PackedInt64Array | T::PackedFloat32Array | T::PackedFloat64Array => {
-            !is_debug_build()
-        }
-        _ => false,
-    }
+    let plain = matches!(
+        ty,
+        T::PackedByteArray
+            | T::PackedInt32Array
+            | T::PackedInt64Array
+            | T::PackedFloat32Array
+            | T::PackedFloat64Array
+    );
+    plain && !is_debug_build()
 }
 
 /// How many bytes [`encode`] gives.

@@ -94,11 +94,24 @@ fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
     joined.resize(total);
     let mut copies = Vec::with_capacity(pieces.len());
     order(pieces, 0, &mut joined.as_mut_slice(), &mut copies);
+    copy_all(Some(pool), copies);
+    Some(joined)
+}
+
+/// Bytes and the place for them.
+pub struct Copy<'p, 'j> {
+    pub from: &'p [u8],
+    pub to: &'j mut [u8],
+}
+
+/// Copies bytes to their places, of the same length, on the threads of the pool if there is one.
+pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
+    let copy =
+        |copies: Vec<Copy<'_, '_>>| copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from));
+    let Some(pool) = pool.filter(|_| copies.len() > COPIED_AT_ONCE) else { return copy(copies) };
     share(
         pool,
-        |copies: Vec<Copy<'_, '_>>, _| {
-            copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from))
-        },
+        |copies, _| copy(copies),
         |add| {
             while !copies.is_empty() {
                 let rest = copies.split_off(copies.len().min(COPIED_AT_ONCE));
@@ -106,13 +119,6 @@ fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
             }
         },
     );
-    Some(joined)
-}
-
-/// Bytes and the place for them.
-struct Copy<'p, 'j> {
-    from: &'p [u8],
-    to: &'j mut [u8],
 }
 
 /// Puts a piece, with what belongs into its gaps, in order to the start of `rest`, which then is what follows.

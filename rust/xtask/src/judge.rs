@@ -119,9 +119,11 @@ pub struct Expectation {
     pub name: String,
     /// How many error lines it should print.
     pub expected: usize,
-    /// The error lines that it printed.
+    /// Whether they are script errors, of a call that ends the script's function.
+    pub ends_function: bool,
+    /// The error lines of that kind that it printed.
     pub errors: Vec<String>,
-    /// Warnings and script errors, of which there should be none.
+    /// Warnings and errors of the other kind, of which there should be none.
     pub others: Vec<String>,
 }
 
@@ -132,7 +134,8 @@ impl Expectation {
     }
 }
 
-/// Cuts standard error at its markers: `@@ expect <count> <name>` before each call, `@@ end` after the last.
+/// Cuts standard error at its markers: `@@ expect <count> <name>` before each call, or `@@ expect_script <count> <name>`
+/// where it is script errors that are expected, `@@ end` after the last.
 ///
 /// # Errors
 /// A malformed marker, an error outside the markers, or no end: then the suite itself is broken.
@@ -147,17 +150,20 @@ pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
                 (open, ended) = (false, true);
                 continue;
             }
-            let call = marker.strip_prefix("expect ").and_then(|rest| rest.split_once(' '));
+            let ends_function = marker.starts_with("expect_script ");
+            let call = marker.split_once(' ').filter(|(kind, _)| ["expect", "expect_script"].contains(kind));
+            let call = call.and_then(|(_, rest)| rest.split_once(' '));
             let call = call.and_then(|(count, name)| Some((count.parse().ok()?, name)));
             let Some((expected, name)) = call else { bail!("unknown marker: {line}") };
-            calls.push(Expectation { name: name.into(), expected, errors: vec![], others: vec![] });
+            let (errors, others) = (vec![], vec![]);
+            calls.push(Expectation { name: name.into(), expected, ends_function, errors, others });
             open = true;
         } else if is_error(line) || line.starts_with("WARNING:") {
             let Some(call) = calls.last_mut().filter(|_| open) else {
                 bail!("outside any expected call: {line}")
             };
-            let plain = !line.starts_with("SCRIPT") && !line.starts_with("WARNING");
-            if plain { &mut call.errors } else { &mut call.others }.push(line.into());
+            let counts = line.starts_with("SCRIPT") == call.ends_function && !line.starts_with("WARNING");
+            if counts { &mut call.errors } else { &mut call.others }.push(line.into());
         }
     }
     ensure!(ended, "the suite stopped before `@@ end`");
@@ -220,10 +226,21 @@ mod tests {
     #[test]
     fn errors_belong_to_the_call_before() {
         let log = "@@ expect 0 quiet\n@@ expect 1 one\nERROR: a\n   at: f (x.rs:1)\n@@ expect 1 two\nERROR: b\n\
-                   ERROR: c\n@@ expect 0 warns\nWARNING: d\n@@ end\n";
+                   ERROR: c\n@@ expect 0 warns\nWARNING: d\n\
+                   @@ expect_script 1 ends\nSCRIPT ERROR: e\n@@ expect 1 differs\nSCRIPT ERROR: f\n@@ end\n";
         let calls = expectations(log).unwrap();
         let held: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.held())).collect();
-        assert_eq!(held, [("quiet", true), ("one", true), ("two", false), ("warns", false)]);
+        assert_eq!(
+            held,
+            [
+                ("quiet", true),
+                ("one", true),
+                ("two", false),
+                ("warns", false),
+                ("ends", true),
+                ("differs", false)
+            ]
+        );
         assert_eq!(calls[2].errors, ["ERROR: b", "ERROR: c"]);
     }
 

@@ -1,7 +1,7 @@
 ## Makes one codec call per case and announces how many error lines it may print, for `cargo xtask test` to count.
 ##
-## Before each call one line "@@ expect COUNT NAME" (or "expect_script") goes to the error output, at the end "@@ end". A call that fails
-## prints one error, however deep or wide the trouble is; a call that succeeds and every try_ call print none.
+## Before each call one line "@@ expect COUNT NAME" (or "expect_script") goes to the error output, at the end "@@ end".
+## A call that fails prints one error, however deep or wide the trouble is; a call that succeeds and every try_ call print none.
 extends SceneTree
 
 const Codec := preload("res://suites/codec.gd")

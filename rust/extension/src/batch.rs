@@ -153,6 +153,10 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     }
     let mut packed = PackedByteArray::new();
     packed.resize(total);
+    if packed.len() != total {
+        failed.add(elements.len().saturating_sub(1), ErrorKind::OutOfMemory(total).into());
+        return Err(failed);
+    }
     let mut rest = packed.as_mut_slice();
     let mut copies = Vec::with_capacity(parts.len());
     for (_, part) in &parts {

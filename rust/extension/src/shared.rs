@@ -17,7 +17,7 @@ use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
 
-/// What one of them does at a time.
+/// What a thread does at a time, in encoded bytes.
 pub const PART_BYTES: usize = 1 << 16;
 
 /// How many pieces are put together at a time.
@@ -92,6 +92,10 @@ fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
     }
     let mut joined = PackedByteArray::new();
     joined.resize(total);
+    if joined.len() != total {
+        // There is no memory for it.
+        return None;
+    }
     let mut copies = Vec::with_capacity(pieces.len());
     order(pieces, 0, &mut joined.as_mut_slice(), &mut copies);
     copy_all(Some(pool), copies);

@@ -38,8 +38,9 @@ impl Slots {
     pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (VarArray, R) {
         let mut array = VarArray::new();
         array.resize(len, &Variant::nil());
-        // SAFETY: the Array has just been made, and is given out when `fill` has returned.
-        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        // SAFETY: the Array has just been made, and is given out when `fill` has returned. It has as many elements as there
+        // was memory for.
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
         (array, result)
     }
 
@@ -48,7 +49,7 @@ impl Slots {
         let mut array = Array::<PackedByteArray>::new();
         array.resize(len, &PackedByteArray::new());
         // SAFETY: as above.
-        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
         (array, result)
     }
 
@@ -138,9 +139,13 @@ pub struct LateValues {
 
 impl LateValues {
     /// Slots for so many values, which have a place to go to later.
+    ///
+    /// # Panics
+    /// If there is no memory for them.
     pub fn new(left: Vec<LeftValue>) -> (Self, Slots) {
         let mut array = VarArray::new();
         array.resize(left.len(), &Variant::nil());
+        assert_eq!(array.len(), left.len(), "no memory for the values");
         let values = array.to_variant();
         // SAFETY: the Array has just been made, and is used again when the values are settled.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };

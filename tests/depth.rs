@@ -3,7 +3,7 @@
 use std::thread;
 
 use conformance::{measure, transcode};
-use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Manner, Object, Precision, Value, format};
+use variant_codec::{Array, Dictionary, Error, ErrorKind, Limit, Limits, Manner, Object, Precision, Value};
 
 /// What the smallest worker threads have. Without optimisation, frames are up to sixty times as large.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
@@ -63,19 +63,19 @@ fn reading_stops_below_level_1024() {
                 assert_eq!(read(&deepest, manner).as_ref(), Ok(&deepest), "{name}");
                 let too_deep = nested(opener, 1025, innermost);
                 let error = read(&too_deep, manner).unwrap_err();
-                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 }, "{name}");
+                assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
                 // Where the innermost container has its first value, which is a key for Dictionaries.
                 let first = if opener[0] == 27 { opener.len() - 4 } else { opener.len() };
                 assert_eq!(error.offset(), Some(opener.len() * 1024 + first), "{name}");
             }
         }
         let leaf = nested(OPENERS[0].1, 1025, &NIL);
-        assert_eq!(read(&leaf, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep { limit: 1024 });
+        assert_eq!(read(&leaf, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep);
         let keys = [nested(&OPENERS[2].1[..8], 1024, &EMPTY_DICTIONARY), NIL.repeat(1024)].concat();
         assert_eq!(read(&keys, Manner::Engine).as_ref(), Ok(&keys), "keys");
         let keys = [nested(&OPENERS[2].1[..8], 1025, &EMPTY_DICTIONARY), NIL.repeat(1025)].concat();
         let error = read(&keys, Manner::Engine).unwrap_err();
-        assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1024 }, Some(8200)));
+        assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep, Some(8200)));
     });
 }
 
@@ -105,7 +105,7 @@ fn writing_stops_below_level_1024() {
             assert_eq!(value.encoded_size(), Ok(opener.len() * 1024 + inside.len()));
             let value = wrap(value);
             for error in [value.encode().unwrap_err(), value.encoded_size().unwrap_err()] {
-                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: format::MAX_DEPTH });
+                assert_eq!(error.kind(), &ErrorKind::TooDeep);
                 assert!(error.path().contains("…(993 more)…"), "{error}");
             }
         }
@@ -119,7 +119,7 @@ fn writing_names_the_path() {
         let dictionary = Value::from(vec![(Value::from("hp"), deep)]);
         let value = Value::from(vec![Value::Nil, Value::Nil, Value::Nil, dictionary]);
         for error in [value.encode().unwrap_err(), value.encoded_size().unwrap_err()] {
-            assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1024 }, None));
+            assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep, None));
             assert!(error.path().starts_with("[3].\"hp\"[0][0]"), "{error}");
         }
     });
@@ -132,12 +132,12 @@ fn bottomless_bytes_fail_politely() {
             let bytes = nested(opener, (128 << 10) / opener.len(), &[]);
             for manner in [Manner::Engine, Manner::Strict] {
                 let error = read(&bytes, manner).unwrap_err();
-                assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 }, "{name}");
+                assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
                 assert!(error.to_string().len() < 400, "{name}: {error}");
             }
         }
         let keys = nested(&OPENERS[2].1[..8], 16 << 10, &[]);
-        assert_eq!(read(&keys, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep { limit: 1024 });
+        assert_eq!(read(&keys, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep);
         assert_eq!(read(&keys, Manner::Strict).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
     });
 }
@@ -149,7 +149,7 @@ fn the_callers_limit_counts_the_same_way() {
         let deepest = nested(OPENERS[0].1, containers - 1, &EMPTY_ARRAY);
         assert!(Value::decode(&deepest, &limits).is_ok());
         let error = Value::decode(&nested(OPENERS[0].1, containers, &NIL), &limits).unwrap_err();
-        assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: max_depth });
+        assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, max_depth.into()));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Elements that are poured in runs come out as if each had been poured alone.
 
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Oddity, PackedReals, Precision,
-    Reals, Room, Source, Value, VariantType,
+    Decoder, EncodeOptions, Encoder, ErrorKind, Limit, Limits, Manner, Measure, Oddity, PackedReals,
+    Precision, Reals, Room, Source, Value, VariantType,
 };
 
 /// More elements than any block holds, and every length around its end.
@@ -174,7 +174,7 @@ fn errors_have_their_places() {
         // The Array itself is a value, too; its elements are announced.
         let few = Limits { max_elements: place as u64, ..limits.clone() };
         let error = decode(&ints, &few);
-        assert!(matches!(error.kind(), ErrorKind::LimitExceeded { name: "max_elements", .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::LimitExceeded(Limit::Elements, _)), "{error}");
 
         // Cut anywhere in the element.
         for cut in at..at + 8 {

@@ -134,6 +134,13 @@ static func _engine_repeats(bytes: PackedByteArray, expected: Variant, allow_obj
 
 static func _strict_problem(bytes: PackedByteArray, expected: Variant) -> String:
 	var outcome := Codec.try_decode(bytes)
+	var checked := FastVariantCodec.validate(bytes)
+	if (
+			checked.error != outcome.error or checked.message != outcome.message or checked.offset != outcome.offset
+			or checked.bytes_read != outcome.bytes_read):
+		return "validate says \"%s\", try_decode \"%s\"\n      input %s" % [
+			checked.message, outcome.message, _hex(bytes),
+		]
 	if not outcome.is_ok():
 		if outcome.value == null and outcome.error != 0 and outcome.message:
 			return ""

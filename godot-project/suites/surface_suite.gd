@@ -10,6 +10,7 @@ const METHODS: Dictionary[String, Array] = {
 	"decode_batch": [["buffers", "allow_objects"], 1, TYPE_ARRAY],
 	"try_encode": [["value", "full_objects"], 1, TYPE_OBJECT],
 	"try_decode": [["bytes", "limits", "offset"], 2, TYPE_OBJECT],
+	"validate": [["bytes", "limits"], 1, TYPE_OBJECT],
 	"pack_batch": [["values", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
 	"unpack_batch": [["bytes", "limits"], 1, TYPE_OBJECT],
 }

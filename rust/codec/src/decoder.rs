@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind, Oddity, Result, Step, quoted};
+use crate::error::{Error, ErrorKind, Oddity, Result, Step};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
-use crate::limits::{self, Budget, Limits};
+use crate::limits::{Budget, Limit, Limits};
 use crate::skim::Skimmer;
 use crate::stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 
@@ -66,7 +66,7 @@ impl<'a> Decoder<'a> {
     pub fn pour_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
         let limits = self.budget.limits;
         if self.bytes.len() > limits.max_bytes {
-            return Err(limits::exceeded("max_bytes", "bytes of input", limits.max_bytes as u64).at(0));
+            return Err(self.error(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)));
         }
         self.pour(sink)?;
         let left = self.left();
@@ -128,7 +128,11 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn too_deep(&self) -> Error {
-        self.error(ErrorKind::TooDeep { limit: self.max_depth() })
+        let limit = self.max_depth();
+        self.error(match limit {
+            format::MAX_DEPTH => ErrorKind::TooDeep,
+            _ => ErrorKind::LimitExceeded(Limit::Depth, limit.into()),
+        })
     }
 
     #[inline(always)]
@@ -238,10 +242,18 @@ impl<'a> Decoder<'a> {
         self.utf8(bytes, at)
     }
 
+    /// A counted text that the engine keeps as a name.
+    #[inline(always)]
+    fn name(&mut self) -> Result<&'a str> {
+        located(self.at, self.budget.name())?;
+        self.string()
+    }
+
     /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
     #[inline(always)]
     fn node_path_part(&mut self) -> Result<&'a str> {
         let at = self.at;
+        located(at, self.budget.name())?;
         let bytes = self.counted_bytes(true)?;
         self.utf8(bytes, at)
     }
@@ -331,7 +343,7 @@ impl<'a> Decoder<'a> {
                     ty => ElementType::Builtin(ty),
                 }
             }
-            ContainerKind::Class => match self.string()? {
+            ContainerKind::Class => match self.name()? {
                 "" => {
                     self.odd(true, at, Oddity::ElementType)?;
                     ElementType::Builtin(VariantType::Object)
@@ -372,7 +384,7 @@ impl<'a> Decoder<'a> {
         let at = self.at;
         let count = self.count(element)?;
         let le = self.take(count * element)?;
-        located(at, self.budget.buffer(count, le.len()))?;
+        located(at, self.budget.packed(count, le.len()))?;
         if lane == Lane::Byte {
             // The engine counts this padding as read even where the data end before it.
             let padding = format::padding(count);
@@ -395,7 +407,7 @@ impl<'a> Decoder<'a> {
         if count > self.left() / 4 {
             return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
         }
-        located(at, self.budget.buffer(count, count * size_of::<u64>()))?;
+        located(at, self.budget.strings(count))?;
         let mut strings = located(at, sink.begin_strings(count))?;
         let first = match sink.part_bytes() {
             Some(bytes) if !self.in_key && self.left() > bytes => {
@@ -458,7 +470,7 @@ impl<'a> Decoder<'a> {
         if total as usize > self.left() / 4 {
             return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
         }
-        located(at, self.budget.buffer(total as usize, total as usize * size_of::<u64>()))?;
+        located(at, self.budget.node_path(total as usize))?;
         let mut parts = Vec::with_capacity(total as usize);
         for _ in 0..total {
             parts.push(Text::Utf8(self.node_path_part()?));
@@ -758,16 +770,14 @@ impl<'a> Decoder<'a> {
         if !self.budget.limits.allow_objects {
             return Err(self.error_at(at, ErrorKind::ObjectsNotAllowed));
         }
-        let class = self.string()?;
+        let class = self.name()?;
         if class.is_empty() {
             self.odd(true, at, Oddity::NullObject)?;
             return sink.object_id(0);
         }
         let allowed = &self.budget.limits.allowed_classes;
         if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
-            let reason =
-                format!("an object of class {}, which `allowed_classes` does not list", quoted(class));
-            return Err(Error::object(reason).at(at));
+            return Err(self.error_at(at, ErrorKind::ClassNotAllowed(class.to_owned())));
         }
         let count_at = self.at;
         let raw = self.u32()? as i32;
@@ -781,7 +791,7 @@ impl<'a> Decoder<'a> {
         self.depth += 1;
         for _ in 0..count {
             let name_at = self.at;
-            let name = self.string()?;
+            let name = self.name()?;
             located(name_at, sink.begin_property(&mut object, name.into()))
                 .and_then(|()| self.pour(sink))
                 .and_then(|()| located(name_at, sink.end_property(&mut object)))
@@ -935,6 +945,9 @@ impl Source for Decoder<'_> {
             }
             T::String | T::StringName => {
                 let text_at = self.at;
+                if ty == T::StringName {
+                    located(at, self.budget.name())?;
+                }
                 let bytes = self.counted_bytes(false)?;
                 if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
                     return located(text_at, self.budget.text(bytes.len()));
@@ -967,7 +980,7 @@ impl Source for Decoder<'_> {
             T::Object => self.pour_object(sink, header, at),
             T::Callable => sink.callable(),
             T::Signal => {
-                let name = self.string()?;
+                let name = self.name()?;
                 let object = self.u64()?;
                 located(at, sink.signal(name.into(), object))
             }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::format::VariantType;
+use crate::format::{self, VariantType};
+use crate::limits::Limit;
 
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -41,14 +42,14 @@ pub enum ErrorKind {
     #[error("unknown element type id {0}: Godot 4 has the ids 0 to 38")]
     UnknownElementType(i32),
     /// An object with class and properties, where objects are not allowed.
-    #[error("an object with class and properties, but objects are not allowed here")]
+    #[error(
+        "an object with class and properties, but objects are not allowed here; set `allow_objects` only for data \
+         that you trust"
+    )]
     ObjectsNotAllowed,
-    /// The nesting limit: the format's own, or the caller's.
-    #[error("nested deeper than {limit} levels")]
-    TooDeep {
-        /// The deepest level allowed.
-        limit: u32,
-    },
+    /// The nesting limit of the format.
+    #[error("nested deeper than {} levels, the engine's limit", format::MAX_DEPTH)]
+    TooDeep,
     /// Strict reading: a Dictionary's key that the engine cannot hash.
     #[error("a Dictionary's key nested deeper than {limit} levels, which the engine cannot hash")]
     KeyTooDeep {
@@ -69,21 +70,23 @@ pub enum ErrorKind {
     #[error("not written by an encoder: {0}")]
     NotCanonical(Oddity),
     /// Strict reading: bytes after the value.
-    #[error("{0} bytes follow the value")]
+    #[error("{0} bytes follow the value; set `allow_trailing_bytes` if this is expected")]
     TrailingBytes(usize),
-    /// One of the caller's limits was reached.
-    #[error("more than {limit} {what}; raise `{name}` if this is expected")]
-    LimitExceeded {
-        /// Name of the limit.
-        name: &'static str,
-        /// What it counts.
-        what: &'static str,
-        /// Its value.
-        limit: u64,
-    },
+    /// One of the caller's limits was reached: which, and its value.
+    #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
+    LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
-    #[error("a {0}, which `allowed_types` does not list")]
+    #[error("a {0}, which is not among `allowed_types`; add it there if this is expected")]
     TypeNotAllowed(VariantType),
+    /// The caller's limits do not allow this class.
+    #[error("an object of class {class}, which is not among `allowed_classes`; add it there if this is expected",
+        class = quoted(.0))]
+    ClassNotAllowed(String),
+    /// Keys or names that an engine's hash table would take too long to tell apart.
+    #[error(
+        "{0} that collide in the engine's hash tables, as chosen ones do; clear `refuse_colliding_keys` for data that you trust"
+    )]
+    CollidingKeys(&'static str),
     /// The value cannot be written: it would be 2 GiB or larger.
     #[error("the encoded value would be larger than 2147483647 bytes")]
     TooLarge,

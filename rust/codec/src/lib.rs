@@ -39,7 +39,7 @@ pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, 
 pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
-pub use limits::{ALL_TYPES, Limits};
+pub use limits::{ALL_TYPES, Limit, Limits};
 pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 pub use utf8::{is_ascii_without_nul, to_utf32};
 pub use value::{

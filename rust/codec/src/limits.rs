@@ -1,29 +1,109 @@
 //! How much a reader accepts: the caller's limits and what is left of them.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::format::{self, VariantType};
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 
-/// Bytes of engine memory that a value costs beside its payload: its slot in the container that holds it.
-///
-/// Measured on Godot 4.6.3 with a million elements in one Array, as are the ones below.
-const SLOT: u64 = 24;
-/// An Array beside its elements.
-const ARRAY: u64 = 94;
-/// A Dictionary beside its entries.
-const DICTIONARY: u64 = 158;
-/// One Dictionary entry with its index, beside what key and value cost.
-const ENTRY: u64 = 384;
-/// The object that stands for an instance id.
-const OBJECT: u64 = 447;
-/// A packed array, or a String, beside its elements.
-const BUFFER: u64 = 62;
-/// One code unit of a String.
-const CODE_UNIT: u64 = 4;
-/// The most that one byte of input is charged: an entry of two Nils, which takes eight.
-const MOST_PER_BYTE: u64 = (ENTRY + 2 * SLOT).div_ceil(8);
+/// What values cost in bytes of engine memory, by the sources of Godot 4.6.3, single precision, with what its debug
+/// builds and the C library add to each allocation. `limit_suite.gd` compares it with what the engine takes.
+mod cost {
+    use super::VariantType;
+
+    /// A place in the container that holds the value.
+    pub const SLOT: u64 = 24;
+    /// An Array beside its elements.
+    pub const ARRAY: u64 = 112;
+    /// A Dictionary beside its entries.
+    pub const DICTIONARY: u64 = 176;
+    /// The smallest hash table, once there is an entry.
+    pub const TABLE: u64 = 372;
+    /// An entry and what it takes of the hash table when that grows, beside the slots of key and value.
+    pub const ENTRY: u64 = 104;
+    /// An object.
+    pub const OBJECT: u64 = 480;
+    /// A packed array beside its buffer.
+    pub const PACKED: u64 = 64;
+    /// A NodePath beside its names.
+    pub const NODE_PATH: u64 = 96;
+    /// A buffer beside what it holds.
+    pub const BUFFER: u64 = 80;
+    /// A reference to a text in a buffer, and what the reader itself needs for it.
+    pub const REFERENCE: u64 = 32;
+    /// One code unit of a text.
+    pub const CODE_UNIT: u64 = 4;
+    /// An entry in the engine's table of names, beside the text.
+    pub const NAME: u64 = 48;
+
+    /// The most that one byte of input is charged: that of an only entry of two Nils.
+    pub const MOST_PER_BYTE: u64 = (SLOT + DICTIONARY + TABLE + ENTRY + 2 * SLOT).div_ceil(16);
+
+    /// A value of each type beside what is charged for its contents: the larger ones lie outside of their slot.
+    const VALUES: [u64; VariantType::COUNT] = {
+        let mut costs = [SLOT; VariantType::COUNT];
+        costs[VariantType::Transform2D.id() as usize] += 24;
+        costs[VariantType::Aabb.id() as usize] += 24;
+        costs[VariantType::Basis.id() as usize] += 48;
+        costs[VariantType::Transform3D.id() as usize] += 48;
+        costs[VariantType::Projection.id() as usize] += 64;
+        costs
+    };
+
+    #[inline(always)]
+    pub fn value(ty: VariantType) -> u64 {
+        VALUES[usize::from(ty.id())]
+    }
+
+    #[inline(always)]
+    pub fn text(bytes: usize) -> u64 {
+        BUFFER + CODE_UNIT * (bytes as u64 + 1)
+    }
+
+    #[inline(always)]
+    pub fn buffer(bytes: usize) -> u64 {
+        if bytes == 0 { 0 } else { BUFFER + bytes as u64 }
+    }
+}
+
+/// One of [`Limits`] that a value has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// [`Limits::max_bytes`].
+    Bytes,
+    /// [`Limits::max_depth`].
+    Depth,
+    /// [`Limits::max_elements`].
+    Elements,
+    /// [`Limits::max_dictionary_entries`].
+    DictionaryEntries,
+    /// [`Limits::max_memory`].
+    Memory,
+}
+
+impl Limit {
+    /// The name of the field.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "max_bytes",
+            Self::Depth => "max_depth",
+            Self::Elements => "max_elements",
+            Self::DictionaryEntries => "max_dictionary_entries",
+            Self::Memory => "max_memory",
+        }
+    }
+
+    /// What it counts.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes of input",
+            Self::Depth => "levels of nesting",
+            Self::Elements => "values",
+            Self::DictionaryEntries => "entries in one Dictionary",
+            Self::Memory => "bytes of memory",
+        }
+    }
+}
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +120,9 @@ pub struct Limits {
     pub max_memory: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
+    /// Whether an engine's reader refuses keys and names that collide in its hash tables, where each costs it more time
+    /// than the one before.
+    pub refuse_colliding_keys: bool,
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
     /// The native classes that objects may have; empty allows all.
@@ -49,7 +132,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries, 16 MiB of memory.
+    /// For packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries, 16 MiB of memory, no colliding keys.
     pub fn for_network() -> Self {
         Self {
             max_bytes: 1 << 20,
@@ -57,6 +140,7 @@ impl Limits {
             max_elements: 100_000,
             max_dictionary_entries: 10_000,
             max_memory: 16 << 20,
+            refuse_colliding_keys: true,
             ..Self::for_save_files()
         }
     }
@@ -66,11 +150,13 @@ impl Limits {
         Self { allow_trailing_bytes: false, ..Self::unlimited() }
     }
 
-    /// Whether no value of so many bytes can exceed what is limited for a value as a whole: [`Limits::max_elements`] and
-    /// [`Limits::max_memory`].
+    /// Whether no value of so many bytes can exceed what is limited for a value as a whole: [`Limits::max_elements`],
+    /// [`Limits::max_memory`] and colliding keys.
     pub fn admit_all_of(&self, bytes: usize) -> bool {
         let bytes = bytes as u64;
-        self.max_elements >= bytes && self.max_memory >= bytes.saturating_mul(MOST_PER_BYTE)
+        self.max_elements >= bytes
+            && self.max_memory >= bytes.saturating_mul(cost::MOST_PER_BYTE)
+            && !self.refuse_colliding_keys
     }
 
     /// Everything that the format holds, whatever follows it. Objects are still off.
@@ -82,6 +168,7 @@ impl Limits {
             max_dictionary_entries: u64::MAX,
             max_memory: u64::MAX,
             allow_trailing_bytes: true,
+            refuse_colliding_keys: false,
             allow_objects: false,
             allowed_classes: Vec::new(),
             allowed_types: ALL_TYPES,
@@ -114,7 +201,7 @@ impl<'l> Budget<'l> {
         if self.limits.allowed_types >> ty.id() & 1 == 0 {
             return Err(ErrorKind::TypeNotAllowed(ty).into());
         }
-        self.charge(1, SLOT)
+        self.charge(1, cost::value(ty))
     }
 
     /// How many values of this type may follow.
@@ -124,7 +211,7 @@ impl<'l> Budget<'l> {
             return 0;
         }
         let elements = self.limits.max_elements.saturating_sub(self.elements);
-        let memory = self.limits.max_memory.saturating_sub(self.memory) / SLOT;
+        let memory = self.limits.max_memory.saturating_sub(self.memory) / cost::value(ty);
         usize::try_from(elements.min(memory)).unwrap_or(usize::MAX)
     }
 
@@ -132,13 +219,13 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     pub fn values(&mut self, ty: VariantType, count: usize) -> Result<()> {
         debug_assert!(count <= self.values_left(ty), "more values than are left");
-        self.charge(count as u64, SLOT.saturating_mul(count as u64))
+        self.charge(count as u64, cost::value(ty).saturating_mul(count as u64))
     }
 
     /// Charges an Array; its elements are charged as they come.
     #[inline(always)]
     pub fn array(&mut self, len: usize) -> Result<()> {
-        self.charge(0, ARRAY)?;
+        self.charge(0, cost::ARRAY + if len == 0 { 0 } else { cost::BUFFER })?;
         self.announce(len as u64)
     }
 
@@ -147,64 +234,81 @@ impl<'l> Budget<'l> {
     pub fn dictionary(&mut self, len: usize) -> Result<()> {
         let limit = self.limits.max_dictionary_entries;
         if len as u64 > limit {
-            return Err(exceeded("max_dictionary_entries", "entries in one Dictionary", limit));
+            return Err(ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit).into());
         }
-        self.announce(len as u64 * 2)?;
-        self.charge(0, DICTIONARY + ENTRY.saturating_mul(len as u64))
+        let table = if len == 0 { 0 } else { cost::TABLE };
+        self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
+        self.announce(len as u64 * 2)
     }
 
     /// Charges text of so many bytes.
     #[inline(always)]
     pub fn text(&mut self, bytes: usize) -> Result<()> {
-        self.charge(0, BUFFER + CODE_UNIT * bytes as u64)
+        self.charge(0, cost::text(bytes))
     }
 
     /// Whether text of so many bytes could be charged.
     #[inline(always)]
     pub fn allows_text(&self, bytes: usize) -> bool {
         self.elements <= self.limits.max_elements
-            && self.memory.saturating_add(BUFFER + CODE_UNIT * bytes as u64) <= self.limits.max_memory
+            && self.memory.saturating_add(cost::text(bytes)) <= self.limits.max_memory
     }
 
-    /// Charges a packed array, or anything else that is one buffer.
+    /// Charges what a name takes beside its text.
     #[inline(always)]
-    pub fn buffer(&mut self, elements: usize, bytes: usize) -> Result<()> {
-        self.charge(elements as u64, BUFFER + bytes as u64)
+    pub fn name(&mut self) -> Result<()> {
+        self.charge(0, cost::NAME)
+    }
+
+    /// Charges a NodePath of so many names; they are charged as they come.
+    #[inline(always)]
+    pub fn node_path(&mut self, names: usize) -> Result<()> {
+        self.charge(0, cost::NODE_PATH + 2 * cost::BUFFER + cost::REFERENCE.saturating_mul(names as u64))
+    }
+
+    /// Charges a packed array.
+    #[inline(always)]
+    pub fn packed(&mut self, elements: usize, bytes: usize) -> Result<()> {
+        self.charge(elements as u64, cost::PACKED + cost::buffer(bytes))
+    }
+
+    /// Charges a PackedStringArray; its texts are charged as they come.
+    #[inline(always)]
+    pub fn strings(&mut self, len: usize) -> Result<()> {
+        self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
     /// Charges an object.
     #[inline(always)]
     pub fn object(&mut self) -> Result<()> {
-        self.charge(0, OBJECT)
+        self.charge(0, cost::OBJECT)
     }
 
     /// Fails now if `values` more cannot be had, so that nothing is allocated for them.
     #[inline(always)]
     fn announce(&self, values: u64) -> Result<()> {
-        if self.elements.saturating_add(values) > self.limits.max_elements {
-            return Err(exceeded("max_elements", "values", self.limits.max_elements));
-        }
-        if self.memory.saturating_add(values.saturating_mul(SLOT)) > self.limits.max_memory {
-            return Err(exceeded("max_memory", "bytes of memory", self.limits.max_memory));
-        }
-        Ok(())
+        self.check(
+            self.elements.saturating_add(values),
+            self.memory.saturating_add(values.saturating_mul(cost::SLOT)),
+        )
     }
 
     #[inline(always)]
     fn charge(&mut self, elements: u64, memory: u64) -> Result<()> {
         self.elements = self.elements.saturating_add(elements);
         self.memory = self.memory.saturating_add(memory);
-        if self.elements > self.limits.max_elements {
-            return Err(exceeded("max_elements", "values", self.limits.max_elements));
+        self.check(self.elements, self.memory)
+    }
+
+    #[inline(always)]
+    fn check(&self, elements: u64, memory: u64) -> Result<()> {
+        let Limits { max_elements, max_memory, .. } = *self.limits;
+        if elements > max_elements {
+            return Err(ErrorKind::LimitExceeded(Limit::Elements, max_elements).into());
         }
-        if self.memory > self.limits.max_memory {
-            return Err(exceeded("max_memory", "bytes of memory", self.limits.max_memory));
+        if memory > max_memory {
+            return Err(ErrorKind::LimitExceeded(Limit::Memory, max_memory).into());
         }
         Ok(())
     }
-}
-
-#[cold]
-pub(crate) fn exceeded(name: &'static str, what: &'static str, limit: u64) -> Error {
-    ErrorKind::LimitExceeded { name, what, limit }.into()
 }

@@ -265,7 +265,7 @@ impl Value {
 
     fn pour_at<S: Sink>(&self, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
-            return Err(ErrorKind::TooDeep { limit: format::MAX_DEPTH }.into());
+            return Err(ErrorKind::TooDeep.into());
         }
         let ty = self.ty();
         match self {

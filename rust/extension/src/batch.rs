@@ -8,7 +8,7 @@ use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType};
+use variant_codec::{Error, ErrorKind, Limit, Limits, Manner, VariantType};
 
 use crate::builder::Built;
 use crate::codec::{self, Input};
@@ -209,7 +209,7 @@ fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) 
     while at < bytes.len() {
         if records.len() as u64 >= limits.max_elements {
             let limit = limits.max_elements;
-            let kind = ErrorKind::LimitExceeded { name: "max_elements", what: "values", limit };
+            let kind = ErrorKind::LimitExceeded(Limit::Elements, limit);
             return (records, Some(Error::new(kind).at(at)));
         }
         let left = bytes.len() - at;

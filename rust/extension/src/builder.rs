@@ -7,11 +7,12 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
 use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity,
-    Part, Precision, Result, Sink, Text, VariantType, quoted,
+    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limits, Manner, NodePathParts,
+    Oddity, Part, Precision, Result, Sink, Text, VariantType, quoted,
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
+use crate::collisions::Buckets;
 use crate::engine::{
     Building, ContainerType, Conversions, LateValues, LeftValue, PRECISION, Reader, Slots, StringSlots,
     raw_string, run_bytes, string,
@@ -26,6 +27,7 @@ pub struct VariantBuilder<'k> {
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut Keys,
+    refuses_colliding_keys: bool,
     /// What is read, for what the engine can copy from it.
     input: &'k Input<'k>,
     /// The key that has just been poured.
@@ -125,13 +127,14 @@ pub struct Built {
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
     #[inline(always)]
-    pub fn new(manner: Manner, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
+    pub fn new(manner: Manner, limits: &Limits, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
         Self {
             building: Building::new(),
             manner,
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,
+            refuses_colliding_keys: limits.refuse_colliding_keys,
             input,
             key: Key::Put,
             progress: Progress::start(0, false),
@@ -182,6 +185,38 @@ impl<'k> VariantBuilder<'k> {
     pub fn finish(mut self) -> Built {
         self.made.0.clear();
         Built { value: self.building.finish(), misfits: self.misfits }
+    }
+
+    /// Refuses the key that was put last if too many collide.
+    #[inline(always)]
+    fn check_key(&mut self, buckets: &mut Option<Box<Buckets>>) -> Result<()> {
+        let Some(buckets) = buckets else { return Ok(()) };
+        self.keys.collisions.add_key(buckets, self.building.last().hash_u32())
+    }
+
+    /// Refuses a name if too many collide.
+    #[inline(always)]
+    pub fn check_name(&mut self, name: Text<'_>) -> Result<()> {
+        if !self.refuses_colliding_keys {
+            return Ok(());
+        }
+        self.keys.collisions.add_name(&name.to_lossy(), string(name).hash_u32())
+    }
+
+    /// Refuses a path with such a name.
+    #[inline(always)]
+    pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
+    }
+
+    /// The next value goes nowhere but to [`VariantBuilder::close_aside`].
+    pub fn open_aside(&mut self) {
+        self.building.open_aside();
+    }
+
+    /// The value that has gone nowhere else.
+    pub fn close_aside(&mut self) -> Variant {
+        self.building.close_aside()
     }
 
     /// What the engine's own reader makes of a value that extensions have no other way to make.
@@ -360,6 +395,8 @@ pub struct DictionaryFrame {
     typed: Option<Box<TypedDictionary>>,
     len: usize,
     progress: Progress,
+    /// Where colliding keys are refused.
+    buckets: Option<Box<Buckets>>,
 }
 
 /// What is known of a typed Dictionary.
@@ -407,7 +444,10 @@ impl Sink for VariantBuilder<'_> {
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         match (ty, text) {
-            (VariantType::StringName, _) => self.building.put_string_name(text),
+            (VariantType::StringName, _) => {
+                self.check_name(text)?;
+                self.building.put_string_name(text);
+            }
             (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
                 if self.keys.is_next(self.progress, utf8.as_bytes()) {
                     self.key = Key::Next;
@@ -458,6 +498,7 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        self.check_names(path)?;
         if let Some(offset) = self.offset_of(&path)
             && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
         {
@@ -486,6 +527,7 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
+        self.check_name(name)?;
         if self.building.put_signal(name, object) {
             return Ok(());
         }
@@ -630,7 +672,8 @@ impl Sink for VariantBuilder<'_> {
             }
         };
         let progress = Progress::start(len, typed.is_none() && self.reader.is_direct());
-        Ok(DictionaryFrame { typed, len, progress })
+        let buckets = self.refuses_colliding_keys.then(Box::default);
+        Ok(DictionaryFrame { typed, len, progress, buckets })
     }
 
     #[inline(always)]
@@ -642,7 +685,7 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let DictionaryFrame { typed, len, progress } = dictionary;
+        let DictionaryFrame { typed, len, progress, buckets } = dictionary;
         let key = std::mem::replace(&mut self.key, Key::Put);
         if progress.is_copied() {
             if let Key::Next = key {
@@ -657,12 +700,18 @@ impl Sink for VariantBuilder<'_> {
                 if let Some(template) = self.keys.note(progress, kept, *len) {
                     self.building.copy_entries(template);
                     self.building.next_copied_value();
-                } else if let Some(key) = self.keys.kept(kept) {
-                    self.building.next_value_of(key);
+                } else {
+                    if let Some(buckets) = buckets {
+                        self.keys.check(kept, buckets)?;
+                    }
+                    if let Some(key) = self.keys.kept(kept) {
+                        self.building.next_value_of(key);
+                    }
                 }
             }
             (None, _) => {
                 progress.leave();
+                self.check_key(buckets)?;
                 self.building.next_value(true);
             }
             (Some(typed), key) => {
@@ -672,6 +721,7 @@ impl Sink for VariantBuilder<'_> {
                     self.building.put(key.clone());
                 }
                 let kept = self.keep_key(&typed.key)?;
+                self.check_key(buckets)?;
                 self.building.next_value(kept);
             }
         }
@@ -719,12 +769,12 @@ impl Sink for VariantBuilder<'_> {
 
     fn begin_property(&mut self, object: &mut ObjectFrame, name: Text<'_>) -> Result<()> {
         object.property = string(name);
-        self.building.open_aside();
+        self.open_aside();
         Ok(())
     }
 
     fn end_property(&mut self, frame: &mut ObjectFrame) -> Result<()> {
-        let value = self.building.close_aside();
+        let value = self.close_aside();
         objects::set_property(&mut frame.object, &frame.property, &value)
     }
 

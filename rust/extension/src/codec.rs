@@ -17,6 +17,7 @@ use crate::pool::pool;
 use crate::settings;
 use crate::shared;
 use crate::source::{Live, Objects, Splitter};
+use crate::validator::Validator;
 
 /// Packed arrays from this size on are left to the engine where it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
@@ -246,7 +247,7 @@ pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut
     if data.len() >= settings::parallel_threshold() {
         return decode(input, 0..data.len(), manner, limits, keys).map(|(built, _)| built);
     }
-    let mut builder = VariantBuilder::new(manner, keys, input);
+    let mut builder = VariantBuilder::new(manner, limits, keys, input);
     Decoder::new(data, manner, limits).pour_only(&mut builder)?;
     Ok(builder.finish())
 }
@@ -272,8 +273,18 @@ pub fn decode(
     {
         return Ok((built, start + end));
     }
-    let mut builder = VariantBuilder::new(manner, keys, input);
+    let mut builder = VariantBuilder::new(manner, limits, keys, input);
     let end =
         Decoder::new(data, manner, limits).pour_only(&mut builder).map_err(|error| error.shifted(start))?;
     Ok((builder.finish(), start + end))
+}
+
+/// Where the value ends that the input holds, without building it.
+///
+/// # Errors
+/// As [`decode`] has them, but for what only making objects and loading scripts shows.
+pub fn validate(input: &Input<'_>, manner: Manner, limits: &Limits) -> Result<usize> {
+    let mut keys = Keys::default();
+    Decoder::new(input.bytes(), manner, limits)
+        .pour_only(&mut Validator::new(manner, limits, &mut keys, input))
 }

@@ -123,6 +123,22 @@ impl FastVariantCodec {
             Err(error) => FastVariantResult::failed(&error),
         }
     }
+
+    /// Checks bytes as [method try_decode] does, and says what is wrong with them, without building the value. Prints
+    /// nothing.
+    ///
+    /// No script runs, and nothing is loaded: with [member FastVariantLimits.allow_objects], whether the objects can be
+    /// made is left open. The result's [member FastVariantResult.value] is [code]null[/code].
+    #[func]
+    fn validate(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        match codec::validate(&Input::Owned(bytes), Manner::Strict, &strict_limits(limits)) {
+            Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
+            Err(error) => FastVariantResult::failed(&error),
+        }
+    }
 }
 
 /// How objects are written.

@@ -8,7 +8,7 @@ use godot::meta::shape::{EnumeratorShape, GodotShape};
 use godot::meta::{FromGodot, GodotConvert, ToGodot};
 use godot::obj::GodotClass;
 use godot::register::property::SimpleVar;
-use variant_codec::{Error, ErrorKind};
+use variant_codec::{Error, ErrorKind, Limit};
 
 use crate::codec_class::FastVariantCodec;
 use crate::help;
@@ -39,12 +39,18 @@ codes! {
     BadCount "BAD_COUNT" "A count is negative or larger than the data."
     InvalidText "INVALID_TEXT" "A text is not UTF-8, or holds code units that readers refuse."
     OldNodePath "OLD_NODE_PATH" "A NodePath in a format that no Godot 4 reads."
-    TooDeep "TOO_DEEP" "The value is nested too deeply."
+    TooDeep "TOO_DEEP" "The value is nested more deeply than the engine reads or writes."
     WrongElementType "WRONG_ELEMENT_TYPE" "A typed container holds a value of another type."
     NotCanonical "NOT_CANONICAL" "Bytes that no encoder writes."
     TrailingBytes "TRAILING_BYTES" "Bytes follow the value."
-    LimitExceeded "LIMIT_EXCEEDED" "A limit of FastVariantLimits was reached."
-    TypeNotAllowed "TYPE_NOT_ALLOWED" "FastVariantLimits does not allow this type."
+    MaxBytesExceeded "MAX_BYTES_EXCEEDED" "More bytes than [member FastVariantLimits.max_bytes]."
+    MaxDepthExceeded "MAX_DEPTH_EXCEEDED" "More levels of nesting than [member FastVariantLimits.max_depth]."
+    MaxElementsExceeded "MAX_ELEMENTS_EXCEEDED" "More values than [member FastVariantLimits.max_elements]."
+    MaxDictionaryEntriesExceeded "MAX_DICTIONARY_ENTRIES_EXCEEDED" "A Dictionary with more entries than [member FastVariantLimits.max_dictionary_entries]."
+    MaxMemoryExceeded "MAX_MEMORY_EXCEEDED" "More memory than [member FastVariantLimits.max_memory]."
+    CollidingKeys "COLLIDING_KEYS" "Keys or names that collide in the engine's hash tables, which [member FastVariantLimits.refuse_colliding_keys] refuses."
+    TypeNotAllowed "TYPE_NOT_ALLOWED" "A type that is not among [member FastVariantLimits.allowed_types]."
+    ClassNotAllowed "CLASS_NOT_ALLOWED" "An object whose class is not among [member FastVariantLimits.allowed_classes]."
     ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, where objects are not allowed."
     ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or may not be made."
     TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
@@ -60,12 +66,20 @@ impl From<&Error> for ErrorCode {
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,
-            ErrorKind::TooDeep { .. } | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
+            ErrorKind::TooDeep | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
             ErrorKind::WrongElementType { .. } => Self::WrongElementType,
             ErrorKind::NotCanonical(_) => Self::NotCanonical,
             ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
-            ErrorKind::LimitExceeded { .. } => Self::LimitExceeded,
+            ErrorKind::LimitExceeded(limit, _) => match limit {
+                Limit::Bytes => Self::MaxBytesExceeded,
+                Limit::Depth => Self::MaxDepthExceeded,
+                Limit::Elements => Self::MaxElementsExceeded,
+                Limit::DictionaryEntries => Self::MaxDictionaryEntriesExceeded,
+                Limit::Memory => Self::MaxMemoryExceeded,
+            },
+            ErrorKind::CollidingKeys(_) => Self::CollidingKeys,
             ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
+            ErrorKind::ClassNotAllowed(_) => Self::ClassNotAllowed,
             ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
             ErrorKind::TooLarge => Self::TooLarge,
             ErrorKind::Argument(_) => Self::BadArgument,

@@ -2,8 +2,9 @@
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
-use variant_codec::{Text, VariantType};
+use variant_codec::{Result, Text, VariantType};
 
+use crate::collisions::{Buckets, Collisions};
 use crate::engine::{Building, ContainerType, Reader, string};
 
 /// Keys seen lately. The String of a key is made once and then shared, as the engine shares Strings; a row of keys that
@@ -16,6 +17,8 @@ pub struct Keys {
     kept: Vec<Option<(Box<str>, Variant)>>,
     rows: Vec<Row>,
     sightings: Vec<Sighting>,
+    /// Where colliding keys are refused.
+    pub collisions: Collisions,
 }
 
 /// A key whose String is kept.
@@ -134,6 +137,12 @@ impl Keys {
     #[inline(always)]
     pub fn kept(&self, kept: Kept) -> Option<&Variant> {
         self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
+    }
+
+    /// Refuses the String that is kept there as a key if too many collide.
+    pub fn check(&mut self, kept: Kept, buckets: &mut Buckets) -> Result<()> {
+        let hash = self.kept(kept).map(Variant::hash_u32);
+        hash.map_or(Ok(()), |hash| self.collisions.add_key(buckets, hash))
     }
 
     /// Whether this is the next key of the row that a Dictionary has followed so far.

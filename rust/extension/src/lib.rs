@@ -18,6 +18,7 @@ mod builder;
 mod call_class;
 mod codec;
 mod codec_class;
+mod collisions;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
@@ -31,6 +32,7 @@ mod result_class;
 mod settings;
 mod shared;
 mod source;
+mod validator;
 
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {

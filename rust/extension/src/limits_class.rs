@@ -1,10 +1,10 @@
 //! FastVariantLimits: how much a strict reader accepts, as a resource.
 
-use godot::builtin::PackedStringArray;
+use godot::builtin::{PackedInt32Array, PackedStringArray};
 use godot::classes::Resource;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::Limits;
+use variant_codec::{Limits, VariantType};
 
 /// What [FastVariantCodec] accepts when it reads data strictly.
 ///
@@ -17,8 +17,8 @@ use variant_codec::Limits;
 /// else:
 ///     print(result.message)
 /// [/codeblock]
-/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of memory; save
-/// files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with trailing bytes allowed.
+/// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of memory, no
+/// colliding keys; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with trailing bytes allowed.
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]
 pub struct FastVariantLimits {
@@ -38,20 +38,25 @@ pub struct FastVariantLimits {
     #[export]
     #[init(val = -1)]
     max_dictionary_entries: i64,
-    /// Bytes of engine memory that the result may need, estimated before they are allocated.
+    /// Bytes of memory that the result may need in the engine, estimated before they are allocated, and rather too many
+    /// than too few. What the classes of allowed objects allocate by themselves is not counted.
     #[export]
     #[init(val = -1)]
     max_memory: i64,
     /// Whether bytes may follow the value.
     #[export]
     allow_trailing_bytes: bool,
+    /// Whether data are refused in which many keys of a Dictionary, or many names, collide in the engine's hash tables, as
+    /// if chosen for it: the engine takes the longer for each the more there are.
+    #[export]
+    refuse_colliding_keys: bool,
     /// Whether objects with class and properties are made. Their setters and scripts run: only for data that you trust.
     #[export]
     allow_objects: bool,
     /// The native classes that objects may have, by exact name. Empty allows every class that may be made at all.
     #[export]
     allowed_classes: PackedStringArray,
-    /// The types that values may have: bit [code]1 << TYPE_INT[/code] for ints, and so on.
+    /// The types that values may have: bit [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only] sets it.
     #[export]
     #[init(val = variant_codec::ALL_TYPES as i64)]
     allowed_types: i64,
@@ -61,7 +66,7 @@ pub struct FastVariantLimits {
 #[godot_api]
 impl FastVariantLimits {
     /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of
-    /// memory.
+    /// memory, no colliding keys.
     #[func]
     fn for_network() -> Gd<Self> {
         Self::from_limits(&Limits::for_network())
@@ -78,6 +83,14 @@ impl FastVariantLimits {
     fn unlimited() -> Gd<Self> {
         Self::from_limits(&Limits::unlimited())
     }
+
+    /// Allows values of these types, and no others: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that
+    /// are no [enum Variant.Type] are ignored.
+    #[func]
+    fn allow_only(&mut self, types: PackedInt32Array) {
+        let known = types.as_slice().iter().filter_map(|&id| VariantType::from_id(u8::try_from(id).ok()?));
+        self.allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
+    }
 }
 
 impl FastVariantLimits {
@@ -92,6 +105,7 @@ impl FastVariantLimits {
             fields.max_dictionary_entries = number(limits.max_dictionary_entries);
             fields.max_memory = number(limits.max_memory);
             fields.allow_trailing_bytes = limits.allow_trailing_bytes;
+            fields.refuse_colliding_keys = limits.refuse_colliding_keys;
         }
         resource
     }
@@ -107,6 +121,7 @@ impl FastVariantLimits {
             max_dictionary_entries: number(self.max_dictionary_entries),
             max_memory: number(self.max_memory),
             allow_trailing_bytes: self.allow_trailing_bytes,
+            refuse_colliding_keys: self.refuse_colliding_keys,
             allow_objects: self.allow_objects,
             allowed_classes: self.allowed_classes.as_slice().iter().map(ToString::to_string).collect(),
             allowed_types: self.allowed_types as u64,

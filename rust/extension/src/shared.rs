@@ -160,7 +160,7 @@ pub fn decode(
             return;
         }
         let (mut keys, input) = (Keys::default(), Input::Shared(bytes.get()));
-        let builder = VariantBuilder::new(manner, &mut keys, &input);
+        let builder = VariantBuilder::new(manner, limits, &mut keys, &input);
         match builder.fill(left, &mut Decoder::new(data, manner, limits)) {
             Ok(count) => {
                 misfits.fetch_add(count, Ordering::Relaxed);
@@ -169,7 +169,8 @@ pub fn decode(
         }
     };
     let ((built, late), end) = share(pool, fill, |add| {
-        let mut builder = VariantBuilder::new(manner, keys, input).with_parts(Parts::new(PART_BYTES, add));
+        let mut builder =
+            VariantBuilder::new(manner, limits, keys, input).with_parts(Parts::new(PART_BYTES, add));
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_in_part(), end))
     })?;

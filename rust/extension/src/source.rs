@@ -240,7 +240,7 @@ impl<'a> Walk<'a, '_> {
 
     fn pour<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
-            return Err(ErrorKind::TooDeep { limit: format::MAX_DEPTH }.into());
+            return Err(ErrorKind::TooDeep.into());
         }
         match self.pour_small(variant, sink) {
             Some(poured) => poured,

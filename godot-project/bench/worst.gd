@@ -1,0 +1,51 @@
+## How long the most costly packets take, with the limits of FastVariantLimits.for_network(), and what the same packets
+## take without limits: godot --headless --path godot-project --script res://bench/worst.gd
+extends SceneTree
+
+const Costly := preload("res://suites/costly.gd")
+const Extension := preload("res://suites/extension.gd")
+
+const RUNS := 5
+
+var _network: FastVariantLimits
+var _code_names := ClassDB.class_get_enum_constants(&"FastVariantCodec", &"CodecError")
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	_network = FastVariantLimits.for_network()
+	var inputs := Costly.inputs(_network.max_bytes)
+	print("%-30s %9s %12s %12s %12s  %s" % ["packet", "bytes", "try_decode", "validate", "decode", "for_network()"])
+	var worst := 0.0
+	for input in inputs:
+		worst = maxf(worst, _measure(input, inputs[input]))
+		var torn := inputs[input].slice(0, -4)
+		worst = maxf(worst, _measure("%s, torn" % input, torn))
+	print("The longest that for_network() takes: %.1f ms" % worst)
+	quit(0)
+
+
+## The milliseconds that the limited calls take at most.
+func _measure(input: String, bytes: PackedByteArray) -> float:
+	var limited := _milliseconds(func() -> void: FastVariantCodec.try_decode(bytes, _network), RUNS)
+	var checked := _milliseconds(func() -> void: FastVariantCodec.validate(bytes, _network), RUNS)
+	Engine.print_error_messages = false
+	var unlimited := _milliseconds(func() -> void: FastVariantCodec.decode(bytes), 1)
+	Engine.print_error_messages = true
+	print("%-30s %9d %9.1f ms %9.1f ms %9.1f ms  %s" % [
+		input, bytes.size(), limited, checked, unlimited,
+		_code_names[FastVariantCodec.try_decode(bytes, _network).error],
+	])
+	return maxf(limited, checked)
+
+
+## The longest of so many calls, with freeing what they give.
+static func _milliseconds(action: Callable, runs: int) -> float:
+	var longest := 0
+	for run in runs:
+		var started := Time.get_ticks_usec()
+		action.call()
+		longest = maxi(longest, Time.get_ticks_usec() - started)
+	return longest / 1000.0

@@ -1,0 +1,205 @@
+## FastVariantLimits: each limit is kept, says so with a code of its own, and holds for what the engine really takes.
+extends "res://suites/suite.gd"
+
+const Costly := preload("res://suites/costly.gd")
+
+const SIZE := 1 << 18
+
+## What the engine keeps for other values too: a page of each of its pools.
+const POOL_PAGES := 1 << 19
+
+
+func test_each_limit_has_its_code() -> bool:
+	var two_nils := var_to_bytes([null, null])
+	var entries := var_to_bytes({1: 2, 3: 4})
+	var object := var_to_bytes_with_objects(RefCounted.new())
+	var trusting := FastVariantLimits.for_save_files()
+	trusting.allow_objects = true
+	# Property, bytes, a value that is enough, one that is not, the code, the offset.
+	for row: Array in [
+		["max_bytes", two_nils, 16, 15, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
+		["max_depth", two_nils, 1, 0, FastVariantCodec.MAX_DEPTH_EXCEEDED, 8],
+		["max_elements", two_nils, 3, 2, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 4],
+		["max_dictionary_entries", entries, 2, 1, FastVariantCodec.MAX_DICTIONARY_ENTRIES_EXCEEDED, 4],
+		["max_memory", two_nils, 1000, 50, FastVariantCodec.MAX_MEMORY_EXCEEDED, 4],
+		["allow_trailing_bytes", two_nils + Wire.word(0), true, false, FastVariantCodec.TRAILING_BYTES, 16],
+		["allow_objects", object, true, false, FastVariantCodec.OBJECTS_NOT_ALLOWED, 0],
+		["allowed_types", two_nils, 1 << TYPE_ARRAY | 1 << TYPE_NIL, 1 << TYPE_ARRAY, FastVariantCodec.TYPE_NOT_ALLOWED, 8],
+	]:
+		checks.subject(checks.MIXED, row[0])
+		var limits := FastVariantLimits.for_save_files()
+		limits.set(row[0], row[2])
+		checks.same_value("enough", "", FastVariantCodec.try_decode(row[1], limits).message)
+		limits.set(row[0], row[3])
+		_check_refused(row[1], limits, row[4], row[0], row[5])
+	checks.subject(TYPE_OBJECT, "allowed_classes")
+	trusting.allowed_classes = ["RefCounted"]
+	checks.truth("a class that is listed", FastVariantCodec.try_decode(object, trusting).value is RefCounted)
+	trusting.allowed_classes = ["Resource"]
+	_check_refused(object, trusting, FastVariantCodec.CLASS_NOT_ALLOWED, "allowed_classes", 0)
+	checks.subject(TYPE_DICTIONARY, "refuse_colliding_keys")
+	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
+	var limits := FastVariantLimits.for_save_files()
+	checks.same_int("colliding keys", 1000, FastVariantCodec.try_decode(colliding, limits).value.size())
+	limits.refuse_colliding_keys = true
+	var outcome := FastVariantCodec.try_decode(colliding, limits)
+	_check_refused(colliding, limits, FastVariantCodec.COLLIDING_KEYS, "refuse_colliding_keys", outcome.offset)
+	return true
+
+
+func test_presets() -> bool:
+	checks.subject(checks.MIXED, "presets")
+	var network := FastVariantLimits.for_network()
+	var saves := FastVariantLimits.for_save_files()
+	var unlimited := FastVariantLimits.unlimited()
+	for row: Array in [
+		["max_bytes", 1 << 20, 0x7fffffff, 0x7fffffff],
+		["max_depth", 32, 1024, 1024],
+		["max_elements", 100_000, -1, -1],
+		["max_dictionary_entries", 10_000, -1, -1],
+		["max_memory", 16 << 20, -1, -1],
+		["allow_trailing_bytes", false, false, true],
+		["refuse_colliding_keys", true, false, false],
+		["allow_objects", false, false, false],
+		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
+		["allowed_types", (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1],
+	]:
+		checks.same_value("%s for the network" % row[0], row[1], network.get(row[0]))
+		checks.same_value("%s for save files" % row[0], row[2], saves.get(row[0]))
+		checks.same_value("%s without limits" % row[0], row[3], unlimited.get(row[0]))
+		checks.same_value("%s of a new one" % row[0], row[2], FastVariantLimits.new().get(row[0]))
+	unlimited.allow_only([TYPE_ARRAY, TYPE_INT, TYPE_MAX, -1, 1000])
+	checks.same_int("allow_only", 1 << TYPE_ARRAY | 1 << TYPE_INT, unlimited.allowed_types)
+	var path := "user://limits.tres"
+	network.max_depth = 7
+	checks.same_int("saved", OK, ResourceSaver.save(network, path))
+	checks.same_int("and loaded", 7, ResourceLoader.load(path, "", ResourceLoader.CACHE_MODE_IGNORE).max_depth)
+	DirAccess.remove_absolute(path)
+	return true
+
+
+func test_values_out_of_range() -> bool:
+	checks.subject(checks.MIXED, "limits out of range")
+	for number: int in [-1, -9223372036854775808, 9223372036854775807]:
+		var limits := FastVariantLimits.new()
+		for property: String in ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory"]:
+			limits.set(property, number)
+		for bytes in [var_to_bytes({1: [2]}), Oracle.engine_encode(Values.nested_arrays(1000))]:
+			checks.same_value("%d" % number, "", FastVariantCodec.try_decode(bytes, limits).message)
+	return true
+
+
+## The estimate is never less than what the engine allocates.
+func test_memory_is_not_underestimated() -> bool:
+	if not OS.is_debug_build():
+		return true
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value)
+		if bytes and Codec.try_decode(bytes).is_ok():
+			checks.subject(case.type, case.name)
+			_check_memory(bytes, 0)
+	var costly := Costly.inputs(SIZE)
+	for input in costly:
+		checks.subject(checks.MIXED, input)
+		_check_memory(costly[input], POOL_PAGES)
+	return true
+
+
+## What is accepted for the network takes no more than its limit says, at any moment, and whatever is not leaves nothing.
+func test_network_limits_hold() -> bool:
+	var network := FastVariantLimits.for_network()
+	var costly := Costly.inputs(network.max_bytes)
+	for input in costly:
+		checks.subject(checks.MIXED, input)
+		# The engine keeps pages of its pools for the next time.
+		FastVariantCodec.try_decode(costly[input], network)
+		var before := OS.get_static_memory_usage()
+		var outcome := FastVariantCodec.try_decode(costly[input], network)
+		if outcome.is_ok():
+			checks.truth("accepted within its memory",
+					OS.get_static_memory_usage() - before <= network.max_memory + POOL_PAGES)
+		else:
+			checks.truth("has a code", outcome.error != FastVariantCodec.OK and outcome.value == null)
+		_check_validate(costly[input], network, outcome)
+		outcome = null
+		checks.truth("gives all back", OS.get_static_memory_usage() - before <= POOL_PAGES)
+	return true
+
+
+## Keys and names as games have them are not taken for chosen ones.
+func test_usual_keys_do_not_collide() -> bool:
+	var network := FastVariantLimits.for_network()
+	network.max_bytes = -1
+	network.max_memory = -1
+	var generator := seeded("keys")
+	var families: Dictionary[String, Callable] = {
+		"ints": func(i: int) -> Variant: return i,
+		"large ints": func(i: int) -> Variant: return i << 40,
+		"negative ints": func(i: int) -> Variant: return -i * 1000,
+		"floats": func(i: int) -> Variant: return i * 0.25,
+		"numbered texts": func(i: int) -> Variant: return "item_%d" % i,
+		"numbered texts of one length": func(i: int) -> Variant: return "%08d" % i,
+		"paths": func(i: int) -> Variant: return "res://levels/%d/room_%d.tscn" % [i / 100, i % 100],
+		"coordinates as text": func(i: int) -> Variant: return "(%d, %d)" % [i / 100, i % 100],
+		"coordinates": func(i: int) -> Variant: return Vector2i(i / 100, i % 100),
+		"coordinates in space": func(i: int) -> Variant: return Vector3i(i / 400, i / 20 % 20, i % 20),
+		"positions": func(i: int) -> Variant: return Vector2(i / 100, i % 100) * 16.0,
+		"pairs": func(i: int) -> Variant: return [i / 100, i % 100],
+		"letters": func(i: int) -> Variant: return char(97 + i / 676) + char(97 + i / 26 % 26) + char(97 + i % 26),
+		"hexadecimal": func(i: int) -> Variant: return "%08x-%04x" % [hash(i), i],
+		"random texts": func(_i: int) -> Variant: return str(generator.randi()) + str(generator.randi()),
+	}
+	for family in families:
+		checks.subject(TYPE_DICTIONARY, family)
+		var made := {}
+		for i in 10_000:
+			made[families[family].call(i)] = null
+		checks.same_value("as keys", "", FastVariantCodec.try_decode(var_to_bytes(made), network).message)
+		var names: Array = made.keys().map(func(key: Variant) -> Variant: return StringName(str(key)))
+		checks.same_value("as names", "", FastVariantCodec.try_decode(var_to_bytes(names), network).message)
+		var paths: Array = made.keys().map(func(key: Variant) -> Variant: return NodePath(str(key)))
+		checks.same_value("in paths", "", FastVariantCodec.try_decode(var_to_bytes(paths), network).message)
+	return true
+
+
+func test_colliding_names_are_counted_over_a_batch() -> bool:
+	checks.subject(TYPE_STRING_NAME, "colliding names in many records")
+	var names: Array = Costly.colliding_texts(5000).map(func(text: String) -> StringName: return StringName(text))
+	var limits := FastVariantLimits.for_save_files()
+	var packed := Codec.pack_batch(names)
+	checks.truth("accepted for save files", FastVariantCodec.unpack_batch(packed, limits).is_ok())
+	limits.refuse_colliding_keys = true
+	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.unpack_batch(packed, limits).error)
+	return true
+
+
+func _check_refused(
+		bytes: PackedByteArray, limits: FastVariantLimits, code: int, property: String, offset: int) -> void:
+	var outcome := FastVariantCodec.try_decode(bytes, limits)
+	checks.same_int("code", code, outcome.error)
+	checks.same_int("offset", offset, outcome.offset)
+	checks.truth("the message names the limit", outcome.message.contains("`%s`" % property), outcome.message)
+	checks.truth("no value", outcome.value == null and outcome.bytes_read == 0)
+	_check_validate(bytes, limits, outcome)
+
+
+func _check_validate(bytes: PackedByteArray, limits: FastVariantLimits, decoded: FastVariantResult) -> void:
+	var outcome := FastVariantCodec.validate(bytes, limits)
+	checks.same_value("validate says the same", [decoded.error, decoded.message, decoded.offset, decoded.bytes_read],
+			[outcome.error, outcome.message, outcome.offset, outcome.bytes_read])
+	checks.truth("validate gives no value", outcome.value == null)
+
+
+## A limit of less than what the engine has allocated refuses the value.
+func _check_memory(bytes: PackedByteArray, slack: int) -> void:
+	var value: Variant
+	var before := OS.get_static_memory_usage()
+	value = Codec.decode(bytes)
+	var taken := OS.get_static_memory_usage() - before
+	var limits := FastVariantLimits.new()
+	limits.max_memory = maxi(0, taken - slack - 1)
+	Oracle.release(value)
+	checks.same_int("%d bytes" % limits.max_memory, FastVariantCodec.MAX_MEMORY_EXCEEDED,
+			FastVariantCodec.validate(bytes, limits).error)
+	limits.max_memory = bytes.size() * 48
+	checks.same_value("48 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)

@@ -2,8 +2,8 @@
 ##
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
-## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, limits, conversions,
-##                   objects, surface
+## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, quirks, faults,
+##                   limits, conversions, objects, surface
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -27,6 +27,8 @@ const SUITES: Dictionary[String, GDScript] = {
 	"objects": preload("res://suites/object_suite.gd"),
 	"conversions": preload("res://suites/conversion_suite.gd"),
 	"limits": preload("res://suites/limit_suite.gd"),
+	"faults": preload("res://suites/fault_suite.gd"),
+	"quirks": preload("res://suites/quirk_suite.gd"),
 	"hostile": preload("res://suites/hostile_suite.gd"),
 	"random": preload("res://suites/random_suite.gd"),
 }

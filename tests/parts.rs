@@ -165,6 +165,17 @@ fn large_values_come_in_parts() {
     assert!(count > 20, "only {count} parts");
 }
 
+/// What the engine takes for no strings at all is not skimmed as many.
+#[test]
+fn negative_counts_hide_nothing() {
+    let bytes = |count| {
+        let hex = format!("1c000000 03000000 22000000 {count} 04000000 00000000 00000000");
+        hex::decode(hex.replace(' ', "")).unwrap()
+    };
+    let (again, _) = in_parts(&bytes("01000080"), Manner::Engine, 16).unwrap();
+    assert_eq!(again, bytes("00000000"));
+}
+
 /// Skimming each level anew must not take time that grows with the square of the input.
 #[test]
 fn deep_values_are_not_skimmed_at_each_level() {

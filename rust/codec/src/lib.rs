@@ -27,6 +27,7 @@ mod decoder;
 mod encoder;
 mod error;
 pub mod format;
+pub mod frames;
 mod lanes;
 mod limits;
 mod skim;

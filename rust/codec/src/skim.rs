@@ -89,12 +89,12 @@ impl<'a> Skimmer<'a> {
             Shape::Text => self.skip_text()?,
             Shape::Array => {
                 self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
-                return self.count(4);
+                return self.container_count(4);
             }
             Shape::Dictionary => {
                 self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
                 self.skip_element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
-                return self.count(8)?.checked_mul(2);
+                return self.container_count(8)?.checked_mul(2);
             }
             Shape::Packed(lane, per_element) => {
                 let element = per_element * lane.width(header & format::FLAG_64 != 0);
@@ -140,9 +140,16 @@ impl<'a> Skimmer<'a> {
         self.skip(bytes.checked_add(format::padding(bytes))?)
     }
 
-    /// A count of things that take at least `smallest` bytes each.
+    /// A count of things that take at least `smallest` bytes each. Negative ones are for the reader to judge.
     #[inline(always)]
     fn count(&mut self, smallest: usize) -> Option<usize> {
+        let count = usize::try_from(self.u32()? as i32).ok()?;
+        (count <= (self.bytes.len() - self.at) / smallest).then_some(count)
+    }
+
+    /// The count of a container, whose top bit is ignored.
+    #[inline(always)]
+    fn container_count(&mut self, smallest: usize) -> Option<usize> {
         let count = (self.u32()? & format::COUNT_MASK) as usize;
         (count <= (self.bytes.len() - self.at) / smallest).then_some(count)
     }

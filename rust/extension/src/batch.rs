@@ -8,7 +8,7 @@ use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Error, ErrorKind, Limit, Limits, Manner, VariantType};
+use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType, frames};
 
 use crate::builder::Built;
 use crate::codec::{self, Input};
@@ -19,8 +19,6 @@ use crate::settings;
 use crate::shared::{Copy, PART_BYTES, copy_all};
 use crate::source::Objects;
 
-/// The length in front of each value of a packed batch, as `FileAccess.store_var` and `StreamPeer.put_var` write it.
-const FRAME_BYTES: usize = 4;
 /// What an item costs beside its bytes, in bytes.
 const ITEM_COST: usize = 64;
 
@@ -181,7 +179,7 @@ pub struct Unpacked {
 /// Every value of a buffer in which each stands behind its length as a little-endian u32.
 pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     let bytes = SharedBytes::new(bytes);
-    let (records, broken) = records(bytes.get().as_slice(), limits);
+    let (records, broken) = frames::records(bytes.get().as_slice(), limits);
     let parallel = !limits.allow_objects;
     let outcome = Outcome::default();
     let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
@@ -200,35 +198,6 @@ pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     values.shrink(good);
     let end = good.checked_sub(1).map_or(0, |last| records[last].end);
     Unpacked { values, end, failed }
-}
-
-/// Where the records of a buffer lie, and what is wrong behind the last good frame.
-fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
-    let mut records = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if records.len() as u64 >= limits.max_elements {
-            let limit = limits.max_elements;
-            let kind = ErrorKind::LimitExceeded(Limit::Elements, limit);
-            return (records, Some(Error::new(kind).at(at)));
-        }
-        let left = bytes.len() - at;
-        let Some(frame) = bytes[at..].first_chunk::<FRAME_BYTES>() else {
-            return (
-                records,
-                Some(Error::new(ErrorKind::UnexpectedEnd { needed: FRAME_BYTES, left }).at(at)),
-            );
-        };
-        let needed = u32::from_le_bytes(*frame) as usize;
-        let start = at + FRAME_BYTES;
-        if needed > bytes.len() - start {
-            let left = bytes.len() - start;
-            return (records, Some(Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(at)));
-        }
-        at = start + needed;
-        records.push(start..at);
-    }
-    (records, None)
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.

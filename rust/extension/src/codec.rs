@@ -7,7 +7,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::{
     Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Result, Room, Source as _,
-    VariantType,
+    VariantType, frames,
 };
 
 use crate::builder::{Built, VariantBuilder};
@@ -155,8 +155,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
             Encoded::InRoom(bytes) => bytes,
             Encoded::Packed(bytes) => bytes.as_slice(),
         };
-        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        out.extend_from_slice(bytes);
+        frames::append(out, bytes);
         Ok(())
     })
 }

@@ -1,0 +1,43 @@
+//! Batches: values one after the other, each behind its length, as `FileAccess.store_var` and `StreamPeer.put_var`
+//! write them.
+
+use std::ops::Range;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::{Limit, Limits};
+
+/// Bytes of the length in front of each value, a little-endian u32.
+pub const FRAME_BYTES: usize = 4;
+
+/// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
+/// [`Limits::max_elements`].
+pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
+    let mut records = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if records.len() as u64 >= limits.max_elements {
+            let kind = ErrorKind::LimitExceeded(Limit::Elements, limits.max_elements);
+            return (records, Some(Error::new(kind).at(at)));
+        }
+        let cut_off = |needed, left| Some(Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(at));
+        let left = bytes.len() - at;
+        let Some(frame) = bytes[at..].first_chunk::<FRAME_BYTES>() else {
+            return (records, cut_off(FRAME_BYTES, left));
+        };
+        let needed = u32::from_le_bytes(*frame) as usize;
+        let left = left - FRAME_BYTES;
+        if needed > left {
+            return (records, cut_off(needed, left));
+        }
+        let start = at + FRAME_BYTES;
+        at = start + needed;
+        records.push(start..at);
+    }
+    (records, None)
+}
+
+/// Appends an encoded value behind its length.
+pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
+    batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    batch.extend_from_slice(value);
+}

@@ -191,6 +191,28 @@ func test_leftovers_are_freed() -> bool:
 	return true
 
 
+## The same for what a typed container does not take of a packet that is decoded.
+func test_misfits_are_freed() -> bool:
+	var node := _object("Node", {})
+	var inside := Wire.header(TYPE_ARRAY) + Wire.word(1) + node
+	var keys := Wire.header(TYPE_DICTIONARY, 1)
+	var packets: Dictionary[String, PackedByteArray] = {
+		"node in an array of another class": _typed_array("Resource", 2, [node, Wire.header(TYPE_NIL), inside]),
+		"array of nodes converted to texts": Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1)
+				+ inside,
+		"node as a key of another type": keys + Wire.word(TYPE_INT) + Wire.word(2) + node + inside + var_to_bytes(1) + node,
+		"key of nodes converted to texts": keys + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1) + inside + node,
+	}
+	for case_name in packets:
+		checks.subject(TYPE_OBJECT, case_name)
+		var objects_before := _object_count()
+		var decoded: Variant = Oracle.codec_decode(packets[case_name], true)
+		checks.truth("is decoded", decoded != null)
+		Oracle.release(decoded)
+		checks.same_int("objects left over", 0, _object_count() - objects_before)
+	return true
+
+
 func test_ids_make_nothing_but_wrappers() -> bool:
 	var target := RefCounted.new()
 	for id: int in [1, 5, -1, target.get_instance_id(), -9223372036854775808]:

@@ -101,9 +101,16 @@ enum Key {
     Next,
 }
 
-/// Objects that nothing frees by itself: they are freed if the value is abandoned.
+/// Objects that nothing frees by itself: they are freed if the value that holds them is abandoned.
 #[derive(Default)]
 struct Made(Vec<InstanceId>);
+
+impl Made {
+    /// Takes over those that `made` has got since it held so many.
+    fn take_from(&mut self, made: &mut Self, start: usize) {
+        self.0.extend(made.0.drain(start..));
+    }
+}
 
 impl Drop for Made {
     /// Newest first, so that parents outlive their children.
@@ -346,21 +353,22 @@ impl<'k> VariantBuilder<'k> {
 
     /// Whether a typed Dictionary keeps the entry of the key that was put last, which the engine may convert.
     #[inline(never)]
-    fn keep_key(&mut self, declared: &ContainerType) -> Result<bool> {
-        if self.fits(declared, self.building.last()) {
+    fn keep_key(&mut self, typed: &mut TypedDictionary) -> Result<bool> {
+        if self.fits(&typed.key, self.building.last()) {
             return Ok(true);
         }
         if self.manner == Manner::Strict {
-            return Err(self.misfit("Dictionary's keys", declared));
+            return Err(self.misfit("Dictionary's keys", &typed.key));
         }
-        match self.converted(declared, self.building.last().clone()) {
+        typed.unused.take_from(&mut self.made, typed.made_before);
+        match self.converted(&typed.key, self.building.last().clone()) {
             Some(key) => self.building.put(key),
             None => {
                 self.misfits += 1;
-                return Ok(false);
+                typed.keeps_entry = false;
             }
         }
-        Ok(true)
+        Ok(typed.keeps_entry)
     }
 
     #[cold]
@@ -388,6 +396,10 @@ pub struct ArrayFrame(Option<Box<TypedArray>>);
 struct TypedArray {
     element: ContainerType,
     fits: bool,
+    /// How many objects had been made before the element.
+    made_before: usize,
+    /// Those of elements that do not fit.
+    unused: Made,
 }
 
 /// A Dictionary under construction; small, since one lies on the stack for each level of nesting.
@@ -403,6 +415,11 @@ pub struct DictionaryFrame {
 struct TypedDictionary {
     key: ContainerType,
     value: ContainerType,
+    keeps_entry: bool,
+    /// How many objects had been made before the entry.
+    made_before: usize,
+    /// Those of keys that do not fit and of entries that are not kept.
+    unused: Made,
 }
 
 /// An object whose properties are being set.
@@ -551,7 +568,12 @@ impl Sink for VariantBuilder<'_> {
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
         let typed = match element {
             ElementType::Untyped => None,
-            _ => Some(Box::new(TypedArray { element: Self::declared(element)?, fits: true })),
+            _ => Some(Box::new(TypedArray {
+                element: Self::declared(element)?,
+                fits: true,
+                made_before: self.made.0.len(),
+                unused: Made::default(),
+            })),
         };
         let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.element);
         if !self.building.open_array(len, declared) {
@@ -568,14 +590,16 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
-        if let Some(typed) = &mut array.0
-            && !self.fits(&typed.element, self.building.last())
-        {
-            // What does not fit is sorted out at the end, when other threads may still be at their parts.
-            if self.manner == Manner::Strict || self.parts.is_some() {
-                return Err(self.misfit("Array", &typed.element));
+        if let Some(typed) = &mut array.0 {
+            if !self.fits(&typed.element, self.building.last()) {
+                // What does not fit is sorted out at the end, when other threads may still be at their parts.
+                if self.manner == Manner::Strict || self.parts.is_some() {
+                    return Err(self.misfit("Array", &typed.element));
+                }
+                typed.fits = false;
+                typed.unused.take_from(&mut self.made, typed.made_before);
             }
-            typed.fits = false;
+            typed.made_before = self.made.0.len();
         }
         Ok(())
     }
@@ -668,7 +692,8 @@ impl Sink for VariantBuilder<'_> {
             _ => {
                 let (key, value) = (Self::declared(key)?, Self::declared(value)?);
                 self.building.open_dictionary(&key, &value);
-                Some(Box::new(TypedDictionary { key, value }))
+                let (made_before, unused) = (self.made.0.len(), Made::default());
+                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, made_before, unused }))
             }
         };
         let progress = Progress::start(len, typed.is_none() && self.reader.is_direct());
@@ -720,7 +745,7 @@ impl Sink for VariantBuilder<'_> {
                 {
                     self.building.put(key.clone());
                 }
-                let kept = self.keep_key(&typed.key)?;
+                let kept = self.keep_key(typed)?;
                 self.check_key(buckets)?;
                 self.building.next_value(kept);
             }
@@ -730,13 +755,17 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        match &dictionary.typed {
+        if let Some(typed) = &mut dictionary.typed {
             // A typed script would take the value for what it is not.
-            Some(typed) if !self.fits(&typed.value, self.building.last()) => {
-                Err(self.misfit("Dictionary's values", &typed.value))
+            if !self.fits(&typed.value, self.building.last()) {
+                return Err(self.misfit("Dictionary's values", &typed.value));
             }
-            _ => Ok(()),
+            if !std::mem::replace(&mut typed.keeps_entry, true) {
+                typed.unused.take_from(&mut self.made, typed.made_before);
+            }
+            typed.made_before = self.made.0.len();
         }
+        Ok(())
     }
 
     #[inline(always)]

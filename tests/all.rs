@@ -1,0 +1,12 @@
+//! The other tests but godot.rs in one program, which is compiled soonest: for `cargo xtask mutants`.
+
+mod depth;
+mod errors;
+mod format_document;
+mod parts;
+mod precision;
+mod properties;
+mod runs;
+mod text;
+mod transcode;
+mod vectors;

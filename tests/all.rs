@@ -2,6 +2,7 @@
 
 mod depth;
 mod errors;
+mod events;
 mod format_document;
 mod parts;
 mod precision;

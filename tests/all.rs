@@ -4,6 +4,8 @@ mod depth;
 mod errors;
 mod events;
 mod format_document;
+mod messages;
+mod output;
 mod parts;
 mod precision;
 mod properties;

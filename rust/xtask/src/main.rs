@@ -9,7 +9,7 @@ use xtask::bench::{self, report};
 use xtask::library::{self, Build};
 use xtask::suites::{self, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, godot, package};
+use xtask::{checks, coverage, godot, mutants, package};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -46,6 +46,19 @@ enum Chore {
     Messages,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
+    /// Measure which lines and branches of the codec crate the Rust tests reach
+    ///
+    /// Prints a table, and writes the source with counts to target/coverage/html.
+    Coverage,
+    /// Change the codec crate in a thousand small ways, and see whether the tests notice each
+    ///
+    /// Takes hours. Fails if there are any that no test notices: they are listed in target/mutants/mutants.out, and those
+    /// that none can notice in docs/testing.md.
+    Mutants {
+        /// Arguments for cargo-mutants itself, such as `--file '*/decoder.rs'`
+        #[arg(last = true)]
+        extra: Vec<String>,
+    },
     /// Let the engine write the byte vectors that the Rust tests read
     Vectors {
         /// Where to write them
@@ -184,6 +197,8 @@ fn run(chore: Chore) -> Result<bool> {
             };
             return bench::run(&workspace, &godot, &options);
         }
+        Chore::Coverage => coverage::run(&workspace, &godot::find_or_install(&workspace)?)?,
+        Chore::Mutants { extra } => return mutants::run(&workspace, &extra),
         Chore::Vectors { out } => {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;

@@ -61,6 +61,11 @@ impl Workspace {
         self.target.join("godot")
     }
 
+    /// The folder of other programs that this tool installs.
+    pub fn tools(&self) -> PathBuf {
+        self.target.join("tools")
+    }
+
     /// What Godot takes for the user's home, so that runs leave nothing on the machine.
     pub fn godot_home(&self) -> PathBuf {
         self.target.join("godot-home")

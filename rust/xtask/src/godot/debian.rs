@@ -1,18 +1,13 @@
-//! Godot from Debian's testing suite, unpacked into a private folder.
-//!
-//! It needs a newer C library than stable Debian has, so it brings its own: the programs are pointed at the loader and
-//! libraries of the folder. Nothing is installed on the machine, and no root is needed.
+//! Godot from Debian's testing suite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::Result;
 
 use super::Godot;
-use super::apt_sources::{self, Archive};
+use crate::debian::{Machine, files_with_extension, libraries, loader, root};
 use crate::progress::Progress;
 use crate::run;
 
@@ -30,193 +25,23 @@ const PACKAGES: [&str; 9] = [
     "libegl-mesa0",
 ];
 
-/// Where the packages are unpacked, inside the private folder.
-const ROOT: &str = "root";
-const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const PROGRAMS: &str = "usr/bin";
 
-/// A machine with apt that knows the Debian archive.
-pub struct Machine {
-    archive: Archive,
-    keyring: Option<PathBuf>,
-}
-
-/// This machine, if it has what the install needs.
-pub fn machine() -> Option<Machine> {
-    for tool in ["apt-get", "dpkg"] {
-        which::which(tool).ok()?;
-    }
-    let archive = apt_sources::debian_archive(Path::new("/etc/apt"))?;
-    let known = ["debian-archive-keyring.gpg", "debian-archive-keyring.pgp"];
-    let known = known.map(|name| Path::new("/usr/share/keyrings").join(name));
-    let keyring = archive.signed_by.iter().chain(&known).find(|key| key.is_file()).cloned();
-    Some(Machine { archive, keyring })
-}
-
-impl Machine {
-    /// Downloads and unpacks everything into `folder`.
-    pub fn install(&self, folder: &Path) -> Result<()> {
-        let apt = Apt::prepare(folder, self)?;
-
-        let step = Progress::spinner("reading the package lists of Debian testing");
-        run::read(apt.command().arg("update"))?;
-        step.done();
-
-        let total = download_size(&run::read(apt.install().arg("--print-uris"))?);
-        let step = Progress::bytes("downloading Godot and its libraries", total);
-        apt.download(&step)?;
-        step.done();
-
-        let packages = apt.archives()?;
-        ensure!(!packages.is_empty(), "apt downloaded nothing");
-        let step = Progress::count("unpacking packages", packages.len() as u64);
-        let root = folder.join(ROOT);
-        for package in &packages {
-            run::read(Command::new("dpkg").arg("-x").arg(package).arg(&root))?;
-            step.step();
-        }
-        step.done();
-        fs::remove_dir_all(&apt.folder)?;
-        Ok(())
-    }
-}
-
-/// An apt that knows only the testing suite and keeps its whole state in one folder.
-struct Apt {
-    folder: PathBuf,
-    configuration: PathBuf,
-}
-
-impl Apt {
-    fn prepare(parent: &Path, machine: &Machine) -> Result<Self> {
-        let folder = parent.join("apt");
-        for part in ["lists/partial", "cache/archives/partial", "empty"] {
-            fs::create_dir_all(folder.join(part))?;
-        }
-        let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
-        let source = format!("deb {}{} testing main\n", key.unwrap_or_default(), machine.archive.uri);
-        fs::write(folder.join("sources.list"), source)?;
-        fs::write(folder.join("status"), "")?;
-
-        let path = folder.display();
-        // The machine's own hooks, pins and download groups are no part of this.
-        let configuration = format!(
-            r##"Dir::Etc::sourcelist "{path}/sources.list";
-Dir::Etc::sourceparts "-";
-Dir::Etc::preferences "{path}/empty/none";
-Dir::Etc::preferencesparts "{path}/empty";
-Dir::State::Lists "{path}/lists";
-Dir::State::status "{path}/status";
-Dir::State::extended_states "{path}/extended_states";
-Dir::Cache "{path}/cache";
-Dir::Cache::archives "archives";
-Dir::Log "{path}";
-APT::Architecture "amd64";
-APT::Architectures "amd64";
-APT::Install-Recommends "false";
-APT::Keep-Downloaded-Packages "true";
-Debug::NoLocking "true";
-Acquire::Languages "none";
-Acquire::Retries "3";
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-#clear DPkg::Pre-Invoke;
-#clear DPkg::Post-Invoke;
-#clear DPkg::Pre-Install-Pkgs;
-#clear Acquire::IndexTargets::deb::DEP-11;
-#clear Acquire::IndexTargets::deb::DEP-11-icons;
-#clear Acquire::IndexTargets::deb::Contents-deb;
-"##
-        );
-        let file = folder.join("apt.conf");
-        fs::write(&file, configuration)?;
-        Ok(Self { folder, configuration: file })
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new("apt-get");
-        command.arg("--config-file").arg(&self.configuration).arg("--quiet=2");
-        command
-    }
-
-    fn install(&self) -> Command {
-        let mut command = self.command();
-        command.args(["--yes", "--no-install-recommends", "--download-only", "install"]).args(PACKAGES);
-        command
-    }
-
-    /// Runs the download and moves the bar by what has arrived.
-    fn download(&self, step: &Progress) -> Result<()> {
-        let log = self.folder.join("download.log");
-        let errors = fs::File::create(&log)?;
-        let mut child = self
-            .install()
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(errors)
-            .spawn()
-            .context("cannot start apt-get")?;
-        let archives = self.folder.join("cache/archives");
-        let status = loop {
-            step.at(folder_size(&archives) + folder_size(&archives.join("partial")));
-            match child.try_wait()? {
-                Some(status) => break status,
-                None => thread::sleep(Duration::from_millis(200)),
-            }
-        };
-        if !status.success() {
-            bail!("the download from Debian testing failed:\n{}", fs::read_to_string(&log)?);
-        }
-        Ok(())
-    }
-
-    fn archives(&self) -> Result<Vec<PathBuf>> {
-        files_with_extension(&self.folder.join("cache/archives"), "deb")
-    }
-}
-
-/// The sum of the sizes that `apt-get --print-uris` prints: `'uri' file size hash`.
-fn download_size(listing: &str) -> u64 {
-    listing
-        .lines()
-        .filter(|line| line.starts_with('\''))
-        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok())
-        .sum()
-}
-
-fn folder_size(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.metadata().ok())
-        .filter(|file| file.is_file())
-        .map(|file| file.len())
-        .sum()
-}
-
-fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .with_context(|| format!("cannot read {}", folder.display()))?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|found| found == extension))
-        .collect();
-    files.sort();
-    Ok(files)
+/// Downloads and unpacks everything into `folder`.
+pub fn install(machine: &Machine, folder: &Path) -> Result<()> {
+    machine.install("Godot", &PACKAGES, folder)
 }
 
 /// Whether `home` holds an engine of this kind.
 pub fn is_in(home: &Path) -> bool {
-    home.join(ROOT).is_dir()
+    root(home).is_dir()
 }
 
 /// Points programs and libraries at the loader and libraries of the folder, by absolute path: a library path in the
 /// environment would also reach child processes, which are programs of the machine.
 pub fn make_ready(home: &Path) -> Result<Godot> {
-    let root = home.join(ROOT);
-    let libraries = root.join(LIBRARIES);
-    let patchelf = Patchelf { root: &root };
+    let (root, libraries) = (root(home), libraries(home));
+    let patchelf = Patchelf { home };
     let run_path = format!("{0}:{0}/pulseaudio", libraries.display());
     let step = Progress::spinner("fitting Godot to its folder");
 
@@ -224,7 +49,7 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
     let (editor, release, debug) =
         (program("godot"), program("godot-template-release"), program("godot-template-debug"));
     for file in [&editor, &release, &debug] {
-        patchelf.run(&["--set-interpreter".as_ref(), &loader(&root), file])?;
+        patchelf.run(&["--set-interpreter".as_ref(), &loader(home), file])?;
         patchelf.run(&["--force-rpath".as_ref(), "--set-rpath".as_ref(), run_path.as_ref(), file])?;
     }
     for library in files_with_extension(&libraries, "so")?.iter().chain(&versioned_libraries(&libraries)?) {
@@ -250,32 +75,16 @@ fn versioned_libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_versioned).collect())
 }
 
-fn loader(root: &Path) -> PathBuf {
-    root.join(LIBRARIES).join("ld-linux-x86-64.so.2")
-}
-
 /// The testing suite's own patchelf, started through the folder's loader: the machine need not have one.
 struct Patchelf<'a> {
-    root: &'a Path,
+    home: &'a Path,
 }
 
 impl Patchelf<'_> {
     fn run(&self, arguments: &[&Path]) -> Result<String> {
-        let mut command = Command::new(loader(self.root));
-        command.arg("--library-path").arg(self.root.join(LIBRARIES));
-        command.arg(self.root.join(PROGRAMS).join("patchelf")).args(arguments);
+        let mut command = Command::new(loader(self.home));
+        command.arg("--library-path").arg(libraries(self.home));
+        command.arg(root(self.home).join(PROGRAMS).join("patchelf")).args(arguments);
         run::read(&mut command)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_summed() {
-        let listing = "Reading package lists...\n'http://m.example/a_1.deb' a_1_amd64.deb 1200 SHA256:00\n\
-                       'http://m.example/b_2.deb' b_2_all.deb 34 SHA256:11\n";
-        assert_eq!(download_size(listing), 1234);
     }
 }

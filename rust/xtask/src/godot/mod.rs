@@ -1,6 +1,5 @@
 //! Finding a real Godot 4, or installing one in a private folder.
 
-mod apt_sources;
 mod debian;
 mod release;
 
@@ -134,9 +133,9 @@ fn private(home: &Path) -> Result<Godot> {
 /// From Debian where that serves, else the official release.
 fn install(folder: &Path) -> Result<()> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64"))
-        && let Some(machine) = debian::machine()
+        && let Some(machine) = crate::debian::machine()
     {
-        match machine.install(folder) {
+        match debian::install(&machine, folder) {
             Ok(()) => return Ok(()),
             Err(error) => eprintln!("   Debian's Godot cannot be installed: {error:#}"),
         }

@@ -1,0 +1,15 @@
+//! The other tests but godot.rs in one program, which is compiled soonest: for `cargo xtask mutants`.
+
+mod depth;
+mod errors;
+mod events;
+mod format_document;
+mod messages;
+mod output;
+mod parts;
+mod precision;
+mod properties;
+mod runs;
+mod text;
+mod transcode;
+mod vectors;

@@ -1,0 +1,511 @@
+//! The events that a reader makes of bytes, for sinks that take more than one after the other: raw text and parts.
+
+use std::ops::Range;
+
+use variant_codec::{
+    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limits, Manner, NodePathParts,
+    Part, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder, VariantType,
+};
+
+/// Writes down what it is told.
+#[derive(Debug, Default)]
+struct Log {
+    events: Vec<String>,
+    /// Which text is taken before anybody has looked at it.
+    takes_raw: Option<fn(&[u8]) -> bool>,
+    part_bytes: Option<usize>,
+}
+
+impl Log {
+    fn add(&mut self, event: impl Into<String>) -> Result<()> {
+        self.events.push(event.into());
+        Ok(())
+    }
+
+    fn add_part(&mut self, what: &str, part: &Part) -> Result<()> {
+        let Part { bytes: Range { start, end }, count, depth } = part;
+        self.add(format!("{what} {start}..{end}: {count} at level {depth}"))
+    }
+
+    fn raw(&mut self, what: &str, bytes: &[u8]) -> Result<bool> {
+        let taken = self.takes_raw.is_some_and(|takes| takes(bytes));
+        if taken {
+            self.add(format!("raw {what} {}", String::from_utf8_lossy(bytes)))?;
+        }
+        Ok(taken)
+    }
+}
+
+impl Sink for Log {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+
+    fn nil(&mut self) -> Result<()> {
+        self.add("nil")
+    }
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.add(value.to_string())
+    }
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.add(value.to_string())
+    }
+    fn float(&mut self, value: f64) -> Result<()> {
+        self.add(value.to_string())
+    }
+    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        self.add(format!("{ty} {}", text.to_lossy()))
+    }
+    fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        self.raw(ty.name(), bytes)
+    }
+    fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
+        self.add(ty.name())
+    }
+    fn packed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
+        self.add(ty.name())
+    }
+    fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
+        self.add("NodePath")
+    }
+    fn rid(&mut self, id: u64) -> Result<()> {
+        self.add(format!("RID {id}"))
+    }
+    fn callable(&mut self) -> Result<()> {
+        self.add("Callable")
+    }
+    fn signal(&mut self, name: Text<'_>, _object: u64) -> Result<()> {
+        self.add(format!("Signal {}", name.to_lossy()))
+    }
+    fn object_id(&mut self, id: u64) -> Result<()> {
+        self.add(format!("Object {id}"))
+    }
+
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
+        self.add(format!("[ {len} of {element}"))
+    }
+    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+    fn end_element(&mut self, (): &mut ()) -> Result<()> {
+        self.add(",")
+    }
+    fn end_array(&mut self, (): ()) -> Result<()> {
+        self.add("]")
+    }
+    fn part_bytes(&self) -> Option<usize> {
+        self.part_bytes
+    }
+    fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("elements", &part)
+    }
+    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("value", &part)
+    }
+    fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("strings", &part)
+    }
+
+    fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
+        self.add(format!("{{ {len} of {key}, {value}"))
+    }
+    fn begin_key(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+    fn begin_value(&mut self, (): &mut ()) -> Result<()> {
+        self.add(":")
+    }
+    fn end_entry(&mut self, (): &mut ()) -> Result<()> {
+        self.add(",")
+    }
+    fn end_dictionary(&mut self, (): ()) -> Result<()> {
+        self.add("}")
+    }
+
+    fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
+        self.add(format!("{} {properties} (", class.to_lossy()))
+    }
+    fn begin_property(&mut self, (): &mut (), name: Text<'_>) -> Result<()> {
+        self.add(format!("{} =", name.to_lossy()))
+    }
+    fn end_property(&mut self, (): &mut ()) -> Result<()> {
+        self.add(",")
+    }
+    fn end_object(&mut self, (): ()) -> Result<()> {
+        self.add(")")
+    }
+
+    fn begin_strings(&mut self, len: usize) -> Result<()> {
+        self.add(format!("< {len}"))
+    }
+    fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
+        self.add(text.to_lossy())
+    }
+    fn raw_string(&mut self, (): &mut (), bytes: &[u8]) -> Result<bool> {
+        self.raw("string", bytes)
+    }
+    fn end_strings(&mut self, (): ()) -> Result<()> {
+        self.add(">")
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
+}
+
+/// The events of these bytes in both manners, which agree.
+fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
+    let [engine, strict] = [Manner::Engine, Manner::Strict].map(|manner| {
+        let mut log = log();
+        Decoder::new(bytes, manner, limits).pour_only(&mut log)?;
+        Ok(log.events.join(" "))
+    });
+    assert_eq!(engine, strict, "{}", hex::encode(bytes));
+    engine
+}
+
+#[track_caller]
+fn check(hex: &str, log: impl Fn() -> Log, expected: &str) {
+    let events = read(&bytes(hex), &Limits::unlimited(), log);
+    assert_eq!(events.as_deref(), Ok(expected), "{hex}");
+}
+
+fn raw() -> Log {
+    Log { takes_raw: Some(<[u8]>::is_ascii), ..Log::default() }
+}
+
+fn in_parts(part_bytes: usize) -> impl Fn() -> Log {
+    move || Log { part_bytes: Some(part_bytes), ..Log::default() }
+}
+
+const TEXTS: &str = "22000000 03000000 03000000 68700000 03000000 c3a90000 01000000 00000000";
+
+#[test]
+fn text_may_be_taken_as_it_stands() {
+    check("04000000 02000000 68700000", raw, "raw String hp");
+    check("15000000 00000000", raw, "raw StringName ");
+    check("04000000 02000000 c3a90000", raw, "String é");
+    check(TEXTS, raw, "< 3 raw string hp é raw string  >");
+    check(TEXTS, Log::default, "< 3 hp é  >");
+}
+
+/// Who takes text as it stands does not take the mark away.
+#[test]
+fn marked_text_is_looked_at() {
+    let limits = Limits::unlimited();
+    for (hex, expected) in [
+        ("04000000 04000000 efbbbf61", "String a"),
+        ("04000000 03000000 efa8a900", "String \u{FA29}"),
+        ("22000000 02000000 05000000 efbbbf61 00000000 02000000 61000000", "< 2 a raw string a >"),
+    ] {
+        let mut log = Log { takes_raw: Some(|_| true), ..Log::default() };
+        Decoder::new(&bytes(hex), Manner::Engine, &limits).pour(&mut log).expect("what the engine reads");
+        assert_eq!(log.events.join(" "), expected, "{hex}");
+    }
+}
+
+/// Limits that are just enough for text that is looked at are just enough for text that is not.
+#[test]
+fn limits_count_text_however_it_comes() {
+    let array = format!("1c000000 02000000 {TEXTS} 04000000 02000000 68700000");
+    let mut accepted = 0;
+    for number in 0..2000 {
+        for limits in [
+            Limits { max_memory: number, ..Limits::unlimited() },
+            Limits { max_elements: number / 100, ..Limits::unlimited() },
+        ] {
+            let plain = read(&bytes(&array), &limits, Log::default);
+            let taken = read(&bytes(&array), &limits, raw).map(|events| events.replace("raw string ", ""));
+            let taken = taken.map(|events| events.replace("raw ", ""));
+            assert_eq!(taken, plain, "{limits:?}");
+            accepted += usize::from(plain.is_ok());
+        }
+    }
+    assert!((100..3900).contains(&accepted), "{accepted} limits are enough");
+}
+
+/// Numbers come in runs, bools do not; both take as much.
+#[test]
+fn limits_count_runs_as_single_values() {
+    for count in 0..5_usize {
+        let values = |value: Value| Value::from(vec![value; count]).encode().expect("a small value");
+        let (ints, bools) = (values(Value::Int(1)), values(Value::Bool(true)));
+        for number in 0..400 {
+            for limits in [
+                Limits { max_memory: number, ..Limits::unlimited() },
+                Limits { max_elements: number / 50, ..Limits::unlimited() },
+            ] {
+                let bools = read(&bools, &limits, Log::default).map(|events| events.replace("true", "1"));
+                assert_eq!(read(&ints, &limits, Log::default), bools, "{count} values, {limits:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_lie_at_a_level_too() {
+    let two_ints = bytes("1c000000 01000000 1c000000 02000000 02000000 01000000 02000000 01000000");
+    let limits = |max_depth| Limits { max_depth, ..Limits::unlimited() };
+    assert!(read(&two_ints, &limits(2), Log::default).is_ok());
+    let error = read(&two_ints, &limits(1), Log::default).expect_err("too deep");
+    assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1 }, Some(16)));
+}
+
+/// A text of two letters: twelve bytes.
+const HP: &str = "04000000 02000000 68700000";
+
+fn array_of(elements: &[&str]) -> String {
+    format!("1c000000 {} {}", hex::encode((elements.len() as u32).to_le_bytes()), elements.join(" "))
+}
+
+#[test]
+fn elements_come_in_parts_of_enough_bytes() {
+    let four = array_of(&[HP; 4]);
+    let whole = "[ 4 of Variant String hp , String hp , String hp , String hp , ]";
+    check(&four, in_parts(48), whole);
+    check(&four, in_parts(47), "[ 4 of Variant elements 8..56: 4 at level 1 ]");
+    let halves = "[ 4 of Variant elements 8..32: 2 at level 1 elements 32..56: 2 at level 1 ]";
+    for part_bytes in 13..=24 {
+        check(&four, in_parts(part_bytes), halves);
+    }
+    check(&four, in_parts(25), "[ 4 of Variant elements 8..44: 3 at level 1 elements 44..56: 1 at level 1 ]");
+    // Too few of them are not worth it, whatever follows.
+    let followed = format!("{} {}", array_of(&[HP; 2]), "00".repeat(100));
+    check(&followed, in_parts(40), "[ 2 of Variant String hp , String hp , ]");
+}
+
+#[test]
+fn larger_elements_are_cut_themselves() {
+    let hex = array_of(&[HP, &array_of(&[HP; 3]), HP]);
+    check(
+        &hex,
+        in_parts(20),
+        "[ 3 of Variant elements 8..20: 1 at level 1 \
+         [ 3 of Variant elements 28..52: 2 at level 2 elements 52..64: 1 at level 2 ] , \
+         elements 64..76: 1 at level 1 ]",
+    );
+    // One of exactly the size is a part of its own.
+    check(&hex, in_parts(44), "[ 3 of Variant elements 8..64: 2 at level 1 elements 64..76: 1 at level 1 ]");
+    check(
+        &hex,
+        in_parts(43),
+        "[ 3 of Variant elements 8..20: 1 at level 1 \
+         [ 3 of Variant String hp , String hp , String hp , ] , elements 64..76: 1 at level 1 ]",
+    );
+}
+
+#[test]
+fn numbers_in_front_are_not_left_to_others() {
+    let (one, two) = ("02000000 01000000", "02000000 02000000");
+    check(
+        &array_of(&[one, two, HP, HP, HP]),
+        in_parts(20),
+        "[ 5 of Variant 1 , 2 , elements 24..48: 2 at level 1 elements 48..60: 1 at level 1 ]",
+    );
+    let float = "03000000 0000003f";
+    check(&array_of(&[one, two, float, float]), in_parts(20), "[ 4 of Variant 1 , 2 , 0.5 , 0.5 , ]");
+}
+
+/// Typed containers may convert, drop or refuse others; and objects are for their owner.
+#[test]
+fn only_what_is_surely_taken_comes_in_parts() {
+    let typed = |ty: &str| format!("1c000100 {ty} 04000000 {}", [HP; 4].join(" "));
+    check(
+        &typed("04000000"),
+        in_parts(20),
+        "[ 4 of String elements 12..36: 2 at level 1 elements 36..60: 2 at level 1 ]",
+    );
+    let mut log = in_parts(20)();
+    let limits = Limits::unlimited();
+    Decoder::new(&bytes(&typed("15000000")), Manner::Engine, &limits).pour(&mut log).expect("as the engine");
+    assert_eq!(log.events.join(" "), "[ 4 of StringName String hp , String hp , String hp , String hp , ]");
+    let ids = format!("1c000100 18000000 04000000 {}", "18000100 05000000 00000000".repeat(4));
+    let objects = Limits { allow_objects: true, ..Limits::unlimited() };
+    assert_eq!(
+        read(&bytes(&ids), &objects, in_parts(20)).as_deref(),
+        Ok("[ 4 of Object Object 5 , Object 5 , Object 5 , Object 5 , ]")
+    );
+}
+
+#[test]
+fn objects_with_properties_are_not_left_to_others() {
+    let object = "18000000 01000000 41000000 00000000";
+    let limits = Limits { allow_objects: true, ..Limits::unlimited() };
+    let events = read(&bytes(&array_of(&[HP, HP, object, HP, HP])), &limits, in_parts(20));
+    assert_eq!(
+        events.as_deref(),
+        Ok("[ 5 of Variant elements 8..32: 2 at level 1 A 0 ( ) , String hp , String hp , ]")
+    );
+}
+
+#[test]
+fn texts_come_in_parts_of_enough_bytes() {
+    let text = "03000000 68700000";
+    let strings = |count: usize| format!("22000000 0{count}000000 {}", text.repeat(count));
+    check(&strings(4), in_parts(32), "< 4 hp hp hp hp >");
+    check(&strings(4), in_parts(31), "< 4 strings 8..40: 4 at level 0 >");
+    for part_bytes in 9..=16 {
+        check(
+            &strings(4),
+            in_parts(part_bytes),
+            "< 4 strings 8..24: 2 at level 0 strings 24..40: 2 at level 0 >",
+        );
+    }
+    check(&strings(3), in_parts(16), "< 3 strings 8..24: 2 at level 0 hp >");
+    check(&array_of(&[&strings(3)]), in_parts(20), "[ 1 of Variant < 3 strings 16..40: 3 at level 1 > , ]");
+}
+
+fn text_of(letters: usize) -> String {
+    format!("04000000 {} {}", hex::encode((letters as u32).to_le_bytes()), "61".repeat(letters))
+}
+
+#[test]
+fn values_of_entries_come_as_parts() {
+    let key = "04000000 01000000 6b000000";
+    let entries = |values: &[&str]| {
+        let count = hex::encode((values.len() as u32).to_le_bytes());
+        let entries: Vec<String> = values.iter().map(|value| format!("{key} {value}")).collect();
+        format!("1b000000 {count} {}", entries.join(" "))
+    };
+    let (large, small) = (text_of(56), text_of(52));
+    // One of 64 bytes; after it, the smaller one is not worth it.
+    check(
+        &entries(&[&large, &small]),
+        in_parts(64),
+        &format!(
+            "{{ 2 of Variant, Variant String k : value 20..84: 1 at level 1 String k : String {} , }}",
+            "a".repeat(52)
+        ),
+    );
+    // Too large for one part.
+    check(
+        &entries(&[&large, &small]),
+        in_parts(63),
+        &format!(
+            "{{ 2 of Variant, Variant String k : String {} , String k : String {} , }}",
+            "a".repeat(56),
+            "a".repeat(52)
+        ),
+    );
+    // All of it is no more than a part.
+    let one = entries(&[&large]);
+    check(&one, in_parts(76), &format!("{{ 1 of Variant, Variant String k : String {} , }}", "a".repeat(56)));
+    check(&one, in_parts(75), "{ 1 of Variant, Variant String k : value 20..84: 1 at level 1 }");
+    // In a typed one, only what is of its type.
+    let typed = one.replacen("1b000000", "1b000400 04000000", 1);
+    check(&typed, in_parts(75), "{ 1 of Variant, String String k : value 24..88: 1 at level 1 }");
+    let ids = format!("1b000400 18000000 01000000 {key} 18000100 05000000 00000000 {}", "00".repeat(100));
+    let objects = Limits { allow_objects: true, ..Limits::unlimited() };
+    let events = read(&bytes(&ids), &objects, in_parts(75));
+    assert_eq!(events.as_deref(), Ok("{ 1 of Variant, Object String k : Object 5 , }"));
+}
+
+#[test]
+fn keys_are_whole() {
+    let texts = "22000000 03000000 02000000 61000000 02000000 62000000 02000000 63000000";
+    let keys = format!(
+        "1b000000 02000000 {} 00000000 {} 00000000",
+        array_of(&[HP; 4]),
+        array_of(&[texts, &format!("1b000000 01000000 00000000 {}", text_of(56))]),
+    );
+    check(
+        &keys,
+        in_parts(10),
+        &format!(
+            "{{ 2 of Variant, Variant [ 4 of Variant String hp , String hp , String hp , String hp , ] : nil , \
+             [ 2 of Variant < 3 a b c > , {{ 1 of Variant, Variant nil : String {} , }} , ] : nil , }}",
+            "a".repeat(56)
+        ),
+    );
+    // After the key, values are cut again.
+    let value = format!("1b000000 01000000 {} {}", array_of(&["00000000"]), array_of(&[HP; 3]));
+    check(
+        &value,
+        in_parts(20),
+        "{ 1 of Variant, Variant [ 1 of Variant nil , ] : \
+         [ 3 of Variant elements 28..52: 2 at level 2 elements 52..64: 1 at level 2 ] , }",
+    );
+}
+
+/// Looking for the end of values anew at each level must not take time that grows with the square of the input.
+#[test]
+fn only_so_much_is_looked_through() {
+    let nested = |opener: &str, depth: usize, inside: &str| format!("{}{inside}", opener.repeat(depth));
+    let arrays = |depth| nested("1c00000001000000", depth, &array_of(&[HP; 4]));
+    let events =
+        |hex: &str, part_bytes| read(&bytes(hex), &Limits::unlimited(), in_parts(part_bytes)).unwrap();
+    assert!(events(&arrays(4), 40).contains("elements 40..88: 4 at level 5"), "{}", events(&arrays(4), 40));
+    assert!(!events(&arrays(100), 40).contains("elements"));
+    let dictionaries = |depth| nested("1b0000000100000000000000", depth, &text_of(80));
+    assert!(events(&dictionaries(2), 88).contains("value 24..112: 1 at level 2"));
+    assert!(!events(&dictionaries(100), 88).contains("value"));
+}
+
+/// What a part does not hold is found by who pours it.
+#[test]
+fn parts_end_where_they_should() {
+    let limits = Limits::unlimited();
+    let array = bytes(&array_of(&[HP; 4]));
+    let texts = bytes(TEXTS);
+    let elements = |bytes: Range<usize>, count, depth| {
+        let mut log = Log::default();
+        let part = Part { bytes, count, depth };
+        Decoder::new(&array, Manner::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
+        Ok(log.events.join(" "))
+    };
+    let strings = |bytes: Range<usize>, count| {
+        let mut log = Log::default();
+        let part = Part { bytes, count, depth: 0 };
+        Decoder::new(&texts, Manner::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
+        Ok(log.events.join(" "))
+    };
+    assert_eq!(elements(20..44, 2, 1).as_deref(), Ok("String hp , String hp ,"));
+    assert_eq!(strings(16..32, 2).as_deref(), Ok("é "));
+    for wrong in [elements(20..45, 2, 1), elements(20..40, 2, 1), strings(16..31, 2), strings(8..32, 2)] {
+        let error: Error = wrong.expect_err("ends elsewhere");
+        assert!(matches!(error.kind(), ErrorKind::Argument(_)), "{error}");
+        assert!([Some(44), Some(32), Some(24)].contains(&error.offset()), "{error}");
+    }
+    let error = elements(20..44, 2, 1025).expect_err("a level too deep");
+    assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 });
+    assert!(elements(20..44, 2, 1024).is_ok());
+}
+
+/// What a sink refuses within a run has its place.
+#[test]
+fn sinks_may_refuse_an_element_of_a_run() {
+    let limits = Limits::unlimited();
+    let vector = |number: f32| Value::Vector2(Reals::Single([number; 2]));
+    let kinds = [Value::Int(7), Value::Float(0.5), vector(1.0)];
+    for kind in kinds {
+        let bytes = Value::from(vec![kind.clone(); 100]).encode().expect("a small value");
+        let size = (bytes.len() - 8) / 100;
+        for place in [0, 1, 41, 98] {
+            let at = 8 + size * place;
+            let mut room = vec![0; at + size - 1];
+            let mut encoder = Encoder::new(Room::new(room.as_mut_slice()), EncodeOptions::default());
+            let error =
+                Decoder::new(&bytes, Manner::Strict, &limits).pour(&mut encoder).expect_err("no room");
+            assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")), "{kind:?}");
+        }
+    }
+}
+
+/// A sink that has no use for parts gets none, and refuses them.
+#[test]
+fn encoders_take_no_parts() {
+    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+    let part = || Part { bytes: 0..4, count: 1, depth: 1 };
+    assert_eq!(encoder.part_bytes(), None);
+    for refused in [
+        encoder.part(&mut (), part()),
+        encoder.value_part(&mut (), part()),
+        encoder.strings_part(&mut (), part()),
+    ] {
+        assert!(matches!(refused.expect_err("no parts").kind(), ErrorKind::Argument(_)));
+    }
+    assert_eq!(encoder.raw_text(VariantType::String, b"a"), Ok(false));
+    assert_eq!(encoder.raw_string(&mut (), b"a"), Ok(false));
+    assert_eq!(ValueBuilder::default().written(), 0);
+}

@@ -1,0 +1,259 @@
+//! Where the bytes go: to memory that is too small, up to the end of what the format holds, and nowhere.
+
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{
+    Count, ElementType, EncodeOptions, Encoder, ErrorKind, Lanes, Measure, Memory, NodePathParts, Output,
+    Precision, Result, Room, Sink, Text, VariantType, utf8_len,
+};
+
+/// An output that has got very far already.
+struct Late<'a> {
+    start: usize,
+    room: Room<&'a mut Vec<u8>>,
+}
+
+impl Output for Late<'_> {
+    fn len(&self) -> usize {
+        self.start + self.room.len()
+    }
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.room.reserve(bytes)
+    }
+    fn put(&mut self, bytes: &[u8]) {
+        self.room.put(bytes);
+    }
+    fn put_zeros(&mut self, count: usize) {
+        self.room.put_zeros(count);
+    }
+    fn put_utf32(&mut self, units: &[u32], bytes: usize) {
+        self.room.put_utf32(units, bytes);
+    }
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        self.room.put_text(units, tail)
+    }
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        self.room.put_block(write)
+    }
+}
+
+/// What is written where only so many bytes are left, or `None` where they are too few.
+fn with_left(
+    left: usize,
+    write: impl Fn(&mut Encoder<Late<'_>>) -> Result<()>,
+    count: impl Fn(&mut Encoder<Count>) -> Result<()>,
+) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let late = Late { start: MAX_BYTES - left, room: Room::new(&mut bytes) };
+    let mut encoder = Encoder::new(late, EncodeOptions::default());
+    let written = write(&mut encoder);
+    let written = match written {
+        Ok(()) => Some(encoder.output().room.written().to_vec()),
+        Err(error) => {
+            assert_eq!(error.kind(), &ErrorKind::TooLarge);
+            None
+        }
+    };
+    let mut far = Measure::counting(EncodeOptions::default());
+    assert!(count(&mut far).is_ok());
+    assert!(written.as_ref().is_none_or(|bytes| bytes.len() == far.bytes()));
+    written
+}
+
+/// Writes one value in any output.
+macro_rules! exactly {
+    ($size:expr, |$sink:ident| $write:expr) => {{
+        let size: usize = $size;
+        let fits = |left| with_left(left, |$sink| $write, |$sink| $write);
+        for left in size.saturating_sub(12)..size + 12 {
+            let written = fits(left).map(|bytes| bytes.len());
+            assert_eq!(written, (left >= size).then_some(size), "{left} bytes left: {}", stringify!($write));
+        }
+    }};
+}
+
+#[test]
+fn no_value_ends_beyond_two_gibibytes() {
+    let le = |le: &'static [u8]| Lanes { precision: Precision::Single, le };
+    exactly!(4, |sink| sink.nil());
+    exactly!(8, |sink| sink.bool(true));
+    exactly!(8, |sink| sink.int(5));
+    exactly!(12, |sink| sink.int(1 << 40));
+    exactly!(8, |sink| sink.float(0.5));
+    exactly!(12, |sink| sink.float(0.1));
+    exactly!(12, |sink| sink.rid(1));
+    exactly!(4, |sink| sink.callable());
+    exactly!(4, |sink| sink.object_id(0));
+    exactly!(12, |sink| sink.object_id(1));
+    exactly!(12, |sink| sink.text(VariantType::String, "hp".into()));
+    exactly!(20, |sink| sink.signal("hp".into(), 1));
+    exactly!(12, |sink| sink.fixed(VariantType::Vector2i, le(&[0; 8])));
+    exactly!(12, |sink| sink.packed(VariantType::PackedByteArray, le(&[7; 3])));
+    exactly!(16, |sink| sink.packed(VariantType::PackedInt32Array, le(&[7; 8])));
+    exactly!(24, |sink| sink.node_path(NodePathParts {
+        absolute: true,
+        names: &["a".into()],
+        subnames: &[]
+    }));
+    exactly!(8, |sink| sink.begin_array(3, ElementType::Untyped));
+    exactly!(12, |sink| sink.begin_array(3, ElementType::Builtin(VariantType::Int)));
+    exactly!(8, |sink| sink.begin_dictionary(3, ElementType::Untyped, ElementType::Untyped));
+    exactly!(8, |sink| sink.begin_strings(3));
+    exactly!(16, |sink| sink.begin_object("hp".into(), 3));
+    exactly!(8, |sink| sink.string(&mut (), "hp".into()));
+}
+
+#[test]
+fn no_text_ends_beyond_two_gibibytes() {
+    for unit in [0x61, 0xE9, 0x65E5, 0x1_F40E, 0x20_0000] {
+        for len in [0, 1, 3, 12, 40, 100] {
+            let units = vec![unit; len];
+            let text = || Text::Utf32(&units);
+            let bytes = utf8_len(&units, false).expect("units that some form holds");
+            exactly!(8 + bytes.next_multiple_of(4), |sink| sink.text(VariantType::String, text()));
+            exactly!(4 + (bytes + 1).next_multiple_of(4), |sink| sink.string(&mut (), text()));
+        }
+    }
+}
+
+#[test]
+fn no_run_ends_beyond_two_gibibytes() {
+    for count in [1, 2, 63, 64, 65, 200] {
+        exactly!(8 * count, |sink| sink.ints(&mut (), &mut (0..count as i64)));
+        exactly!(12 * count, |sink| sink.floats(&mut (), &mut (0..count).map(|_| 0.1)));
+        exactly!(16 * count, |sink| sink.fixed_run::<12>(
+            &mut (),
+            VariantType::Vector3i,
+            Precision::Single,
+            &mut (0..count).map(|_| [1; 12])
+        ));
+    }
+}
+
+/// Counts are signed.
+#[test]
+fn no_count_is_negative() {
+    type Begin = fn(&mut Measure, usize) -> Result<()>;
+    let openers: [Begin; 4] = [
+        |sink, len| sink.begin_array(len, ElementType::Untyped),
+        |sink, len| sink.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped),
+        |sink, len| sink.begin_strings(len),
+        |sink, len| sink.begin_object("A".into(), len),
+    ];
+    for begin in openers {
+        let mut measure = Measure::counting(EncodeOptions::default());
+        assert_eq!(begin(&mut measure, MAX_BYTES), Ok(()));
+        let error = begin(&mut measure, MAX_BYTES + 1).expect_err("a negative count");
+        assert_eq!(error.kind(), &ErrorKind::TooLarge);
+    }
+}
+
+/// Fits as much as there is memory for, and no more.
+fn check_memory<O: Output>(mut output: O, size: usize) {
+    assert!(output.is_empty());
+    assert!(output.reserve(size).is_ok());
+    assert_eq!(output.reserve(size + 1).expect_err("no memory").kind(), &ErrorKind::OutOfMemory(size + 1));
+    output.put(&[1; 6]);
+    assert!(!output.is_empty());
+    assert_eq!(output.len(), 6);
+    assert!(output.reserve(size - 6).is_ok());
+    assert!(output.reserve(size - 5).is_err());
+    assert!(output.reserve(usize::MAX).is_err());
+    assert!(!output.put_block::<11>(|_| panic!("there is no room for a block")));
+    assert!(output.put_block::<10>(|block| {
+        block[..3].fill(2);
+        3
+    }));
+    output.put_zeros(2);
+    assert_eq!(output.len(), 11);
+}
+
+#[test]
+fn fixed_memory_is_filled_to_its_end() {
+    let mut memory = [9; 16];
+    check_memory(Room::new(memory.as_mut_slice()), 16);
+    assert_eq!(memory[..11], [1, 1, 1, 1, 1, 1, 2, 2, 2, 0, 0]);
+}
+
+/// Memory that is there but never grows.
+struct Stuck(Vec<u8>);
+
+impl AsRef<[u8]> for Stuck {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for Stuck {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl Memory for Stuck {
+    fn grow(&mut self, bytes: usize) -> bool {
+        assert!(bytes > self.0.len());
+        false
+    }
+}
+
+#[test]
+fn memory_may_be_exhausted() {
+    check_memory(Room::new(Stuck(vec![0; 16])), 16);
+    let mut bytes = Vec::new();
+    let mut growing = Room::new(&mut bytes);
+    assert!(growing.reserve(5).is_ok());
+    growing.put(&[1; 5]);
+    assert_eq!(
+        growing.reserve(usize::MAX).expect_err("no memory").kind(),
+        &ErrorKind::OutOfMemory(usize::MAX)
+    );
+    assert!(growing.put_block::<600>(|block| {
+        block[0] = 2;
+        1
+    }));
+    assert_eq!(growing.written(), [1, 1, 1, 1, 1, 2]);
+    let mut bytes: Vec<u8> = Vec::new();
+    assert!(Output::is_empty(&bytes));
+    let error = Output::reserve(&mut bytes, usize::MAX).expect_err("no memory");
+    assert_eq!(error.kind(), &ErrorKind::OutOfMemory(usize::MAX));
+}
+
+/// Vectors double: a value of many pieces must not be copied for each.
+#[test]
+fn memory_grows_by_as_much_as_there_is() {
+    let mut bytes = vec![0; 100];
+    assert!((&mut bytes).grow(101));
+    assert_eq!(bytes.len(), 200);
+    assert!((&mut bytes).grow(1000));
+    assert_eq!(bytes.len(), 1000);
+}
+
+/// Texts around the length up to which they are written in one pass.
+#[test]
+fn long_text() {
+    for len in [4094, 4095, 4096, 4097, 4098, 70_000] {
+        for (unit, bytes) in [(0x61_u32, 1), (0xE9, 2), (0x65E5, 3), (0x1_F40E, 4)] {
+            let units = vec![unit; len];
+            let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
+            assert_eq!(utf8_len(&units, false), Ok(len * bytes));
+            assert_eq!(utf8_len(&units, true), Ok(len * bytes));
+            let mut memory = Vec::new();
+            let mut encoder = Encoder::new(Room::new(&mut memory), EncodeOptions::default());
+            encoder.text(VariantType::String, Text::Utf32(&units)).expect("memory");
+            let mut expected = [[4, 0, 0, 0], (text.len() as u32).to_le_bytes()].concat();
+            expected.extend(text.as_bytes());
+            expected.resize(expected.len().next_multiple_of(4), 0);
+            assert_eq!(encoder.output().written(), expected);
+        }
+    }
+}
+
+/// Lone surrogates beside units that no Unicode knows, as the engine writes both.
+#[test]
+fn mixed_units_beyond_unicode() {
+    let units = [0xD800, 0x20_0000, 0xDFFF];
+    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+    encoder.text(VariantType::String, Text::Utf32(&units)).expect("units that some form holds");
+    assert_eq!(hex::encode(encoder.into_output()), "040000000b000000eda080f888808080edbfbf00");
+    assert!(utf8_len(&units, true).is_err());
+}

@@ -3,6 +3,7 @@ extends "res://suites/suite.gd"
 
 const Crafted := preload("res://suites/crafted.gd")
 const Mutations := preload("res://suites/mutations.gd")
+const Refusals := preload("res://suites/refusals.gd")
 const Samples := preload("res://suites/samples.gd")
 
 ## Samples up to this size are cut at every byte, larger ones at this many places.
@@ -34,6 +35,22 @@ func test_crafted_inputs() -> bool:
 		checks.no_problem("as key and value", Oracle.disagreement(
 				Wire.header(TYPE_DICTIONARY) + Wire.word(1) + bytes + bytes))
 		checks.no_problem("with objects allowed", Oracle.disagreement(bytes, true))
+	return true
+
+
+## What the engine makes of refused inputs is encoded as the engine does, but not strictly: no strict reader takes it.
+func test_values_that_only_broken_bytes_make() -> bool:
+	for input_name in Crafted.INPUTS:
+		var value: Variant = Oracle.engine_decode(Crafted.INPUTS[input_name].hex_decode())
+		if not Refusals.applying_to(value):
+			continue
+		checks.subject(TYPE_DICTIONARY, input_name)
+		for nested: Variant in [value, [value], {"a": value}]:
+			var bytes := Oracle.engine_encode(nested)
+			checks.same_bytes("encode", bytes, Oracle.codec_encode(nested))
+			checks.truth("try_decode refuses", not Codec.try_decode(bytes).is_ok())
+			checks.truth("try_encode refuses", not Codec.try_encode(nested).is_ok())
+			checks.truth("try_encode with objects refuses", not Codec.try_encode(nested, true).is_ok())
 	return true
 
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limits, Manner, NodePathParts,
-    Part, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder, VariantType,
+    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner,
+    NodePathParts, Part, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder, VariantType,
 };
 
 /// Writes down what it is told.
@@ -249,7 +249,7 @@ fn runs_lie_at_a_level_too() {
     let limits = |max_depth| Limits { max_depth, ..Limits::unlimited() };
     assert!(read(&two_ints, &limits(2), Log::default).is_ok());
     let error = read(&two_ints, &limits(1), Log::default).expect_err("too deep");
-    assert_eq!((error.kind(), error.offset()), (&ErrorKind::TooDeep { limit: 1 }, Some(16)));
+    assert_eq!((error.kind(), error.offset()), (&ErrorKind::LimitExceeded(Limit::Depth, 1), Some(16)));
 }
 
 /// A text of two letters: twelve bytes.
@@ -468,7 +468,7 @@ fn parts_end_where_they_should() {
         assert!([Some(44), Some(32), Some(24)].contains(&error.offset()), "{error}");
     }
     let error = elements(20..44, 2, 1025).expect_err("a level too deep");
-    assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 });
+    assert_eq!(error.kind(), &ErrorKind::TooDeep);
     assert!(elements(20..44, 2, 1024).is_ok());
 }
 

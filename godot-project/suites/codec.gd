@@ -30,14 +30,14 @@ static func try_encode(value: Variant, full_objects := false) -> RefCounted:
 	return FastVariantCodec.try_encode(value, full_objects)
 
 
-## Gives a FastVariantResult; the limits are those of save files.
-static func try_decode(bytes: PackedByteArray, offset := 0) -> RefCounted:
-	return FastVariantCodec.try_decode(bytes, null, offset)
+## Gives a FastVariantResult; without limits, those of save files hold.
+static func try_decode(bytes: PackedByteArray, offset := 0, limits: FastVariantLimits = null) -> RefCounted:
+	return FastVariantCodec.try_decode(bytes, limits, offset)
 
 
 static func pack_batch(values: Array, full_objects := false) -> PackedByteArray:
 	return FastVariantCodec.pack_batch(values, full_objects)
 
 
-static func unpack_batch(bytes: PackedByteArray) -> RefCounted:
-	return FastVariantCodec.unpack_batch(bytes)
+static func unpack_batch(bytes: PackedByteArray, limits: FastVariantLimits = null) -> RefCounted:
+	return FastVariantCodec.unpack_batch(bytes, limits)

@@ -2,6 +2,9 @@
 extends "res://suites/suite.gd"
 
 const Crafted := preload("res://suites/crafted.gd")
+const Mutations := preload("res://suites/mutations.gd")
+const Refusals := preload("res://suites/refusals.gd")
+const Samples := preload("res://suites/samples.gd")
 
 ## Samples up to this size are cut at every byte, larger ones at this many places.
 const CUTS := 600
@@ -22,14 +25,6 @@ const WRONG_COUNTS: Array[int] = [0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0
 const DEEPEST := 1025
 
 
-## The bytes of one edge value.
-class Sample:
-	extends RefCounted
-	var name: String
-	var type: int
-	var bytes: PackedByteArray
-
-
 func test_crafted_inputs() -> bool:
 	for input_name in Crafted.INPUTS:
 		var bytes := Crafted.INPUTS[input_name].hex_decode()
@@ -43,9 +38,25 @@ func test_crafted_inputs() -> bool:
 	return true
 
 
+## What the engine makes of refused inputs is encoded as the engine does, but not strictly: no strict reader takes it.
+func test_values_that_only_broken_bytes_make() -> bool:
+	for input_name in Crafted.INPUTS:
+		var value: Variant = Oracle.engine_decode(Crafted.INPUTS[input_name].hex_decode())
+		if not Refusals.applying_to(value):
+			continue
+		checks.subject(TYPE_DICTIONARY, input_name)
+		for nested: Variant in [value, [value], {"a": value}]:
+			var bytes := Oracle.engine_encode(nested)
+			checks.same_bytes("encode", bytes, Oracle.codec_encode(nested))
+			checks.truth("try_decode refuses", not Codec.try_decode(bytes).is_ok())
+			checks.truth("try_encode refuses", not Codec.try_encode(nested).is_ok())
+			checks.truth("try_encode with objects refuses", not Codec.try_encode(nested, true).is_ok())
+	return true
+
+
 func test_truncation_at_every_byte() -> bool:
 	var generator := seeded("truncation")
-	for sample in _samples(false):
+	for sample in Samples.of(values, false):
 		checks.subject(sample.type, sample.name)
 		var size := sample.bytes.size()
 		for i in mini(size, CUTS):
@@ -65,7 +76,7 @@ func test_flipped_bits_with_objects() -> bool:
 
 
 func test_type_ids_that_do_not_exist() -> bool:
-	for sample in _samples(false):
+	for sample in Samples.of(values, false):
 		if sample.bytes.size() > SMALL_BYTES:
 			continue
 		checks.subject(sample.type, sample.name)
@@ -77,7 +88,7 @@ func test_type_ids_that_do_not_exist() -> bool:
 
 
 func test_every_type_id_for_every_sample() -> bool:
-	for sample in _samples(false):
+	for sample in Samples.of(values, false):
 		if sample.bytes.size() > SMALL_BYTES:
 			continue
 		checks.subject(sample.type, sample.name)
@@ -89,7 +100,7 @@ func test_every_type_id_for_every_sample() -> bool:
 
 
 func test_wrong_counts() -> bool:
-	for sample in _samples(false):
+	for sample in Samples.of(values, false):
 		checks.subject(sample.type, sample.name)
 		var words := COUNT_WORDS if sample.bytes.size() <= SMALL_BYTES else COUNT_WORDS_OF_LARGE
 		for at in range(4, mini(sample.bytes.size() - 3, words * 4), 4):
@@ -102,35 +113,40 @@ func test_wrong_counts() -> bool:
 
 
 func test_appended_bytes() -> bool:
-	var generator := seeded("appended")
-	for sample in _samples(false):
+	var mutations := Mutations.new(seeded("appended"))
+	for sample in Samples.of(values, false):
 		checks.subject(sample.type, sample.name)
 		for length in range(1, 9):
 			checks.no_problem("%d bytes appended" % length, Oracle.disagreement(
-					sample.bytes + _random_bytes(generator, length)))
+					sample.bytes + mutations.random_bytes(length)))
 		checks.no_problem("a value appended", Oracle.disagreement(sample.bytes + sample.bytes))
 	return true
 
 
 func test_random_mutations() -> bool:
 	var generator := seeded("mutations")
-	for sample in _samples(false):
+	var mutations := Mutations.new(generator)
+	var samples := Samples.of(values, false)
+	for sample in samples:
 		if sample.bytes.size() > SMALL_BYTES:
 			continue
 		checks.subject(sample.type, sample.name)
 		for i in MUTATIONS:
-			checks.no_problem("mutated", Oracle.disagreement(_mutated(sample.bytes, generator)))
+			var other := samples[generator.randi() % samples.size()]
+			checks.no_problem("mutated with \"%s\"" % other.name, Oracle.disagreement(
+					mutations.mutated(sample.bytes, other.bytes.slice(0, SMALL_BYTES))))
 	return true
 
 
 func test_random_bytes() -> bool:
 	var generator := seeded("random bytes")
+	var mutations := Mutations.new(generator)
 	for type in TYPE_MAX:
 		checks.subject(type, "random bytes")
 		for i in 150:
 			var header := Wire.header(type, generator.randi() & 0xf if i % 2 else 0)
-			checks.no_problem("random", Oracle.disagreement(header + _random_bytes(generator, i)))
-			checks.no_problem("random, small numbers", Oracle.disagreement(header + _random_words(generator, i / 4)))
+			checks.no_problem("random", Oracle.disagreement(header + mutations.random_bytes(i)))
+			checks.no_problem("random, small numbers", Oracle.disagreement(header + mutations.random_words(i / 4)))
 	return true
 
 
@@ -187,7 +203,7 @@ func test_containers_that_contain_themselves() -> bool:
 
 func _check_flipped_bits(with_objects: bool) -> void:
 	var generator := seeded("flipped bits")
-	for sample in _samples(with_objects):
+	for sample in Samples.of(values, with_objects):
 		checks.subject(sample.type, sample.name)
 		var bits := sample.bytes.size() * 8
 		var first := mini(bits, FLIPPED_BYTES * 8)
@@ -212,71 +228,3 @@ func _check_encoding(value: Variant) -> void:
 	checks.same_value("encode_batch", [expected, expected], Array(
 			Oracle.codec_encode_batch([value, value]), TYPE_NIL, "", null))
 	checks.same_value("decode", Oracle.engine_decode(expected), Oracle.codec_decode(expected))
-
-
-## The edge values as bytes, each different one once. With objects: only the values that contain some, and only
-## reference-counted ones, because the engine leaks the others when a later byte is broken (Q13d).
-func _samples(with_objects: bool) -> Array[Sample]:
-	var samples: Array[Sample] = []
-	var seen: Dictionary[PackedByteArray, bool] = {}
-	for case in values.cases:
-		var bytes := Oracle.engine_encode(case.value, with_objects)
-		if bytes.is_empty() or seen.has(bytes):
-			continue
-		if with_objects and (bytes == Oracle.engine_encode(case.value)
-				or not Oracle.unmanaged_objects(case.value).is_empty()):
-			continue
-		seen[bytes] = true
-		var sample := Sample.new()
-		sample.name = case.name
-		sample.type = case.type
-		sample.bytes = bytes
-		samples.append(sample)
-	return samples
-
-
-## Changes one to three things: a bit, a byte, a word, or the length.
-static func _mutated(bytes: PackedByteArray, generator: RandomNumberGenerator) -> PackedByteArray:
-	var changed := bytes.duplicate()
-	for i in generator.randi_range(1, 3):
-		if changed.size() < 4:
-			break
-		var at := generator.randi() % changed.size()
-		match generator.randi() % 6:
-			0:
-				changed[at] ^= 1 << (generator.randi() & 7)
-			1:
-				changed[at] = generator.randi() & 0xff
-			2:
-				changed.encode_u32(at & ~3 if at + 4 <= changed.size() else 0, generator.randi() % 40)
-			3:
-				changed = changed.slice(0, at) + changed.slice(mini(at + 4, changed.size()))
-			4:
-				changed = changed.slice(0, at & ~3) + _random_words(generator, 1) + changed.slice(at & ~3)
-			5:
-				changed = changed.slice(0, at & ~3) + bytes + changed.slice(at & ~3)
-	return changed
-
-
-static func _random_bytes(generator: RandomNumberGenerator, length: int) -> PackedByteArray:
-	var bytes := PackedByteArray()
-	bytes.resize(length)
-	for i in length:
-		bytes[i] = generator.randi() & 0xff
-	return bytes
-
-
-## Words that look like counts, type ids and short texts.
-static func _random_words(generator: RandomNumberGenerator, count: int) -> PackedByteArray:
-	var bytes := PackedByteArray()
-	for i in count:
-		match generator.randi() % 4:
-			0:
-				bytes += Wire.word(generator.randi() % 4)
-			1:
-				bytes += Wire.word(generator.randi() % TYPE_MAX)
-			2:
-				bytes += Wire.header(generator.randi() % TYPE_MAX, generator.randi() & 0xf)
-			3:
-				bytes += Wire.word(0x61626364)
-	return bytes

@@ -13,6 +13,10 @@ const Refusals := preload("res://suites/refusals.gd")
 ## How many inputs were met whose value the engine itself does not repeat.
 static var unrepeatable := 0
 
+## How many inputs were asked about, and of how many the engine made something other than null.
+static var asked := 0
+static var accepted := 0
+
 
 static func engine_encode(value: Variant, full_objects := false) -> PackedByteArray:
 	Engine.print_error_messages = false
@@ -73,6 +77,14 @@ static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Vari
 	return value
 
 
+## With objects: setters and scripts may print.
+static func codec_try_decode(bytes: PackedByteArray, limits: FastVariantLimits) -> RefCounted:
+	Engine.print_error_messages = false
+	var outcome := Codec.try_decode(bytes, 0, limits)
+	Engine.print_error_messages = true
+	return outcome
+
+
 static func codec_encode_batch(batch: Array, full_objects := false) -> Array[PackedByteArray]:
 	Engine.print_error_messages = false
 	var buffers := Codec.encode_batch(batch, full_objects)
@@ -93,6 +105,8 @@ static func codec_decode_batch(buffers: Array, allow_objects := false) -> Array:
 static func disagreement(bytes: PackedByteArray, allow_objects := false) -> String:
 	var expected: Variant = engine_decode(bytes, allow_objects)
 	var actual: Variant = codec_decode(bytes, allow_objects)
+	asked += 1
+	accepted += int(expected != null)
 	var problem := _decode_problem(bytes, expected, actual, allow_objects)
 	if not problem and not allow_objects:
 		problem = _strict_problem(bytes, expected)
@@ -117,15 +131,15 @@ static func _decode_problem(
 		found = "encoded again: " + Compare.hex_difference(expected_again, actual_again)
 	elif actual == null and Refusals.hidden_in(bytes, allow_objects):
 		return ""
-	if typeof(expected) == typeof(actual) and not _engine_repeats(bytes, expected, allow_objects):
+	if typeof(expected) == typeof(actual) and not engine_repeats(bytes, expected, allow_objects):
 		unrepeatable += 1
 		return ""
 	return "decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 
 
-## Whether the engine decodes the same value twice. It does not where text is made of instance ids (objects converted to
-## strings) or where a constructor picks a random number.
-static func _engine_repeats(bytes: PackedByteArray, expected: Variant, allow_objects: bool) -> bool:
+## Whether the engine decodes a value again that it has decoded. It does not where text is made of instance ids (objects
+## converted to strings) or where a constructor picks a random number.
+static func engine_repeats(bytes: PackedByteArray, expected: Variant, allow_objects := false) -> bool:
 	var again: Variant = engine_decode(bytes, allow_objects)
 	var repeats := Compare.difference(expected, again) == ""
 	release(again)

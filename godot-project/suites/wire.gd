@@ -16,8 +16,12 @@ static func word(bits: int) -> PackedByteArray:
 
 ## A counted string as it stands on the wire, padded.
 static func text(content: String) -> PackedByteArray:
-	var utf8 := content.to_utf8_buffer()
-	var bytes := word(utf8.size()) + utf8
+	return sized(content.to_utf8_buffer())
+
+
+## Bytes behind their number, padded.
+static func sized(content: PackedByteArray) -> PackedByteArray:
+	var bytes := word(content.size()) + content
 	bytes.resize((bytes.size() + 3) & ~3)
 	return bytes
 

@@ -375,17 +375,11 @@ impl<'k> VariantBuilder<'k> {
     #[inline(never)]
     fn misfit(&self, container: &'static str, declared: &ContainerType) -> Error {
         let found = self.building.last();
-        let expected = match declared {
-            ContainerType::Object { class, script: None } => quoted(&class.to_string()),
-            ContainerType::Object { script: Some(script), .. } => quoted(&script.get_path().to_string()),
-            ContainerType::Builtin(ty) => ty.to_string(),
-            ContainerType::Untyped => "Variant".to_owned(),
-        };
         let found = match found.try_to::<Gd<Object>>() {
             Ok(object) => object.get_class().to_string(),
             Err(_) => self.reader.ty(self.building.last()).map_or("value", VariantType::name).to_owned(),
         };
-        ErrorKind::WrongElementType { container, expected, found }.into()
+        ErrorKind::WrongElementType { container, expected: declared.to_string(), found }.into()
     }
 }
 

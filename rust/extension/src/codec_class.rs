@@ -90,8 +90,8 @@ impl FastVariantCodec {
 
     /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing.
     ///
-    /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, and
-    /// keys of a Dictionary that [method decode] takes for one.
+    /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, keys
+    /// of a Dictionary that [method decode] takes for one, and values of another type than their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         match codec::encode(&value, objects(full_objects), true) {

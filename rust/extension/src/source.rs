@@ -16,6 +16,7 @@ use crate::codec::SMALL_BYTES;
 use crate::engine::{
     ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
 };
+use crate::objects;
 use crate::pool::pool;
 use crate::settings;
 use crate::shared::PART_BYTES;
@@ -400,6 +401,9 @@ impl<'a> Walk<'a, '_> {
 
     #[inline(never)]
     fn pour_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        if self.strict {
+            self.check_values(variant)?;
+        }
         let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         match entries.in_place() {
@@ -407,6 +411,45 @@ impl<'a> Walk<'a, '_> {
             None => self.pour_copied(&mut entries, len, &mut dictionary, sink, depth + 1)?,
         }
         sink.end_dictionary(dictionary)
+    }
+
+    /// Refuses values of another type than their Dictionary declares. Only bytes that no encoder writes make such: the
+    /// engine decodes them, but no strict reader does.
+    #[inline(never)]
+    fn check_values(self, variant: &Variant) -> Result<()> {
+        let (_, declared) = self.reader.dictionary_types(variant);
+        if matches!(declared, ContainerType::Untyped) {
+            return Ok(());
+        }
+        let (mut entries, len) = self.reader.entries(variant, false);
+        for index in 0..len {
+            let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(changed)?;
+            if !self.fits(&declared, value) {
+                let found = self.reader.ty(value).map_or("value", VariantType::name).to_owned();
+                let expected = declared.to_string();
+                let kind = ErrorKind::WrongElementType { container: "Dictionary's values", expected, found };
+                return Err(Error::from(kind).inside(self.step(key, index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(self, declared: &ContainerType, value: &Variant) -> bool {
+        let found = self.reader.ty(value);
+        match declared {
+            ContainerType::Untyped => true,
+            ContainerType::Builtin(VariantType::Object) => {
+                found == Some(VariantType::Object) || self.is_written_as_nil(value)
+            }
+            ContainerType::Builtin(ty) => found == Some(*ty),
+            ContainerType::Object { class, script } => {
+                let is_instance = || match self.objects {
+                    Objects::AsIds => found == Some(VariantType::Object),
+                    Objects::Full => objects::is_instance(value, class, script.as_ref()),
+                };
+                self.is_written_as_nil(value) || is_instance()
+            }
+        }
     }
 
     /// Pours entries, or leaves those from one on to others.

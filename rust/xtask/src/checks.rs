@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::diff;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
 use crate::library::{self, Build};
 use crate::package;
 use crate::run::{self, Echo};
-use crate::suites::{self, Conformance};
+use crate::stress;
+use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
 use crate::workspace::{EXTENSION, Workspace};
 
@@ -20,6 +22,8 @@ const DUMP_LIMIT: Duration = Duration::from_secs(120);
 const QUIT_RUNS: u64 = 5;
 const QUIT_RUNS_ALL: u64 = 50;
 const RANDOM_ALL: u64 = 200_000;
+const DIFF_CASES: u64 = 10_000;
+const STRESS_CALLS: u64 = 500;
 
 /// Runs every check, or stops at the first that fails, and says whether all held; `at_length` adds the long ones.
 ///
@@ -54,8 +58,29 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         ("conformance, 4 threads, all shared out", 4, false, Some(0)),
     ] {
         report.check(name, || {
-            let options = Conformance { threads: Some(threads), portable, threshold, ..Default::default() };
+            let access = Access { threads: Some(threads), portable, threshold };
+            let options = Conformance { access, ..Default::default() };
             suites::conformance(workspace, godot, &options)
+        })?;
+    }
+    for (name, portable, threads, threshold) in [
+        ("differential fuzzing", false, None, None),
+        ("differential fuzzing, portable", true, None, None),
+        ("differential fuzzing, all shared out", false, Some(4), Some(0)),
+    ] {
+        report.check(name, || {
+            let access = Access { portable, threads, threshold };
+            let options = diff::Options { cases: Some(DIFF_CASES), access, ..Default::default() };
+            diff::run(workspace, godot, &options)
+        })?;
+    }
+    for (name, threads, threshold) in
+        [("many threads", None, None), ("many threads, all shared out", Some(4), Some(0))]
+    {
+        report.check(name, || {
+            let access = Access { portable: false, threads, threshold };
+            let options = stress::Options { calls: Some(STRESS_CALLS), access, ..Default::default() };
+            stress::run(workspace, godot, &options)
         })?;
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;

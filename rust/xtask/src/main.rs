@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
 use xtask::library::{self, Build};
-use xtask::suites::{self, Conformance};
+use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, coverage, godot, mutants, package};
+use xtask::{checks, coverage, diff, godot, mutants, package, stress};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -42,6 +42,10 @@ enum Chore {
     },
     /// Compare every value with the engine's own functions, inside Godot
     Conformance(ConformanceArgs),
+    /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until told to stop
+    Diff(diff::Options),
+    /// Call everything from many threads of Godot at once, and compare with the engine's own functions
+    Stress(stress::Options),
     /// Check that every failure prints exactly the error lines that it should
     Messages,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
@@ -91,15 +95,8 @@ struct BuildArgs {
 
 #[derive(Args)]
 struct ConformanceArgs {
-    /// Only through the engine's documented functions, not directly.
-    #[arg(long)]
-    portable: bool,
-    /// Worker threads of the codec [default: its own choice]
-    #[arg(long, value_name = "N")]
-    threads: Option<u32>,
-    /// From how many bytes on a value is shared out to them [default: the codec's own choice]
-    #[arg(long, value_name = "BYTES")]
-    threshold: Option<u64>,
+    #[command(flatten)]
+    access: Access,
     /// Seed of the random values, to repeat a run
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -170,15 +167,15 @@ fn run(chore: Chore) -> Result<bool> {
             suites::demo(&workspace, &godot, dir, &extra)?;
         }
         Chore::Conformance(args) => {
-            let options = Conformance {
-                threads: args.threads,
-                threshold: args.threshold,
-                portable: args.portable,
-                seed: args.seed,
-                random: args.random,
-                only: args.only,
-            };
+            let options =
+                Conformance { access: args.access, seed: args.seed, random: args.random, only: args.only };
             suites::conformance(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Diff(options) => {
+            println!("{}", diff::run(&workspace, &ready(&workspace)?, &options)?);
+        }
+        Chore::Stress(options) => {
+            stress::run(&workspace, &ready(&workspace)?, &options)?;
         }
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;

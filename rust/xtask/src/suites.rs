@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -38,17 +39,42 @@ const FACTS: [&str; 9] = [
 ];
 
 /// Long enough for the slowest suite on a slow machine; a run that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(20 * 60);
+pub const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// How the extension works.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Access {
+    /// Only through the engine's documented functions, not directly
+    #[arg(long)]
+    pub portable: bool,
+    /// Worker threads of the codec [default: its own choice]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// From how many bytes on a value is shared out to them [default: the codec's own choice]
+    #[arg(long, value_name = "BYTES")]
+    pub threshold: Option<u64>,
+}
+
+impl Access {
+    /// Tells an engine that is about to start.
+    pub fn apply(&self, command: &mut Command) {
+        if let Some(threads) = self.threads {
+            command.env(THREADS_VARIABLE, threads.to_string());
+        }
+        if let Some(threshold) = self.threshold {
+            command.env(THRESHOLD_VARIABLE, threshold.to_string());
+        }
+        if self.portable {
+            command.env(ACCESS_VARIABLE, "portable");
+        }
+    }
+}
 
 /// Choices for the conformance suite.
 #[derive(Debug, Clone, Default)]
 pub struct Conformance {
-    /// Worker threads; the extension's own choice when absent.
-    pub threads: Option<u32>,
-    /// From how many bytes on a value is shared out to threads; the extension's own choice when absent.
-    pub threshold: Option<u64>,
-    /// Only through documented functions, not directly.
-    pub portable: bool,
+    /// How the extension works.
+    pub access: Access,
     /// Seed of the random values.
     pub seed: Option<u64>,
     /// How many random values.
@@ -59,13 +85,17 @@ pub struct Conformance {
 
 impl Conformance {
     fn arguments(&self) -> Vec<String> {
-        let named = [
+        named([
             ("--seed", self.seed.map(|seed| seed.to_string())),
             ("--random", self.random.map(|count| count.to_string())),
             ("--only", self.only.clone()),
-        ];
-        named.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
+        ])
     }
+}
+
+/// The arguments for the choices that were made.
+pub fn named<const N: usize>(choices: [(&str, Option<String>); N]) -> Vec<String> {
+    choices.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
 }
 
 /// Every value of every type, compared with the engine's own functions.
@@ -73,15 +103,7 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     let mut command = project.script("res://suites/run.gd", &options.arguments());
-    if let Some(threads) = options.threads {
-        command.env(THREADS_VARIABLE, threads.to_string());
-    }
-    if let Some(threshold) = options.threshold {
-        command.env(THRESHOLD_VARIABLE, threshold.to_string());
-    }
-    if options.portable {
-        command.env(ACCESS_VARIABLE, "portable");
-    }
+    options.access.apply(&mut command);
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
@@ -165,7 +187,8 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
     judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
+/// The bundled project in `folder`, with the extension.
+pub fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
     let project = Project::new(workspace, godot, folder)?;
     project.register_extension()?;
     Ok(project)

@@ -1,5 +1,6 @@
 //! What a live Variant holds, borrowed from it.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::sys::{self, GodotFfi, interface_fn};
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{Lanes, Precision, VariantType};
+use variant_codec::{Lanes, Precision, VariantType, quoted};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};
@@ -40,6 +41,17 @@ pub enum ContainerType {
         /// The script.
         script: Option<Gd<Script>>,
     },
+}
+
+impl fmt::Display for ContainerType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untyped => f.write_str("Variant"),
+            Self::Builtin(ty) => f.write_str(ty.name()),
+            Self::Object { class, script: None } => f.write_str(&quoted(&class.to_string())),
+            Self::Object { script: Some(script), .. } => f.write_str(&quoted(&script.get_path().to_string())),
+        }
+    }
 }
 
 /// The entries of a Dictionary, in insertion order.

@@ -1,0 +1,508 @@
+## Differential fuzzing: random values and damaged bytes through the engine and through the codec, case by case.
+##
+## godot --headless --path godot-project --script res://suites/diff.gd -- [options]
+## --seed N      seed of the run (default 0); each case has its own, made of this and its number
+## --seconds N   goes on for so long
+## --cases N     goes on for so many cases
+## --case I      begins with this case and shows each one's input before it is tried; alone, tries only this one
+##
+## The inputs that make the engine itself crash or hang (QUIRKS.md, section A) cannot come up:
+## - typed Dictionaries with values of another type are never given to typed code (Q1);
+## - objects are of reference-counted classes, never scripts, singletons or FontFile, and no getter changes (Q5, Q13);
+## - StreamPeer and FileAccess are not asked, nor are offsets outside of the bytes (Q6, Q7, Q8);
+## - inputs stay far under 2 GiB (Q9) and are too small, and their keys too random, for colliding hashes (Q10);
+## - Dictionaries whose types are scripts, which the engine decodes wrongly, are left to object_suite.gd (Q2).
+extends SceneTree
+
+const Codec := preload("res://suites/codec.gd")
+const Compare := preload("res://suites/compare.gd")
+const Crafted := preload("res://suites/crafted.gd")
+const Extension := preload("res://suites/extension.gd")
+const Mutations := preload("res://suites/mutations.gd")
+const Oracle := preload("res://suites/oracle.gd")
+const RandomBytes := preload("res://suites/random_bytes.gd")
+const RandomValues := preload("res://suites/random_values.gd")
+const Refusals := preload("res://suites/refusals.gd")
+const Samples := preload("res://suites/samples.gd")
+const Values := preload("res://suites/values.gd")
+const Wire := preload("res://suites/wire.gd")
+
+const PROGRESS_SECONDS := 10.0
+const PRINTED_FINDINGS := 20
+## Larger edge values are left out: there is more to find in small ones.
+const SAMPLE_BYTES := 2000
+## The codec shares larger values out in parts of this size.
+const PART_BYTES := 65536
+
+
+## What became of the cases of one kind.
+class Kind:
+	extends RefCounted
+	var name: String
+	## How many of a thousand cases are of this kind.
+	var share: int
+	var try_case: Callable
+	var cases := 0
+	var inputs := 0
+	var accepted := 0
+
+	func _init(kind_name: String, kind_share: int, kind_try_case: Callable) -> void:
+		name = kind_name
+		share = kind_share
+		try_case = kind_try_case
+
+
+var _seed := 0
+var _seconds := INF
+var _cases := -1
+var _first := -1
+
+var _generator := RandomNumberGenerator.new()
+var _mutations := Mutations.new(_generator)
+var _values := RandomValues.new(_generator)
+var _bytes := RandomBytes.new(_generator)
+var _samples: Array[PackedByteArray] = []
+var _object_samples: Array[PackedByteArray] = []
+var _with_objects := FastVariantLimits.unlimited()
+var _input: PackedByteArray
+var _findings := 0
+
+var _kinds: Array[Kind] = [
+	Kind.new("random values", 220, _try_value),
+	Kind.new("bytes", 470, _try_bytes),
+	Kind.new("bytes, objects allowed", 80, _try_objects),
+	Kind.new("batches of values", 40, _try_batch),
+	Kind.new("batches of bytes", 40, _try_buffers),
+	Kind.new("limits", 147, _try_limits),
+	Kind.new("large values", 3, _try_large),
+]
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	if not _read_arguments(OS.get_cmdline_user_args()):
+		quit(2)
+		return
+	var table := Values.new()
+	for sample in Samples.of(table, false):
+		if sample.bytes.size() <= SAMPLE_BYTES:
+			_samples.append(sample.bytes)
+	for input_name in Crafted.INPUTS:
+		_samples.append(Crafted.INPUTS[input_name].hex_decode())
+	for sample in Samples.of(table, true):
+		if sample.bytes.size() <= SAMPLE_BYTES:
+			_object_samples.append(sample.bytes)
+	_with_objects.allow_objects = true
+	_run()
+	table.release()
+	quit(0 if _findings == 0 else 1)
+
+
+func _read_arguments(arguments: PackedStringArray) -> bool:
+	for at in range(0, arguments.size(), 2):
+		var option := arguments[at]
+		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
+		if not argument.is_valid_int():
+			option = ""
+		match option:
+			"--seed":
+				_seed = argument.to_int()
+			"--seconds":
+				_seconds = argument.to_int()
+			"--cases":
+				_cases = argument.to_int()
+			"--case":
+				_first = argument.to_int()
+			_:
+				printerr("Unknown or incomplete option \"%s\"; see the first lines of suites/diff.gd." % arguments[at])
+				return false
+	if _first >= 0 and _cases < 0 and is_inf(_seconds):
+		_cases = 1
+	return true
+
+
+func _run() -> void:
+	print("Differential fuzzing on Godot %s, seed %d" % [Engine.get_version_info()["string"], _seed])
+	var started := Time.get_ticks_msec()
+	var reported := started
+	var now := started
+	var done := 0
+	while done != _cases and now - started < _seconds * 1000.0:
+		_try(maxi(_first, 0) + done)
+		done += 1
+		now = Time.get_ticks_msec()
+		if now - reported > PROGRESS_SECONDS * 1000.0:
+			reported = now
+			print("  … seed %d: %s" % [_seed, _summary(done, now - started)])
+	print("\nseed %d" % _seed)
+	print("%-24s %10s %10s %9s" % ["kind of case", "cases", "inputs", "accepted"])
+	for kind in _kinds:
+		print("%-24s %10d %10d %8.1f%%" % [
+			kind.name, kind.cases, kind.inputs, 100.0 * kind.accepted / maxi(kind.inputs, 1),
+		])
+	for refusal in Refusals.REASONS:
+		print("Refused on purpose: %s, met %d times" % [refusal, Refusals.met.get(refusal, 0)])
+	print("Inputs whose value the engine itself does not repeat: %d" % Oracle.unrepeatable)
+	print("%s\n%d passed, %d failed" % [_summary(done, now - started), done - _findings, _findings])
+
+
+func _summary(done: int, milliseconds: int) -> String:
+	return "%d cases, %d inputs of which the engine accepts %.1f %%, %.0f cases/s, %d findings" % [
+		done, Oracle.asked, 100.0 * Oracle.accepted / maxi(Oracle.asked, 1), done * 1000.0 / maxi(milliseconds, 1), _findings,
+	]
+
+
+func _try(index: int) -> void:
+	# Two halves of 32 bits: one would repeat itself in a run of millions.
+	_generator.seed = hash([_seed, index]) | hash([index, "half", _seed]) << 32
+	var kind := _any_kind()
+	kind.cases += 1
+	var asked := Oracle.asked
+	var accepted := Oracle.accepted
+	_input = PackedByteArray()
+	var problem: Variant = kind.try_case.call()
+	kind.inputs += Oracle.asked - asked
+	kind.accepted += Oracle.accepted - accepted
+	if problem is String and problem.is_empty():
+		return
+	_findings += 1
+	if _findings <= PRINTED_FINDINGS:
+		print("FINDING --seed %d --case %d (%s): %s\n      input %s" % [
+			_seed, index, kind.name, problem if problem is String else "a script error ended the case", _input.hex_encode(),
+		])
+
+
+func _any_kind() -> Kind:
+	var ticket := _generator.randi() % 1000
+	for kind in _kinds:
+		ticket -= kind.share
+		if ticket < 0:
+			return kind
+	return null
+
+
+## Remembers what is tried, for a finding; shows it now if single cases are asked for, so that a crash has an input.
+func _trying(input: PackedByteArray) -> PackedByteArray:
+	_input = input
+	if _first >= 0:
+		print("  trying %s" % input.hex_encode())
+	return input
+
+
+func _try_value() -> String:
+	return _value_problem(_random_value())
+
+
+func _try_bytes() -> String:
+	var bytes := _trying(_random_input())
+	var problem := Oracle.disagreement(bytes)
+	if not problem and _generator.randi() % 4 == 0:
+		# What broken bytes give is a value that no script makes.
+		problem = _value_problem(Oracle.engine_decode(bytes))
+	return problem
+
+
+func _try_objects() -> String:
+	var bytes := _bytes.with_objects() if _generator.randi() % 2 else _any_of(_object_samples)
+	if _generator.randi() % 2:
+		bytes = _mutations.mutated(bytes, _bytes.with_objects())
+	var problem := Oracle.disagreement(_trying(bytes), true)
+	var outcome := Oracle.codec_try_decode(bytes, _with_objects)
+	if problem or not outcome.is_ok():
+		return problem
+	var expected: Variant = Oracle.engine_decode(bytes, true)
+	var found := Compare.difference(expected, outcome.value)
+	if found and Oracle.engine_repeats(bytes, expected, true):
+		return "try_decode differs from the engine: %s" % found
+	return ""
+
+
+func _try_batch() -> String:
+	var batch: Array = []
+	var buffers: Array[PackedByteArray] = []
+	var full: Array[PackedByteArray] = []
+	var framed := PackedByteArray()
+	for i in _generator.randi_range(1, 12):
+		batch.append(_random_value())
+		buffers.append(Oracle.engine_encode(batch[i]))
+		full.append(Oracle.engine_encode(batch[i], true))
+		framed += Wire.word(buffers[i].size()) + buffers[i]
+	_trying(framed)
+	if Oracle.codec_encode_batch(batch) != buffers:
+		return "encode_batch differs from the engine"
+	if Oracle.codec_encode_batch(batch, true) != full:
+		return "encode_batch with objects differs from the engine"
+	if Codec.pack_batch(batch) != framed:
+		return "pack_batch differs from the engine"
+	return _buffers_problem(buffers)
+
+
+func _try_buffers() -> String:
+	var buffers: Array[PackedByteArray] = []
+	for i in _generator.randi_range(1, 12):
+		buffers.append(_random_input())
+	return _buffers_problem(buffers)
+
+
+## One value of many parts, now and then with some damage.
+func _try_large() -> String:
+	var pieces: Array[PackedByteArray] = []
+	var size := 0
+	while pieces.size() < 4 or size < 200:
+		pieces.append(_bytes.outermost() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+		size += pieces[-1].size()
+	var repeats := PART_BYTES * _generator.randi_range(1, 4) / size + 1
+	var content := Wire.repeated(_joined(pieces), repeats)
+	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(pieces.size() * repeats) + content
+	if _generator.randi() % 4 == 0:
+		var nil := Wire.header(TYPE_NIL)
+		bytes = Wire.header(TYPE_DICTIONARY) + Wire.word(2) + nil + bytes + var_to_bytes("more") + nil
+	if _generator.randi() % 2:
+		bytes = _mutations.mutated(bytes, _any_of(pieces))
+	var problem := Oracle.disagreement(_trying(bytes))
+	return problem if problem else _value_problem(Oracle.engine_decode(bytes))
+
+
+func _try_limits() -> String:
+	var bytes := _trying(_random_input() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+	var most := Codec.try_decode(bytes, 0, FastVariantLimits.unlimited())
+	if most.is_ok() and most.bytes_read != Oracle.engine_consumed(bytes):
+		return "unlimited: read %d bytes, the engine %d" % [most.bytes_read, Oracle.engine_consumed(bytes)]
+	var problem := Oracle.disagreement(bytes)
+	if not problem:
+		problem = _offset_problem(bytes, most)
+	var needs := Needs.new(most, bytes.size())
+	for preset: FastVariantLimits in [
+		FastVariantLimits.unlimited(), FastVariantLimits.for_save_files(), FastVariantLimits.for_network(),
+	]:
+		for limits: FastVariantLimits in [preset, _changed(preset, needs)]:
+			if not problem:
+				problem = _limits_problem(bytes, limits, most, needs)
+	return problem
+
+
+## Whether bytes behind others are read as they are alone.
+func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
+	var start := _generator.randi() % 8
+	var outcome := Codec.try_decode(_mutations.random_bytes(start) + bytes, start, FastVariantLimits.unlimited())
+	if outcome.error != alone.error or outcome.bytes_read != alone.bytes_read:
+		return "reads otherwise behind %d bytes" % start
+	if outcome.offset != alone.offset + start:
+		return "gives byte %d behind %d bytes, %d without" % [outcome.offset, start, alone.offset]
+	var found := Compare.difference(alone.value, outcome.value)
+	return "another value behind %d bytes: %s" % [start, found] if found else ""
+
+
+## What limits must allow for a value that is accepted without any, found by looking at the value.
+class Needs:
+	extends RefCounted
+	var is_good: bool
+	var bytes: int
+	var trails: bool
+	var depth := 0
+	var elements := 0
+	var entries := 0
+	var types := 0
+
+	func _init(outcome: FastVariantResult, size: int) -> void:
+		is_good = outcome.is_ok()
+		bytes = size
+		trails = outcome.bytes_read < size
+		var level: Array = [outcome.value] if is_good else []
+		while not level.is_empty():
+			var inside: Array = []
+			for value: Variant in level:
+				_add(value, inside)
+			level = inside
+			depth += int(not level.is_empty())
+
+	## Counts a value, but not what is inside of it.
+	func _add(value: Variant, inside: Array) -> void:
+		elements += 1
+		types |= 1 << typeof(value)
+		match typeof(value):
+			TYPE_ARRAY:
+				inside.append_array(value)
+			TYPE_DICTIONARY:
+				entries = maxi(entries, value.size())
+				inside.append_array(value.keys())
+				inside.append_array(value.values())
+			TYPE_NODE_PATH:
+				elements += value.get_name_count() + value.get_subname_count()
+			var type when type >= TYPE_PACKED_BYTE_ARRAY:
+				elements += value.size()
+
+	## Whether limits allow this, memory apart.
+	func are_met_by(limits: FastVariantLimits) -> bool:
+		return (is_good and (limits.allow_trailing_bytes or not trails)
+				and _fits(bytes, limits.max_bytes) and _fits(depth, limits.max_depth)
+				and _fits(elements, limits.max_elements) and _fits(entries, limits.max_dictionary_entries)
+				and types & ~limits.allowed_types == 0)
+
+	func _fits(need: int, limit: int) -> bool:
+		return limit < 0 or need <= limit
+
+
+## The same limits with one or two of them close to what a value needs.
+func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
+	var limits: FastVariantLimits = preset.duplicate()
+	for i in _generator.randi_range(1, 2):
+		var nearby := _generator.randi_range(-2, 2)
+		match _generator.randi() % 7:
+			0:
+				limits.max_bytes = needs.bytes + nearby
+			1:
+				limits.max_depth = needs.depth + nearby
+			2:
+				limits.max_elements = needs.elements + nearby
+			3:
+				limits.max_dictionary_entries = needs.entries + nearby
+			4:
+				limits.max_memory = _generator.randi() % (1 + needs.bytes * 20)
+			5:
+				limits.allow_trailing_bytes = not limits.allow_trailing_bytes
+			6:
+				limits.allowed_types ^= 1 << (_generator.randi() % TYPE_MAX)
+	return limits
+
+
+func _limits_problem(
+		bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult, needs: Needs) -> String:
+	var outcome := Codec.try_decode(bytes, 0, limits)
+	var limits_text := "bytes %d, depth %d, elements %d, entries %d, memory %d, types %x, trailing %s" % [
+		limits.max_bytes, limits.max_depth, limits.max_elements, limits.max_dictionary_entries, limits.max_memory,
+		limits.allowed_types, limits.allow_trailing_bytes,
+	]
+	if outcome.is_ok():
+		if not needs.are_met_by(limits):
+			return "accepted with limits that do not allow it: %s" % limits_text
+		if outcome.bytes_read != most.bytes_read:
+			return "read %d bytes, %d without limits: %s" % [outcome.bytes_read, most.bytes_read, limits_text]
+		var found := Compare.difference(most.value, outcome.value)
+		return "another value with limits: %s: %s" % [found, limits_text] if found else ""
+	if outcome.value != null or outcome.error == FastVariantCodec.OK or not outcome.message:
+		return "refused without an error, a message and a null value: %s" % limits_text
+	if outcome.offset < 0 or outcome.offset > bytes.size():
+		return "refused at byte %d of %d: %s" % [outcome.offset, bytes.size(), limits_text]
+	if needs.are_met_by(limits) and limits.max_memory < 0:
+		return "refused with limits that allow it (%s): %s" % [outcome.message, limits_text]
+	return ""
+
+
+## Whether a value is encoded as the engine does, and read back.
+func _value_problem(value: Variant) -> String:
+	var expected := Oracle.engine_encode(value)
+	_trying(expected)
+	var actual := Oracle.codec_encode(value)
+	if actual != expected:
+		return "encode: %s" % Compare.hex_difference(expected, actual)
+	var size := Oracle.codec_size(value)
+	if size != expected.size():
+		return "encoded_size is %d, not %d" % [size, expected.size()]
+	var full := Oracle.engine_encode(value, true)
+	var actual_full := Oracle.codec_encode(value, true)
+	if actual_full != full:
+		return "encode with objects: %s" % Compare.hex_difference(full, actual_full)
+	var outcome := Codec.try_encode(value)
+	if outcome.is_ok():
+		if outcome.value != expected:
+			return "try_encode: %s" % Compare.hex_difference(expected, outcome.value)
+		var again := Codec.try_decode(expected)
+		if not again.is_ok():
+			return "try_encode accepts what try_decode refuses: %s" % again.message
+	elif outcome.value != null or outcome.error == FastVariantCodec.OK or not outcome.message:
+		return "try_encode failed without an error, a message and a null value"
+	return Oracle.disagreement(expected)
+
+
+## Whether a batch gives what its buffers give one by one, and what of them is broken.
+func _buffers_problem(buffers: Array[PackedByteArray]) -> String:
+	var decoded := Oracle.codec_decode_batch(buffers)
+	if decoded.size() != buffers.size():
+		return "decode_batch gives %d values for %d buffers" % [decoded.size(), buffers.size()]
+	var framed := PackedByteArray()
+	for i in buffers.size():
+		_trying(buffers[i])
+		var problem := Oracle.disagreement(buffers[i])
+		if not problem:
+			problem = _repeated_problem(Oracle.codec_decode(buffers[i]), decoded[i], buffers[i])
+		if problem:
+			return "buffer %d of a batch: %s" % [i, problem]
+		framed += Wire.word(buffers[i].size()) + buffers[i]
+	if _generator.randi() % 2:
+		framed = _mutations.mutated(framed, framed)
+	return _frames_problem(_trying(framed))
+
+
+## Whether a packed batch gives its records up to the first one that is torn or bad.
+func _frames_problem(framed: PackedByteArray) -> String:
+	var outcome := Codec.unpack_batch(framed)
+	var at := 0
+	var records := 0
+	while framed.size() - at >= 4 and framed.decode_u32(at) <= framed.size() - at - 4:
+		var bytes := framed.slice(at + 4, at + 4 + framed.decode_u32(at))
+		var single := Codec.try_decode(bytes)
+		if not single.is_ok():
+			break
+		if records >= outcome.value.size():
+			return "unpack_batch ends before record %d" % records
+		var problem := _repeated_problem(single.value, outcome.value[records], bytes)
+		if problem:
+			return "record %d: %s" % [records, problem]
+		records += 1
+		at += 4 + bytes.size()
+	if outcome.value.size() != records or outcome.bytes_read != at:
+		return "unpack_batch gives %d records in %d bytes, not %d in %d" % [
+			outcome.value.size(), outcome.bytes_read, records, at,
+		]
+	if outcome.is_ok() != (at == framed.size()) or outcome.failed.has(records) == outcome.is_ok():
+		return "unpack_batch does not tell whether record %d is bad" % records
+	return ""
+
+
+## Where two answers of the codec differ, unless the input is one that the engine does not repeat either.
+func _repeated_problem(expected: Variant, actual: Variant, bytes: PackedByteArray) -> String:
+	var found := Compare.difference(expected, actual)
+	if not found or not Oracle.engine_repeats(bytes, Oracle.engine_decode(bytes)):
+		return ""
+	return "differs from the single answer: %s" % found
+
+
+func _random_value() -> Variant:
+	return _values.nested() if _generator.randi() % 4 else _values.value(0)
+
+
+## Encoded values of all kinds, most of them damaged.
+func _random_input() -> PackedByteArray:
+	var bytes := _random_source()
+	if _generator.randi() % 8 == 0:
+		bytes = _mutations.nested(bytes, _random_source()) if bytes else bytes
+	elif _generator.randi() % 8:
+		bytes = _mutations.mutated(bytes, _random_source())
+	return bytes
+
+
+func _random_source() -> PackedByteArray:
+	match _generator.randi() % 16:
+		0:
+			return Wire.header(_generator.randi() % TYPE_MAX) + _mutations.random_words(_generator.randi() % 24)
+		1:
+			return _mutations.random_bytes(_generator.randi() % 64)
+		2, 3, 4, 5:
+			return Oracle.engine_encode(_random_value())
+		6, 7, 8:
+			return _any_of(_samples)
+	return _bytes.outermost()
+
+
+func _any_of(buffers: Array[PackedByteArray]) -> PackedByteArray:
+	return buffers[_generator.randi() % buffers.size()]
+
+
+static func _joined(pieces: Array[PackedByteArray]) -> PackedByteArray:
+	var joined := PackedByteArray()
+	for piece in pieces:
+		joined += piece
+	return joined

@@ -1,0 +1,417 @@
+## Many Threads, WorkerThreadPool tasks and the main thread call every method at once; each answer is compared with the
+## engine's, found before by one thread alone.
+##
+## godot --headless --path godot-project --script res://suites/stress.gd -- [options]
+## --seed N      seed of the choices (default 0)
+## --seconds N   goes on for so long
+## --calls N     each caller goes on for so many calls in a phase, a twentieth with large values
+## --callers N   Threads, and as many tasks at once (default 8)
+##
+## Three phases: good input, when nothing may be printed; broken input too, with the engine's printing
+## off; and everyone at the same few large values. A caller that a script error ends is missed at the end of its phase.
+extends SceneTree
+
+const Codec := preload("res://suites/codec.gd")
+const Crafted := preload("res://suites/crafted.gd")
+const Extension := preload("res://suites/extension.gd")
+const Mutations := preload("res://suites/mutations.gd")
+const Oracle := preload("res://suites/oracle.gd")
+const RandomValues := preload("res://suites/random_values.gd")
+const Refusals := preload("res://suites/refusals.gd")
+const Samples := preload("res://suites/samples.gd")
+const Values := preload("res://suites/values.gd")
+const Wire := preload("res://suites/wire.gd")
+
+const PHASES := 3
+const PROGRESS_SECONDS := 10.0
+const PRINTED_FAILURES := 20
+const RANDOM_VALUES := 200
+const BROKEN_INPUTS := 400
+const LARGEST_BATCH := 12
+## Enough for more bytes than the codec leaves to one thread.
+const ROWS := 4000
+## A pool task ends after so many calls.
+const TASK_CALLS := 20
+
+
+## One value or one input, with what the engine makes of it.
+class Item:
+	extends RefCounted
+	## Shared by all callers, who only read it.
+	var value: Variant
+	var is_value := true
+	## Empty where there is no encoding.
+	var bytes: PackedByteArray
+	## What the bytes decode to, encoded in full: equal bytes are equal values.
+	var decoded: PackedByteArray
+	## Whether try_decode accepts the bytes, by the limits; all that it accepts must be what the engine decodes.
+	var strict: Array[bool] = []
+	## The encoding in full, if it says more; each caller has an own value for it, because its getters run.
+	var full: PackedByteArray
+
+
+## One caller with its own choices.
+class Caller:
+	extends RefCounted
+	var done := 0
+	var counts: Dictionary[String, int] = {}
+	var problems := PackedStringArray()
+	var has_ended := false
+	var _items: Array[Item]
+	var _limits: Array[FastVariantLimits]
+	var _own: Dictionary[Item, Variant] = {}
+	var _generator := RandomNumberGenerator.new()
+	var _methods: Array[Callable] = [
+		_encode, _encoded_size, _decode, _try_encode, _try_decode, _encode_batch, _decode_batch, _pack_batch, _unpack_batch,
+		_objects, _object_batches,
+	]
+
+	func _init(items: Array[Item], limits: Array[FastVariantLimits], own_seed: int) -> void:
+		_items = items
+		_limits = limits
+		_generator.seed = own_seed
+		for item in items:
+			if item.full:
+				_own[item] = bytes_to_var_with_objects(item.full)
+
+	## Makes calls until there are enough of them or the time is up.
+	func run(calls: int, end: float) -> void:
+		has_ended = false
+		var last := done + calls
+		while done < last and Time.get_ticks_msec() < end:
+			var method: Callable = _methods[_generator.randi() % _methods.size()]
+			var method_name: String = method.get_method()
+			var problem: Variant = method.call()
+			if problem is not String or problem:
+				problems.append("%s: %s" % [method_name.trim_prefix("_"), problem])
+			counts[method_name] = counts.get(method_name, 0) + 1
+			done += 1
+		has_ended = true
+
+	func _encode() -> String:
+		var item := _any_value()
+		return "" if Codec.encode(item.value) == item.bytes else "other bytes"
+
+	func _encoded_size() -> String:
+		var item := _any_value()
+		var expected := item.bytes.size() if item.bytes else -1
+		return "" if Codec.encoded_size(item.value) == expected else "another size"
+
+	func _decode() -> String:
+		var item := _any()
+		return _decoded_problem(item, Codec.decode(item.bytes))
+
+	func _try_encode() -> String:
+		var item := _any_value()
+		var outcome := Codec.try_encode(item.value)
+		if outcome.is_ok():
+			return "" if outcome.value == item.bytes else "other bytes"
+		return "" if outcome.message and outcome.value == null else "no reason"
+
+	func _try_decode() -> String:
+		var item := _any()
+		var which := _generator.randi() % _limits.size()
+		var outcome := Codec.try_decode(item.bytes, 0, _limits[which])
+		if outcome.is_ok() != item.strict[which]:
+			return "accepted" if outcome.is_ok() else "refused: " + outcome.message
+		if outcome.is_ok():
+			return _decoded_problem(item, outcome.value)
+		return "" if outcome.message and outcome.value == null else "no reason"
+
+	func _encode_batch() -> String:
+		var items := _several(true)
+		var buffers := Codec.encode_batch(items.map(func(item: Item) -> Variant: return item.value))
+		for i in items.size():
+			if buffers[i] != items[i].bytes:
+				return "other bytes at %d" % i
+		return ""
+
+	func _decode_batch() -> String:
+		var items := _several(false)
+		var decoded := Codec.decode_batch(items.map(func(item: Item) -> PackedByteArray: return item.bytes))
+		for i in items.size():
+			var problem := _decoded_problem(items[i], decoded[i])
+			if problem:
+				return "%s at %d" % [problem, i]
+		return ""
+
+	func _pack_batch() -> String:
+		var items := _several(true)
+		var packed := Codec.pack_batch(items.map(func(item: Item) -> Variant: return item.value))
+		var expected := _framed(items)
+		for item in items:
+			if item.bytes.is_empty():
+				expected = PackedByteArray()
+		return "" if packed == expected else "other bytes"
+
+	func _unpack_batch() -> String:
+		var items := _several(false)
+		var which := _generator.randi() % _limits.size()
+		var good := 0
+		while good < items.size() and items[good].strict[which]:
+			good += 1
+		var outcome := Codec.unpack_batch(_framed(items), _limits[which])
+		if outcome.is_ok() != (good == items.size()) or outcome.value.size() != good:
+			return "%d records instead of %d" % [outcome.value.size(), good]
+		for i in good:
+			var problem := _decoded_problem(items[i], outcome.value[i])
+			if problem:
+				return "%s at %d" % [problem, i]
+		return ""
+
+	func _objects() -> String:
+		if _own.is_empty():
+			return ""
+		var item: Item = _own.keys()[_generator.randi() % _own.size()]
+		var own: Variant = _own[item]
+		if Codec.encode(own, true) != item.full or Codec.try_encode(own, true).value != item.full:
+			return "other bytes"
+		if Codec.encoded_size(own, true) != item.full.size():
+			return "another size"
+		return "" if var_to_bytes_with_objects(Codec.decode(item.full, true)) == item.full else "another value"
+
+	func _object_batches() -> String:
+		if _own.is_empty():
+			return ""
+		var first := _generator.randi() % _own.size()
+		var items := _own.keys().slice(first, first + LARGEST_BATCH)
+		var batch := items.map(func(item: Item) -> Variant: return _own[item])
+		var buffers := Codec.encode_batch(batch, true)
+		var decoded := Codec.decode_batch(buffers, true)
+		var packed := PackedByteArray()
+		for i in batch.size():
+			if buffers[i] != items[i].full:
+				return "other bytes at %d" % i
+			if var_to_bytes_with_objects(decoded[i]) != items[i].full:
+				return "another value at %d" % i
+			packed += Wire.word(buffers[i].size()) + buffers[i]
+		return "" if Codec.pack_batch(batch, true) == packed else "packed otherwise"
+
+	func _decoded_problem(item: Item, value: Variant) -> String:
+		return "" if var_to_bytes_with_objects(value) == item.decoded else "another value"
+
+	func _any() -> Item:
+		return _items[_generator.randi() % _items.size()]
+
+	func _any_value() -> Item:
+		var item := _any()
+		while not item.is_value:
+			item = _any()
+		return item
+
+	func _several(are_values: bool) -> Array[Item]:
+		var items: Array[Item] = []
+		for i in _generator.randi() % (LARGEST_BATCH + 1):
+			items.append(_any_value() if are_values else _any())
+		return items
+
+	static func _framed(items: Array[Item]) -> PackedByteArray:
+		var framed := PackedByteArray()
+		for item in items:
+			framed += Wire.word(item.bytes.size()) + item.bytes
+		return framed
+
+
+var _seed := 0
+var _seconds := INF
+var _calls := 1 << 62
+var _caller_count := 8
+var _limits: Array[FastVariantLimits] = [
+	null, FastVariantLimits.for_network(), FastVariantLimits.for_save_files(), FastVariantLimits.unlimited(),
+]
+## An Array that contains itself.
+var _loop: Array = []
+var _counts: Dictionary[String, int] = {}
+var _done := 0
+var _failed := 0
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	if not _read_arguments(OS.get_cmdline_user_args()):
+		quit(2)
+		return
+	print("Many threads on Godot %s, %d Threads and %d tasks, seed %d" % [
+		Engine.get_version_info()["string"], _caller_count, _caller_count, _seed,
+	])
+	var table := Values.new()
+	var large := _large_items()
+	var good := _good_items(table) + large
+	_run_phase("good input", good, _calls, true)
+	_run_phase("broken input too", good + _broken_items(table), _calls, false)
+	_run_phase("shared large values", large, _calls / 20, true)
+	_loop.clear()
+	table.release()
+	for method_name in _counts:
+		print("  %-20s %10d calls" % [method_name.trim_prefix("_"), _counts[method_name]])
+	print("%d passed, %d failed" % [_done - _failed, _failed])
+	quit(0 if _failed == 0 else 1)
+
+
+func _read_arguments(arguments: PackedStringArray) -> bool:
+	for at in range(0, arguments.size(), 2):
+		var option := arguments[at]
+		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
+		if not argument.is_valid_int():
+			option = ""
+		match option:
+			"--seed":
+				_seed = argument.to_int()
+			"--seconds":
+				_seconds = argument.to_int()
+			"--calls":
+				_calls = argument.to_int()
+			"--callers":
+				_caller_count = argument.to_int()
+			_:
+				printerr("Unknown or incomplete option \"%s\"; see the first lines of suites/stress.gd." % arguments[at])
+				return false
+	return true
+
+
+func _run_phase(phase_name: String, items: Array[Item], calls: int, prints_errors: bool) -> void:
+	Engine.print_error_messages = prints_errors
+	var started := Time.get_ticks_msec()
+	var end := started + _seconds * 1000.0 / PHASES
+	var callers: Array[Caller] = []
+	for i in 2 * _caller_count + 1:
+		callers.append(Caller.new(items, _limits, hash([_seed, phase_name, i])))
+	var threads: Array[Thread] = []
+	for i in _caller_count:
+		var thread := Thread.new()
+		thread.start(callers[i].run.bind(calls, end))
+		threads.append(thread)
+	var own := callers[-1]
+	var pooled := callers.slice(_caller_count, -1)
+	var run_pooled := func(index: int) -> void: pooled[index].run(TASK_CALLS, end)
+	var reported := started
+	while own.done < calls and Time.get_ticks_msec() < end:
+		var group := WorkerThreadPool.add_group_task(run_pooled, pooled.size())
+		own.run(TASK_CALLS, end)
+		WorkerThreadPool.wait_for_group_task_completion(group)
+		if Time.get_ticks_msec() - reported > PROGRESS_SECONDS * 1000.0:
+			reported = Time.get_ticks_msec()
+			print("  … %s: %d calls of the main thread" % [phase_name, own.done])
+	for thread in threads:
+		thread.wait_to_finish()
+	Engine.print_error_messages = true
+	_count(phase_name, callers, items.size(), Time.get_ticks_msec() - started)
+
+
+func _count(phase_name: String, callers: Array[Caller], item_count: int, milliseconds: int) -> void:
+	var done := 0
+	for i in callers.size():
+		var caller := callers[i]
+		done += caller.done
+		var problems := caller.problems
+		if not caller.has_ended:
+			problems.append("a script error ended it")
+		for problem in problems:
+			_failed += 1
+			if _failed <= PRINTED_FAILURES:
+				print("FAILED %s, caller %d: %s" % [phase_name, i, problem])
+		for method_name in caller.counts:
+			_counts[method_name] = _counts.get(method_name, 0) + caller.counts[method_name]
+	_done += done
+	print("  %-20s %5d values and inputs, %d callers, %8d calls, %7.1f s" % [
+		phase_name, item_count, callers.size(), done, milliseconds / 1000.0,
+	])
+
+
+## The edge values and random values that encode and decode without an error, so that none is printed.
+func _good_items(table: Values) -> Array[Item]:
+	var items: Array[Item] = []
+	for case in table.cases:
+		var item := _item(case.value)
+		if item and item.bytes.size() < 100000:
+			_add_full(item)
+			items.append(item)
+	var generator := RandomNumberGenerator.new()
+	generator.seed = _seed
+	var random := RandomValues.new(generator)
+	for i in RANDOM_VALUES:
+		var item := _item(random.nested())
+		if item:
+			_add_full(item)
+			items.append(item)
+	return items
+
+
+## Read-only, as constants are, and not.
+func _large_items() -> Array[Item]:
+	var rows: Array = []
+	var table: Dictionary = {}
+	var texts := PackedStringArray()
+	for i in ROWS:
+		var row := {"id": i, "name": "row %d" % i, "place": Vector3(i, 1, 2), "tags": ["a", &"b", i * 0.1]}
+		row.make_read_only()
+		rows.append(row)
+		table["row %d" % i] = [row, i]
+		texts.append("ü %d" % i)
+	var numbers: Array = range(ROWS * 10)
+	var items: Array[Item] = []
+	for value: Variant in [
+		rows, table, numbers, Array(numbers, TYPE_INT, "", null), texts, var_to_bytes(rows), PackedVector3Array(
+				numbers.map(func(number: int) -> Vector3: return Vector3(number, 0, 1))), "text ".repeat(ROWS * 20),
+	]:
+		if value is Array or value is Dictionary:
+			value.make_read_only()
+		items.append(_item(value))
+	var changeable := rows.duplicate()
+	items.append(_item(changeable))
+	return items
+
+
+## Values that no one can encode, and bytes of which the engine makes nothing, or something that no encoder writes.
+func _broken_items(table: Values) -> Array[Item]:
+	var items: Array[Item] = []
+	_loop.append(_loop)
+	for value: Variant in [Values.nested_arrays(1026), {"deep": [Values.nested_arrays(1500)]}, {"loop": _loop}]:
+		items.append(_described(value, true, PackedByteArray()))
+	var inputs: Array[PackedByteArray] = []
+	for input_name in Crafted.INPUTS:
+		inputs.append(Crafted.INPUTS[input_name].hex_decode())
+	var generator := RandomNumberGenerator.new()
+	generator.seed = _seed
+	var mutations := Mutations.new(generator)
+	var samples := Samples.of(table, false)
+	for i in BROKEN_INPUTS:
+		inputs.append(mutations.mutated(
+				samples[generator.randi() % samples.size()].bytes, samples[generator.randi() % samples.size()].bytes))
+	for bytes in inputs:
+		var value: Variant = Oracle.engine_decode(bytes)
+		if (not Refusals.applying_to(value) and not Refusals.hidden_in(bytes, false)
+				and Oracle.engine_repeats(bytes, value)):
+			items.append(_described(null, false, bytes))
+	return items
+
+
+## A value that encodes strictly to bytes that decode strictly.
+func _item(value: Variant) -> Item:
+	var bytes := Oracle.engine_encode(value)
+	if not Codec.try_encode(value).is_ok() or not Codec.try_decode(bytes).is_ok():
+		return null
+	return _described(value, true, bytes)
+
+
+func _described(value: Variant, is_value: bool, bytes: PackedByteArray) -> Item:
+	var item := Item.new()
+	item.value = value
+	item.is_value = is_value
+	item.bytes = bytes
+	item.decoded = Oracle.engine_encode(Oracle.engine_decode(bytes), true)
+	for limits in _limits:
+		item.strict.append(Codec.try_decode(bytes, 0, limits).is_ok())
+	return item
+
+
+## What is decoded must come out as the same bytes again, and be freed by itself.
+func _add_full(item: Item) -> void:
+	var full := Oracle.engine_encode(item.value, true)
+	if full == item.bytes or not Oracle.unmanaged_objects(item.value).is_empty():
+		return
+	var outcome := Codec.try_encode(item.value, true)
+	if outcome.is_ok() and var_to_bytes_with_objects(bytes_to_var_with_objects(full)) == full:
+		item.full = full

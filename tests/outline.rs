@@ -70,7 +70,7 @@ fn check_value(outline: &Outline<'_>, index: usize, value: &Value, role: &Role, 
                 .collect()
         }
         Value::Object(Object::Full { properties, .. }) => {
-            properties.iter().map(|(name, value)| (Role::Property(format!("{name:?}")), value)).collect()
+            properties.iter().map(|(name, value)| (Role::Property(name.clone()), value)).collect()
         }
         _ => Vec::new(),
     };

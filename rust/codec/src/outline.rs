@@ -66,7 +66,7 @@ pub enum Role {
     Key(usize),
     /// The value of the entry at this position of a Dictionary.
     Value(usize),
-    /// The property with this name, in quotes, of an Object. The name stands before the value's header.
+    /// The property with this name, cut if it is long, of an Object. The name stands before the value's header.
     Property(String),
 }
 
@@ -425,7 +425,7 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn begin_property(&mut self, _object: &mut (), name: Text<'_>) -> Result<()> {
-        self.next_is(|| Role::Property(cut(name.quoted())))
+        self.next_is(|| Role::Property(cut(name.start(PREVIEW + 1))))
     }
 
     #[inline(never)]
@@ -652,7 +652,7 @@ impl Display for Role {
             Self::Element(index) => write!(f, "[{index}] "),
             Self::Key(index) => write!(f, "key {index}: "),
             Self::Value(index) => write!(f, "value {index}: "),
-            Self::Property(name) => write!(f, "{name}: "),
+            Self::Property(name) => write!(f, "{}: ", quoted(name)),
         }
     }
 }

@@ -229,6 +229,38 @@ fn large_containers_are_counted_and_cut() {
     }
 }
 
+#[test]
+fn memory_is_bounded_by_the_nodes() {
+    const MANY: usize = 1 << 20;
+    let announced = |header: &str| [unhex(header), unhex("00001000")].concat();
+    let name = [unhex("00001000"), vec![b'a'; MANY]].concat();
+    let cases = [
+        ("ints", [announced("1c000000"), unhex("02000000 07000000").repeat(MANY)].concat()),
+        ("odd bools", [announced("1c000000"), unhex("01000000 02000000").repeat(MANY)].concat()),
+        ("entries", [announced("1b000000"), unhex("00000000 00000000").repeat(MANY)].concat()),
+        ("packed strings", [announced("22000000"), unhex("01000000 00000000").repeat(MANY)].concat()),
+        ("packed bytes", [announced("1d000000"), vec![7; MANY]].concat()),
+        ("a text", [unhex("04000000"), name.clone()].concat()),
+        ("a signal", [unhex("1a000000"), name.clone(), vec![0; 8]].concat()),
+        (
+            "an object",
+            [unhex("18000000"), name.clone(), unhex("01000000"), name.clone(), vec![0; 4]].concat(),
+        ),
+        ("a class", [unhex("1c000200"), name.clone(), vec![0; 4]].concat()),
+        ("arrays without an end", unhex("1c000000 01000000").repeat(MANY)),
+    ];
+    for (label, bytes) in cases {
+        let mut whole = false;
+        let memory = allocation_counter::measure(|| {
+            let outline = Outline::of(&bytes, 100);
+            whole = outline.error().is_none() && outline.end() == bytes.len();
+            assert!(outline.to_string().len() < 64 << 10, "{label}");
+        });
+        assert!(whole || label == "arrays without an end", "{label}");
+        assert!(memory.bytes_max < 256 << 10, "{label}: {} bytes", memory.bytes_max);
+    }
+}
+
 /// The smallest stack of a worker thread; without optimisation, frames are larger.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
 

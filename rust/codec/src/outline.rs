@@ -16,8 +16,8 @@ const LIST: usize = 60;
 
 /// What bytes hold: the values, as a tree of places, to the end or to where the bytes stop being good.
 ///
-/// Objects are shown, not made. Memory is bounded by the number of nodes, stack by the format's depth. [`Display`] gives
-/// a text for people: one line for each node, with its first bytes.
+/// Objects are shown, not made. Memory is bounded by the number of nodes, but for the parts of a NodePath while it is
+/// read; stack by the format's depth. [`Display`] gives a text for people: one line for each node, with its first bytes.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     bytes: &'a [u8],

@@ -505,7 +505,11 @@ impl<'a> Decoder<'a> {
             return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
         }
         located(at, self.budget.buffer(total as usize, total as usize * size_of::<u64>()))?;
-        let mut parts = Vec::with_capacity(total as usize);
+        let mut parts = Vec::new();
+        if parts.try_reserve_exact(total as usize).is_err() {
+            let bytes = total as usize * size_of::<Text<'_>>();
+            return Err(self.error_at(at, ErrorKind::OutOfMemory(bytes)));
+        }
         for _ in 0..total {
             parts.push(Text::Utf8(self.node_path_part()?));
         }

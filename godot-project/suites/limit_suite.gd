@@ -173,6 +173,26 @@ func test_colliding_names_are_counted_over_a_batch() -> bool:
 	return true
 
 
+func test_limits_hold_for_a_batch_as_a_whole() -> bool:
+	checks.subject(checks.MIXED, "limits of a batch")
+	var numbers: Array = range(1000, 1100)
+	var packed := Codec.pack_batch(numbers)
+	# Property, enough, too little, the code, how many values come before.
+	for row: Array in [
+		["max_bytes", packed.size(), packed.size() - 1, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
+		["max_elements", 100, 40, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 40],
+		["max_memory", 100 * 24, 40 * 24, FastVariantCodec.MAX_MEMORY_EXCEEDED, 40],
+	]:
+		var limits := FastVariantLimits.for_save_files()
+		limits.set(row[0], row[1])
+		checks.same_value("enough %s" % row[0], numbers, FastVariantCodec.unpack_batch(packed, limits).value)
+		limits.set(row[0], row[2])
+		var outcome := FastVariantCodec.unpack_batch(packed, limits)
+		checks.same_int("code of %s" % row[0], row[3], outcome.error)
+		checks.same_value("values before", numbers.slice(0, row[4]), outcome.value)
+	return true
+
+
 func _check_refused(
 		bytes: PackedByteArray, limits: FastVariantLimits, code: int, property: String, offset: int) -> void:
 	var outcome := FastVariantCodec.try_decode(bytes, limits)

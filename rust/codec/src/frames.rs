@@ -4,15 +4,21 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
+use crate::format;
 use crate::limits::{Limit, Limits};
 
 /// Bytes of the length in front of each value, a little-endian u32.
 pub const FRAME_BYTES: usize = 4;
 
 /// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
-/// [`Limits::max_elements`].
+/// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value
+/// may take.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
+    if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
+        let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
+        return (records, Some(Error::new(kind).at(0)));
+    }
     let mut at = 0;
     while at < bytes.len() {
         if records.len() as u64 >= limits.max_elements {

@@ -182,7 +182,14 @@ impl Default for Limits {
     }
 }
 
-/// What a reader has used up of its [`Limits`].
+/// What values have used up of [`Limits`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    elements: u64,
+    memory: u64,
+}
+
+/// What a reader has left of its [`Limits`].
 #[derive(Debug)]
 pub(crate) struct Budget<'l> {
     pub limits: &'l Limits,
@@ -192,7 +199,17 @@ pub(crate) struct Budget<'l> {
 
 impl<'l> Budget<'l> {
     pub fn new(limits: &'l Limits) -> Self {
-        Self { limits, elements: 0, memory: 0 }
+        Self::after(Spent::default(), limits)
+    }
+
+    /// What is left after other values.
+    pub fn after(Spent { elements, memory }: Spent, limits: &'l Limits) -> Self {
+        Self { limits, elements, memory }
+    }
+
+    /// What has been used up.
+    pub fn spent(&self) -> Spent {
+        Spent { elements: self.elements, memory: self.memory }
     }
 
     /// Charges one value of this type.

@@ -8,7 +8,7 @@ use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType, frames};
+use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames};
 
 use crate::builder::Built;
 use crate::codec::{self, Input};
@@ -180,14 +180,15 @@ pub struct Unpacked {
 pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     let bytes = SharedBytes::new(bytes);
     let (records, broken) = frames::records(bytes.get().as_slice(), limits);
-    let parallel = !limits.allow_objects;
+    // On several threads, none knows what the others have used up of the limits.
+    let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
     let outcome = Outcome::default();
     let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
-        spread(slots, parallel, |slots, keys| {
+        spread(slots, parallel, |slots, (keys, spent): &mut (Keys, Spent)| {
             let input = Input::Shared(bytes.get());
             fill_part(slots, &outcome, |index| {
                 let record = records[index].clone();
-                let (built, _) = codec::decode(&input, record.clone(), Manner::Strict, limits, keys)?;
+                let (built, _) = codec::decode(&input, record.clone(), Manner::Strict, limits, keys, spent)?;
                 Ok((built, record.len()))
             });
         });

@@ -6,7 +6,7 @@ use std::ops::Range;
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Result, Room, Source as _,
+    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Result, Room, Source as _, Spent,
     VariantType, frames,
 };
 
@@ -244,14 +244,16 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
 pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<Built> {
     let data = input.bytes();
     if data.len() >= settings::parallel_threshold() {
-        return decode(input, 0..data.len(), manner, limits, keys).map(|(built, _)| built);
+        return decode(input, 0..data.len(), manner, limits, keys, &mut Spent::default())
+            .map(|(built, _)| built);
     }
     let mut builder = VariantBuilder::new(manner, limits, keys, input);
     Decoder::new(data, manner, limits).pour_only(&mut builder)?;
     Ok(builder.finish())
 }
 
-/// The value that a part of the input holds, and where it ends. `keys` may be kept from value to value.
+/// The value that a part of the input holds, and where it ends. `keys` may be kept from value to value, and so may what is
+/// `spent` of the limits.
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset in all of them.
@@ -261,6 +263,7 @@ pub fn decode(
     manner: Manner,
     limits: &Limits,
     keys: &mut Keys,
+    spent: &mut Spent,
 ) -> Result<(Built, usize)> {
     let start = part.start;
     let data = input.bytes().get(part).unwrap_or_default();
@@ -273,8 +276,9 @@ pub fn decode(
         return Ok((built, start + end));
     }
     let mut builder = VariantBuilder::new(manner, limits, keys, input);
-    let end =
-        Decoder::new(data, manner, limits).pour_only(&mut builder).map_err(|error| error.shifted(start))?;
+    let mut decoder = Decoder::new(data, manner, limits).after(*spent);
+    let end = decoder.pour_only(&mut builder).map_err(|error| error.shifted(start))?;
+    *spent = decoder.spent();
     Ok((builder.finish(), start + end))
 }
 

@@ -337,7 +337,7 @@ fn the_text_shows_each_value_with_its_bytes() {
         24          8  02000000 07000000                value 0: int 7
         32         12  15000000 01000000 61000000       key 1: StringName \"a\"
         44         12  02000100 00000000 01000000       value 1: int 4294967296 (64 bits)
-        56             [ff]ff                         ^ note: 2 bytes follow the value
+        56             [ff]ff                         ^ note: 2 bytes follow the value; set `allow_trailing_bytes` if this is expected
 ";
     assert_eq!(format!("\n{}", described(dictionary)), expected);
 }

@@ -17,8 +17,6 @@ pub enum Manner {
     Engine,
     /// Reads only what an encoder writes; anything else is an error that says what is odd.
     Strict,
-    /// Reads what the engine reads, and notes what the strict manner would refuse.
-    Noting,
 }
 
 /// What a reader has found odd, from the first on.
@@ -53,8 +51,10 @@ const MAX_SKIMS: usize = 3;
 /// Reads values from a byte buffer, one after the other.
 ///
 /// Nothing is allocated from an announced count before the bytes for it are known to be there.
+///
+/// With `NOTES`, what only the strict manner refuses is noted and read on; see [`Decoder::noting`].
 #[derive(Debug)]
-pub struct Decoder<'a> {
+pub struct Decoder<'a, const NOTES: bool = false> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
@@ -71,6 +71,24 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
+        Self::at_start(bytes, manner, limits)
+    }
+}
+
+impl<'a> Decoder<'a, true> {
+    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd.
+    pub fn noting(bytes: &'a [u8], limits: &'a Limits) -> Self {
+        Self::at_start(bytes, Manner::Strict, limits)
+    }
+
+    /// What has been found odd so far.
+    pub fn into_notes(self) -> Notes {
+        self.notes
+    }
+}
+
+impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
+    fn at_start(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
         let budget = Budget::new(limits);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
@@ -84,11 +102,6 @@ impl<'a> Decoder<'a> {
             notes: Notes::default(),
             budget,
         }
-    }
-
-    /// What has been found odd so far, in [`Manner::Noting`].
-    pub fn into_notes(self) -> Notes {
-        self.notes
     }
 
     /// The same, where other values have used up some of the limits.
@@ -187,7 +200,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
-            return self.refuse_or_note(at, || ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH });
+            return self.refuse(at, || ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH });
         }
         Ok(())
     }
@@ -201,21 +214,20 @@ impl<'a> Decoder<'a> {
     /// In the strict manner an error, in the engine's nothing.
     #[inline(always)]
     fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
-        if is_odd && self.manner != Manner::Engine {
-            return self.refuse_or_note(at, || ErrorKind::NotCanonical(oddity));
+        if is_odd && self.manner == Manner::Strict {
+            return self.refuse(at, || ErrorKind::NotCanonical(oddity));
         }
         Ok(())
     }
 
-    /// Refuses or notes what the engine reads all the same.
-    #[cold]
-    #[inline(never)]
-    fn refuse_or_note(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) -> Result<()> {
-        if self.manner == Manner::Strict {
-            return Err(Error::new(kind()).at(at));
+    /// Refuses, or only notes, what the engine reads.
+    #[inline(always)]
+    fn refuse(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) -> Result<()> {
+        if NOTES {
+            self.notes.add(at, kind);
+            return Ok(());
         }
-        self.notes.add(at, kind);
-        Ok(())
+        Err(self.error_at(at, kind()))
     }
 
     #[inline(always)]
@@ -371,7 +383,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn odd_misfit(&mut self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
         match self.misfit(element) {
-            Some(found) => self.refuse_or_note(self.at, || Self::wrong_type(container, element, found)),
+            Some(found) => self.refuse(self.at, || Self::wrong_type(container, element, found)),
             None => Ok(()),
         }
     }
@@ -701,7 +713,7 @@ impl<'a> Decoder<'a> {
         let Some(ty) = VariantType::from_id(header as u8) else { return Ok(0) };
         if header & !ty.header_mask() != 0
             || self.depth > self.max_depth()
-            || (self.manner != Manner::Engine && !element.takes(ty))
+            || (self.manner == Manner::Strict && !element.takes(ty))
         {
             return Ok(0);
         }
@@ -734,7 +746,7 @@ impl<'a> Decoder<'a> {
         element: &ElementType<'_>,
     ) -> Result<()> {
         sink.begin_element(array)?;
-        if self.manner != Manner::Engine {
+        if self.manner == Manner::Strict {
             self.odd_misfit("Array", element)?;
         }
         let at = self.at;
@@ -779,7 +791,7 @@ impl<'a> Decoder<'a> {
         sink.begin_key(dictionary)?;
         let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
         self.in_key = true;
-        if self.manner != Manner::Engine {
+        if self.manner == Manner::Strict {
             self.odd_misfit("Dictionary's keys", key)?;
             self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
         }
@@ -1054,7 +1066,7 @@ fn located<T>(at: usize, result: Result<T>) -> Result<T> {
     result.map_err(|error| error.at(at))
 }
 
-impl Source for Decoder<'_> {
+impl<const NOTES: bool> Source for Decoder<'_, NOTES> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         if self.depth > self.max_depth() {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
-use crate::decoder::{Decoder, Manner, Notes};
+use crate::decoder::{Decoder, Notes};
 use crate::error::{Error, ErrorKind, QUOTED, Result, quoted};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
@@ -83,7 +83,7 @@ impl<'a> Outline<'a> {
     /// Looks at the value that `bytes` hold. The first `max_nodes` values become nodes, in the order of the bytes.
     pub fn of(bytes: &'a [u8], max_nodes: usize) -> Self {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        let mut decoder = Decoder::new(bytes, Manner::Noting, &limits);
+        let mut decoder = Decoder::noting(bytes, &limits);
         let mut drawing = Drawing::new(max_nodes);
         let error = decoder.pour_only(&mut drawing).err();
         let end = decoder.position();

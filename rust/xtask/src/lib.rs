@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bench;
 pub mod checks;
+pub mod fuzz;
 pub mod godot;
 pub mod judge;
 pub mod library;

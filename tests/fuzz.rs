@@ -93,6 +93,7 @@ mod target {
         strict: values;
         transcode: values;
         parts: values;
+        outline: values;
         frames: batches;
         values: noise;
         text: noise;

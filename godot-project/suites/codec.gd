@@ -41,3 +41,11 @@ static func pack_batch(values: Array, full_objects := false) -> PackedByteArray:
 
 static func unpack_batch(bytes: PackedByteArray) -> RefCounted:
 	return FastVariantCodec.unpack_batch(bytes)
+
+
+static func inspect(bytes: PackedByteArray, max_nodes := 10000) -> Dictionary:
+	return FastVariantCodec.inspect(bytes, max_nodes)
+
+
+static func describe(bytes: PackedByteArray) -> String:
+	return FastVariantCodec.describe(bytes)

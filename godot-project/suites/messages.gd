@@ -29,6 +29,7 @@ func _initialize() -> void:
 	_encode_successes()
 	_batches()
 	_tries()
+	_outlines()
 	_wrong_arguments()
 	printerr("@@ end")
 	quit(0)
@@ -160,6 +161,18 @@ func _tries() -> void:
 	_expect(0, "try_encode of lone surrogates", Codec.try_encode.bind(Values.lone_surrogates()))
 	_expect(0, "try_encode of a class without a constructor", Codec.try_encode.bind(Input, true))
 	_expect(0, "try_encode of an object whose script has no path", Codec.try_encode.bind(Inner.new(), true))
+
+
+func _outlines() -> void:
+	var deep := Wire.repeated(Wire.header(TYPE_ARRAY) + Wire.word(1), 2000)
+	for bytes: PackedByteArray in [
+		PackedByteArray(), BROKEN.hex_decode(), deep, var_to_bytes(Values.nested_arrays(DEEPEST)),
+		_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000), Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc),
+		Wire.header(TYPE_OBJECT) + Wire.text("GDScript") + Wire.word(0),
+	]:
+		_expect(0, "inspect of %d bytes" % bytes.size(), Codec.inspect.bind(bytes))
+		_expect(0, "printing what inspect gives", func() -> void: str(Codec.inspect(bytes)))
+		_expect(0, "describe of %d bytes" % bytes.size(), Codec.describe.bind(bytes))
 
 
 ## Each of these ends the function that calls, with the engine's own message.

@@ -3,7 +3,7 @@
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
 ## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, conversions, objects,
-##                   surface
+##                   surface, outlines
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -25,6 +25,7 @@ const SUITES: Dictionary[String, GDScript] = {
 	"large": preload("res://suites/large_suite.gd"),
 	"threads": preload("res://suites/thread_suite.gd"),
 	"objects": preload("res://suites/object_suite.gd"),
+	"outlines": preload("res://suites/outline_suite.gd"),
 	"conversions": preload("res://suites/conversion_suite.gd"),
 	"hostile": preload("res://suites/hostile_suite.gd"),
 	"random": preload("res://suites/random_suite.gd"),

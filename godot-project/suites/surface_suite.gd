@@ -12,6 +12,8 @@ const METHODS: Dictionary[String, Array] = {
 	"try_decode": [["bytes", "limits", "offset"], 2, TYPE_OBJECT],
 	"pack_batch": [["values", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
 	"unpack_batch": [["bytes", "limits"], 1, TYPE_OBJECT],
+	"inspect": [["bytes", "max_nodes"], 1, TYPE_DICTIONARY],
+	"describe": [["bytes"], 0, TYPE_STRING],
 }
 
 

@@ -5,6 +5,7 @@
 pub mod decode;
 pub mod frames;
 pub mod mutate;
+pub mod outline;
 pub mod parts;
 pub mod strict;
 pub mod text;

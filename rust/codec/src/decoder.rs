@@ -17,6 +17,32 @@ pub enum Manner {
     Engine,
     /// Reads only what an encoder writes; anything else is an error that says what is odd.
     Strict,
+    /// Reads what the engine reads, and notes what the strict manner would refuse.
+    Noting,
+}
+
+/// What a reader has found odd, from the first on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// The errors that the strict manner would have given, each with its offset.
+    pub first: Vec<Error>,
+    /// How many more there were.
+    pub left_out: usize,
+}
+
+impl Notes {
+    /// How many are kept.
+    pub const MOST: usize = 100;
+
+    /// Notes what is odd at `at`.
+    #[cold]
+    pub(crate) fn add(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) {
+        if self.first.len() < Self::MOST {
+            self.first.push(Error::new(kind()).at(at));
+        } else {
+            self.left_out += 1;
+        }
+    }
 }
 
 /// Values of entries that take fewer bytes are poured where they are.
@@ -38,6 +64,7 @@ pub struct Decoder<'a> {
     /// How many bytes may still be skimmed for parts: each is, at each level where it could be cut.
     skimmable: usize,
     manner: Manner,
+    notes: Notes,
     budget: Budget<'a>,
 }
 
@@ -54,8 +81,14 @@ impl<'a> Decoder<'a> {
             in_key: false,
             skimmable,
             manner,
+            notes: Notes::default(),
             budget,
         }
+    }
+
+    /// What has been found odd so far, in [`Manner::Noting`].
+    pub fn into_notes(self) -> Notes {
+        self.notes
     }
 
     /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
@@ -138,9 +171,9 @@ impl<'a> Decoder<'a> {
 
     /// Refuses a container that is too deep inside of a key.
     #[inline(always)]
-    fn check_key_depth(&self, at: usize) -> Result<()> {
+    fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
-            return Err(self.error_at(at, ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }));
+            return self.refuse_or_note(at, || ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH });
         }
         Ok(())
     }
@@ -153,10 +186,21 @@ impl<'a> Decoder<'a> {
 
     /// In the strict manner an error, in the engine's nothing.
     #[inline(always)]
-    fn odd(&self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
-        if is_odd && self.manner == Manner::Strict {
-            return Err(self.error_at(at, ErrorKind::NotCanonical(oddity)));
+    fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
+        if is_odd && self.manner != Manner::Engine {
+            return self.refuse_or_note(at, || ErrorKind::NotCanonical(oddity));
         }
+        Ok(())
+    }
+
+    /// Refuses or notes what the engine reads all the same.
+    #[cold]
+    #[inline(never)]
+    fn refuse_or_note(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) -> Result<()> {
+        if self.manner == Manner::Strict {
+            return Err(Error::new(kind()).at(at));
+        }
+        self.notes.add(at, kind);
         Ok(())
     }
 
@@ -295,23 +339,25 @@ impl<'a> Decoder<'a> {
         VariantType::from_id(self.next_header()? as u8)
     }
 
-    /// Refuses the next value if a typed container does not take its type.
+    /// The type of the next value, if a typed container does not take it.
     #[inline(always)]
-    fn expect(&self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
-        match self.next_type() {
-            Some(found) if !element.takes(found) => Err(self.wrong_type(container, element, found)),
-            _ => Ok(()),
+    fn misfit(&self, element: &ElementType<'_>) -> Option<VariantType> {
+        self.next_type().filter(|found| !element.takes(*found))
+    }
+
+    /// What the engine converts, or leaves out.
+    #[inline(always)]
+    fn odd_misfit(&mut self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
+        match self.misfit(element) {
+            Some(found) => self.refuse_or_note(self.at, || Self::wrong_type(container, element, found)),
+            None => Ok(()),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn wrong_type(&self, container: &'static str, element: &ElementType<'_>, found: VariantType) -> Error {
-        self.error(ErrorKind::WrongElementType {
-            container,
-            expected: element.to_string(),
-            found: found.to_string(),
-        })
+    fn wrong_type(container: &'static str, element: &ElementType<'_>, found: VariantType) -> ErrorKind {
+        ErrorKind::WrongElementType { container, expected: element.to_string(), found: found.to_string() }
     }
 
     #[inline]
@@ -459,7 +505,11 @@ impl<'a> Decoder<'a> {
             return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
         }
         located(at, self.budget.buffer(total as usize, total as usize * size_of::<u64>()))?;
-        let mut parts = Vec::with_capacity(total as usize);
+        let mut parts = Vec::new();
+        if parts.try_reserve_exact(total as usize).is_err() {
+            let bytes = total as usize * size_of::<Text<'_>>();
+            return Err(self.error_at(at, ErrorKind::OutOfMemory(bytes)));
+        }
         for _ in 0..total {
             parts.push(Text::Utf8(self.node_path_part()?));
         }
@@ -497,7 +547,7 @@ impl<'a> Decoder<'a> {
     ) -> Result<()> {
         let Range { start: mut index, end } = indexes;
         while index < end {
-            if self.is_at_run() {
+            if !S::WANTS_PLACES && self.is_at_run() {
                 let poured = self.pour_run(sink, array, element, index..end)?;
                 index += poured;
                 if poured > 0 {
@@ -629,7 +679,7 @@ impl<'a> Decoder<'a> {
         let Some(ty) = VariantType::from_id(header as u8) else { return Ok(0) };
         if header & !ty.header_mask() != 0
             || self.depth > self.max_depth()
-            || (self.manner == Manner::Strict && !element.takes(ty))
+            || (self.manner != Manner::Engine && !element.takes(ty))
         {
             return Ok(0);
         }
@@ -662,8 +712,8 @@ impl<'a> Decoder<'a> {
         element: &ElementType<'_>,
     ) -> Result<()> {
         sink.begin_element(array)?;
-        if self.manner == Manner::Strict {
-            self.expect("Array", element)?;
+        if self.manner != Manner::Engine {
+            self.odd_misfit("Array", element)?;
         }
         let at = self.at;
         self.pour(sink)?;
@@ -707,8 +757,8 @@ impl<'a> Decoder<'a> {
         sink.begin_key(dictionary)?;
         let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
         self.in_key = true;
-        if self.manner == Manner::Strict {
-            self.expect("Dictionary's keys", key)?;
+        if self.manner != Manner::Engine {
+            self.odd_misfit("Dictionary's keys", key)?;
             self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
         }
         self.pour(sink)?;
@@ -724,8 +774,10 @@ impl<'a> Decoder<'a> {
         value: &ElementType<'_>,
     ) -> Result<()> {
         let at = self.at;
-        // In both manners: a typed script would take the value for what it is not.
-        self.expect("Dictionary's values", value)?;
+        // In every manner: a typed script would take the value for what it is not.
+        if let Some(found) = self.misfit(value) {
+            return Err(self.error(Self::wrong_type("Dictionary's values", value, found)));
+        }
         self.pour(sink)?;
         located(at, sink.end_entry(dictionary))
     }
@@ -734,7 +786,8 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn step_of_key(&self, key_at: usize, index: usize) -> Step {
-        let mut key = Decoder { at: key_at, budget: Budget::new(self.budget.limits), ..*self };
+        let mut key = Decoder::new(self.bytes, Manner::Engine, self.budget.limits);
+        key.at = key_at;
         let Ok(header) = key.u32() else { return Step::KeyAt(index) };
         let step = match VariantType::from_id(header as u8) {
             Some(VariantType::String | VariantType::StringName) => key.string().map(Step::text_key),
@@ -789,6 +842,91 @@ impl<'a> Decoder<'a> {
         }
         self.depth -= 1;
         located(at, sink.end_object(object))
+    }
+
+    /// Pours what follows the header of a value that starts at `at`.
+    #[inline(always)]
+    fn pour_payload<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
+        use VariantType as T;
+
+        let wide = header & format::FLAG_64 != 0;
+        match ty {
+            T::Nil => sink.nil(),
+            T::Bool => {
+                let value = self.u32()?;
+                self.odd(value > 1, at, Oddity::Bool)?;
+                sink.bool(value != 0)
+            }
+            T::Int if wide => {
+                let value = self.u64()? as i64;
+                self.odd(i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
+                sink.int(value)
+            }
+            T::Int => {
+                let value = self.u32()? as i32;
+                sink.int(value.into())
+            }
+            T::Float if wide => {
+                let value = f64::from_bits(self.u64()?);
+                self.odd(f64::from(value as f32) == value, at, Oddity::WideNumber)?;
+                sink.float(value)
+            }
+            T::Float => {
+                let value = f32::from_bits(self.u32()?);
+                self.odd(value.is_nan(), at, Oddity::NarrowNan)?;
+                sink.float(lanes::widen(value))
+            }
+            T::String | T::StringName => {
+                let text_at = self.at;
+                let bytes = self.counted_bytes(false)?;
+                if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
+                    return located(text_at, self.budget.text(bytes.len()));
+                }
+                let text = self.utf8(bytes, text_at)?;
+                located(at, sink.text(ty, text.into()))
+            }
+            // One arm for each type, so that each is compiled for the size it has.
+            T::Vector2 => self.pour_fixed(sink, T::Vector2, header),
+            T::Vector2i => self.pour_fixed(sink, T::Vector2i, header),
+            T::Rect2 => self.pour_fixed(sink, T::Rect2, header),
+            T::Rect2i => self.pour_fixed(sink, T::Rect2i, header),
+            T::Vector3 => self.pour_fixed(sink, T::Vector3, header),
+            T::Vector3i => self.pour_fixed(sink, T::Vector3i, header),
+            T::Transform2D => self.pour_fixed(sink, T::Transform2D, header),
+            T::Vector4 => self.pour_fixed(sink, T::Vector4, header),
+            T::Vector4i => self.pour_fixed(sink, T::Vector4i, header),
+            T::Plane => self.pour_fixed(sink, T::Plane, header),
+            T::Quaternion => self.pour_fixed(sink, T::Quaternion, header),
+            T::Aabb => self.pour_fixed(sink, T::Aabb, header),
+            T::Basis => self.pour_fixed(sink, T::Basis, header),
+            T::Transform3D => self.pour_fixed(sink, T::Transform3D, header),
+            T::Projection => self.pour_fixed(sink, T::Projection, header),
+            T::Color => self.pour_fixed(sink, T::Color, header),
+            T::NodePath => self.pour_node_path(sink),
+            T::Rid => {
+                let id = self.u64()?;
+                sink.rid(id)
+            }
+            T::Object => self.pour_object(sink, header, at),
+            T::Callable => sink.callable(),
+            T::Signal => {
+                let name = self.string()?;
+                let object = self.u64()?;
+                located(at, sink.signal(name.into(), object))
+            }
+            T::Dictionary => self.pour_dictionary(sink, header),
+            T::Array => self.pour_array(sink, header),
+            T::PackedByteArray
+            | T::PackedInt32Array
+            | T::PackedInt64Array
+            | T::PackedFloat32Array
+            | T::PackedFloat64Array
+            | T::PackedVector2Array
+            | T::PackedVector3Array
+            | T::PackedColorArray
+            | T::PackedVector4Array => self.pour_packed(sink, ty, header),
+            T::PackedStringArray => self.pour_strings(sink),
+        }
     }
 }
 
@@ -895,8 +1033,6 @@ fn located<T>(at: usize, result: Result<T>) -> Result<T> {
 
 impl Source for Decoder<'_> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        use VariantType as T;
-
         let at = self.at;
         if self.depth > self.max_depth() {
             return Err(self.too_deep());
@@ -906,83 +1042,11 @@ impl Source for Decoder<'_> {
         let ty = VariantType::from_id(id).ok_or_else(|| self.error_at(at, ErrorKind::UnknownType(id)))?;
         self.odd(header & !ty.header_mask() != 0, at, Oddity::HeaderBits)?;
         located(at, self.budget.value(ty))?;
-        let wide = header & format::FLAG_64 != 0;
-        match ty {
-            T::Nil => sink.nil(),
-            T::Bool => {
-                let value = self.u32()?;
-                self.odd(value > 1, at, Oddity::Bool)?;
-                sink.bool(value != 0)
-            }
-            T::Int if wide => {
-                let value = self.u64()? as i64;
-                self.odd(i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
-                sink.int(value)
-            }
-            T::Int => {
-                let value = self.u32()? as i32;
-                sink.int(value.into())
-            }
-            T::Float if wide => {
-                let value = f64::from_bits(self.u64()?);
-                self.odd(f64::from(value as f32) == value, at, Oddity::WideNumber)?;
-                sink.float(value)
-            }
-            T::Float => {
-                let value = f32::from_bits(self.u32()?);
-                self.odd(value.is_nan(), at, Oddity::NarrowNan)?;
-                sink.float(lanes::widen(value))
-            }
-            T::String | T::StringName => {
-                let text_at = self.at;
-                let bytes = self.counted_bytes(false)?;
-                if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
-                    return located(text_at, self.budget.text(bytes.len()));
-                }
-                let text = self.utf8(bytes, text_at)?;
-                located(at, sink.text(ty, text.into()))
-            }
-            // One arm for each type, so that each is compiled for the size it has.
-            T::Vector2 => self.pour_fixed(sink, T::Vector2, header),
-            T::Vector2i => self.pour_fixed(sink, T::Vector2i, header),
-            T::Rect2 => self.pour_fixed(sink, T::Rect2, header),
-            T::Rect2i => self.pour_fixed(sink, T::Rect2i, header),
-            T::Vector3 => self.pour_fixed(sink, T::Vector3, header),
-            T::Vector3i => self.pour_fixed(sink, T::Vector3i, header),
-            T::Transform2D => self.pour_fixed(sink, T::Transform2D, header),
-            T::Vector4 => self.pour_fixed(sink, T::Vector4, header),
-            T::Vector4i => self.pour_fixed(sink, T::Vector4i, header),
-            T::Plane => self.pour_fixed(sink, T::Plane, header),
-            T::Quaternion => self.pour_fixed(sink, T::Quaternion, header),
-            T::Aabb => self.pour_fixed(sink, T::Aabb, header),
-            T::Basis => self.pour_fixed(sink, T::Basis, header),
-            T::Transform3D => self.pour_fixed(sink, T::Transform3D, header),
-            T::Projection => self.pour_fixed(sink, T::Projection, header),
-            T::Color => self.pour_fixed(sink, T::Color, header),
-            T::NodePath => self.pour_node_path(sink),
-            T::Rid => {
-                let id = self.u64()?;
-                sink.rid(id)
-            }
-            T::Object => self.pour_object(sink, header, at),
-            T::Callable => sink.callable(),
-            T::Signal => {
-                let name = self.string()?;
-                let object = self.u64()?;
-                located(at, sink.signal(name.into(), object))
-            }
-            T::Dictionary => self.pour_dictionary(sink, header),
-            T::Array => self.pour_array(sink, header),
-            T::PackedByteArray
-            | T::PackedInt32Array
-            | T::PackedInt64Array
-            | T::PackedFloat32Array
-            | T::PackedFloat64Array
-            | T::PackedVector2Array
-            | T::PackedVector3Array
-            | T::PackedColorArray
-            | T::PackedVector4Array => self.pour_packed(sink, ty, header),
-            T::PackedStringArray => self.pour_strings(sink),
+        sink.value_starts(at, header, ty);
+        let poured = self.pour_payload(sink, at, header, ty);
+        if S::WANTS_PLACES && poured.is_ok() {
+            sink.value_ends(self.at);
         }
+        poured
     }
 }

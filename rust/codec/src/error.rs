@@ -185,11 +185,12 @@ impl Step {
     }
 }
 
+/// Characters of a text that a message shows.
+pub(crate) const QUOTED: usize = 48;
+
 /// Text out of data, fit for a message: in quotes, escaped, and cut if it is long.
 pub fn quoted(text: &str) -> String {
-    /// Longer text is cut here.
-    const SHOWN: usize = 48;
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
     }

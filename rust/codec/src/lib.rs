@@ -21,6 +21,7 @@
 //! | size without encoding | [`&Value`](Value) → [`Measure`] |
 //! | validate without building | [`Decoder`] → [`Measure`] |
 //! | re-encode | [`Decoder`] → [`Encoder`] |
+//! | inspect | [`Decoder`] → [`Outline`] |
 #![forbid(unsafe_code)]
 
 mod decoder;
@@ -30,17 +31,19 @@ pub mod format;
 pub mod frames;
 mod lanes;
 mod limits;
+mod outline;
 mod skim;
 mod stream;
 mod utf8;
 mod value;
 
-pub use decoder::{Decoder, Manner};
+pub use decoder::{Decoder, Manner, Notes};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
 pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
 pub use limits::{ALL_TYPES, Limits};
+pub use outline::{LeftOut, Node, Outline, Role};
 pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 pub use utf8::{is_ascii_without_nul, to_utf32};
 pub use value::{

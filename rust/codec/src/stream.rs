@@ -14,7 +14,7 @@
 //!
 //! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
 
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
 
 /// Text as its source has it; the sink converts at most once.
@@ -27,14 +27,26 @@ pub enum Text<'a> {
 }
 
 impl Text<'_> {
-    /// The text for messages; code units that are no characters are replaced.
+    /// The text as characters; code units that are none are replaced.
     pub fn to_lossy(self) -> String {
         match self {
             Text::Utf8(text) => text.to_owned(),
-            Text::Utf32(units) => {
-                units.iter().map(|&u| char::from_u32(u).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-            }
+            Text::Utf32(_) => self.start(usize::MAX),
         }
+    }
+
+    /// The first so many characters; code units that are none are replaced.
+    pub fn start(self, characters: usize) -> String {
+        let lossy = |&unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
+        match self {
+            Text::Utf8(text) => text.chars().take(characters).collect(),
+            Text::Utf32(units) => units.iter().take(characters).map(lossy).collect(),
+        }
+    }
+
+    /// The text for messages, as [`quoted`] gives it.
+    pub fn quoted(self) -> String {
+        quoted(&self.start(QUOTED + 1))
     }
 }
 
@@ -102,7 +114,7 @@ impl std::fmt::Display for ElementType<'_> {
         match self {
             Self::Untyped => f.write_str("Variant"),
             Self::Builtin(ty) => f.write_str(ty.name()),
-            Self::Class(name) | Self::Script(name) => f.write_str(&quoted(&name.to_lossy())),
+            Self::Class(name) | Self::Script(name) => f.write_str(&name.quoted()),
         }
     }
 }
@@ -152,6 +164,16 @@ pub trait Sink {
     type Object;
     /// A half-built PackedStringArray.
     type Strings;
+
+    /// Whether this sink wants to know where values lie in the bytes that they are read from. Then no runs come.
+    const WANTS_PLACES: bool = false;
+
+    /// A value with this header starts at the byte `at`: its events follow.
+    #[inline(always)]
+    fn value_starts(&mut self, _at: usize, _header: u32, _ty: VariantType) {}
+    /// The value that has started last and not ended yet ends before the byte `end`.
+    #[inline(always)]
+    fn value_ends(&mut self, _end: usize) {}
 
     /// Bytes written so far, by a sink that writes.
     #[inline(always)]

@@ -1,18 +1,18 @@
 //! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere. The methods that
 //! are called once for each value are in `call_class.rs`.
 
-use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
+use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::obj::Gd;
-use godot::prelude::{GodotClass, VarArray, godot_api};
-use variant_codec::{Error, Limits, Manner};
+use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
+use variant_codec::{Error, Limits, Manner, Outline};
 
 use crate::codec::Input;
 use crate::engine::OptionalLimits;
 use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
-use crate::{batch, codec, report};
+use crate::{batch, codec, engine, outline, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
 ///
@@ -122,6 +122,51 @@ impl FastVariantCodec {
             Ok((built, end)) => FastVariantResult::decoded(built.value, start, end),
             Err(error) => FastVariantResult::failed(&error),
         }
+    }
+
+    /// Shows what bytes hold and where it lies, to the end or to where they stop being good. Nothing is made from
+    /// objects, nothing is printed.
+    ///
+    /// The Dictionary has these keys:
+    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before those that it holds; the
+    /// first is the outermost. The first [param max_nodes] are there, at least 1 and at most 100,000;
+    /// [br]- [code]end[/code]: the byte where the value ended, or where reading stopped;
+    /// [br]- [code]error[/code]: a [enum CodecError], [constant OK] where the value is whole;
+    /// [code]message[/code]: the reason as a sentence; [code]offset[/code]: the bad byte, −1 where there is none;
+    /// [br]- [code]notes[/code]: what [method decode] reads and no encoder writes, the first 100 places, each with
+    /// [code]offset[/code] and [code]message[/code], in the order of the bytes; also bytes behind the value. Keys that a
+    /// Dictionary holds twice are not looked for; [code]notes_left_out[/code]: how many more there are.
+    ///
+    /// Each node has these:
+    /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;
+    /// [br]- [code]parent[/code]: the index of the node that holds it, −1 for the outermost; [code]children[/code]: the
+    /// indexes of those that it holds, in order;
+    /// [br]- [code]role[/code]: what it is there: [code]"root"[/code], [code]"element"[/code], [code]"key"[/code],
+    /// [code]"value"[/code] (these with [code]index[/code], of the element or entry) or [code]"property"[/code] (with
+    /// [code]name[/code]; the name's own bytes stand before the node);
+    /// [br]- [code]offset[/code] and [code]size[/code]: where it lies, as [method PackedByteArray.decode_var_size] counts:
+    /// from its header, which takes 4 bytes, to the end of its padding. The missing padding of a last
+    /// [PackedByteArray] is counted, too;
+    /// [br]- [code]is_complete[/code]: whether it was read to its end; if not, [code]size[/code] is what was read;
+    /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: what its bits mean, in words;
+    /// [br]- [code]preview[/code]: the value in short, in at most 121 characters;
+    /// [br]- [code]count[/code]: only where elements, entries or properties are announced: how many;
+    /// [br]- [code]element_types[/code]: only of typed containers: what they declare for elements, or for keys and values;
+    /// [br]- [code]left_out[/code], [code]left_out_offset[/code], [code]left_out_size[/code]: only where it holds values
+    /// that are no nodes: how many, and where they lie.
+    #[func]
+    fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
+        outline::to_dictionary(&Outline::of(engine::bytes(&bytes), outline::within_limit(max_nodes)))
+    }
+
+    /// Shows what bytes hold as a text, one line for each value: its offset, its size, its first bytes in hexadecimal, and
+    /// what it is, moved to the right as deep as it lies. Where bytes are bad or odd, a line marks the first such byte and
+    /// says why. Nothing is made from objects, nothing is printed.
+    ///
+    /// At most 10,000 values and 100 notes are shown, each in fewer than 600 bytes; a line counts what is left out.
+    #[func]
+    fn describe(bytes: PackedByteArray) -> GString {
+        GString::from(&Outline::of(engine::bytes(&bytes), outline::DESCRIBED).to_string())
     }
 }
 

@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
+//! | `outline.rs` | what bytes hold, for scripts |
 //! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
 //! | `pool.rs` | the threads that work on them |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
@@ -25,6 +26,7 @@ mod help;
 mod keys;
 mod limits_class;
 mod objects;
+mod outline;
 mod pool;
 mod report;
 mod result_class;

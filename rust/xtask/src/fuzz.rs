@@ -149,7 +149,7 @@ impl Fuzz {
         program.args([self.folder("corpus", target)?, self.seeds(target)?]);
         let outcome = run::watch(&mut program, Echo::Nothing, START)?;
         if let Some(end) = outcome.bad_end() {
-            bail!("{target} {end}:\n{}", outcome.log);
+            bail!("{target} {end}:\n{}", end_of(&outcome.log));
         }
         let inputs = fs::read_dir(merged.path())?.map(|entry| Ok(hex::encode(fs::read(entry?.path())?)));
         let mut inputs = inputs.collect::<Result<Vec<_>>>()?;
@@ -206,13 +206,14 @@ impl Row {
     fn add(&mut self, outcome: &Outcome) -> Result<()> {
         let log = &outcome.log;
         let executions = number_behind(log, "stat::number_of_executed_units:");
-        self.executions += executions.with_context(|| format!("{} did not run:\n{log}", self.target))?;
+        self.executions +=
+            executions.with_context(|| format!("{} did not run:\n{}", self.target, end_of(log)))?;
         self.elapsed += outcome.elapsed;
         self.edges = self.edges.max(number_behind(log, " cov:").unwrap_or(0));
         self.features = self.features.max(number_behind(log, " ft:").unwrap_or(0));
         if let Some(end) = outcome.bad_end() {
             let written = log.lines().find_map(|line| line.split_once("Test unit written to "));
-            let (_, finding) = written.with_context(|| format!("{} {end}:\n{log}", self.target))?;
+            let (_, finding) = written.with_context(|| format!("{} {end}:\n{}", self.target, end_of(log)))?;
             self.findings.insert(Path::new(finding).to_owned());
             eprintln!("{}", report(log));
         }
@@ -230,6 +231,12 @@ fn number_behind(log: &str, label: &str) -> Option<u64> {
 fn report(log: &str) -> &str {
     let start = log.find("panicked at").or_else(|| log.find("ERROR:")).unwrap_or(0);
     &log[log[..start].rfind('\n').map_or(0, |end| end + 1)..]
+}
+
+/// The last lines.
+fn end_of(log: &str) -> &str {
+    let start = log.rmatch_indices('\n').nth(20).map_or(0, |(at, _)| at + 1);
+    &log[start..]
 }
 
 fn table(rows: &[Row]) -> Table {

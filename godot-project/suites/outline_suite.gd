@@ -1,0 +1,170 @@
+## What inspect and describe say of bytes, against what the engine makes of each range that they name.
+extends "res://suites/suite.gd"
+
+const Crafted := preload("res://suites/crafted.gd")
+const PlainData := preload("res://suites/fixtures/plain_data.gd")
+
+## Values up to this size are cut at every byte, larger ones at this many places.
+const CUTS := 60
+const LONGEST_LINE := 600
+
+
+func test_ranges_hold_the_engines_values() -> bool:
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value)
+		if bytes.is_empty():
+			continue
+		checks.subject(case.type, case.name)
+		var outline := Codec.inspect(bytes)
+		checks.truth("is good if the engine says so", (outline["error"] == 0) == Oracle.engine_accepts(bytes))
+		_check_notes(outline, bytes)
+		if outline["error"] != 0:
+			continue
+		checks.same_int("end", bytes.size(), outline["end"])
+		_check_nodes(outline["nodes"], bytes)
+	return true
+
+
+func test_properties_of_objects() -> bool:
+	var object := PlainData.new()
+	object.text = "größe"
+	object.child = PlainData.new()
+	checks.subject(TYPE_OBJECT, "an object in full")
+	var bytes := var_to_bytes_with_objects(object)
+	var outline := Codec.inspect(bytes)
+	var nodes: Array[Dictionary] = outline["nodes"]
+	checks.same_int("error", 0, outline["error"])
+	checks.same_int("size", bytes.size(), nodes[0]["size"])
+	checks.same_int("properties", nodes[0]["count"], nodes[0]["children"].size())
+	var seen := PackedStringArray()
+	for child: int in nodes[0]["children"]:
+		var node := nodes[child]
+		seen.append(node["name"])
+		checks.same_value("role", "property", node["role"])
+		checks.same_int("size of %s" % node["name"], bytes.decode_var_size(node["offset"], true), node["size"])
+		if node["name"] != "script" and node["name"] != "child":
+			checks.same_value(node["name"], object.get(node["name"]), bytes_to_var(_range(node, bytes)))
+	for property in ["script", "number", "text", "ratio", "child", "numbers", "table"]:
+		checks.truth("%s is there" % property, seen.has(property), str(seen))
+	return true
+
+
+func test_cut_bytes() -> bool:
+	var generator := seeded("cut outlines")
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value)
+		checks.subject(case.type, case.name)
+		for i in mini(bytes.size(), CUTS):
+			var cut := bytes.slice(0, i if bytes.size() <= CUTS else generator.randi() % bytes.size())
+			var outline := Codec.inspect(cut)
+			var accepts := Oracle.engine_accepts(cut)
+			checks.truth("cut at %d: good as the engine says" % cut.size(), (outline["error"] == 0) == accepts)
+			if accepts:
+				checks.same_int("cut at %d: end" % cut.size(), Oracle.engine_consumed(cut), outline["end"])
+				continue
+			var nodes: Array[Dictionary] = outline["nodes"]
+			checks.truth("cut at %d: the bad byte" % cut.size(),
+					outline["offset"] >= 0 and outline["offset"] <= cut.size() and outline["message"] != "")
+			checks.truth("cut at %d: not complete" % cut.size(), nodes.is_empty() or not nodes[0]["is_complete"])
+	return true
+
+
+func test_crafted_inputs() -> bool:
+	for input_name in Crafted.INPUTS:
+		var bytes := Crafted.INPUTS[input_name].hex_decode()
+		checks.subject(bytes[0] if bytes and bytes[0] < TYPE_MAX else checks.MIXED, input_name)
+		var outline := Codec.inspect(bytes)
+		_check_notes(outline, bytes)
+		if outline["error"] == 0 and Oracle.engine_accepts(bytes):
+			checks.same_int("end", Oracle.engine_consumed(bytes), outline["end"])
+		var text := Codec.describe(bytes)
+		checks.truth("the text gives the reason", outline["error"] == 0 or text.contains("^ error: "), text)
+		checks.same_int("notes in the text", outline["notes"].size(), text.count("^ note: "))
+	return true
+
+
+func test_what_is_left_out() -> bool:
+	checks.subject(TYPE_ARRAY, "20000 ints")
+	var bytes := var_to_bytes(Values.filled(20000, 7))
+	for most: int in [1, 2, 100, 20000]:
+		var node: Dictionary = Codec.inspect(bytes, most)["nodes"][0]
+		checks.same_int("count", 20000, node["count"])
+		checks.same_int("size", bytes.size(), node["size"])
+		checks.same_int("children", most - 1, node["children"].size())
+		checks.same_int("left out", 20001 - most, node["left_out"])
+		checks.same_int("where they start", 8 + (most - 1) * 8, node["left_out_offset"])
+		checks.same_int("where they end", bytes.size(), node["left_out_offset"] + node["left_out_size"])
+	for most: int in [0, -1, -9223372036854775808]:
+		checks.same_int("nodes of %d" % most, 1, Codec.inspect(bytes, most)["nodes"].size())
+	checks.same_int("nodes by default", 10000, Codec.inspect(bytes)["nodes"].size())
+	checks.same_int("nodes of all", 20001, Codec.inspect(bytes, 9223372036854775807)["nodes"].size())
+	checks.same_int("nodes at most", 100000, Codec.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
+	var lines := Codec.describe(bytes).split("\n", false)
+	checks.same_int("lines", 10002, lines.size())
+	checks.truth("the last says so", lines[-1].ends_with("… and 10001 more"), lines[-1])
+	return true
+
+
+func test_texts_have_short_lines() -> bool:
+	for case in values.cases:
+		checks.subject(case.type, case.name)
+		for line in Codec.describe(Oracle.engine_encode(case.value)).split("\n", false):
+			if line.to_utf8_buffer().size() >= LONGEST_LINE:
+				checks.fail("a long line", line)
+		checks.succeed()
+	checks.subject(checks.MIXED, "a text")
+	checks.same_value("a dictionary", "\n".join([
+		"      byte       size  hex                            value",
+		"         0         28  1b000000 01000000              Dictionary 1 entry",
+		"         8         12  04000000 02000000 68700000       key 0: String \"hp\"",
+		"        20          8  02000000 07000000                value 0: int 7",
+		"",
+	]), Codec.describe(var_to_bytes({"hp": 7})))
+	return true
+
+
+## Something is wrong or odd where try_decode refuses the bytes. (It also looks for equal keys and at objects.)
+func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
+	var strict := Codec.try_decode(bytes)
+	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()
+	if strict.is_ok():
+		checks.truth("nothing is wrong or odd", not is_odd, outline["message"])
+	elif strict.error != FastVariantCodec.OBJECTS_NOT_ALLOWED and not strict.message.contains("the same key twice"):
+		checks.truth("something is wrong or odd", is_odd, strict.message)
+
+
+## Each node's range, decoded by the engine, is what the engine finds there in the value as a whole.
+func _check_nodes(nodes: Array[Dictionary], bytes: PackedByteArray) -> void:
+	var engine_values: Dictionary[int, Variant] = {}
+	for index in nodes.size():
+		var node := nodes[index]
+		var value: Variant = Oracle.engine_decode(_range(node, bytes))
+		checks.same_int("type of node %d" % index, typeof(value), node["type"])
+		checks.same_value("name of the type", type_string(typeof(value)), node["type_name"])
+		checks.same_int("size of node %d" % index, bytes.decode_var_size(node["offset"]), node["size"])
+		checks.truth("node %d is complete" % index, node["is_complete"])
+		if index == 0:
+			checks.same_int("parent", -1, node["parent"])
+		else:
+			checks.same_value("value of node %d" % index, engine_values[index], value)
+		if not node["children"].is_empty():
+			_find_children(node, index, nodes, value, engine_values)
+
+
+## Files what a container holds under the indexes of the nodes that stand for it.
+func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], value: Variant, found: Dictionary) -> void:
+	var keys: Array = value.keys() if value is Dictionary else []
+	var held: Array = value.values() if value is Dictionary else value
+	checks.same_int("count of node %d" % index, held.size(), node["count"])
+	var end: int = node["offset"] + 4
+	for child: int in node["children"]:
+		var inner := nodes[child]
+		checks.truth("node %d lies behind what stands before it" % child, inner["offset"] >= end)
+		end = inner["offset"] + inner["size"]
+		checks.same_int("parent of node %d" % child, index, inner["parent"])
+		found[child] = keys[inner["index"]] if inner["role"] == "key" else held[inner["index"]]
+	checks.truth("children lie in node %d" % index, end <= node["offset"] + node["size"])
+
+
+func _range(node: Dictionary, bytes: PackedByteArray) -> PackedByteArray:
+	return bytes.slice(node["offset"], node["offset"] + node["size"])

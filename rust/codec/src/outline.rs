@@ -1,0 +1,658 @@
+//! [`Outline`]: what bytes hold and where it lies, as far as they are good.
+
+use std::fmt::{self, Display, Formatter, Write};
+use std::ops::Range;
+
+use crate::decoder::{Decoder, Manner, Notes};
+use crate::error::{Error, ErrorKind, QUOTED, Result, quoted};
+use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::limits::Limits;
+use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+
+/// Characters of a preview; longer ones are cut.
+const PREVIEW: usize = 120;
+/// Lists are cut at the first item behind so many bytes.
+const LIST: usize = 60;
+
+/// What bytes hold: the values, as a tree of places, to the end or to where the bytes stop being good.
+///
+/// Objects are shown, not made. Memory is bounded by the number of nodes, but for the parts of a NodePath while it is
+/// read; stack by the format's depth. [`Display`] gives a text for people: one line for each node, with its first bytes.
+#[derive(Clone, Debug)]
+pub struct Outline<'a> {
+    bytes: &'a [u8],
+    nodes: Vec<Node>,
+    end: usize,
+    error: Option<Error>,
+    notes: Notes,
+}
+
+/// One value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its type.
+    pub ty: VariantType,
+    /// What it is in the value that holds it.
+    pub role: Role,
+    /// Its header as it stands.
+    pub header: u32,
+    /// Where it lies, header and padding included. Past the end of the bytes where the engine's own count is: when the
+    /// padding of a final PackedByteArray is missing. Of a value that is not complete, what was read.
+    pub bytes: Range<usize>,
+    /// Whether it was read to its end.
+    pub is_complete: bool,
+    /// How many values hold it.
+    pub depth: u32,
+    /// What a typed container declares: the type of its elements, or of keys and values.
+    pub element_types: Vec<String>,
+    /// How many elements, entries or properties it announces.
+    pub count: Option<usize>,
+    /// The value in short: a text, numbers, or how much there is.
+    pub preview: String,
+    /// The values that it holds and that are no nodes, after those that are.
+    pub left_out: LeftOut,
+    /// The index behind its last node.
+    next: usize,
+}
+
+/// What a value is in the value that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The outermost value.
+    Root,
+    /// The element at this index of an Array.
+    Element(usize),
+    /// The key of the entry at this position of a Dictionary.
+    Key(usize),
+    /// The value of the entry at this position of a Dictionary.
+    Value(usize),
+    /// The property with this name, cut if it is long, of an Object. The name stands before the value's header.
+    Property(String),
+}
+
+/// Values for which there was no room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub count: usize,
+    /// Where they lie.
+    pub bytes: Range<usize>,
+}
+
+impl<'a> Outline<'a> {
+    /// Looks at the value that `bytes` hold. The first `max_nodes` values become nodes, in the order of the bytes.
+    pub fn of(bytes: &'a [u8], max_nodes: usize) -> Self {
+        let limits = Limits { allow_objects: true, ..Limits::unlimited() };
+        let mut decoder = Decoder::new(bytes, Manner::Noting, &limits);
+        let mut drawing = Drawing::new(max_nodes);
+        let error = decoder.pour_only(&mut drawing).err();
+        let end = decoder.position();
+        let mut notes = decoder.into_notes();
+        if error.is_none() && end < bytes.len() {
+            notes.add(end, || ErrorKind::TrailingBytes(bytes.len() - end));
+        }
+        notes.first.sort_by_key(Error::offset);
+        Self { bytes, nodes: drawing.finish(end), end, error, notes }
+    }
+
+    /// The values, each before those that it holds; the first is the outermost.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The indexes of the nodes that the one at `index` holds.
+    pub fn children(&self, index: usize) -> impl Iterator<Item = usize> {
+        let end = self.nodes.get(index).map_or(0, |node| node.next);
+        let mut next = index + 1;
+        std::iter::from_fn(move || {
+            let child = next;
+            next = self.nodes.get(child).filter(|_| child < end)?.next;
+            Some(child)
+        })
+    }
+
+    /// Where the value ended, or reading stopped.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Why reading stopped, with the offset of the bad byte; `None` where the value is whole.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// What the engine reads and no encoder writes, in the order of the offsets; also bytes that follow the value.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+}
+
+impl Node {
+    /// The header's flags in words.
+    pub fn flags(&self) -> Vec<String> {
+        let kind_of = |what: &str, shift| {
+            let kind = match ContainerKind::of(self.header, shift) {
+                ContainerKind::Untyped => return None,
+                ContainerKind::Builtin => "built-in type",
+                ContainerKind::Class => "class",
+                ContainerKind::Script => "script",
+            };
+            Some(format!("{what}: {kind}"))
+        };
+        let flag_64 = self.header & self.ty.header_mask() & format::FLAG_64 != 0;
+        match self.ty.shape() {
+            Shape::Array => kind_of("elements", format::KIND_SHIFT).into_iter().collect(),
+            Shape::Dictionary => {
+                let kinds =
+                    [kind_of("keys", format::KIND_SHIFT), kind_of("values", format::VALUE_KIND_SHIFT)];
+                kinds.into_iter().flatten().collect()
+            }
+            Shape::Object if flag_64 => vec!["object as id".to_owned()],
+            _ if flag_64 => vec!["64 bits".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Draws the nodes of an [`Outline`].
+struct Drawing {
+    nodes: Vec<Node>,
+    max_nodes: usize,
+    /// The nodes that have started and not ended yet.
+    open: Vec<usize>,
+    /// How many values have started and not ended yet that are no nodes.
+    hidden: usize,
+    /// What the next value is.
+    role: Role,
+}
+
+impl Drawing {
+    fn new(max_nodes: usize) -> Self {
+        Self { nodes: Vec::new(), max_nodes, open: Vec::new(), hidden: 0, role: Role::Root }
+    }
+
+    /// The nodes, of which those still open were read up to `end`.
+    fn finish(mut self, end: usize) -> Vec<Node> {
+        if self.hidden > 0
+            && let Some(node) = self.last_open()
+        {
+            node.left_out.bytes.end = end;
+        }
+        let next = self.nodes.len();
+        for index in self.open {
+            let node = &mut self.nodes[index];
+            node.bytes.end = end;
+            node.next = next;
+        }
+        self.nodes
+    }
+
+    fn last_open(&mut self) -> Option<&mut Node> {
+        self.open.last().map(|index| &mut self.nodes[*index])
+    }
+
+    /// The node that the events are about, if they are about one.
+    fn node(&mut self) -> Option<&mut Node> {
+        if self.hidden > 0 { None } else { self.last_open() }
+    }
+
+    fn show(&mut self, preview: impl FnOnce() -> String) -> Result<()> {
+        if let Some(node) = self.node() {
+            node.preview = cut(preview());
+        }
+        Ok(())
+    }
+
+    /// Shows a container of `len` items, and what it declares for them.
+    fn open(
+        &mut self,
+        len: usize,
+        elements: &[ElementType<'_>],
+        preview: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if let Some(node) = self.node() {
+            node.count = Some(len);
+            if elements.iter().any(|element| *element != ElementType::Untyped) {
+                node.element_types = elements.iter().map(|element| cut(element.to_string())).collect();
+            }
+        }
+        self.show(preview)
+    }
+
+    fn next_is(&mut self, role: impl FnOnce() -> Role) -> Result<()> {
+        if self.hidden == 0 && self.nodes.len() < self.max_nodes {
+            self.role = role();
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Drawing {
+    // The index of the next item.
+    type Array = usize;
+    type Dictionary = usize;
+    type Object = ();
+    type Strings = List;
+
+    const WANTS_PLACES: bool = true;
+
+    #[inline(never)]
+    fn value_starts(&mut self, at: usize, header: u32, ty: VariantType) {
+        if self.hidden > 0 || self.nodes.len() >= self.max_nodes {
+            if let Some(holder) = self.node() {
+                if holder.left_out.count == 0 {
+                    holder.left_out.bytes.start = at;
+                }
+                holder.left_out.count += 1;
+            }
+            self.hidden += 1;
+            return;
+        }
+        let node = Node {
+            ty,
+            role: std::mem::replace(&mut self.role, Role::Root),
+            header,
+            bytes: at..at,
+            is_complete: false,
+            depth: self.open.len() as u32,
+            element_types: Vec::new(),
+            count: None,
+            preview: String::new(),
+            left_out: LeftOut::default(),
+            next: 0,
+        };
+        self.open.push(self.nodes.len());
+        self.nodes.push(node);
+    }
+
+    #[inline(never)]
+    fn value_ends(&mut self, end: usize) {
+        if self.hidden > 0 {
+            self.hidden -= 1;
+            if let Some(holder) = self.node() {
+                holder.left_out.bytes.end = end;
+            }
+            return;
+        }
+        let next = self.nodes.len();
+        if let Some(node) = self.node() {
+            node.bytes.end = end;
+            node.is_complete = true;
+            node.next = next;
+        }
+        self.open.pop();
+    }
+
+    #[inline(never)]
+    fn nil(&mut self) -> Result<()> {
+        self.show(|| "null".to_owned())
+    }
+
+    #[inline(never)]
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.show(|| value.to_string())
+    }
+
+    #[inline(never)]
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.show(|| value.to_string())
+    }
+
+    #[inline(never)]
+    fn float(&mut self, value: f64) -> Result<()> {
+        self.show(|| real(value))
+    }
+
+    #[inline(never)]
+    fn text(&mut self, _ty: VariantType, text: Text<'_>) -> Result<()> {
+        self.show(|| text.quoted())
+    }
+
+    #[inline(never)]
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        self.show(|| elements(lane, count, lanes).text)
+    }
+
+    #[inline(never)]
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
+        let count = lanes.le.len() / element_bytes(lane, per_element, lanes.precision);
+        self.open(count, &[], || elements(lane, per_element, lanes).counted(count))
+    }
+
+    #[inline(never)]
+    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        self.show(|| {
+            let mut text = if path.absolute { "/".to_owned() } else { String::new() };
+            let names =
+                path.names.iter().enumerate().map(|(index, name)| (if index > 0 { "/" } else { "" }, name));
+            let subnames = path.subnames.iter().map(|subname| (":", subname));
+            for (separator, part) in names.chain(subnames) {
+                text.push_str(separator);
+                text.push_str(&part.start(QUOTED + 1));
+                if text.len() > PREVIEW {
+                    break;
+                }
+            }
+            quoted(&text)
+        })
+    }
+
+    #[inline(never)]
+    fn rid(&mut self, id: u64) -> Result<()> {
+        self.show(|| format!("RID({id})"))
+    }
+
+    #[inline(never)]
+    fn callable(&mut self) -> Result<()> {
+        self.show(|| "nothing of it is written".to_owned())
+    }
+
+    #[inline(never)]
+    fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
+        self.show(|| format!("{} of the object {object}", name.quoted()))
+    }
+
+    #[inline(never)]
+    fn object_id(&mut self, id: u64) -> Result<()> {
+        self.show(|| if id == 0 { "null".to_owned() } else { format!("the object {id}") })
+    }
+
+    #[inline(never)]
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<usize> {
+        self.open(len, &[element], || counted(len, "element", "elements"))?;
+        Ok(0)
+    }
+
+    #[inline(never)]
+    fn begin_element(&mut self, array: &mut usize) -> Result<()> {
+        let index = *array;
+        *array += 1;
+        self.next_is(|| Role::Element(index))
+    }
+
+    #[inline(never)]
+    fn end_element(&mut self, _array: &mut usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_array(&mut self, _array: usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_dictionary(
+        &mut self,
+        len: usize,
+        key: ElementType<'_>,
+        value: ElementType<'_>,
+    ) -> Result<usize> {
+        self.open(len, &[key, value], || counted(len, "entry", "entries"))?;
+        Ok(0)
+    }
+
+    #[inline(never)]
+    fn begin_key(&mut self, dictionary: &mut usize) -> Result<()> {
+        let index = *dictionary;
+        self.next_is(|| Role::Key(index))
+    }
+
+    #[inline(never)]
+    fn begin_value(&mut self, dictionary: &mut usize) -> Result<()> {
+        let index = *dictionary;
+        *dictionary += 1;
+        self.next_is(|| Role::Value(index))
+    }
+
+    #[inline(never)]
+    fn end_entry(&mut self, _dictionary: &mut usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_dictionary(&mut self, _dictionary: usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
+        self.open(properties, &[], || {
+            format!("{}, {}", class.quoted(), counted(properties, "property", "properties"))
+        })
+    }
+
+    #[inline(never)]
+    fn begin_property(&mut self, _object: &mut (), name: Text<'_>) -> Result<()> {
+        self.next_is(|| Role::Property(cut(name.start(PREVIEW + 1))))
+    }
+
+    #[inline(never)]
+    fn end_property(&mut self, _object: &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_object(&mut self, _object: ()) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_strings(&mut self, len: usize) -> Result<List> {
+        self.open(len, &[], || counted(len, "element", "elements"))?;
+        Ok(List::default())
+    }
+
+    #[inline(never)]
+    fn string(&mut self, strings: &mut List, text: Text<'_>) -> Result<()> {
+        if !strings.is_cut {
+            strings.add(&text.quoted());
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_strings(&mut self, strings: List) -> Result<()> {
+        let count = self.node().and_then(|node| node.count).unwrap_or_default();
+        self.show(|| strings.counted(count))
+    }
+}
+
+/// Items, separated, until they get long.
+#[derive(Default)]
+struct List {
+    text: String,
+    is_cut: bool,
+}
+
+impl List {
+    fn add(&mut self, item: &str) {
+        if !self.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.is_cut = self.text.len() > LIST;
+        self.text.push_str(if self.is_cut { "…" } else { item });
+    }
+
+    fn counted(self, count: usize) -> String {
+        let number = counted(count, "element", "elements");
+        if count > 0 { format!("{number}: {}", self.text) } else { number }
+    }
+}
+
+fn element_bytes(lane: Lane, per_element: usize, precision: Precision) -> usize {
+    per_element * lane.width(precision == Precision::Double)
+}
+
+/// Elements of so many components.
+fn elements(lane: Lane, per_element: usize, lanes: Lanes<'_>) -> List {
+    let mut list = List::default();
+    for element in lanes.le.chunks(element_bytes(lane, per_element, lanes.precision)) {
+        let components = element.chunks(element.len() / per_element).map(|le| component(lane, le));
+        let components = components.collect::<Vec<_>>().join(", ");
+        list.add(&if per_element > 1 { format!("({components})") } else { components });
+        if list.is_cut {
+            break;
+        }
+    }
+    list
+}
+
+fn component(lane: Lane, le: &[u8]) -> String {
+    let bits = le.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    match lane {
+        Lane::Byte => bits.to_string(),
+        Lane::Int32 => (bits as i32).to_string(),
+        Lane::Int64 => (bits as i64).to_string(),
+        Lane::Float32 | Lane::Float64 | Lane::Real if le.len() == 4 => real(f32::from_bits(bits as u32)),
+        Lane::Float32 | Lane::Float64 | Lane::Real => real(f64::from_bits(bits)),
+    }
+}
+
+/// A float with as many digits as tell it from the next one.
+fn real(value: impl fmt::Debug) -> String {
+    format!("{value:?}").to_lowercase()
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(PREVIEW) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+impl Display for Outline<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>10} {:>10}  {:<29}  value", "byte", "size", "hex")?;
+        let mut page = Page { outline: self, notes: self.notes.first.iter().peekable(), f };
+        let mut open: Vec<&Node> = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            while let Some(holder) = open.pop_if(|holder| holder.next <= index) {
+                page.left_out(holder)?;
+            }
+            page.node(index, node)?;
+            open.push(node);
+        }
+        while let Some(holder) = open.pop() {
+            page.left_out(holder)?;
+        }
+        page.notes_before(usize::MAX)?;
+        if self.notes.left_out > 0 {
+            page.write("", "", "", 0, &format!("… and {} more notes", self.notes.left_out))?;
+        }
+        match &self.error {
+            Some(error) => page.mark("error", error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text that an [`Outline`] is written to, line by line, in the order of the offsets.
+struct Page<'o, 'f, 'w, N: Iterator<Item = &'o Error>> {
+    outline: &'o Outline<'o>,
+    notes: std::iter::Peekable<N>,
+    f: &'f mut Formatter<'w>,
+}
+
+impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
+    /// Bytes shown of each value: the header and a little more.
+    const SHOWN: usize = 12;
+
+    fn node(&mut self, index: usize, node: &Node) -> fmt::Result {
+        self.notes_before(node.bytes.start)?;
+        let child = self.outline.children(index).next().map(|child| self.outline.nodes[child].bytes.start);
+        let left_out = (node.left_out.count > 0).then_some(node.left_out.bytes.start);
+        let own = node.bytes.start..child.or(left_out).unwrap_or(node.bytes.end);
+        let mut text = node.role.to_string() + node.ty.name();
+        if !node.element_types.is_empty() {
+            write!(text, "[{}]", node.element_types.join(", "))?;
+        }
+        if !node.preview.is_empty() {
+            write!(text, " {}", node.preview)?;
+        }
+        let flags = node.flags();
+        if !flags.is_empty() {
+            write!(text, " ({})", flags.join(", "))?;
+        }
+        if !node.is_complete {
+            text.push_str(" (not complete)");
+        }
+        self.write(node.bytes.start, node.bytes.len(), &self.hex(own), node.depth, &text)
+    }
+
+    fn left_out(&mut self, holder: &Node) -> fmt::Result {
+        let LeftOut { count, bytes } = &holder.left_out;
+        if *count == 0 {
+            return Ok(());
+        }
+        self.notes_before(bytes.start)?;
+        self.write(bytes.start, bytes.len(), "", holder.depth + 1, &format!("… and {count} more"))
+    }
+
+    fn notes_before(&mut self, at: usize) -> fmt::Result {
+        while let Some(note) = self.notes.next_if(|note| note.offset() < Some(at)) {
+            self.mark("note", note)?;
+        }
+        Ok(())
+    }
+
+    /// Marks a byte.
+    fn mark(&mut self, what: &str, error: &Error) -> fmt::Result {
+        let at = error.offset().unwrap_or_default();
+        let path = error.path();
+        let place = if path.is_empty() { path } else { format!(" (at {})", cut(path)) };
+        let hex = match self.hex(at..self.outline.bytes.len()) {
+            hex if hex.is_empty() => "[end]".to_owned(),
+            hex => format!("[{}]{}", &hex[..2], &hex[2..]),
+        };
+        self.write(at, "", &hex, 0, &format!("^ {what}: {}{place}", error.kind()))
+    }
+
+    /// The first of these bytes, in groups of four, as far as they are there.
+    fn hex(&self, bytes: Range<usize>) -> String {
+        let there = bytes.start.min(self.outline.bytes.len())..bytes.end.min(self.outline.bytes.len());
+        let Some(bytes) = self.outline.bytes.get(there) else { return String::new() };
+        let mut hex = String::new();
+        for (index, byte) in bytes.iter().take(Self::SHOWN).enumerate() {
+            let space = if index > 0 && index % 4 == 0 { " " } else { "" };
+            hex += &format!("{space}{byte:02x}");
+        }
+        if bytes.len() > Self::SHOWN {
+            hex.push('…');
+        }
+        hex
+    }
+
+    fn write(
+        &mut self,
+        at: impl Display,
+        size: impl Display,
+        hex: &str,
+        depth: u32,
+        text: &str,
+    ) -> fmt::Result {
+        /// Deeper lines are not moved to the right any further.
+        const INDENTED: u32 = 32;
+        let indent = "  ".repeat(depth.min(INDENTED) as usize);
+        let level = if depth > INDENTED { format!("(level {depth}) ") } else { String::new() };
+        writeln!(self.f, "{at:>10} {size:>10}  {hex:<29}  {indent}{level}{text}")
+    }
+}
+
+impl Display for Role {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Element(index) => write!(f, "[{index}] "),
+            Self::Key(index) => write!(f, "key {index}: "),
+            Self::Value(index) => write!(f, "value {index}: "),
+            Self::Property(name) => write!(f, "{}: ", quoted(name)),
+        }
+    }
+}

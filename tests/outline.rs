@@ -1,0 +1,364 @@
+//! The outline of bytes: it agrees with what the engine and the decoder read, and ends where they do.
+
+use std::thread;
+
+use conformance::fuzzing::outline::{check_places, check_value};
+use conformance::{Row, rows};
+use variant_codec::{
+    Decoder, Error, ErrorKind, Limits, Manner, Node, Notes, Object, Oddity, Outline, Role, Value,
+    ValueBuilder, VariantType,
+};
+
+/// More nodes than any vector has.
+const ALL: usize = usize::MAX;
+
+fn objects() -> Limits {
+    Limits { allow_objects: true, ..Limits::unlimited() }
+}
+
+/// What the decoder says of the same bytes.
+fn decoded(bytes: &[u8], manner: Manner) -> (Result<usize, Error>, Value) {
+    let mut builder = ValueBuilder::default();
+    let end = Decoder::new(bytes, manner, &objects()).pour_only(&mut builder);
+    (end, builder.into_value())
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
+}
+
+fn kinds(notes: &Notes) -> Vec<(usize, &ErrorKind)> {
+    notes.first.iter().map(|note| (note.offset().expect("a place"), note.kind())).collect()
+}
+
+#[test]
+fn outlines_agree_with_the_engine() {
+    let mut whole = 0;
+    for Row { label, bytes, accepted, .. } in rows() {
+        let outline = Outline::of(&bytes, ALL);
+        check_places(&outline, &label);
+        let (end, value) = decoded(&bytes, Manner::Engine);
+        assert_eq!(outline.error(), end.as_ref().err(), "{label}");
+        let Ok(end) = end else { continue };
+        assert_eq!(outline.end(), end, "{label}");
+        assert_eq!(outline.nodes()[0].bytes, 0..end, "{label}");
+        assert!(outline.nodes().iter().all(|node| node.is_complete), "{label}");
+        check_value(&outline, 0, &value, &Role::Root, &label);
+        if let Some(engine) = accepted {
+            assert_eq!(outline.nodes()[0].bytes, 0..engine.consumed, "{label}");
+            whole += 1;
+        }
+    }
+    assert!(whole > 300, "only {whole} whole outlines");
+}
+
+#[test]
+fn each_nodes_bytes_are_a_value() {
+    for Row { label, bytes, .. } in rows() {
+        let outline = Outline::of(&bytes, ALL);
+        if outline.error().is_some() || outline.end() > bytes.len() {
+            continue;
+        }
+        for Node { bytes: place, ty, .. } in outline.nodes() {
+            let (end, value) = decoded(&bytes[place.clone()], Manner::Engine);
+            assert_eq!(end, Ok(place.len()), "{label}: at {place:?}");
+            let null = *ty == VariantType::Object && value == Value::Object(Object::Null);
+            assert!(null || value.ty() == *ty, "{label}: at {place:?}");
+        }
+    }
+}
+
+/// What the strict manner refuses is noted first, and nothing else is.
+#[test]
+fn notes_are_what_strict_refuses() {
+    let mut noted = 0;
+    for Row { label, bytes, .. } in rows() {
+        let outline = Outline::of(&bytes, ALL);
+        let strict =
+            Decoder::new(&bytes, Manner::Strict, &Limits { allow_trailing_bytes: false, ..objects() })
+                .pour_only(&mut ValueBuilder::default());
+        match strict {
+            Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None), "{label}"),
+            Err(error) if Some(error.kind()) == outline.error().map(Error::kind) => {}
+            Err(error) => {
+                let wanted = (error.offset().expect("a place"), error.kind());
+                assert!(kinds(outline.notes()).contains(&wanted), "{label}: {error}");
+                noted += 1;
+            }
+        }
+    }
+    assert!(noted > 30, "only {noted} rows are odd");
+}
+
+#[test]
+fn cut_bytes_end_where_the_decoder_ends() {
+    for Row { label, bytes, .. } in rows() {
+        for end in 0..bytes.len().min(512) {
+            let cut = &bytes[..end];
+            let outline = Outline::of(cut, ALL);
+            check_places(&outline, &label);
+            let (read, _) = decoded(cut, Manner::Engine);
+            assert_eq!(outline.error(), read.as_ref().err(), "{label}: {end} bytes");
+            let Some(error) = outline.error() else { continue };
+            let offset = error.offset().expect("a place");
+            assert!(offset <= end, "{label}: {end} bytes: {error}");
+            if let Some(root) = outline.nodes().first() {
+                assert!(!root.is_complete && offset <= root.bytes.end, "{label}: {end} bytes: {root:?}");
+            }
+            let text = outline.to_string();
+            assert!(text.contains(&format!("^ error: {}", error.kind())), "{label}: {end} bytes:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn few_nodes_keep_the_places_of_all() {
+    for Row { label, bytes, .. } in rows() {
+        let all = Outline::of(&bytes, ALL);
+        for most in 0..all.nodes().len().min(32) {
+            let few = Outline::of(&bytes, most);
+            check_places(&few, &label);
+            assert_eq!(
+                (few.end(), few.error(), few.notes()),
+                (all.end(), all.error(), all.notes()),
+                "{label}"
+            );
+            assert_eq!(few.nodes().len(), most, "{label}");
+            for (index, node) in few.nodes().iter().enumerate() {
+                let (full, kept) = (&all.nodes()[index], few.children(index).count());
+                let children: Vec<&Node> = all.children(index).map(|child| &all.nodes()[child]).collect();
+                assert_eq!(
+                    (&node.bytes, &node.preview, &node.role),
+                    (&full.bytes, &full.preview, &full.role),
+                    "{label}"
+                );
+                let left_out = &children[kept..];
+                assert_eq!(node.left_out.count, left_out.len(), "{label}: {most} nodes");
+                if let (Some(first), Some(last)) = (left_out.first(), left_out.last()) {
+                    assert_eq!(
+                        node.left_out.bytes,
+                        first.bytes.start..last.bytes.end,
+                        "{label}: {most} nodes"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn large_containers_are_counted_and_cut() {
+    const INTS: usize = 1 << 20;
+    let array = [unhex("1c000000 00001000"), unhex("02000000 07000000").repeat(INTS)].concat();
+    let outline = Outline::of(&array, 10);
+    assert_eq!((outline.nodes().len(), outline.error()), (10, None));
+    let root = &outline.nodes()[0];
+    assert_eq!((root.bytes.clone(), root.count), (0..array.len(), Some(INTS)));
+    assert_eq!((root.left_out.count, root.left_out.bytes.clone()), (INTS - 9, 8 + 9 * 8..array.len()));
+
+    let odd = [unhex("1c000000 00001000"), unhex("01000000 02000000").repeat(INTS)].concat();
+    let outline = Outline::of(&odd, 10);
+    assert_eq!((outline.notes().first.len(), outline.notes().left_out), (100, INTS - 100));
+    assert!(outline.to_string().lines().count() < 120);
+
+    // An element type that is long, and that no element has.
+    let class = "A".repeat(1 << 20);
+    let misfits = [
+        unhex("1c000200 00001000"),
+        class.clone().into_bytes(),
+        unhex("00001000"),
+        unhex("01000000 01000000").repeat(INTS),
+    ];
+    let misfits = misfits.concat();
+    let outline = Outline::of(&misfits, 10);
+    assert_eq!((outline.notes().left_out, outline.error()), (INTS - 100, None));
+    let text = Value::from(class).encode().unwrap();
+    for bytes in [&misfits, &text] {
+        let described = Outline::of(bytes, 1000).to_string();
+        assert!(described.lines().all(|line| line.len() < 600), "{described}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_by_the_nodes() {
+    const MANY: usize = 1 << 20;
+    let announced = |header: &str| [unhex(header), unhex("00001000")].concat();
+    let name = [unhex("00001000"), vec![b'a'; MANY]].concat();
+    let cases = [
+        ("ints", [announced("1c000000"), unhex("02000000 07000000").repeat(MANY)].concat()),
+        ("odd bools", [announced("1c000000"), unhex("01000000 02000000").repeat(MANY)].concat()),
+        ("entries", [announced("1b000000"), unhex("00000000 00000000").repeat(MANY)].concat()),
+        ("packed strings", [announced("22000000"), unhex("01000000 00000000").repeat(MANY)].concat()),
+        ("packed bytes", [announced("1d000000"), vec![7; MANY]].concat()),
+        ("a text", [unhex("04000000"), name.clone()].concat()),
+        ("a signal", [unhex("1a000000"), name.clone(), vec![0; 8]].concat()),
+        (
+            "an object",
+            [unhex("18000000"), name.clone(), unhex("01000000"), name.clone(), vec![0; 4]].concat(),
+        ),
+        ("a class", [unhex("1c000200"), name.clone(), vec![0; 4]].concat()),
+        ("arrays without an end", unhex("1c000000 01000000").repeat(MANY)),
+    ];
+    for (label, bytes) in cases {
+        let mut whole = false;
+        let memory = allocation_counter::measure(|| {
+            let outline = Outline::of(&bytes, 100);
+            whole = outline.error().is_none() && outline.end() == bytes.len();
+            assert!(outline.to_string().len() < 64 << 10, "{label}");
+        });
+        assert!(whole || label == "arrays without an end", "{label}");
+        assert!(memory.bytes_max < 256 << 10, "{label}: {} bytes", memory.bytes_max);
+    }
+}
+
+/// The smallest stack of a worker thread; without optimisation, frames are larger.
+const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
+
+#[test]
+fn the_deepest_value_fits_a_small_stack() {
+    let deepest = || {
+        let openers = [
+            "1c000000 01000000",
+            "1c000100 1c000000 01000000",
+            "1b000000 01000000 00000000",
+            "18000000 01000000 41000000 01000000 01000000 62000000",
+        ];
+        for opener in openers {
+            let bytes = [unhex(opener).repeat(1025), vec![0; 64]].concat();
+            let outline = Outline::of(&bytes, ALL);
+            let error = outline.error().expect("an error");
+            assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: 1024 });
+            assert_eq!(outline.nodes().last().map(|node| node.depth), Some(1024));
+            assert!(outline.to_string().lines().all(|line| line.len() < 600));
+        }
+    };
+    let thread = thread::Builder::new().stack_size(STACK).spawn(deepest).expect("a thread starts");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn odd_places_are_noted() {
+    let cases: [(&str, &[(usize, ErrorKind)]); 4] = [
+        (
+            "1c000000 02000080 01000000 02000000 00ff0000",
+            &[
+                (4, ErrorKind::NotCanonical(Oddity::SharedBit)),
+                (8, ErrorKind::NotCanonical(Oddity::Bool)),
+                (16, ErrorKind::NotCanonical(Oddity::HeaderBits)),
+            ],
+        ),
+        ("02000100 05000000 00000000", &[(0, ErrorKind::NotCanonical(Oddity::WideNumber))]),
+        (
+            "1c000100 02000000 01000000 03000000 0000803f",
+            &[(
+                12,
+                ErrorKind::WrongElementType {
+                    container: "Array",
+                    expected: "int".to_owned(),
+                    found: "float".to_owned(),
+                },
+            )],
+        ),
+        ("00000000 0102", &[(4, ErrorKind::TrailingBytes(2))]),
+    ];
+    for (hex, wanted) in cases {
+        let bytes = unhex(hex);
+        let outline = Outline::of(&bytes, ALL);
+        assert_eq!(outline.error(), None, "{hex}");
+        let wanted: Vec<_> = wanted.iter().map(|(at, kind)| (*at, kind)).collect();
+        assert_eq!(kinds(outline.notes()), wanted, "{hex}");
+    }
+}
+
+fn described(hex: &str) -> String {
+    Outline::of(&unhex(hex), 6).to_string()
+}
+
+#[test]
+fn the_text_shows_each_value_with_its_bytes() {
+    let dictionary = "1b000400 02000000 02000000 04000000 02000000 68700000 02000000 07000000 \
+                      15000000 01000000 61000000 02000100 00000000 01000000 ffff";
+    let expected = "
+      byte       size  hex                            value
+         0         56  1b000400 02000000 02000000     Dictionary[Variant, int] 2 entries (values: built-in type)
+        12         12  04000000 02000000 68700000       key 0: String \"hp\"
+        24          8  02000000 07000000                value 0: int 7
+        32         12  15000000 01000000 61000000       key 1: StringName \"a\"
+        44         12  02000100 00000000 01000000       value 1: int 4294967296 (64 bits)
+        56             [ff]ff                         ^ note: 2 bytes follow the value
+";
+    assert_eq!(format!("\n{}", described(dictionary)), expected);
+}
+
+#[test]
+fn the_text_marks_the_bad_byte() {
+    let array = "1c000000 03000000 1c000000 01000000 00ff0000 27000000 00000000";
+    let expected = "
+      byte       size  hex                            value
+         0         24  1c000000 03000000              Array 3 elements (not complete)
+         8         12  1c000000 01000000                [0] Array 1 element
+        16          4  00ff0000                           [0] Nil null
+        16             [00]ff0000 27000000 00000000   ^ note: not written by an encoder: header bits without a meaning are set
+        20             [27]000000 00000000            ^ error: unknown type id 39: Godot 4 has the ids 0 to 38 (at [1])
+";
+    assert_eq!(format!("\n{}", described(array)), expected);
+}
+
+#[test]
+fn the_text_says_what_is_left_out() {
+    let array =
+        "1c000000 02000000 1c000000 06000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000";
+    let expected = "
+      byte       size  hex                            value
+         0         44  1c000000 02000000              Array 2 elements
+         8         32  1c000000 06000000                [0] Array 6 elements
+        16          4  00000000                           [0] Nil null
+        20          4  00000000                           [1] Nil null
+        24          4  00000000                           [2] Nil null
+        28          4  00000000                           [3] Nil null
+        32          8                                     … and 2 more
+        40          4                                   … and 1 more
+";
+    assert_eq!(format!("\n{}", described(array)), expected);
+}
+
+#[test]
+fn previews_are_short() {
+    let cases = [
+        ("00000000", "null"),
+        ("01000000 01000000", "true"),
+        ("03000000 0000c03f", "1.5"),
+        ("03000100 000000000000f87f", "nan"),
+        ("05000000 0000803f cdcccc3d", "(1.0, 0.1)"),
+        ("06000000 ffffffff 02000000", "(-1, 2)"),
+        (
+            "0c000100 0000000000000000 000000000000f03f 9a9999999999b93f 000000000000f0ff",
+            "(0.0, 1.0, 0.1, -inf)",
+        ),
+        (
+            "16000000 02000080 01000000 01000000 01000000 61000000 02000000 62630000 01000000 78000000",
+            "\"/a/bc:x\"",
+        ),
+        ("17000000 0700000000000000", "RID(7)"),
+        ("18000100 0700000000000000", "the object 7"),
+        ("18000000 04000000 4e6f6465 00000000", "\"Node\", 0 properties"),
+        ("1a000000 01000000 61000000 0700000000000000", "\"a\" of the object 7"),
+        ("1d000000 00000000", "0 elements"),
+        ("1d000000 03000000 01ff0300", "3 elements: 1, 255, 3"),
+        ("1f000000 01000000 ffffffffffffffff", "1 element: -1"),
+        ("22000000 02000000 02000000 61000000 01000000 00000000", "2 elements: \"a\", \"\""),
+        ("23000000 02000000 0000803f 00000000 00000040 0000803f", "2 elements: (1.0, 0.0), (2.0, 1.0)"),
+    ];
+    for (hex, preview) in cases {
+        let bytes = unhex(hex);
+        let outline = Outline::of(&bytes, ALL);
+        assert_eq!(outline.error(), None, "{hex}");
+        assert_eq!(outline.nodes()[0].preview, preview, "{hex}");
+    }
+    let long = [unhex("1d000000 00040000"), vec![200; 1024]].concat();
+    let preview = Outline::of(&long, 1).nodes()[0].preview.clone();
+    assert!(preview.starts_with("1024 elements: 200, 200, ") && preview.ends_with(", …"), "{preview}");
+    assert!(preview.len() < 100, "{preview}");
+}

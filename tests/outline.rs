@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use conformance::fuzzing::outline::{check_places, check_value};
 use conformance::{Row, rows};
 use variant_codec::{
     Decoder, Error, ErrorKind, Limits, Manner, Node, Notes, Object, Oddity, Outline, Role, Value,
@@ -28,57 +29,6 @@ fn unhex(hex: &str) -> Vec<u8> {
 
 fn kinds(notes: &Notes) -> Vec<(usize, &ErrorKind)> {
     notes.first.iter().map(|note| (note.offset().expect("a place"), note.kind())).collect()
-}
-
-/// Children lie in their parents, in order and without overlap, after the header.
-fn check_places(outline: &Outline<'_>, label: &str) {
-    let nodes = outline.nodes();
-    let mut reached = usize::from(!nodes.is_empty());
-    for (index, node) in nodes.iter().enumerate() {
-        assert!(node.bytes.len() >= 4, "{label}: {node:?}");
-        let mut at = node.bytes.start + 4;
-        for child in outline.children(index) {
-            reached += 1;
-            let child = &nodes[child];
-            assert_eq!(child.depth, node.depth + 1, "{label}");
-            assert!(at <= child.bytes.start && child.bytes.end <= node.bytes.end, "{label}: {child:?}");
-            assert!(child.is_complete || !node.is_complete, "{label}: {child:?}");
-            at = child.bytes.end;
-        }
-        let left_out = &node.left_out;
-        assert!(
-            left_out.count == 0 || (at <= left_out.bytes.start && left_out.bytes.end <= node.bytes.end),
-            "{label}: {node:?}"
-        );
-    }
-    assert_eq!(reached, nodes.len(), "{label}: each node is a child of one other");
-}
-
-/// The nodes of a value, with what holds them.
-fn check_value(outline: &Outline<'_>, index: usize, value: &Value, role: &Role, label: &str) {
-    let node = &outline.nodes()[index];
-    let ty = if *value == Value::Object(Object::Null) { VariantType::Object } else { value.ty() };
-    assert_eq!((node.ty, &node.role), (ty, role), "{label}");
-    let held: Vec<(Role, &Value)> = match value {
-        Value::Array(array) => {
-            array.values.iter().enumerate().map(|(index, value)| (Role::Element(index), value)).collect()
-        }
-        Value::Dictionary(dictionary) => {
-            let entries = dictionary.entries.iter().enumerate();
-            entries
-                .flat_map(|(index, (key, value))| [(Role::Key(index), key), (Role::Value(index), value)])
-                .collect()
-        }
-        Value::Object(Object::Full { properties, .. }) => {
-            properties.iter().map(|(name, value)| (Role::Property(name.clone()), value)).collect()
-        }
-        _ => Vec::new(),
-    };
-    let children: Vec<usize> = outline.children(index).collect();
-    assert_eq!(children.len(), held.len(), "{label}: {node:?}");
-    for (child, (role, value)) in children.into_iter().zip(held) {
-        check_value(outline, child, value, &role, label);
-    }
 }
 
 #[test]

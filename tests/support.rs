@@ -1,5 +1,7 @@
 //! What the test programs share: vectors that the engine wrote, and random values and bytes.
 
+pub mod fuzzing;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;

@@ -1,76 +1,10 @@
 //! Text in one pass is the text that several careful passes find.
 
+use conformance::fuzzing::text::{check_reading, check_writing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use variant_codec::{
-    EncodeOptions, Encoder, Limits, Measure, Room, Sink, Text, Value, VariantType, is_ascii_without_nul,
-    to_utf32, utf8_len,
-};
-
-/// What [`to_utf32`] has to say, the plain way.
-fn characters(bytes: &[u8]) -> Option<Vec<u32>> {
-    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
-    Some(text.chars().map(u32::from).collect())
-}
-
-fn check_reading(bytes: &[u8]) {
-    let expected = characters(bytes);
-    assert_eq!(is_ascii_without_nul(bytes), bytes.iter().all(|byte| (1..0x80).contains(byte)));
-    // Room for the bytes, for exactly the characters, and for one too few.
-    let mut rooms = vec![bytes.len()];
-    rooms.extend(expected.iter().map(Vec::len));
-    for room in rooms {
-        let mut units = vec![0xDEAD_BEEF; room];
-        let found = to_utf32(bytes, &mut units).map(|count| units[..count].to_vec());
-        assert_eq!(found, expected, "{bytes:x?}");
-    }
-    if let Some(few) = expected.and_then(|units| units.len().checked_sub(1)) {
-        assert_eq!(to_utf32(bytes, &mut vec![0; few]), None);
-    }
-}
-
-/// Every way to write these code units, held against one after the other.
-fn check_writing(units: &[u32]) {
-    let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
-    let is_text = text.chars().count() == units.len();
-    let options = EncodeOptions::default();
-    let mut one_by_one = Vec::new();
-    for unit in units {
-        let mut alone = Encoder::new(Vec::new(), options);
-        alone.text(VariantType::String, Text::Utf32(&[*unit])).expect("a unit that some form holds");
-        let alone = alone.into_output();
-        let count = u32::from_le_bytes([alone[4], alone[5], alone[6], alone[7]]) as usize;
-        one_by_one.extend(&alone[8..8 + count]);
-    }
-    if is_text {
-        assert_eq!(one_by_one, text.as_bytes());
-    }
-    assert_eq!(utf8_len(units, false).expect("units that some form holds"), one_by_one.len());
-
-    let mut expected = vec![VariantType::String.id(), 0, 0, 0];
-    expected.extend((one_by_one.len() as u32).to_le_bytes());
-    expected.extend(&one_by_one);
-    expected.resize(expected.len().next_multiple_of(4), 0);
-    let write = |sink: &mut dyn FnMut(Text<'_>)| sink(Text::Utf32(units));
-    // Something stands behind what is written, which must stay.
-    for slack in [0, 1, 7, 31, 32, 100] {
-        let mut memory = vec![0xAA; expected.len() + slack];
-        let mut encoder = Encoder::new(Room::new(memory.as_mut_slice()), options);
-        write(&mut |text| encoder.text(VariantType::String, text).expect("the room is large enough"));
-        assert_eq!(encoder.into_output().written(), expected, "{units:x?}");
-    }
-    let mut encoder = Encoder::new(Vec::new(), options);
-    write(&mut |text| encoder.text(VariantType::String, text).expect("memory"));
-    assert_eq!(encoder.into_output(), expected, "{units:x?}");
-    let mut measure = Measure::counting(options);
-    write(&mut |text| measure.text(VariantType::String, text).expect("nothing is written"));
-    assert_eq!(measure.bytes(), expected.len());
-    if is_text && !text.contains('\0') && !text.starts_with('\u{FEFF}') {
-        let read = Value::decode(&expected, &Limits::for_save_files()).expect("canonical bytes");
-        assert_eq!(read, Value::from(text));
-    }
-}
+use variant_codec::utf8_len;
 
 /// The first and last character of each length, and others around every boundary.
 const EDGES: [u32; 14] =

@@ -44,7 +44,11 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         println!("{} at {}", godot.version, godot.editor.display());
         Ok((Tally::default(), godot))
     })?;
-    report.check("format", || plain(run::through(workspace.cargo().args(["fmt", "--all", "--check"]))))?;
+    report.check("format", || {
+        run::through(workspace.cargo().args(["fmt", "--all", "--check"]))?;
+        let fuzz = ["fmt", "--manifest-path", "tests/fuzz/Cargo.toml", "--check"];
+        plain(run::through(workspace.cargo().args(fuzz)))
+    })?;
     report.check("lints", || {
         let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         plain(run::through(workspace.cargo().args(lints)))

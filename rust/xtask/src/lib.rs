@@ -6,6 +6,7 @@ pub mod checks;
 pub mod coverage;
 pub mod debian;
 pub mod diff;
+pub mod fuzz;
 pub mod godot;
 pub mod judge;
 pub mod library;

@@ -9,7 +9,7 @@ use xtask::bench::{self, report};
 use xtask::library::{self, Build};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, coverage, diff, godot, mutants, package, stress};
+use xtask::{checks, coverage, diff, fuzz, godot, mutants, package, stress};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -69,6 +69,10 @@ enum Chore {
         #[arg(long, value_name = "FILE", default_value = "tests/vectors/godot4.tsv")]
         out: PathBuf,
     },
+    /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
+    ///
+    /// Installs cargo-fuzz under target/ first. Inputs are gathered in target/fuzz/corpus from run to run.
+    Fuzz(FuzzArgs),
     /// Write the zip that users install, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
@@ -139,6 +143,25 @@ struct BenchArgs {
     document: bool,
 }
 
+#[derive(Args)]
+struct FuzzArgs {
+    /// How long, in all; each target has its share
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// Only this target [default: all]
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// How many targets run at once
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    jobs: u32,
+    /// With address sanitizer, slower; for this a nightly toolchain is needed
+    #[arg(long)]
+    address: bool,
+    /// Then replace the inputs in tests/fuzz/corpus by a smallest set that covers as much
+    #[arg(long)]
+    keep: bool,
+}
+
 fn main() -> ExitCode {
     match run(Cli::parse().chore) {
         Ok(true) => ExitCode::SUCCESS,
@@ -200,6 +223,16 @@ fn run(chore: Chore) -> Result<bool> {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;
             println!("{lines} lines in {}", out.display());
+        }
+        Chore::Fuzz(args) => {
+            let options = fuzz::Options {
+                seconds: args.seconds,
+                target: args.target,
+                jobs: args.jobs,
+                address: args.address,
+                keep: args.keep,
+            };
+            return fuzz::run(&workspace, &options);
         }
         Chore::Package { out } => {
             let written = package::write(&workspace, out)?;

@@ -1,0 +1,101 @@
+//! What the fuzz targets check, on the inputs that fuzzing kept and found, on the engine's vectors, and on a few more
+//! made of those.
+
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::{fs, thread};
+
+use conformance::fuzzing::{self, mutate::mutate};
+use conformance::rows;
+use fastrand::Rng;
+use variant_codec::frames;
+
+/// Without optimisation, a thousand levels of nesting take so much.
+const STACK: usize = 64 << 20;
+/// How many inputs are made of those that are there.
+const MADE: u64 = 50_000;
+/// No input that is made is longer.
+const LONGEST: usize = 1024;
+
+/// The inputs in a file of `tests/fuzz`: one in each line, in hexadecimal, perhaps with a remark behind a bar.
+fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(folder).join(format!("{target}.hex"));
+    let text = fs::read_to_string(&file).unwrap_or_default();
+    let input = |line: &str| {
+        let hex = line.split('|').next().unwrap_or_default().trim();
+        hex::decode(hex).unwrap_or_else(|error| panic!("{}: {error}: {line}", file.display()))
+    };
+    text.lines().map(input).collect()
+}
+
+/// One value each.
+fn values() -> Vec<Vec<u8>> {
+    rows().into_iter().map(|row| row.bytes).collect()
+}
+
+/// A few values each, behind their lengths.
+fn batches() -> Vec<Vec<u8>> {
+    let batch = |values: &[Vec<u8>]| {
+        let mut batch = Vec::new();
+        values.iter().for_each(|value| frames::append(&mut batch, value));
+        batch
+    };
+    values().chunks(4).map(batch).collect()
+}
+
+/// Bytes that mean nothing.
+fn noise() -> Vec<Vec<u8>> {
+    let mut rng = Rng::with_seed(1);
+    (0..1000)
+        .map(|_| {
+            let len = rng.usize(0..200);
+            (0..len).map(|_| rng.u8(..)).collect()
+        })
+        .collect()
+}
+
+fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>) {
+    let run = move || {
+        let check = |input: &[u8]| {
+            assert!(catch_unwind(|| check(input)).is_ok(), "{target} fails on {}", hex::encode(input));
+        };
+        let kept = inputs("corpus", target);
+        assert!(kept.len() > 20, "only {} inputs are kept", kept.len());
+        let inputs = [kept, inputs("findings", target), vectors()].concat();
+        inputs.iter().for_each(|input| check(input));
+        let mut rng = Rng::with_seed(2);
+        for seed in 0..MADE {
+            let mut input = inputs[rng.usize(0..inputs.len())].clone();
+            mutate(&mut input, LONGEST, seed);
+            check(&input);
+        }
+    };
+    let thread = thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread starts");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+macro_rules! targets {
+    ($($target:ident: $vectors:ident;)*) => {
+        $(#[test]
+        fn $target() {
+            replay(stringify!($target), fuzzing::$target::check, super::$vectors);
+        })*
+    };
+}
+
+mod target {
+    use super::*;
+
+    targets! {
+        decode: values;
+        strict: values;
+        transcode: values;
+        parts: values;
+        outline: values;
+        frames: batches;
+        values: noise;
+        text: noise;
+    }
+}

@@ -1,0 +1,25 @@
+//! Reading as the engine does.
+
+use variant_codec::{Decoder, Limits, Manner, Source, ValueBuilder};
+
+use super::check_error;
+
+/// Reads one value after the other until there is an error, which says where.
+pub fn check(data: &[u8]) {
+    for allow_objects in [false, true] {
+        let limits = Limits { allow_objects, ..Limits::unlimited() };
+        let mut decoder = Decoder::new(data, Manner::Engine, &limits);
+        let mut start = 0;
+        let error = loop {
+            let mut builder = ValueBuilder::default();
+            if let Err(error) = decoder.pour(&mut builder) {
+                break error;
+            }
+            let end = decoder.position();
+            // The engine counts missing padding as read.
+            assert!((start + 4..=data.len().next_multiple_of(4)).contains(&end), "{start} to {end}");
+            start = end;
+        };
+        check_error(&error, start.min(data.len()), data.len());
+    }
+}

@@ -1,0 +1,44 @@
+//! Batches: values behind their lengths.
+
+use variant_codec::frames::{self, FRAME_BYTES};
+use variant_codec::{ErrorKind, Limits, Value};
+
+use super::{Tail, check_error, everything};
+
+/// The records found are those that are there, and what is behind them is said to be wrong.
+pub fn check(data: &[u8]) {
+    let (records, error) = frames::records(data, &everything());
+    let mut again = Vec::new();
+    for record in &records {
+        assert_eq!(record.start, again.len() + FRAME_BYTES);
+        frames::append(&mut again, &data[record.clone()]);
+        assert_eq!(record.end, again.len());
+        if let Err(error) = Value::decode(&data[record.clone()], &everything()) {
+            check_error(&error, 0, record.len());
+        }
+    }
+    assert!(data.starts_with(&again));
+    match &error {
+        None => assert_eq!(data, again),
+        Some(error) => {
+            assert_eq!(error.offset(), Some(again.len()));
+            let ErrorKind::UnexpectedEnd { needed, left } = *error.kind() else { panic!("{error}") };
+            assert!(left < needed, "{error}");
+        }
+    }
+
+    let mut tail = Tail::of(data);
+    let max_elements = tail.below(records.len() as u64 + 1);
+    let (few, too_many) = frames::records(data, &Limits { max_elements, ..everything() });
+    assert_eq!(few, records[..max_elements as usize]);
+    let end = few.last().map_or(0, |record| record.end);
+    assert_eq!(too_many.is_some(), end < data.len());
+    assert!(too_many.is_none_or(|error| error.offset() == Some(end)));
+
+    // Wherever a save was interrupted, what was complete is found.
+    let cut = tail.below(data.len() as u64 + 1) as usize;
+    let (complete, torn) = frames::records(&data[..cut], &everything());
+    let whole = records.iter().take_while(|record| record.end <= cut).count();
+    assert_eq!(complete, records[..whole]);
+    assert_eq!(torn.is_some(), complete.last().map_or(0, |record| record.end) < cut);
+}

@@ -1,0 +1,105 @@
+//! What bytes hold, also where they are damaged.
+
+use variant_codec::{
+    Decoder, Error, Manner, Notes, Object, Outline, Role, Source, Value, ValueBuilder, VariantType,
+};
+
+use super::{Tail, everything, one_value};
+
+/// The outline is of what the engine's manner reads, and notes what the strict manner refuses.
+pub fn check(data: &[u8]) {
+    let outline = Outline::of(data, usize::MAX);
+    check_places(&outline, "all nodes");
+    let limits = everything();
+    let mut builder = ValueBuilder::default();
+    let mut decoder = Decoder::new(data, Manner::Engine, &limits);
+    let read = decoder.pour(&mut builder);
+    assert_eq!(outline.error(), read.as_ref().err());
+    assert_eq!(outline.end(), decoder.position());
+    if read.is_ok() {
+        check_value(&outline, 0, &builder.into_value(), &Role::Root, "the engine's manner");
+    }
+    match Value::decode(data, &one_value()) {
+        Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None)),
+        Err(error) if Some(error.kind()) == outline.error().map(Error::kind) => {}
+        Err(error) => {
+            let is_noted = |note: &Error| (note.offset(), note.kind()) == (error.offset(), error.kind());
+            assert!(outline.notes().first.iter().any(is_noted), "{error}");
+        }
+    }
+    let text = outline.to_string();
+    assert!(text.lines().count() >= outline.nodes().len());
+    if let Some(error) = outline.error() {
+        assert!(text.contains(&format!("^ error: {}", error.kind())), "{text}");
+    }
+
+    let most = Tail::of(data).below(outline.nodes().len() as u64 + 1) as usize;
+    let few = Outline::of(data, most);
+    check_places(&few, "few nodes");
+    assert_eq!(few.nodes().len(), most);
+    assert_eq!((few.end(), few.error(), few.notes()), (outline.end(), outline.error(), outline.notes()));
+    for (node, full) in few.nodes().iter().zip(outline.nodes()) {
+        assert_eq!((&node.bytes, &node.preview, &node.role), (&full.bytes, &full.preview, &full.role));
+    }
+}
+
+/// Children lie in their parents, in order and without overlap, after the header.
+pub fn check_places(outline: &Outline<'_>, label: &str) {
+    let nodes = outline.nodes();
+    let mut reached = usize::from(!nodes.is_empty());
+    for (index, node) in nodes.iter().enumerate() {
+        assert!(node.bytes.len() >= 4, "{label}: {node:?}");
+        let mut at = node.bytes.start + 4;
+        for child in outline.children(index) {
+            reached += 1;
+            let child = &nodes[child];
+            assert_eq!(child.depth, node.depth + 1, "{label}");
+            assert!(at <= child.bytes.start && child.bytes.end <= node.bytes.end, "{label}: {child:?}");
+            assert!(child.is_complete || !node.is_complete, "{label}: {child:?}");
+            at = child.bytes.end;
+        }
+        let left_out = &node.left_out;
+        assert!(
+            left_out.count == 0 || (at <= left_out.bytes.start && left_out.bytes.end <= node.bytes.end),
+            "{label}: {node:?}"
+        );
+    }
+    assert_eq!(reached, nodes.len(), "{label}: each node is a child of one other");
+}
+
+/// The nodes of a value, with what holds them.
+pub fn check_value(outline: &Outline<'_>, index: usize, value: &Value, role: &Role, label: &str) {
+    let node = &outline.nodes()[index];
+    let ty = if *value == Value::Object(Object::Null) { VariantType::Object } else { value.ty() };
+    assert!(node.ty == ty && is_role(&node.role, role), "{label}: {node:?}, not a {ty}, {role:?}");
+    let held: Vec<(Role, &Value)> = match value {
+        Value::Array(array) => {
+            array.values.iter().enumerate().map(|(index, value)| (Role::Element(index), value)).collect()
+        }
+        Value::Dictionary(dictionary) => {
+            let entries = dictionary.entries.iter().enumerate();
+            entries
+                .flat_map(|(index, (key, value))| [(Role::Key(index), key), (Role::Value(index), value)])
+                .collect()
+        }
+        Value::Object(Object::Full { properties, .. }) => {
+            properties.iter().map(|(name, value)| (Role::Property(name.clone()), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let children: Vec<usize> = outline.children(index).collect();
+    assert_eq!(children.len(), held.len(), "{label}: {node:?}");
+    for (child, (role, value)) in children.into_iter().zip(held) {
+        check_value(outline, child, value, &role, label);
+    }
+}
+
+/// Whether a node's role is this one; long names of properties are cut.
+fn is_role(found: &Role, role: &Role) -> bool {
+    match (found, role) {
+        (Role::Property(found), Role::Property(name)) => {
+            found == name || found.strip_suffix('…').is_some_and(|start| name.starts_with(start))
+        }
+        _ => found == role,
+    }
+}

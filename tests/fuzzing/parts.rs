@@ -1,0 +1,134 @@
+//! Parts that another decoder pours.
+
+use variant_codec::{
+    Decoder, ElementType, EncodeOptions, Encoder, Lanes, Manner, NodePathParts, Part, Precision, Result,
+    Sink, Text, VariantType,
+};
+
+use super::{Tail, everything};
+use crate::transcode;
+
+/// Put together, the parts are what one decoder makes of the same bytes.
+pub fn check(data: &[u8]) {
+    let size = 1 << Tail::of(data).below(9);
+    for manner in [Manner::Engine, Manner::Strict] {
+        let whole = transcode(data, manner, &everything(), Precision::Single);
+        let parts = in_parts(data, manner, size).map(|(bytes, _)| bytes);
+        assert_eq!(parts.ok(), whole.ok(), "{manner:?}, parts of {size} bytes");
+    }
+}
+
+/// An encoder that leaves parts from so many bytes on to others.
+struct InParts {
+    encoder: Encoder<Vec<u8>>,
+    part_bytes: usize,
+    /// What was left, and how long the output was then.
+    left: Vec<(usize, Kind, Part)>,
+}
+
+enum Kind {
+    Values,
+    Strings,
+}
+
+impl InParts {
+    fn leave(&mut self, kind: Kind, part: Part) -> Result<()> {
+        self.left.push((self.encoder.written(), kind, part));
+        Ok(())
+    }
+
+    /// The output with all parts in their places.
+    fn finish(self, input: &[u8], manner: Manner) -> Result<Vec<u8>> {
+        let written = self.encoder.into_output();
+        let mut whole = Vec::new();
+        let mut done = 0;
+        for (position, kind, part) in &self.left {
+            whole.extend_from_slice(&written[done..*position]);
+            done = *position;
+            let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+            let limits = everything();
+            let mut decoder = Decoder::new(input, manner, &limits);
+            match kind {
+                Kind::Values => decoder.pour_part(part, &mut encoder, &mut ())?,
+                Kind::Strings => decoder.pour_strings_part(part, &mut encoder, &mut ())?,
+            }
+            whole.extend(encoder.into_output());
+        }
+        whole.extend_from_slice(&written[done..]);
+        Ok(whole)
+    }
+}
+
+macro_rules! as_the_encoder {
+    ($($name:ident($($argument:ident: $ty:ty),*);)*) => {
+        $(fn $name(&mut self, $($argument: $ty),*) -> Result<()> {
+            self.encoder.$name($($argument),*)
+        })*
+    };
+}
+
+impl Sink for InParts {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+
+    as_the_encoder! {
+        nil();
+        bool(value: bool);
+        int(value: i64);
+        float(value: f64);
+        text(ty: VariantType, text: Text<'_>);
+        fixed(ty: VariantType, lanes: Lanes<'_>);
+        packed(ty: VariantType, lanes: Lanes<'_>);
+        node_path(path: NodePathParts<'_>);
+        rid(id: u64);
+        callable();
+        signal(name: Text<'_>, object: u64);
+        object_id(id: u64);
+        begin_array(len: usize, element: ElementType<'_>);
+        begin_element(array: &mut ());
+        end_element(array: &mut ());
+        end_array(array: ());
+        begin_dictionary(len: usize, key: ElementType<'_>, value: ElementType<'_>);
+        begin_key(dictionary: &mut ());
+        begin_value(dictionary: &mut ());
+        end_entry(dictionary: &mut ());
+        end_dictionary(dictionary: ());
+        begin_object(class: Text<'_>, properties: usize);
+        begin_property(object: &mut (), name: Text<'_>);
+        end_property(object: &mut ());
+        end_object(object: ());
+        begin_strings(len: usize);
+        string(strings: &mut (), text: Text<'_>);
+        end_strings(strings: ());
+    }
+
+    fn part_bytes(&self) -> Option<usize> {
+        Some(self.part_bytes)
+    }
+
+    fn part(&mut self, _array: &mut (), part: Part) -> Result<()> {
+        self.leave(Kind::Values, part)
+    }
+
+    fn value_part(&mut self, _dictionary: &mut (), part: Part) -> Result<()> {
+        self.leave(Kind::Values, part)
+    }
+
+    fn strings_part(&mut self, _strings: &mut (), part: Part) -> Result<()> {
+        self.leave(Kind::Strings, part)
+    }
+}
+
+/// The input encoded again in parts of so many bytes, and how many there were.
+///
+/// # Errors
+/// Whatever a reader refuses.
+pub fn in_parts(input: &[u8], manner: Manner, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
+    let encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+    let mut sink = InParts { encoder, part_bytes, left: Vec::new() };
+    Decoder::new(input, manner, &everything()).pour_only(&mut sink)?;
+    let count = sink.left.len();
+    Ok((sink.finish(input, manner)?, count))
+}

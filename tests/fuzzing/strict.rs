@@ -1,0 +1,170 @@
+//! Strict reading within limits.
+
+use variant_codec::{ALL_TYPES, ErrorKind, Limits, Manner, Object, PackedReals, Value};
+
+use super::{Tail, encoded, everything, one_value, read};
+use crate::visit;
+
+/// What is accepted keeps the limits, and is what the engine's manner reads.
+pub fn check(data: &[u8]) {
+    let limits = limits(data);
+    if let Ok(value) = read(data, Manner::Strict, &limits) {
+        let held = Held::by(&value);
+        assert!(held.depth <= limits.max_depth, "{held:?}");
+        assert!(held.elements <= limits.max_elements, "{held:?}");
+        assert!(held.entries <= limits.max_dictionary_entries, "{held:?}");
+        assert!(held.least_memory <= limits.max_memory, "{held:?}");
+        assert_eq!(held.types & !limits.allowed_types, 0, "{held:?}");
+        assert!(data.len() <= limits.max_bytes);
+    }
+    let Ok(value) = read(data, Manner::Strict, &one_value()) else { return };
+    let engine = read(data, Manner::Engine, &everything()).expect("what strict reads");
+    assert_eq!(encoded(&engine), encoded(&value));
+    check_limits(data, &value);
+}
+
+/// Limits of all kinds, made of the last bytes.
+fn limits(data: &[u8]) -> Limits {
+    let mut tail = Tail::of(data);
+    let mut up_to = |end: u64| tail.below(end + 1);
+    Limits {
+        max_bytes: data.len().saturating_sub(1) + up_to(3) as usize,
+        max_depth: up_to(8) as u32,
+        max_elements: up_to(64),
+        max_dictionary_entries: up_to(8),
+        max_memory: 1 << up_to(14),
+        allow_trailing_bytes: up_to(1) == 1,
+        allow_objects: up_to(1) == 1,
+        allowed_classes: Vec::new(),
+        // All, but perhaps one.
+        allowed_types: ALL_TYPES & !(1 << up_to(63)),
+    }
+}
+
+/// Limits that are just enough for the value of `data` let it pass, and each that is one less does not.
+fn check_limits(data: &[u8], value: &Value) {
+    let held = Held::by(value);
+    let enough = Limits {
+        max_bytes: data.len(),
+        max_depth: held.depth,
+        max_elements: held.elements,
+        max_dictionary_entries: held.entries,
+        allowed_types: held.types,
+        ..one_value()
+    };
+    let refused = |limits: Limits| {
+        read(data, Manner::Strict, &limits).err().unwrap_or_else(|| panic!("accepted with {limits:?}"))
+    };
+    assert!(read(data, Manner::Strict, &enough).is_ok(), "refused with {enough:?}");
+    let by_name = [
+        ("max_bytes", Some(Limits { max_bytes: data.len() - 1, ..enough.clone() })),
+        ("max_elements", Some(Limits { max_elements: held.elements - 1, ..enough.clone() })),
+        ("max_memory", Some(Limits { max_memory: held.least_memory - 1, ..enough.clone() })),
+        (
+            "max_dictionary_entries",
+            held.entries
+                .checked_sub(1)
+                .map(|max_dictionary_entries| Limits { max_dictionary_entries, ..enough.clone() }),
+        ),
+    ];
+    for (expected, limits) in by_name {
+        let Some(error) = limits.map(refused) else { continue };
+        assert!(
+            matches!(error.kind(), ErrorKind::LimitExceeded { name, .. } if *name == expected),
+            "{error}"
+        );
+    }
+    if let Some(max_depth) = held.depth.checked_sub(1) {
+        let error = refused(Limits { max_depth, ..enough.clone() });
+        assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: max_depth });
+    }
+    for ty in (0..u64::BITS).filter(|ty| held.types >> ty & 1 == 1) {
+        let error = refused(Limits { allowed_types: ALL_TYPES & !(1 << ty), ..enough.clone() });
+        assert!(matches!(error.kind(), ErrorKind::TypeNotAllowed(found) if u32::from(found.id()) == ty));
+    }
+    let of_any_value = |per_byte| Limits {
+        max_elements: data.len() as u64,
+        max_memory: data.len() as u64 * per_byte,
+        ..one_value()
+    };
+    let admitting = (1..).map(of_any_value).find(|limits| limits.admit_all_of(data.len()));
+    assert!(admitting.is_some_and(|limits| read(data, Manner::Strict, &limits).is_ok()));
+}
+
+/// What a value really holds.
+#[derive(Debug, Default)]
+struct Held {
+    depth: u32,
+    elements: u64,
+    entries: u64,
+    types: u64,
+    /// What the engine needs at the very least.
+    least_memory: u64,
+}
+
+impl Held {
+    fn by(value: &Value) -> Self {
+        let mut held = Self { depth: depth(value), ..Self::default() };
+        visit(value, &mut |value| held.add(value));
+        held
+    }
+
+    fn add(&mut self, value: &Value) {
+        /// A Variant.
+        const SLOT: u64 = 24;
+        let text = |text: &String| text.chars().count() * size_of::<char>();
+        let texts = |texts: &[String]| texts.iter().map(text).sum::<usize>();
+        let (elements, bytes) = match value {
+            Value::String(value) | Value::StringName(value) | Value::Signal { name: value, .. } => {
+                (0, text(value))
+            }
+            Value::Object(Object::Full { class, properties }) => {
+                (0, text(class) + properties.iter().map(|(name, _)| text(name)).sum::<usize>())
+            }
+            Value::NodePath(path) => {
+                (path.names.len() + path.subnames.len(), texts(&path.names) + texts(&path.subnames))
+            }
+            Value::PackedByteArray(values) => (values.len(), values.len()),
+            Value::PackedInt32Array(values) => (values.len(), size_of_val(values.as_slice())),
+            Value::PackedInt64Array(values) => (values.len(), size_of_val(values.as_slice())),
+            Value::PackedFloat32Array(values) => (values.len(), size_of_val(values.as_slice())),
+            Value::PackedFloat64Array(values) => (values.len(), size_of_val(values.as_slice())),
+            Value::PackedColorArray(values) => (values.len(), size_of_val(values.as_slice())),
+            Value::PackedStringArray(values) => (values.len(), texts(values)),
+            Value::PackedVector2Array(values) => packed(values),
+            Value::PackedVector3Array(values) => packed(values),
+            Value::PackedVector4Array(values) => packed(values),
+            Value::Dictionary(dictionary) => {
+                self.entries = self.entries.max(dictionary.entries.len() as u64);
+                (0, 0)
+            }
+            _ => (0, 0),
+        };
+        self.elements += 1 + elements as u64;
+        self.least_memory += SLOT + bytes as u64;
+        self.types |= 1 << value.ty().id();
+    }
+}
+
+fn packed<const N: usize>(reals: &PackedReals<N>) -> (usize, usize) {
+    match reals {
+        PackedReals::Single(values) => (values.len(), size_of_val(values.as_slice())),
+        PackedReals::Double(values) => (values.len(), size_of_val(values.as_slice())),
+    }
+}
+
+/// How many levels lie below this value.
+fn depth(value: &Value) -> u32 {
+    let below = |values: &mut dyn Iterator<Item = &Value>| values.map(|inner| 1 + depth(inner)).max();
+    let deepest = match value {
+        Value::Array(array) => below(&mut array.values.iter()),
+        Value::Dictionary(dictionary) => {
+            below(&mut dictionary.entries.iter().flat_map(|(key, value)| [key, value]))
+        }
+        Value::Object(Object::Full { properties, .. }) => {
+            below(&mut properties.iter().map(|(_, value)| value))
+        }
+        _ => None,
+    };
+    deepest.unwrap_or(0)
+}

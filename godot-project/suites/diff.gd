@@ -246,27 +246,51 @@ func _try_buffers() -> String:
 	return _buffers_problem(buffers)
 
 
-## One value of many parts, now and then with some damage.
+## One value of many parts, often with some damage.
 func _try_large() -> String:
-	var pieces: Array[PackedByteArray] = []
-	var size := 0
-	while pieces.size() < 4 or size < 200:
-		pieces.append(_bytes.outermost() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
-		size += pieces[-1].size()
-	var repeats := PART_BYTES * _generator.randi_range(1, 4) / size + 1
-	var content := Wire.repeated(_joined(pieces), repeats)
-	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(pieces.size() * repeats) + content
+	var shape := _generator.randi() % 4
+	_bytes.odd = 2000
+	var pieces := _bytes.strings(30) if shape == 3 else _large_pieces()
+	_bytes.odd = 50
+	var piece_bytes := Wire.joined(pieces)
+	var repeats := PART_BYTES * _generator.randi_range(1, 4) / piece_bytes.size() + 1
+	var count := Wire.word(pieces.size() * repeats)
+	var bytes := Wire.repeated(piece_bytes, repeats)
+	match shape:
+		0:
+			bytes = Wire.header(TYPE_DICTIONARY) + count
+			for i in pieces.size() * repeats:
+				bytes += var_to_bytes(i) + pieces[i % pieces.size()]
+		1:
+			bytes = Wire.header(TYPE_ARRAY) + count + bytes
+		2:
+			bytes = Wire.header(TYPE_ARRAY, 1) + Wire.word(pieces[0][0]) + count + bytes
+		3:
+			bytes = Wire.header(TYPE_PACKED_STRING_ARRAY) + count + bytes
 	if _generator.randi() % 4 == 0:
 		var nil := Wire.header(TYPE_NIL)
 		bytes = Wire.header(TYPE_DICTIONARY) + Wire.word(2) + nil + bytes + var_to_bytes("more") + nil
 	if _generator.randi() % 2:
 		bytes = _mutations.mutated(bytes, _any_of(pieces))
-	var problem := Oracle.disagreement(_trying(bytes))
+	var problem := _all_limits_problem(bytes) if _generator.randi() % 2 else Oracle.disagreement(_trying(bytes))
 	return problem if problem else _value_problem(Oracle.engine_decode(bytes))
 
 
+func _large_pieces() -> Array[PackedByteArray]:
+	if _generator.randi() % 2:
+		return _bytes.rows()
+	var pieces: Array[PackedByteArray] = []
+	while pieces.size() < 4 or Wire.joined(pieces).size() < 200:
+		pieces.append(_bytes.outermost() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+	return pieces
+
+
 func _try_limits() -> String:
-	var bytes := _trying(_random_input() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+	return _all_limits_problem(_random_input() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+
+
+func _all_limits_problem(bytes: PackedByteArray) -> String:
+	_trying(bytes)
 	var most := Codec.try_decode(bytes, 0, FastVariantLimits.unlimited())
 	if most.is_ok() and most.bytes_read != Oracle.engine_consumed(bytes):
 		return "unlimited: read %d bytes, the engine %d" % [most.bytes_read, Oracle.engine_consumed(bytes)]
@@ -499,10 +523,3 @@ func _random_source() -> PackedByteArray:
 
 func _any_of(buffers: Array[PackedByteArray]) -> PackedByteArray:
 	return buffers[_generator.randi() % buffers.size()]
-
-
-static func _joined(pieces: Array[PackedByteArray]) -> PackedByteArray:
-	var joined := PackedByteArray()
-	for piece in pieces:
-		joined += piece
-	return joined

@@ -6,8 +6,6 @@ const Wire := preload("res://suites/wire.gd")
 
 const MAX_DEPTH := 4
 const MAX_WIDTH := 6
-## One in so many places has something odd about it.
-const ODD := 50
 
 const GOOD_TEXTS: Array[String] = ["61", "6964", "78", "6e616d65", "c3a9", "e282ac", "f09f9880", "efbfbf", "0a", "3a", "2f"]
 ## NUL, a byte-order mark, and what is not UTF-8.
@@ -26,6 +24,9 @@ const PROPERTIES: Array[String] = [
 	"object_id", "resource_name", "metadata/a", "metadata/b", "nothing", "",
 ]
 
+## One place in so many has something odd about it.
+var odd := 50
+
 var _generator: RandomNumberGenerator
 var _with_objects := false
 
@@ -41,7 +42,8 @@ func outermost() -> PackedByteArray:
 		0:
 			return _value(0)
 		1:
-			return _rows()
+			var pieces := rows()
+			return _header(TYPE_ARRAY) + _count(pieces.size()) + Wire.joined(pieces)
 		2:
 			return _run()
 	return _of_type(TYPE_ARRAY if _generator.randi() % 2 else TYPE_DICTIONARY, 0)
@@ -124,20 +126,29 @@ func _dictionary(depth: int) -> PackedByteArray:
 			+ _declaration(value_kind, value_type) + _count(count) + entries)
 
 
-## Dictionaries with the same keys, the same once or twice more with something changed, in an Array.
-func _rows() -> PackedByteArray:
+## Dictionaries with the same keys, here and there with another.
+func rows() -> Array[PackedByteArray]:
+	_with_objects = false
 	var keys: Array[PackedByteArray] = []
 	for i in _generator.randi_range(1, 20):
 		var key_type := TYPE_INT if _generator.randi() % 8 == 0 else TYPE_STRING
 		keys.append(_of_type(key_type, MAX_DEPTH) if _is_odd() else Wire.header(TYPE_STRING) + Wire.text("key %d" % i))
-	var rows := PackedByteArray()
-	var count := _generator.randi_range(10, 30)
-	for i in count:
-		rows += _header(TYPE_DICTIONARY) + _count(keys.size())
+	var rows: Array[PackedByteArray] = []
+	for i in _generator.randi_range(10, 30):
+		var row := _header(TYPE_DICTIONARY) + _count(keys.size())
 		for key in keys:
-			rows += _of_type(TYPE_STRING, MAX_DEPTH) if _is_odd() and i > 8 else key
-			rows += _of_type([TYPE_INT, TYPE_BOOL, TYPE_NIL, TYPE_STRING][_generator.randi() % 4], MAX_DEPTH)
-	return _header(TYPE_ARRAY) + _count(count) + rows
+			row += _of_type(TYPE_STRING, MAX_DEPTH) if _is_odd() and i > 8 else key
+			row += _of_type([TYPE_INT, TYPE_BOOL, TYPE_NIL, TYPE_STRING][_generator.randi() % 4], MAX_DEPTH)
+		rows.append(row)
+	return rows
+
+
+## Elements of a PackedStringArray.
+func strings(count: int) -> Array[PackedByteArray]:
+	var texts: Array[PackedByteArray] = []
+	for i in count:
+		texts.append(Wire.sized(_characters() + PackedByteArray([] if _is_odd() else [0])))
+	return texts
 
 
 ## Values of one type in a row.
@@ -173,10 +184,7 @@ func _packed(type: int, is_wide: bool) -> PackedByteArray:
 
 func _packed_strings() -> PackedByteArray:
 	var count := _generator.randi() % 5
-	var bytes := _header(TYPE_PACKED_STRING_ARRAY) + _count(count)
-	for i in count:
-		bytes += Wire.sized(_characters() + PackedByteArray([] if _is_odd() else [0]))
-	return bytes
+	return _header(TYPE_PACKED_STRING_ARRAY) + _count(count) + Wire.joined(strings(count))
 
 
 func _node_path() -> PackedByteArray:
@@ -256,4 +264,4 @@ func _any_of(texts: Array[String]) -> String:
 
 
 func _is_odd() -> bool:
-	return _generator.randi() % ODD == 0
+	return _generator.randi() % odd == 0

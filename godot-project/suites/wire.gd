@@ -34,5 +34,12 @@ static func words(pattern: Array, count: int) -> PackedByteArray:
 	return bytes
 
 
+static func joined(pieces: Array[PackedByteArray]) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	for piece in pieces:
+		bytes += piece
+	return bytes
+
+
 static func repeated(piece: PackedByteArray, count: int) -> PackedByteArray:
 	return piece.hex_encode().repeat(count).hex_decode()

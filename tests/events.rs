@@ -1,10 +1,14 @@
 //! The events that a reader makes of bytes, for sinks that take more than one after the other: raw text and parts.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use conformance::{Row, rows, transcode};
+use variant_codec::format::Shape;
 use variant_codec::{
     Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner,
-    NodePathParts, Part, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder, VariantType,
+    NodePathParts, Part, Precision, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder,
+    VariantType,
 };
 
 /// Writes down what it is told.
@@ -426,6 +430,46 @@ fn keys_are_whole() {
         "{ 1 of Variant, Variant [ 1 of Variant nil , ] : \
          [ 3 of Variant elements 28..52: 2 at level 2 elements 52..64: 1 at level 2 ] , }",
     );
+}
+
+/// Whether the engine's value has properties, which no part may have.
+fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
+    let mut log = Log::default();
+    Decoder::new(bytes, Manner::Engine, limits).pour(&mut log).expect("a canonical value");
+    log.events.iter().any(|event| event.ends_with('('))
+}
+
+/// The end of every value that the engine writes is found without reading it.
+#[test]
+fn values_of_every_type_come_in_parts() {
+    let mut types = BTreeSet::new();
+    for row in rows().into_iter().filter(Row::is_canonical) {
+        let (limits, len) = (row.limits(), row.bytes.len());
+        let reads = transcode(&row.bytes, Manner::Engine, &limits, Precision::Single).is_ok();
+        if !reads || has_properties(&row.bytes, &limits) {
+            continue;
+        }
+        let array = bytes(&array_of(&[HP, &hex::encode(&row.bytes), HP]));
+        let events = |part_bytes| {
+            let mut log = in_parts(part_bytes)();
+            Decoder::new(&array, Manner::Engine, &limits).pour_only(&mut log).expect("canonical values");
+            log.events.join(" ")
+        };
+        let whole = format!("[ 3 of Variant elements 8..{}: 3 at level 1 ]", array.len());
+        assert_eq!(events(array.len() - 9), whole, "{}", row.label);
+        let ty = VariantType::from_id(row.bytes[0]).expect("a canonical header");
+        let is_long = !matches!(ty.shape(), Shape::Fixed(..)) && len > 24;
+        if is_long {
+            let as_large = format!("[ 3 of Variant elements 8..{}: 2 at level 1 elements", 20 + len);
+            assert!(events(len).starts_with(&as_large), "{}: {}", row.label, events(len));
+            let cut = events(len - 1);
+            assert!(cut.starts_with("[ 3 of Variant elements 8..20: 1 at level 1 "), "{}: {cut}", row.label);
+        }
+        types.insert((ty, is_long));
+    }
+    for ty in VariantType::ALL {
+        assert!(types.contains(&(ty, false)) || types.contains(&(ty, true)), "no {ty}");
+    }
 }
 
 /// Looking for the end of values anew at each level must not take time that grows with the square of the input.

@@ -1,6 +1,6 @@
 //! Strict reading within limits.
 
-use variant_codec::{ALL_TYPES, ErrorKind, Limits, Manner, Object, PackedReals, Value};
+use variant_codec::{ALL_TYPES, ErrorKind, Limit, Limits, Manner, Object, PackedReals, Value};
 
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
@@ -34,6 +34,7 @@ fn limits(data: &[u8]) -> Limits {
         max_dictionary_entries: up_to(8),
         max_memory: 1 << up_to(14),
         allow_trailing_bytes: up_to(1) == 1,
+        refuse_colliding_keys: false,
         allow_objects: up_to(1) == 1,
         allowed_classes: Vec::new(),
         // All, but perhaps one.
@@ -56,27 +57,24 @@ fn check_limits(data: &[u8], value: &Value) {
         read(data, Manner::Strict, &limits).err().unwrap_or_else(|| panic!("accepted with {limits:?}"))
     };
     assert!(read(data, Manner::Strict, &enough).is_ok(), "refused with {enough:?}");
-    let by_name = [
-        ("max_bytes", Some(Limits { max_bytes: data.len() - 1, ..enough.clone() })),
-        ("max_elements", Some(Limits { max_elements: held.elements - 1, ..enough.clone() })),
-        ("max_memory", Some(Limits { max_memory: held.least_memory - 1, ..enough.clone() })),
+    let by_limit = [
+        (Limit::Bytes, Some(Limits { max_bytes: data.len() - 1, ..enough.clone() })),
+        (Limit::Elements, Some(Limits { max_elements: held.elements - 1, ..enough.clone() })),
+        (Limit::Memory, Some(Limits { max_memory: held.least_memory - 1, ..enough.clone() })),
         (
-            "max_dictionary_entries",
+            Limit::DictionaryEntries,
             held.entries
                 .checked_sub(1)
                 .map(|max_dictionary_entries| Limits { max_dictionary_entries, ..enough.clone() }),
         ),
     ];
-    for (expected, limits) in by_name {
+    for (expected, limits) in by_limit {
         let Some(error) = limits.map(refused) else { continue };
-        assert!(
-            matches!(error.kind(), ErrorKind::LimitExceeded { name, .. } if *name == expected),
-            "{error}"
-        );
+        assert!(matches!(error.kind(), ErrorKind::LimitExceeded(limit, _) if *limit == expected), "{error}");
     }
     if let Some(max_depth) = held.depth.checked_sub(1) {
         let error = refused(Limits { max_depth, ..enough.clone() });
-        assert_eq!(error.kind(), &ErrorKind::TooDeep { limit: max_depth });
+        assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, max_depth.into()));
     }
     for ty in (0..u64::BITS).filter(|ty| held.types >> ty & 1 == 1) {
         let error = refused(Limits { allowed_types: ALL_TYPES & !(1 << ty), ..enough.clone() });

@@ -277,10 +277,11 @@ impl<'l> Budget<'l> {
         self.charge(0, cost::NAME)
     }
 
-    /// Charges a NodePath of so many names; they are charged as they come.
+    /// Charges a NodePath of so many names; their texts are charged as they come.
     #[inline(always)]
     pub fn node_path(&mut self, names: usize) -> Result<()> {
-        self.charge(0, cost::NODE_PATH + 2 * cost::BUFFER + cost::REFERENCE.saturating_mul(names as u64))
+        let names = names as u64;
+        self.charge(names, cost::NODE_PATH + 2 * cost::BUFFER + cost::REFERENCE.saturating_mul(names))
     }
 
     /// Charges a packed array.

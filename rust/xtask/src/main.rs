@@ -56,7 +56,7 @@ enum Chore {
     Coverage,
     /// Change the codec crate in a thousand small ways, and see whether the tests notice each
     ///
-    /// Takes hours. Fails if there are any that no test notices: they are listed in target/mutants/mutants.out, and those
+    /// Takes hours. Fails if there are any that no test notices: they are listed in target/mutation/mutants.out, and those
     /// that none can notice in docs/testing.md.
     Mutants {
         /// Arguments for cargo-mutants itself, such as `--file '*/decoder.rs'`

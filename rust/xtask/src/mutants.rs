@@ -19,10 +19,10 @@ const MEMORY: &str = "4000000";
 const STACK: &str = "67108864";
 
 /// Tries every mutant of the codec crate, or those that cargo-mutants' own arguments choose, and says
-/// whether all were noticed. The lists of those that were not are in `target/mutants/mutants.out/`.
+/// whether all were noticed. The lists of those that were not are in `target/mutation/mutants.out/`.
 pub fn run(workspace: &Workspace, extra: &[String]) -> Result<bool> {
     let program = tools::from_crate(workspace, "cargo-mutants", CARGO_MUTANTS)?;
-    let output = workspace.target.join("mutants");
+    let output = workspace.target.join("mutation");
     fs::create_dir_all(&output)?;
     let mut command = limited(&program);
     // It works in a copy, which must have a target folder of its own.

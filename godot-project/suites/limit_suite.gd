@@ -221,5 +221,5 @@ func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	Oracle.release(value)
 	checks.same_int("%d bytes" % limits.max_memory, FastVariantCodec.MAX_MEMORY_EXCEEDED,
 			FastVariantCodec.validate(bytes, limits).error)
-	limits.max_memory = bytes.size() * 48
-	checks.same_value("48 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)
+	limits.max_memory = bytes.size() * 59
+	checks.same_value("59 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)

@@ -36,8 +36,8 @@ mod cost {
     /// An entry in the engine's table of names, beside the text.
     pub const NAME: u64 = 48;
 
-    /// The most that one byte of input is charged: that of an only entry of two Nils.
-    pub const MOST_PER_BYTE: u64 = (SLOT + DICTIONARY + TABLE + ENTRY + 2 * SLOT).div_ceil(16);
+    /// The most that one byte of input is charged: that of Dictionaries in Dictionaries, each with its only key.
+    pub const MOST_PER_BYTE: u64 = (2 * SLOT + DICTIONARY + TABLE + ENTRY).div_ceil(12);
 
     /// A value of each type beside what is charged for its contents: the larger ones lie outside of their slot.
     const VALUES: [u64; VariantType::COUNT] = {

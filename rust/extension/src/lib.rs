@@ -35,6 +35,7 @@ mod source;
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {
     settings::load();
+    pool::open();
     engine::measure();
     error_code::register();
     call_class::register();

@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod bench;
 pub mod checks;
+pub mod endure;
 pub mod godot;
 pub mod judge;
 pub mod library;
@@ -11,6 +12,8 @@ pub mod package;
 pub mod progress;
 pub mod project;
 pub mod run;
+pub mod sanitize;
 pub mod suites;
 pub mod trial;
+pub mod valgrind;
 pub mod workspace;

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
-use xtask::library::{self, Build};
+use xtask::endure::Endurance;
+use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, godot, package};
+use xtask::{checks, endure, godot, package, sanitize, valgrind};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -46,6 +47,12 @@ enum Chore {
     Messages,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
+    /// Encode and decode again and again, on good and on broken input: memory and objects must not grow
+    Endure(EndureArgs),
+    /// The same in short under valgrind: no invalid access, no definite leak
+    Valgrind(ValgrindArgs),
+    /// Run the Rust tests with the address, leak and thread sanitizers of the nightly toolchain
+    Sanitize,
     /// Let the engine write the byte vectors that the Rust tests read
     Vectors {
         /// Where to write them
@@ -99,6 +106,32 @@ struct ConformanceArgs {
 }
 
 #[derive(Args)]
+struct EndureArgs {
+    /// How many calls for one value
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    calls: u64,
+    /// How many calls for many values
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    batches: u64,
+    /// Seed of what is broken in the input
+    #[arg(long, value_name = "S", default_value_t = endure::SEED)]
+    seed: u64,
+    /// Only through the engine's documented functions, not directly
+    #[arg(long)]
+    portable: bool,
+}
+
+#[derive(Args)]
+struct ValgrindArgs {
+    /// How many calls for one value
+    #[arg(long, value_name = "N", default_value_t = valgrind::CALLS)]
+    calls: u64,
+    /// How many calls for many values
+    #[arg(long, value_name = "N", default_value_t = valgrind::BATCHES)]
+    batches: u64,
+}
+
+#[derive(Args)]
 struct BenchArgs {
     /// Few samples and no growing sizes; at most two minutes
     #[arg(long)]
@@ -149,7 +182,8 @@ fn run(chore: Chore) -> Result<bool> {
             println!("{}\n{}", godot.editor.display(), godot.version);
         }
         Chore::Build(args) => {
-            let build = Build { debug: args.debug, target: args.target };
+            let profile = if args.debug { Profile::Debug } else { Profile::Release };
+            let build = Build { profile, target: args.target };
             println!("{}", library::build(&workspace, &build)?.display());
         }
         Chore::Demo { dir, extra } => {
@@ -183,6 +217,16 @@ fn run(chore: Chore) -> Result<bool> {
                 document: args.document,
             };
             return bench::run(&workspace, &godot, &options);
+        }
+        Chore::Endure(EndureArgs { calls, batches, seed, portable }) => {
+            let endurance = Endurance { calls, batches, seed, portable };
+            endure::run(&workspace, &ready(&workspace)?, &endurance)?;
+        }
+        Chore::Valgrind(ValgrindArgs { calls, batches }) => {
+            valgrind::run(&workspace, &godot::find_or_install(&workspace)?, calls, batches)?;
+        }
+        Chore::Sanitize => {
+            sanitize::run(&workspace)?;
         }
         Chore::Vectors { out } => {
             let out = workspace.root.join(out);

@@ -165,7 +165,7 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
     judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
+pub(crate) fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
     let project = Project::new(workspace, godot, folder)?;
     project.register_extension()?;
     Ok(project)

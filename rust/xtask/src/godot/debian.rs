@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::Godot;
 use super::apt_sources::{self, Archive};
+use crate::archive;
 use crate::progress::Progress;
 use crate::run;
 
@@ -29,6 +30,9 @@ const PACKAGES: [&str; 9] = [
     "libglx-mesa0",
     "libegl-mesa0",
 ];
+
+/// What runs programs of the folder under watch: valgrind, and what it must know about the folder's C library.
+const WATCH_PACKAGES: [&str; 2] = ["valgrind", "libc6-dbg"];
 
 /// Where the packages are unpacked, inside the private folder.
 const ROOT: &str = "root";
@@ -56,22 +60,40 @@ pub fn machine() -> Option<Machine> {
 impl Machine {
     /// Downloads and unpacks everything into `folder`.
     pub fn install(&self, folder: &Path) -> Result<()> {
+        self.unpack(&PACKAGES, "Godot and its libraries", folder)
+    }
+
+    /// Unpacks valgrind beside the engine in `folder`.
+    pub fn install_valgrind(&self, folder: &Path) -> Result<()> {
+        self.unpack(&WATCH_PACKAGES, "valgrind", folder)?;
+        // It looks for them here, whatever folder they are meant for.
+        let root = folder.join(ROOT);
+        let beside = root.join(LIBRARIES).join(".debug");
+        fs::create_dir_all(&beside)?;
+        let symbols = root.join("usr/lib/debug/.build-id");
+        for file in archive::files_under(&symbols)? {
+            fs::copy(symbols.join(&file), beside.join(file.file_name().expect("it is a file")))?;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, packages: &[&str], what: &str, folder: &Path) -> Result<()> {
         let apt = Apt::prepare(folder, self)?;
 
         let step = Progress::spinner("reading the package lists of Debian testing");
         run::read(apt.command().arg("update"))?;
         step.done();
 
-        let total = download_size(&run::read(apt.install().arg("--print-uris"))?);
-        let step = Progress::bytes("downloading Godot and its libraries", total);
-        apt.download(&step)?;
+        let total = download_size(&run::read(apt.install(packages).arg("--print-uris"))?);
+        let step = Progress::bytes(format!("downloading {what}"), total);
+        apt.download(packages, &step)?;
         step.done();
 
-        let packages = apt.archives()?;
-        ensure!(!packages.is_empty(), "apt downloaded nothing");
-        let step = Progress::count("unpacking packages", packages.len() as u64);
+        let archives = apt.archives()?;
+        ensure!(!archives.is_empty(), "apt downloaded nothing");
+        let step = Progress::count("unpacking packages", archives.len() as u64);
         let root = folder.join(ROOT);
-        for package in &packages {
+        for package in &archives {
             run::read(Command::new("dpkg").arg("-x").arg(package).arg(&root))?;
             step.step();
         }
@@ -140,18 +162,18 @@ Acquire::Retries "3";
         command
     }
 
-    fn install(&self) -> Command {
+    fn install(&self, packages: &[&str]) -> Command {
         let mut command = self.command();
-        command.args(["--yes", "--no-install-recommends", "--download-only", "install"]).args(PACKAGES);
+        command.args(["--yes", "--no-install-recommends", "--download-only", "install"]).args(packages);
         command
     }
 
     /// Runs the download and moves the bar by what has arrived.
-    fn download(&self, step: &Progress) -> Result<()> {
+    fn download(&self, packages: &[&str], step: &Progress) -> Result<()> {
         let log = self.folder.join("download.log");
         let errors = fs::File::create(&log)?;
         let mut child = self
-            .install()
+            .install(packages)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(errors)
@@ -248,6 +270,20 @@ fn versioned_libraries(folder: &Path) -> Result<Vec<PathBuf>> {
         path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so."))
     };
     Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_versioned).collect())
+}
+
+/// Valgrind of the folder's engine in `home`, unpacked when first needed.
+pub fn valgrind(home: &Path) -> Result<Command> {
+    let root = home.join(ROOT);
+    let program = root.join(PROGRAMS).join("valgrind.bin");
+    if !program.is_file() {
+        let machine = machine().context("this machine knows no Debian archive to install valgrind from")?;
+        machine.install_valgrind(home)?;
+    }
+    let mut command = Command::new(loader(&root));
+    command.arg("--library-path").arg(root.join(LIBRARIES)).arg(program);
+    command.env("VALGRIND_LIB", root.join("usr/libexec/valgrind"));
+    Ok(command)
 }
 
 fn loader(root: &Path) -> PathBuf {

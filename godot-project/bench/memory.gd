@@ -12,12 +12,12 @@ static func of(form: RefCounted, side: String, op: String) -> Dictionary:
 	var results := [null]
 	if not _reset_peak():
 		return {"peak": null, "held": null, "kept": null}
-	var before := _bytes("VmRSS")
+	var before := bytes("VmRSS")
 	action.call(results)
-	var peak := _bytes("VmHWM")
-	var held := _bytes("VmRSS")
+	var peak := bytes("VmHWM")
+	var held := bytes("VmRSS")
 	results.fill(null)
-	return {"peak": peak - before, "held": held - before, "kept": _bytes("VmRSS") - before}
+	return {"peak": peak - before, "held": held - before, "kept": bytes("VmRSS") - before}
 
 
 static func _reset_peak() -> bool:
@@ -25,9 +25,10 @@ static func _reset_peak() -> bool:
 	return file != null and file.store_string("5")
 
 
-static func _bytes(field: String) -> int:
+## What this process has of a field of /proc/self/status now, in bytes; 0 where there is no such file.
+static func bytes(field: String) -> int:
 	var file := FileAccess.open("/proc/self/status", FileAccess.READ)
-	while not file.eof_reached():
+	while file and not file.eof_reached():
 		var line := file.get_line()
 		if line.begins_with(field + ":"):
 			return int(line) * 1024

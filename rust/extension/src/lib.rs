@@ -39,6 +39,7 @@ mod validator;
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {
     settings::load();
+    pool::open();
     engine::measure();
     error_code::register();
     call_class::register();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
@@ -12,6 +13,8 @@ use crate::settings;
 const MOST_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
 const STACK_BYTES: usize = 8 << 20;
+/// For how long a library that is to be unloaded waits for a call.
+const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// Tasks of one call, and what does them.
 struct Shared<T, F> {
@@ -72,7 +75,8 @@ pub struct Pool {
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// The pool, once it has been asked for: `None` inside where one thread is asked for, or no more can be had.
+/// The pool, once it has been asked for: `None` inside where one thread is asked for, no more can be had, or the library
+/// is being unloaded.
 static POOL: Mutex<Option<Option<Arc<Pool>>>> = Mutex::new(None);
 
 /// The pool, made when first needed; `None` where everything is done on the calling thread.
@@ -116,10 +120,25 @@ impl Pool {
     }
 }
 
-/// Ends the extension's threads and waits for them. Called before the library is unloaded, when no batch runs.
+/// Lets the next call that needs threads start them. Called when the library is loaded, which may be again.
+pub fn open() {
+    *lock(&POOL) = None;
+}
+
+/// Ends the extension's threads and waits for them, and before that for calls that use them. Called before the library is
+/// unloaded; from then on, every call does its work alone.
 pub fn stop() {
-    let Some(pool) = lock(&POOL).take().flatten() else { return };
-    let Ok(Pool { threads, handles }) = Arc::try_unwrap(pool).map_err(drop) else { return };
+    let Some(mut pool) = lock(&POOL).replace(None).flatten() else { return };
+    let started = Instant::now();
+    let Pool { threads, handles } = loop {
+        match Arc::try_unwrap(pool) {
+            Ok(unused) => break unused,
+            // A getter that waits for this very thread.
+            Err(_) if started.elapsed() > LONGEST_CALL => return,
+            Err(used) => pool = used,
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
     drop(threads);
     for handle in handles.into_inner().unwrap_or_else(PoisonError::into_inner) {
         // A worker that panicked has ended, too, which is all that is wanted here.

@@ -1,4 +1,4 @@
-//! Zip files: packed so that the same input gives the same bytes, and unpacked.
+//! Zip files: packed so that the same input gives the same bytes, and unpacked. Copies of folders.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -52,6 +52,17 @@ pub fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Copies every file under one folder to another.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    for file in files_under(from)? {
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().expect("it was just joined"))?;
+        fs::copy(from.join(&file), target)
+            .with_context(|| format!("cannot copy {}", from.join(&file).display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::diff;
+use crate::endure::{self, Endurance};
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
-use crate::library::{self, Build};
+use crate::library::{self, Build, Profile};
 use crate::package;
 use crate::run::{self, Echo};
 use crate::stress;
 use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
+use crate::valgrind;
 use crate::workspace::{EXTENSION, Workspace};
 
 const CARGO_LIMIT: Duration = Duration::from_secs(3600);
@@ -89,6 +91,10 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
+    for (name, portable) in [("endurance", false), ("endurance, portable", true)] {
+        let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
+        report.check(name, || endure::run(workspace, godot, &endurance))?;
+    }
     report.check("double precision compiles", || double_precision(workspace, godot))?;
     let zip = report.step("package", || Ok((Tally::default(), package::write(workspace, None)?)))?;
 
@@ -104,6 +110,15 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     report.check(&format!("conformance, {RANDOM_ALL} random values"), || {
         let options = Conformance { random: Some(RANDOM_ALL), ..Default::default() };
         suites::conformance(workspace, godot, &options)
+    })?;
+    match godot::valgrind(workspace, godot) {
+        Ok(_) => report
+            .check("valgrind", || valgrind::run(workspace, godot, valgrind::CALLS, valgrind::BATCHES))?,
+        Err(_) => report.skip("valgrind", godot::NO_VALGRIND),
+    }
+    report.check("reloading", || {
+        let release = trial.reload(Profile::Release)?;
+        Ok(release + trial.reload(Profile::Debug)?)
     })?;
     match trial::screen_server() {
         Some(_) => report.check("editor window", || trial.window())?,

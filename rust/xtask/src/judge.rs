@@ -42,10 +42,11 @@ impl std::fmt::Display for Tally {
 const ERROR_STARTS: [&str; 3] = ["ERROR:", "USER ERROR:", "SCRIPT ERROR"];
 
 /// Texts that mean a leak or a crash, wherever they stand in a line.
-const TROUBLE: [&str; 6] = [
+const TROUBLE: [&str; 7] = [
     "Leaked instance",
     "resources still in use at exit",
     "ObjectDB instances leaked",
+    "unclaimed string names",
     "handle_crash",
     "Program crashed",
     "panicked at",
@@ -208,6 +209,7 @@ mod tests {
             "WARNING: 3 RIDs of type \"Texture\" were leaked.",
             "Leaked instance: Node:123",
             "WARNING: ObjectDB instances leaked at exit (run with --verbose for details).",
+            "StringName: 3 unclaimed string names at exit.",
             "ERROR: 2 resources still in use at exit.",
             "handle_crash: Program crashed with signal 11",
             "thread '<unnamed>' panicked at src/lib.rs:1:1:",

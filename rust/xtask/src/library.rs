@@ -14,11 +14,34 @@ use crate::workspace::{EXTENSION, Workspace};
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
+/// How the code is compiled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// As games ship it.
+    #[default]
+    Release,
+    /// Unoptimised and hot-reloadable in the editor.
+    Debug,
+    /// Optimised, and with the names of places in the source.
+    Memcheck,
+}
+
+impl Profile {
+    /// What Cargo calls it, and the folder of its output.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Release => ("release", "release"),
+            Self::Debug => ("dev", "debug"),
+            Self::Memcheck => ("memcheck", "memcheck"),
+        }
+    }
+}
+
 /// How the library is built.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// Unoptimised and hot-reloadable in the editor.
-    pub debug: bool,
+    /// How the code is compiled.
+    pub profile: Profile,
     /// A target triple of Rust's, or [`MAC_UNIVERSAL`]; this machine's own when absent.
     pub target: Option<String>,
 }
@@ -34,45 +57,48 @@ struct Platform {
 
 /// Builds the library, copies it into the addon and returns where it is.
 pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
+    build_into(workspace, build, &workspace.addon())
+}
+
+/// The same for a copy of the addon.
+pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<PathBuf> {
     let platform = match &build.target {
         Some(triple) => platform(triple)?,
         None => host()?,
     };
     let built = match build.target.as_deref() {
-        Some(MAC_UNIVERSAL) => mac_universal(workspace, build.debug, &platform.file)?,
-        target => compile(workspace, build.debug, target, &platform.file)?,
+        Some(MAC_UNIVERSAL) => mac_universal(workspace, build.profile, &platform.file)?,
+        target => compile(workspace, build.profile, target, &platform.file)?,
     };
-    let folder = workspace.addon().join("bin").join(platform.folder);
+    let folder = addon.join("bin").join(platform.folder);
     fs::create_dir_all(&folder)?;
     let library = folder.join(&platform.file);
     replace(&built, &library)?;
     Ok(library)
 }
 
-fn compile(workspace: &Workspace, debug: bool, target: Option<&str>, file: &str) -> Result<PathBuf> {
+fn compile(workspace: &Workspace, profile: Profile, target: Option<&str>, file: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--package", EXTENSION]);
+    let (profile, folder) = profile.names();
+    cargo.args(["build", "--package", EXTENSION, "--profile", profile]);
     let mut output = workspace.target.clone();
     if let Some(triple) = target {
         cargo.args(["--target", triple]);
         output.push(triple);
     }
-    if !debug {
-        cargo.arg("--release");
-    }
     run::through(&mut cargo)?;
-    output.push(if debug { "debug" } else { "release" });
+    output.push(folder);
     Ok(output.join(file))
 }
 
 /// Both Mac targets, joined by the system's `lipo`.
-fn mac_universal(workspace: &Workspace, debug: bool, file: &str) -> Result<PathBuf> {
+fn mac_universal(workspace: &Workspace, profile: Profile, file: &str) -> Result<PathBuf> {
     let joined = workspace.target.join(MAC_UNIVERSAL).join(file);
     fs::create_dir_all(joined.parent().expect("it was just joined"))?;
     let mut lipo = Command::new("lipo");
     lipo.args(["-create", "-output"]).arg(&joined);
     for target in MAC_TARGETS {
-        lipo.arg(compile(workspace, debug, Some(target), file)?);
+        lipo.arg(compile(workspace, profile, Some(target), file)?);
     }
     run::through(&mut lipo)?;
     Ok(joined)

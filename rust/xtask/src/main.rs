@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
-use xtask::library::{self, Build};
+use xtask::endure::Endurance;
+use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, coverage, diff, fuzz, godot, mutants, package, stress};
+use xtask::{checks, coverage, diff, endure, fuzz, godot, mutants, package, sanitize, stress, valgrind};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -63,6 +64,12 @@ enum Chore {
         #[arg(last = true)]
         extra: Vec<String>,
     },
+    /// Encode and decode again and again, on good and on broken input: memory and objects must not grow
+    Endure(EndureArgs),
+    /// The same in short under valgrind: no invalid access, no definite leak
+    Valgrind(ValgrindArgs),
+    /// Run the Rust tests with the address, leak and thread sanitizers of the nightly toolchain
+    Sanitize,
     /// Let the engine write the byte vectors that the Rust tests read
     Vectors {
         /// Where to write them
@@ -110,6 +117,32 @@ struct ConformanceArgs {
     /// Only the suite of this name
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+}
+
+#[derive(Args)]
+struct EndureArgs {
+    /// How many calls for one value
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    calls: u64,
+    /// How many calls for many values
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    batches: u64,
+    /// Seed of what is broken in the input
+    #[arg(long, value_name = "S", default_value_t = endure::SEED)]
+    seed: u64,
+    /// Only through the engine's documented functions, not directly
+    #[arg(long)]
+    portable: bool,
+}
+
+#[derive(Args)]
+struct ValgrindArgs {
+    /// How many calls for one value
+    #[arg(long, value_name = "N", default_value_t = valgrind::CALLS)]
+    calls: u64,
+    /// How many calls for many values
+    #[arg(long, value_name = "N", default_value_t = valgrind::BATCHES)]
+    batches: u64,
 }
 
 #[derive(Args)]
@@ -182,7 +215,8 @@ fn run(chore: Chore) -> Result<bool> {
             println!("{}\n{}", godot.editor.display(), godot.version);
         }
         Chore::Build(args) => {
-            let build = Build { debug: args.debug, target: args.target };
+            let profile = if args.debug { Profile::Debug } else { Profile::Release };
+            let build = Build { profile, target: args.target };
             println!("{}", library::build(&workspace, &build)?.display());
         }
         Chore::Demo { dir, extra } => {
@@ -219,6 +253,16 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Coverage => coverage::run(&workspace, &godot::find_or_install(&workspace)?)?,
         Chore::Mutants { extra } => return mutants::run(&workspace, &extra),
+        Chore::Endure(EndureArgs { calls, batches, seed, portable }) => {
+            let endurance = Endurance { calls, batches, seed, portable };
+            endure::run(&workspace, &ready(&workspace)?, &endurance)?;
+        }
+        Chore::Valgrind(ValgrindArgs { calls, batches }) => {
+            valgrind::run(&workspace, &godot::find_or_install(&workspace)?, calls, batches)?;
+        }
+        Chore::Sanitize => {
+            sanitize::run(&workspace)?;
+        }
         Chore::Vectors { out } => {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;

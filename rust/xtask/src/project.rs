@@ -6,7 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use tempfile::TempDir;
+
+use crate::archive;
 use crate::godot::Godot;
+use crate::library::{self, Build, Profile};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// A project folder, the engine to run it with, and a home that is not the user's.
@@ -57,6 +61,19 @@ impl<'a> Project<'a> {
         command.envs(HOMES.map(|(variable, part)| (variable, self.home.join(part))));
         command
     }
+}
+
+/// A copy of the bundled project with a library of its own, so that the addon keeps the one that it has.
+pub fn copied(workspace: &Workspace, profile: Profile) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("copy-").tempdir_in(&workspace.target)?;
+    for part in ["bench", "suites"] {
+        archive::copy(&workspace.project().join(part), &folder.path().join(part))?;
+    }
+    fs::copy(workspace.project().join("project.godot"), folder.path().join("project.godot"))?;
+    let addon = folder.path().join("addons").join(EXTENSION);
+    archive::copy(&workspace.addon(), &addon)?;
+    library::build_into(workspace, &Build { profile, target: None }, &addon)?;
+    Ok(folder)
 }
 
 /// Where the engine keeps data, settings and caches on Linux and on Windows.

@@ -12,19 +12,21 @@ use tempfile::TempDir;
 use crate::archive;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
+use crate::library::{self, Build, Profile};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("project.godot", include_str!("../trial/project.godot")),
     ("export_presets.cfg", include_str!("../trial/export_presets.cfg")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
     ("main.gd", include_str!("../trial/main.gd")),
+    ("reload.gd", include_str!("../trial/reload.gd")),
     ("main.tscn", include_str!("../trial/main.tscn")),
     ("addons/trial/plugin.cfg", include_str!("../trial/addons/trial/plugin.cfg")),
     ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),
@@ -112,6 +114,31 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: runs, failed: 0 })
     }
 
+    /// Reloads the addon's library in the editor, with another one in its place, while threads call it: a debug library makes
+    /// way for the new one, a release library stays as long as the process.
+    pub fn reload(&self, profile: Profile) -> Result<Tally> {
+        let addon = self.folder.path().join("addons").join(EXTENSION);
+        let library = library::build_into(self.workspace, &Build { profile, target: None }, &addon)?;
+        let replacement = self.folder.path().join("replacement");
+        fs::write(&replacement, with_another_message(fs::read(&library)?)?)?;
+
+        let project = self.project()?;
+        let _step = Progress::spinner("reloading the library in the editor");
+        let mut command = project.headless();
+        command.args(["--editor", "--quit-after", SETTLED, "--", "--reload"]).args([&library, &replacement]);
+        let outcome = run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?;
+        let message = if profile == Profile::Debug { NEW_MESSAGE } else { OLD_MESSAGE };
+        ensure!(
+            outcome.log.contains(&format!(
+                "reload: calls during all reloads: true, limits kept: true, message: {message}"
+            )),
+            "the editor printed:\n{}",
+            outcome.log
+        );
+        self.judge_editor(outcome)?;
+        Ok(Tally { passed: 1, failed: 0 })
+    }
+
     /// Exports a game that compares a batch, and runs it; the project must have been opened before.
     pub fn exported_game(&self) -> Result<Tally> {
         let game = self.folder.path().join("build/game.x86_64");
@@ -152,6 +179,19 @@ impl<'a> Trial<'a> {
             .map(|file| file.display().to_string())
             .collect())
     }
+}
+
+/// The start of a message in the library, and what another library says there.
+const OLD_MESSAGE: &str = "unknown type id";
+const NEW_MESSAGE: &str = "UNKNOWN TYPE ID";
+
+/// The library that says [`NEW_MESSAGE`] and is otherwise the same.
+fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
+    let old = OLD_MESSAGE.as_bytes();
+    let place = library.windows(old.len()).position(|bytes| bytes == old);
+    let place = place.context("the library does not hold its message in one piece")?;
+    library[place..][..old.len()].copy_from_slice(NEW_MESSAGE.as_bytes());
+    Ok(library)
 }
 
 /// The editor also tries Vulkan, whatever it draws with; a machine without it is no fault of the addon's.

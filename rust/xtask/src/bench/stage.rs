@@ -1,7 +1,7 @@
 //! The project that is measured, in the editor build and exported for the release build.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -58,8 +58,8 @@ impl<'a> Stage<'a> {
     /// Makes the project, and the game if there is a release template.
     pub fn set(workspace: &'a Workspace, godot: &'a Godot, builds: &[Build]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
-        copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
-        copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
+        archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
+        archive::copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
         fs::write(folder.path().join("project.godot"), PROJECT)?;
         let stage = Self { workspace, godot, folder };
         stage.project()?.register_extension()?;
@@ -134,14 +134,4 @@ impl<'a> Stage<'a> {
     fn project(&self) -> Result<Project<'_>> {
         Project::new(self.workspace, self.godot, self.folder.path())
     }
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    for file in archive::files_under(from)? {
-        let target = to.join(&file);
-        fs::create_dir_all(target.parent().expect("it was just joined"))?;
-        fs::copy(from.join(&file), target)
-            .with_context(|| format!("cannot copy {}", from.join(&file).display()))?;
-    }
-    Ok(())
 }

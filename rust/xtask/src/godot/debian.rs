@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::Godot;
-use crate::debian::{Machine, files_with_extension, libraries, loader, root};
+use crate::archive;
+use crate::debian::{Machine, files_with_extension, libraries, loader, machine, root};
 use crate::progress::Progress;
 use crate::run;
 
@@ -24,6 +25,9 @@ const PACKAGES: [&str; 9] = [
     "libglx-mesa0",
     "libegl-mesa0",
 ];
+
+/// What runs programs of the folder under watch: valgrind, and what it must know about the folder's C library.
+const WATCH_PACKAGES: [&str; 2] = ["valgrind", "libc6-dbg"];
 
 const PROGRAMS: &str = "usr/bin";
 
@@ -73,6 +77,27 @@ fn versioned_libraries(folder: &Path) -> Result<Vec<PathBuf>> {
         path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so."))
     };
     Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_versioned).collect())
+}
+
+/// Valgrind of the folder's engine in `home`, unpacked when first needed.
+pub fn valgrind(home: &Path) -> Result<Command> {
+    let root = root(home);
+    let program = root.join(PROGRAMS).join("valgrind.bin");
+    if !program.is_file() {
+        let machine = machine().context("this machine knows no Debian archive to install valgrind from")?;
+        machine.install("valgrind", &WATCH_PACKAGES, home)?;
+        // It looks for what it must know about the C library here, whatever folder that is meant for.
+        let beside = libraries(home).join(".debug");
+        fs::create_dir_all(&beside)?;
+        let symbols = root.join("usr/lib/debug/.build-id");
+        for file in archive::files_under(&symbols)? {
+            fs::copy(symbols.join(&file), beside.join(file.file_name().expect("it is a file")))?;
+        }
+    }
+    let mut command = Command::new(loader(home));
+    command.arg("--library-path").arg(libraries(home)).arg(program);
+    command.env("VALGRIND_LIB", root.join("usr/libexec/valgrind"));
+    Ok(command)
 }
 
 /// The testing suite's own patchelf, started through the folder's loader: the machine need not have one.

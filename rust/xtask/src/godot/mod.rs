@@ -17,6 +17,9 @@ use crate::workspace::Workspace;
 /// The oldest engine that the addon runs in.
 pub const OLDEST: (u32, u32) = (4, 4);
 
+/// Why there is no valgrind.
+pub const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install valgrind libc6-dbg";
+
 /// What people do when nothing else works; ends every error about a missing engine.
 const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \
                       GODOT4_BIN to its program.";
@@ -58,6 +61,16 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
         }
     }
     private(&workspace.private_godot())
+}
+
+/// Valgrind for this engine: one of its own where it brings its own C library, else the machine's.
+pub fn valgrind(workspace: &Workspace, godot: &Godot) -> Result<Command> {
+    let home = workspace.private_godot();
+    if godot.editor.starts_with(&home) && debian::is_in(&home) {
+        return debian::valgrind(&home);
+    }
+    let program = which::which("valgrind").context(NO_VALGRIND)?;
+    Ok(Command::new(program))
 }
 
 /// Asks `program` for its version and looks for export templates beside it.

@@ -1,6 +1,7 @@
 @tool
 extends EditorPlugin
-## Says whether the addon is enabled and its class known, once the editor has settled.
+## Says whether the addon is enabled and its class known, once the editor has settled, and after it was reloaded if that is
+## asked for.
 
 var _frames := 0
 
@@ -11,4 +12,7 @@ func _process(_delta: float) -> void:
 		return
 	var enabled := EditorInterface.is_plugin_enabled("fast_variant_codec")
 	var known := ClassDB.class_exists(&"FastVariantCodec")
+	var arguments := OS.get_cmdline_user_args()
+	if arguments.size() == 3 and arguments[0] == "--reload":
+		preload("res://reload.gd").new().run(arguments[1], arguments[2])
 	print("trial: plugin enabled: %s, class known: %s" % [enabled, known])

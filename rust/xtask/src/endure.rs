@@ -1,0 +1,56 @@
+//! Endurance: the same calls over and over, after which as much memory is used and as many objects live as before.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::godot::Godot;
+use crate::judge::{self, Tally};
+use crate::run::{self, Echo};
+use crate::suites::{ACCESS_VARIABLE, bundled};
+use crate::workspace::Workspace;
+
+/// A run that takes longer hangs, however many calls it was asked for.
+const LIMIT: Duration = Duration::from_secs(12 * 3600);
+
+/// The seed of every run that names none.
+pub const SEED: u64 = 20_260_101;
+
+/// How much of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Endurance {
+    /// Calls for one value.
+    pub calls: u64,
+    /// Calls for many.
+    pub batches: u64,
+    /// Seed of what is broken in the input.
+    pub seed: u64,
+    /// Only through documented functions, not directly.
+    pub portable: bool,
+}
+
+/// Runs it in the engine, which also says at its end what was left over.
+pub fn run(workspace: &Workspace, godot: &Godot, endurance: &Endurance) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut engine = project.headless();
+    engine.arg("--verbose").args(script(endurance));
+    choose_access(&mut engine, endurance.portable);
+    judge::suite(&run::watch(&mut engine, Echo::All, LIMIT)?)
+}
+
+/// The engine's arguments that run it.
+pub fn script(endurance: &Endurance) -> Vec<String> {
+    let Endurance { calls, batches, seed, .. } = endurance;
+    let script =
+        format!("--script res://suites/endure.gd -- --calls {calls} --batches {batches} --seed {seed}");
+    script.split(' ').map(str::to_owned).collect()
+}
+
+/// How the extension is to touch engine memory.
+pub fn choose_access(engine: &mut Command, portable: bool) {
+    if portable {
+        engine.env(ACCESS_VARIABLE, "portable");
+    }
+}

@@ -1,0 +1,80 @@
+//! The Rust tests, compiled with the sanitizers that the nightly toolchain has.
+
+use std::env::consts::ARCH;
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::TargetKind;
+use tempfile::NamedTempFile;
+
+use crate::judge::{self, Tally};
+use crate::run::{self, Echo};
+use crate::workspace::Workspace;
+
+/// Their names, with what the compiler is told. The standard library comes compiled without them, which the compiler
+/// would refuse for threads.
+const SANITIZERS: [(&str, &str); 2] = [
+    ("address", "-Zsanitizer=address"),
+    ("thread", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),
+];
+
+/// What the thread sanitizer takes for a race and is none.
+const SUPPRESSIONS: &str = include_str!("../tsan.supp");
+
+/// What is tested.
+const PACKAGES: [&str; 2] = ["variant_codec", "conformance"];
+
+/// Left out: it builds and starts the engine, which knows no sanitizer.
+const ENGINE_TEST: &str = "godot";
+
+/// Deeply nested values take more stack with the checks in between.
+const STACK_BYTES: &str = "67108864";
+
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// Runs them, one sanitizer after the other; the one for addresses looks for leaks, too.
+pub fn run(workspace: &Workspace) -> Result<Tally> {
+    let rustup = which::which("rustup").context("rustup is needed, to find the nightly toolchain")?;
+    let mut version = Command::new(&rustup);
+    version.args(["run", "nightly", "rustc", "--version"]);
+    let version = run::read(&mut version)
+        .context("there is no nightly toolchain; install it with: rustup toolchain install nightly")?;
+    print!("{version}");
+
+    let mut suppressions = NamedTempFile::new()?;
+    suppressions.write_all(SUPPRESSIONS.as_bytes())?;
+    let tests = tests(workspace)?;
+    let mut all = Tally::default();
+    for (sanitizer, flags) in SANITIZERS {
+        println!("\n{sanitizer} sanitizer");
+        let mut cargo = Command::new(&rustup);
+        cargo.current_dir(&workspace.root).args(["run", "nightly", "cargo", "test"]);
+        // With a target named, build scripts and macros are compiled without the flags.
+        cargo.args(["--target", &format!("{ARCH}-unknown-linux-gnu"), "--lib"]);
+        cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+        cargo.args(tests.iter().flat_map(|test| ["--test", test]));
+        cargo.env("CARGO_TARGET_DIR", workspace.target.join("sanitize").join(sanitizer));
+        cargo.env("RUSTFLAGS", flags).env("RUST_MIN_STACK", STACK_BYTES);
+        cargo.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.path().display()));
+        let outcome = run::watch(&mut cargo, Echo::DirectErrors, LIMIT)?;
+        let tally = judge::rust_tally(&outcome.stdout);
+        if let Some(end) = outcome.bad_end() {
+            bail!("the tests with the {sanitizer} sanitizer {end}; {tally}\n{}", outcome.stdout);
+        }
+        ensure!(tally.passed > 0, "there were no tests");
+        println!("{tally}");
+        all = all + tally;
+    }
+    Ok(all)
+}
+
+/// The names of the test programs.
+fn tests(workspace: &Workspace) -> Result<Vec<String>> {
+    let metadata = workspace.metadata()?;
+    let packages = metadata.packages.iter().filter(|package| PACKAGES.contains(&package.name.as_str()));
+    let targets = packages.flat_map(|package| &package.targets);
+    let tests = targets.filter(|target| target.kind.contains(&TargetKind::Test)).map(|target| &target.name);
+    Ok(tests.filter(|name| *name != ENGINE_TEST).cloned().collect())
+}

@@ -1,0 +1,56 @@
+@tool
+extends RefCounted
+## Puts another library in the place of the addon's while threads call it, and reloads it as the editor does when it comes
+## to the front after a build.
+
+const EXTENSION := "res://addons/fast_variant_codec/fast_variant_codec.gdextension"
+const ROUNDS := 5
+const THREADS := 2
+
+var _threads: Array[Thread] = []
+var _batch: Array[Dictionary] = []
+var _stopping := false
+var _calls := 0
+
+
+## `library` and `replacement` are files of the project.
+func run(library: String, replacement: String) -> void:
+	for i in 5000:
+		_batch.append({"id": i, "text": "text %d" % i, "numbers": [i, i, i]})
+	var limits := FastVariantLimits.for_network()
+	DirAccess.rename_absolute(replacement, library)
+	var calls := 0
+	for round in ROUNDS:
+		_reload()
+		calls += _calls
+	print("reload: calls during all reloads: %s, limits kept: %s, message: %s" % [
+		calls >= ROUNDS, limits.max_bytes == 1 << 20, FastVariantCodec.try_decode(PackedByteArray([99, 0, 0, 0])).message,
+	])
+
+
+func _reload() -> void:
+	_stopping = false
+	_calls = 0
+	for i in THREADS:
+		_threads.append(Thread.new())
+		_threads[i].start(_call)
+	while _calls == 0:
+		OS.delay_msec(1)
+	GDExtensionManager.extension_unloading.connect(_stop, CONNECT_ONE_SHOT)
+	if GDExtensionManager.reload_extension(EXTENSION) != GDExtensionManager.LOAD_STATUS_OK:
+		push_error("The extension was not reloaded.")
+
+
+## What is asked of everybody who calls an extension from threads in the editor.
+func _stop(_extension: GDExtension) -> void:
+	_stopping = true
+	for thread in _threads:
+		thread.wait_to_finish()
+	_threads.clear()
+
+
+func _call() -> void:
+	while not _stopping:
+		if FastVariantCodec.decode_batch(FastVariantCodec.encode_batch(_batch)) != _batch:
+			push_error("A batch did not come back as it was.")
+		_calls += 1

@@ -51,6 +51,8 @@ enum Chore {
     Messages,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
+    /// Measure how long packets take that were made to take long, with the limits for the network and without
+    Worst,
     /// Measure which lines and branches of the codec crate the Rust tests reach
     ///
     /// Prints a table, and writes the source with counts to target/coverage/html.
@@ -251,6 +253,7 @@ fn run(chore: Chore) -> Result<bool> {
             };
             return bench::run(&workspace, &godot, &options);
         }
+        Chore::Worst => suites::worst(&workspace, &ready(&workspace)?)?,
         Chore::Coverage => coverage::run(&workspace, &godot::find_or_install(&workspace)?)?,
         Chore::Mutants { extra } => return mutants::run(&workspace, &extra),
         Chore::Endure(EndureArgs { calls, batches, seed, portable }) => {

@@ -187,6 +187,13 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
     judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
 }
 
+/// How long the most costly packets take.
+pub fn worst(workspace: &Workspace, godot: &Godot) -> Result<()> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)
+}
+
 /// The bundled project in `folder`, with the extension.
 pub fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
     let project = Project::new(workspace, godot, folder)?;

@@ -7,8 +7,12 @@ extends RefCounted
 ## Name of the refusal → why.
 const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
-	"dropped typed dictionary value": "Q1, inside a part that the engine throws away after decoding it",
+	"key that cannot be hashed": "Q12: the engine prints a line for each container below 100 levels in a key",
+	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
+
+## So many containers may lie in each other in a key.
+const DEEPEST_KEY := 101
 
 ## How often each refusal was met in this run.
 static var met: Dictionary[String, int] = {}
@@ -16,24 +20,28 @@ static var met: Dictionary[String, int] = {}
 
 ## The name of the refusal that covers a value which the engine decoded, or nothing.
 static func applying_to(value: Variant) -> String:
-	if not _holds_wrong_typed_value(value):
-		return ""
-	_count("typed dictionary value")
-	return "typed dictionary value"
+	var refusal := ""
+	if _holds_wrong_typed_value(value):
+		refusal = "typed dictionary value"
+	elif _holds_deep_key(value):
+		refusal = "key that cannot be hashed"
+	if refusal:
+		_count(refusal)
+	return refusal
 
 
-## Whether an input to which the engine's result gives no clue still contains a wrong value: the engine may drop a whole
+## Whether an input to which the engine's result gives no clue still contains what is refused: the engine may drop a whole
 ## dictionary (an array element that does not fit), an entry (a key that does not fit) or overwrite it (an equal key).
-## Every value begins at a multiple of four bytes, so each place that may be a typed dictionary is looked at.
+## Every value begins at a multiple of four bytes, so each place that may be a dictionary is looked at.
 static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	Engine.print_error_messages = false
 	var found := false
 	for at in range(0, bytes.size() - 8, 4):
-		if bytes[at] == TYPE_DICTIONARY and bytes[at + 2] & 0x0c:
+		if bytes[at] == TYPE_DICTIONARY:
 			found = found or _has_wrong_entry(bytes, at, allow_objects)
 	Engine.print_error_messages = true
 	if found:
-		_count("dropped typed dictionary value")
+		_count("dropped")
 	return found
 
 
@@ -48,17 +56,20 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 		position += _declared_type_size(bytes, position, kind)
 	var declared: Variant = (bytes.slice(at, position) + PackedByteArray([0, 0, 0, 0])).decode_var(0, allow_objects)
 	position += 4
-	if declared is not Dictionary or not declared.is_typed_value():
+	if declared is not Dictionary:
 		return false
 	while position < bytes.size():
 		var key_size := bytes.decode_var_size(position, allow_objects)
 		if key_size == 0:
 			return false
+		var key: Variant = bytes.decode_var(position, allow_objects)
+		if _is_container(key) and _levels(key) > DEEPEST_KEY:
+			return true
 		position += key_size
 		var value_size := bytes.decode_var_size(position, allow_objects)
 		if value_size == 0:
 			return false
-		if not _fits(bytes.decode_var(position, allow_objects), declared):
+		if declared.is_typed_value() and not _fits(bytes.decode_var(position, allow_objects), declared):
 			return true
 		position += value_size
 	return false
@@ -87,6 +98,43 @@ static func _holds_wrong_typed_value(value: Variant) -> bool:
 			pending.append_array(dictionary.keys())
 			pending.append_array(held)
 	return false
+
+
+static func _holds_deep_key(value: Variant) -> bool:
+	var pending: Array = [value]
+	while not pending.is_empty():
+		var current: Variant = pending.pop_back()
+		if current is Array:
+			if current.get_typed_builtin() in [TYPE_NIL, TYPE_ARRAY, TYPE_DICTIONARY]:
+				pending.append_array(current)
+		elif current is Dictionary:
+			for key: Variant in current.keys():
+				if (key is Array or key is Dictionary) and _levels(key) > DEEPEST_KEY:
+					return true
+				pending.append(key)
+			pending.append_array(current.values())
+	return false
+
+
+## How many containers lie in each other.
+static func _levels(container: Variant) -> int:
+	var levels := 0
+	var current: Array = [container]
+	while not current.is_empty():
+		var below: Array = []
+		for element: Variant in current:
+			if element is Array:
+				below.append_array(element.filter(_is_container))
+			else:
+				below.append_array(element.keys().filter(_is_container))
+				below.append_array(element.values().filter(_is_container))
+		levels += 1
+		current = below
+	return levels
+
+
+static func _is_container(value: Variant) -> bool:
+	return value is Array or value is Dictionary
 
 
 static func _fits(element: Variant, dictionary: Dictionary) -> bool:

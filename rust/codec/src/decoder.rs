@@ -13,7 +13,7 @@ use crate::stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, So
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
-    /// script read memory as a type that it is not.
+    /// script read memory as a type that it is not, and keys that the engine cannot hash.
     Engine,
     /// Reads only what an encoder writes; anything else is an error that says what is odd.
     Strict,
@@ -196,11 +196,12 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         self.budget.limits.max_depth.min(format::MAX_DEPTH)
     }
 
-    /// Refuses a container that is too deep inside of a key.
+    /// Refuses a container that is too deep inside of a key, in both manners: an engine that hashes one complains about
+    /// each container down there.
     #[inline(always)]
     fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
-            return self.refuse(at, || ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH });
+            return Err(self.error_at(at, ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }));
         }
         Ok(())
     }
@@ -791,9 +792,9 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         sink.begin_key(dictionary)?;
         let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
         self.in_key = true;
+        self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
         if self.manner == Manner::Strict {
             self.odd_misfit("Dictionary's keys", key)?;
-            self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
         }
         self.pour(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);

@@ -50,7 +50,7 @@ pub enum ErrorKind {
     /// The nesting limit of the format.
     #[error("nested deeper than {} levels, the engine's limit", format::MAX_DEPTH)]
     TooDeep,
-    /// Strict reading: a Dictionary's key that the engine cannot hash.
+    /// A Dictionary's key that the engine cannot hash.
     #[error("a Dictionary's key nested deeper than {limit} levels, which the engine cannot hash")]
     KeyTooDeep {
         /// The deepest level allowed, counted from the key.

@@ -317,8 +317,7 @@ impl<'k> VariantBuilder<'k> {
     /// The value as the engine's typed append converts it without complaint; `None` if it would not take it.
     fn converted(&self, declared: &ContainerType, value: Variant) -> Option<Variant> {
         let ContainerType::Builtin(target) = declared else { return None };
-        let source = self.reader.ty(&value)?;
-        self.conversions.takes(*target, source).then(|| self.conversions.quieten(*target, value))
+        self.conversions.takes_value(*target, &value).then(|| self.conversions.quieten(*target, value))
     }
 
     /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.

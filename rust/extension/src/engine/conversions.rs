@@ -79,8 +79,16 @@ impl Conversions {
     }
 
     /// Whether the engine's typed append takes a `source` where `target` is declared.
-    pub fn takes(&self, target: VariantType, source: VariantType) -> bool {
+    fn takes(&self, target: VariantType, source: VariantType) -> bool {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
+    }
+
+    /// Whether the engine's typed append takes the value, without a complaint for each container that lies too deep in what
+    /// is turned into text.
+    pub fn takes_value(&self, target: VariantType, value: &Variant) -> bool {
+        let Some(source) = Reader::new().ty(value) else { return false };
+        let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
+        self.takes(target, source) && !(is_text && nests_deeper(value, DEEPEST_TEXT))
     }
 
     /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
@@ -107,6 +115,35 @@ impl Conversions {
             _ => value,
         }
     }
+}
+
+/// So many levels below an Array of texts-to-be the engine still writes.
+const DEEPEST_TEXT: usize = 101;
+
+/// Whether containers lie more than so many levels below this one.
+fn nests_deeper(container: &Variant, levels: usize) -> bool {
+    let reader = Reader::new();
+    let mut pending = vec![(container.clone(), 0)];
+    while let Some((container, level)) = pending.pop() {
+        if level > levels {
+            return true;
+        }
+        let below = |value: &Variant| {
+            let is_container = matches!(reader.ty(value), Some(VariantType::Array | VariantType::Dictionary));
+            is_container.then(|| (value.clone(), level + 1))
+        };
+        if reader.ty(&container) == Some(VariantType::Dictionary) {
+            let (mut entries, _) = reader.entries(&container, false);
+            while let Some((key, value)) = reader.next_entry(&mut entries) {
+                pending.extend(below(key));
+                pending.extend(below(value));
+            }
+        } else {
+            let elements = reader.elements(&container);
+            pending.extend((0..elements.len()).filter_map(|index| below(elements.get(index)?)));
+        }
+    }
+    false
 }
 
 /// Whether the engine makes a NodePath of this text: no subname but the last may be empty.

@@ -7,6 +7,10 @@ const Wire := preload("res://suites/wire.gd")
 const EQUAL_PAIRS: PackedStringArray = ["ab", "bA"]
 
 
+## So many keys in each other leave room for a value below them, within the limits for the network.
+const KEY_LEVELS := 31
+
+
 ## Name → bytes.
 static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	var nil := Wire.header(TYPE_NIL)
@@ -49,10 +53,15 @@ static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 		"a Dictionary of ints": Wire.header(TYPE_DICTIONARY) + entries(ints((bytes - 8) / 12)),
 		"Dictionaries of 10000 ints": wrapped(
 				array, _all(dictionary + entries(ints(10_000)), maxi(1, bytes / 120_008))),
-		"keys in keys": nested_keys(30, mini(bytes, 780_000)),
+		"keys in keys": in_keys(
+				array_of(Wire.header(TYPE_BOOL) + Wire.word(1), mini(bytes, 780_000) - 12 * KEY_LEVELS)),
+		"a text in keys in keys": in_keys(
+				Wire.header(TYPE_STRING) + Wire.text("a".repeat(bytes - 8 - 12 * KEY_LEVELS))),
 		"crowded keys": array_of(dictionary + entries(crowded_ints(290, 389)), bytes),
 		"colliding keys": wrapped(array, _all(dictionary + entries(colliding_texts(10_000)), maxi(1, bytes / 440_008))),
-		"few colliding keys": array_of(dictionary + entries(colliding_texts(32)), bytes),
+		"few colliding keys": array_of(dictionary + entries(colliding_texts(16)), bytes),
+		"few long colliding keys": array_of(dictionary + entries(colliding_texts(16, "x".repeat(1000))), bytes),
+		"some colliding keys": array_of(dictionary + entries(colliding_texts(32)), bytes),
 		"long colliding keys": dictionary + entries(colliding_texts(1_000, "x".repeat(maxi(4, bytes / 1_000 - 100)))),
 		"colliding names": array + counted_values(colliding_texts(bytes / 44), TYPE_STRING_NAME),
 	}
@@ -121,11 +130,10 @@ static func colliding_texts(count: int, start := "") -> Array:
 	return texts
 
 
-## Dictionaries whose only key is a Dictionary, and in the innermost a large Array.
-static func nested_keys(depth: int, bytes: int) -> PackedByteArray:
-	var around := Wire.header(TYPE_DICTIONARY) + Wire.word(1)
-	return Wire.repeated(around, depth) + array_of(Wire.header(TYPE_BOOL) + Wire.word(1), bytes - 12 * depth) + Wire.repeated(
-			Wire.header(TYPE_NIL), depth)
+## Dictionaries whose only key is a Dictionary, down to this value.
+static func in_keys(value: PackedByteArray) -> PackedByteArray:
+	return (Wire.repeated(Wire.header(TYPE_DICTIONARY) + Wire.word(1), KEY_LEVELS) + value
+			+ Wire.repeated(Wire.header(TYPE_NIL), KEY_LEVELS))
 
 
 static func wrapped(header: PackedByteArray, values: Array[PackedByteArray]) -> PackedByteArray:

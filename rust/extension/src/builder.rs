@@ -12,7 +12,7 @@ use variant_codec::{
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
-use crate::collisions::Buckets;
+use crate::collisions::{Buckets, FEW_KEYS};
 use crate::engine::{
     Building, ContainerType, Conversions, LateValues, LeftValue, PRECISION, Reader, Slots, StringSlots,
     raw_string, run_bytes, string,
@@ -690,7 +690,7 @@ impl Sink for VariantBuilder<'_> {
             }
         };
         let progress = Progress::start(len, typed.is_none() && self.reader.is_direct());
-        let buckets = self.refuses_colliding_keys.then(Box::default);
+        let buckets = (self.refuses_colliding_keys && len > FEW_KEYS).then(Box::default);
         Ok(DictionaryFrame { typed, len, progress, buckets })
     }
 

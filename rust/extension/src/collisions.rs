@@ -9,6 +9,9 @@ use std::hash::BuildHasher;
 
 use variant_codec::{ErrorKind, Result};
 
+/// So few keys of a Dictionary cost little, however they collide.
+pub const FEW_KEYS: usize = 16;
+
 /// The effort that the engine may take.
 struct Bounds {
     what: &'static str,

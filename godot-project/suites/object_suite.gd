@@ -213,6 +213,18 @@ func test_misfits_are_freed() -> bool:
 	return true
 
 
+## The engine complains and leaves the object without its script; strictly it is refused, and nothing is printed.
+func test_scripts_for_other_classes() -> bool:
+	checks.subject(TYPE_OBJECT, "script of another base")
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	var bytes := _object("RefCounted", {"script": var_to_bytes(SCRIPTED_NODE)})
+	checks.same_int("try_decode", FastVariantCodec.OBJECT_REFUSED, FastVariantCodec.try_decode(bytes, limits).error)
+	bytes = _object("Resource", {"script": var_to_bytes(PLAIN_DATA)})
+	checks.truth("of a base of its class", FastVariantCodec.try_decode(bytes, limits).value.get_script() != null)
+	return true
+
+
 func test_ids_make_nothing_but_wrappers() -> bool:
 	var target := RefCounted.new()
 	for id: int in [1, 5, -1, target.get_instance_id(), -9223372036854775808]:

@@ -797,7 +797,7 @@ impl Sink for VariantBuilder<'_> {
 
     fn end_property(&mut self, frame: &mut ObjectFrame) -> Result<()> {
         let value = self.close_aside();
-        objects::set_property(&mut frame.object, &frame.property, &value)
+        objects::set_property(&mut frame.object, &frame.property, &value, self.manner)
     }
 
     fn end_object(&mut self, _object: ObjectFrame) -> Result<()> {

@@ -7,7 +7,7 @@ use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, Singleton};
 use variant_codec::format::SCRIPT_PATH_PREFIX;
-use variant_codec::{Error, Result, VariantType, quoted};
+use variant_codec::{Error, Manner, Result, VariantType, quoted};
 
 use crate::engine::Reader;
 
@@ -53,8 +53,9 @@ fn is_singleton(class: &StringName) -> bool {
 /// Sets a stored property; a `script` is loaded from the path that the value is.
 ///
 /// # Errors
-/// If `script` is no path to a script of this project, or a setter has freed the object.
-pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant) -> Result<()> {
+/// If `script` is no path to a script of this project, or a setter has freed the object. In the strict manner also if the
+/// script is one for objects of another class, of which the engine only complains.
+pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, manner: Manner) -> Result<()> {
     if !object.is_instance_valid() {
         return Err(Error::object("the object was freed by one of its own setters"));
     }
@@ -63,7 +64,13 @@ pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant) ->
             if ty != VariantType::String {
                 return Err(Error::object("the property `script` is not the path of a script"));
             }
-            object.set_script(&load_script(&value.to())?);
+            let script = load_script(&value.to())?;
+            let base = script.get_instance_base_type();
+            if manner == Manner::Strict && !object.is_class(&base.to_string()) {
+                let class = quoted(&object.get_class().to_string());
+                return Err(Error::object(format!("a script for {base} on an object of class {class}")));
+            }
+            object.set_script(&script);
         }
         _ => object.set(&StringName::from(name), value),
     }

@@ -147,6 +147,9 @@ class Caller:
 	func _unpack_batch() -> String:
 		var items := _several(false)
 		var which := _generator.randi() % _limits.size()
+		while _limits[which] and _limits[which].max_elements >= 0:
+			# They hold for the records together.
+			which = (which + 1) % _limits.size()
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
 			good += 1

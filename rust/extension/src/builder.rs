@@ -207,7 +207,10 @@ impl<'k> VariantBuilder<'k> {
         if !self.refuses_colliding_keys {
             return Ok(());
         }
-        self.keys.collisions.add_name(&name.to_lossy(), string(name).hash_u32())
+        match name {
+            Text::Utf8(name) => self.keys.collisions.add_name(name),
+            _ => self.keys.collisions.add_name(&name.to_lossy()),
+        }
     }
 
     /// Refuses a path with such a name.

@@ -160,7 +160,9 @@ impl Fuzz {
 
     /// A target with the arguments that every run has.
     fn program(&self, target: &str) -> Result<Command> {
-        let mut program = Command::new(self.programs.join(target));
+        // With address sanitizer, a level of nesting takes twenty times the stack.
+        let mut program = Command::new("sh");
+        program.args(["-c", "ulimit -S -s 60000 && exec \"$0\" \"$@\""]).arg(self.programs.join(target));
         let findings = self.folder("findings", target)?;
         program.arg(format!("-artifact_prefix={}/", findings.display()));
         Ok(program)

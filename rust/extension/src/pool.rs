@@ -133,7 +133,7 @@ pub fn stop() {
     let Pool { threads, handles } = loop {
         match Arc::try_unwrap(pool) {
             Ok(unused) => break unused,
-            // A getter that waits for this very thread.
+            // Something is wrong with that call; the engine need not hang with it.
             Err(_) if started.elapsed() > LONGEST_CALL => return,
             Err(used) => pool = used,
         }

@@ -7,7 +7,7 @@ use conformance::{Row, rows, transcode};
 use variant_codec::format::Shape;
 use variant_codec::{
     Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner,
-    NodePathParts, Part, Precision, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder,
+    NodePathParts, Oddity, Part, Precision, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder,
     VariantType,
 };
 
@@ -552,4 +552,85 @@ fn encoders_take_no_parts() {
     assert_eq!(encoder.raw_text(VariantType::String, b"a"), Ok(false));
     assert_eq!(encoder.raw_string(&mut (), b"a"), Ok(false));
     assert_eq!(ValueBuilder::default().written(), 0);
+}
+
+#[test]
+fn values_pour_their_runs_one_by_one_where_a_sink_knows_no_better() {
+    for (number, event) in [(Value::Float(0.5), "0.5"), (Value::Int(7), "7")] {
+        let mut log = Log::default();
+        (&Value::from(vec![number; 2])).pour(&mut log).expect("a small value");
+        assert_eq!(log.events.join(" "), format!("[ 2 of Variant {event} , {event} , ]"));
+    }
+}
+
+/// What is wrong with the first element of a run is wrong with it alone.
+#[test]
+fn runs_are_read_strictly() {
+    let limits = Limits::unlimited();
+    let refused = |hex: &str| {
+        let error = Decoder::new(&bytes(hex), Manner::Strict, &limits).pour(&mut Log::default());
+        error.expect_err("only the engine reads it")
+    };
+    let int = "02000000 01000000";
+    let error = refused(&format!("1c000100 03000000 03000000 {int} {int} {int}"));
+    assert!(matches!(error.kind(), ErrorKind::WrongElementType { container: "Array", .. }), "{error}");
+    assert_eq!(error.offset(), Some(12));
+    let error = refused(&array_of(&["03000100 00000000 0000e03f"; 3]));
+    assert_eq!((error.kind(), error.offset()), (&ErrorKind::NotCanonical(Oddity::WideNumber), Some(8)));
+}
+
+/// Components may look like headers.
+#[test]
+fn wide_components_are_no_headers() {
+    let quaternion = format!("0f000100 {}", "0f".repeat(32));
+    let wide = bytes(&array_of(&[quaternion.as_str(); 3]));
+    let again = transcode(&wide, Manner::Strict, &Limits::unlimited(), Precision::Double);
+    assert_eq!(again, Ok(wide));
+}
+
+#[test]
+fn levels_end_with_their_containers() {
+    let object = "18000000 01000000 41000000 01000000 01000000 62000000 00000000";
+    let objects = Limits { allow_objects: true, ..Limits::unlimited() };
+    assert!(read(&bytes(&array_of(&vec![object; 1100])), &objects, Log::default).is_ok());
+    let too_many = format!("18000000 01000000 41000000 02000000 {}", "00".repeat(12));
+    let error = read(&bytes(&too_many), &objects, Log::default).expect_err("two properties take 16 bytes");
+    assert_eq!((error.kind(), error.offset()), (&ErrorKind::BadCount { count: 2, left: 12 }, Some(12)));
+}
+
+#[test]
+fn every_value_of_a_dictionary_may_be_a_part() {
+    let entry = format!("04000000 01000000 6b000000 {}", text_of(56));
+    let hex = format!("1b000000 0a000000 {}", entry.repeat(10));
+    let events = read(&bytes(&hex), &Limits::unlimited(), in_parts(100)).expect("a Dictionary");
+    assert_eq!(events.matches("value").count(), 10, "{events}");
+}
+
+#[test]
+fn deep_keys_have_their_place() {
+    let limits = Limits::unlimited();
+    for (opener, inside) in
+        [("1c000000 01000000", "1c000000 00000000"), ("1c000000 01000000", "1b000000 00000000")]
+    {
+        let hex = format!("1b000000 01000000 {} {inside} 00000000", opener.repeat(101));
+        let error = Decoder::new(&bytes(&hex), Manner::Strict, &limits).pour(&mut Log::default());
+        let error = error.expect_err("no engine hashes it");
+        assert_eq!(
+            (error.kind(), error.offset()),
+            (&ErrorKind::KeyTooDeep { limit: 100 }, Some(8 + 101 * 8))
+        );
+    }
+}
+
+#[test]
+fn runs_of_values_lie_at_a_level_too() {
+    let nested = |arrays| {
+        (0..arrays).fold(Value::from(vec![Value::Int(1), Value::Int(2)]), |inside, _| vec![inside].into())
+    };
+    let levels = |arrays| {
+        let thread = std::thread::Builder::new().stack_size(64 << 20);
+        thread.spawn(move || nested(arrays).encode().map(drop)).expect("a thread").join().expect("no panic")
+    };
+    assert_eq!(levels(1023), Ok(()));
+    assert_eq!(levels(1024).expect_err("too deep").kind(), &ErrorKind::TooDeep { limit: 1024 });
 }

@@ -9,7 +9,7 @@ const COPIES := 200
 const HALF := 1 << 30
 
 ## What the machine should have to spare for a result that is too large.
-const MEMORY := 6 << 30
+const MEMORY := 5 << 30
 
 
 ## Every place of a batch holds what the engine gives for the item alone, however many are bad.
@@ -123,9 +123,6 @@ func test_results_that_are_too_large() -> bool:
 	var outcome := Codec.try_encode(too_large)
 	checks.same_value("try_encode", [FastVariantCodec.TOO_LARGE, null, "[1]"], [outcome.error, outcome.value, outcome.path])
 	checks.same_int("encoded_size", -1, Codec.encoded_size(too_large))
-	Engine.print_error_messages = false
-	checks.same_bytes("pack_batch, together", PackedByteArray(), Codec.pack_batch([half, half]))
-	Engine.print_error_messages = true
 	checks.truth("just one is written", Codec.encoded_size([half]) == HALF + 16)
 	return true
 

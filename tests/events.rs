@@ -634,3 +634,33 @@ fn runs_of_values_lie_at_a_level_too() {
     assert_eq!(levels(1023), Ok(()));
     assert_eq!(levels(1024).expect_err("too deep").kind(), &ErrorKind::TooDeep);
 }
+
+/// Where the end of a value cannot be told, or lies behind the data, reading finds out what the engine does.
+#[test]
+fn what_is_odd_is_not_left_to_others() {
+    let limits = Limits::unlimited();
+    let read_as = |bytes: &[u8], mut log: Log| {
+        Decoder::new(bytes, Manner::Engine, &limits).pour_only(&mut log)?;
+        Ok::<_, Error>(log.events.join(" "))
+    };
+    let extra_subname = "16000000 00000080 00000000 02000000 01000000 61000000";
+    let old_format = "16000000 01000000 00000000 00000000 01000000 61000000";
+    let odd = bytes(&array_of(&[extra_subname, HP, HP, HP, HP]));
+    assert_eq!(read_as(&odd, in_parts(30)()), read_as(&odd, Log::default()));
+    let old = bytes(&array_of(&[HP, old_format, HP, HP, HP]));
+    assert_eq!(read_as(&old, in_parts(30)()), read_as(&old, Log::default()));
+    assert!(read_as(&odd, Log::default()).is_ok() && read_as(&old, Log::default()).is_err());
+
+    let kind = |error: Error| error.kind().clone();
+    let texts = "22000000 02000000 02000000 61000000 02000000 62000000";
+    let packed = "1e000000 03000000 01000000 02000000 03000000";
+    let long = "04000000 ffffff00 68700000";
+    for last in [HP, texts, packed, long] {
+        let whole = bytes(&array_of(&[HP, HP, &array_of(&[HP]), last]));
+        for end in 0..whole.len() {
+            let cut = &whole[..end];
+            let [in_parts, alone] = [in_parts(12)(), Log::default()].map(|log| read_as(cut, log));
+            assert_eq!(in_parts.err().map(kind), alone.err().map(kind), "{end} bytes of {last}");
+        }
+    }
+}

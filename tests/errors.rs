@@ -331,3 +331,30 @@ fn text_of_any_code_units() {
         assert_eq!(error.kind(), &InvalidCodeUnit(0x8000_0000));
     }
 }
+
+/// What the table in `limits.rs` says, to the byte; `limit_suite.gd` compares it with the engine.
+#[test]
+fn memory_is_charged_by_the_table() {
+    let cases = [
+        ("00000000", 24),
+        ("04000000 03000000 61626300", 24 + 80 + 4 * 4),
+        ("15000000 03000000 61626300", 24 + 48 + 80 + 4 * 4),
+        ("16000000 01000080 01000000 00000000 01000000 61000000 02000000 62630000", {
+            let texts = (80 + 4 * 2) + (80 + 4 * 3);
+            24 + 96 + 2 * 80 + 2 * (32 + 48) + texts
+        }),
+        ("1a000000 01000000 61000000 00000000 00000000", 24 + 48 + 80 + 4 * 2),
+        ("22000000 01000000 04000000 61626300", 24 + 64 + (80 + 8) + (80 + 4 * 4)),
+        ("1e000000 02000000 01000000 02000000", 24 + 64 + (80 + 8)),
+        ("1e000000 00000000", 24 + 64),
+        ("1c000000 01000000 00000000", 24 + 112 + 80 + 24),
+        ("1b000000 01000000 00000000 00000000", 24 + 176 + 372 + 104 + 2 * 24),
+        ("18000100 05000000 00000000", 24 + 480),
+    ];
+    for (hex, bytes) in cases {
+        let limits = |max_memory| Limits { max_memory, ..Limits::unlimited() };
+        assert!(read(hex, Manner::Strict, &limits(bytes)).is_ok(), "{hex}");
+        let error = read(hex, Manner::Strict, &limits(bytes - 1)).unwrap_err();
+        assert_eq!(error.kind(), &LimitExceeded(Limit::Memory, bytes - 1), "{hex}");
+    }
+}

@@ -267,9 +267,10 @@ pub fn decode(
 ) -> Result<(Built, usize)> {
     let start = part.start;
     let data = input.bytes().get(part).unwrap_or_default();
+    // Others share the limits where this is one of many values in the input.
     let shared = data.len() >= settings::parallel_threshold()
         && !limits.allow_objects
-        && limits.admit_all_of(data.len());
+        && limits.admit_all_of(input.bytes().len());
     if let Some(pool) = shared.then(pool).flatten()
         && let Some((built, end)) = shared::decode(&pool, input, data, manner, limits, keys)
     {

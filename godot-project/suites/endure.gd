@@ -52,7 +52,7 @@ class Sample:
 var _calls_wanted := 10_000_000
 var _batches_wanted := 10_000
 ## How far apart, in MiB, what the process needs at least may be in the two halves of the run.
-var _slack := 24
+var _slack := 8
 var _generator := RandomNumberGenerator.new()
 
 var _subjects: Array[Subject] = []

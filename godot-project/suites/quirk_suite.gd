@@ -1,5 +1,5 @@
 ## What the engine does in an unexpected way, one test for each, with what the codec makes of it: it REPRODUCEs,
-## REFUSEs or LIMITs it, or OFFERs something better. The numbers are those of docs/security.md.
+## REFUSEs or LIMITs it, or OFFERs something better.
 ##
 ## Where the engine's answer would end the process, only the codec is asked.
 extends "res://suites/suite.gd"

@@ -42,9 +42,14 @@ pub fn run(workspace: &Workspace, godot: &Godot, endurance: &Endurance) -> Resul
 
 /// The engine's arguments that run it.
 pub fn script(endurance: &Endurance) -> Vec<String> {
+    /// A run of fewer calls has few samples, each of which may follow a large batch.
+    const LONG: u64 = 1_000_000;
+
     let Endurance { calls, batches, seed, .. } = endurance;
-    let script =
-        format!("--script res://suites/endure.gd -- --calls {calls} --batches {batches} --seed {seed}");
+    let slack = if *calls < LONG { 24 } else { 8 };
+    let script = format!(
+        "--script res://suites/endure.gd -- --calls {calls} --batches {batches} --seed {seed} --slack {slack}"
+    );
     script.split(' ').map(str::to_owned).collect()
 }
 

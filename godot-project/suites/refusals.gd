@@ -21,9 +21,9 @@ static var met: Dictionary[String, int] = {}
 ## The name of the refusal that covers a value which the engine decoded, or nothing.
 static func applying_to(value: Variant) -> String:
 	var refusal := ""
-	if _holds_wrong_typed_value(value):
+	if _any_dictionary(value, _has_wrong_typed_value):
 		refusal = "typed dictionary value"
-	elif _holds_deep_key(value):
+	elif _any_dictionary(value, _has_deep_key):
 		refusal = "key that cannot be hashed"
 	if refusal:
 		_count(refusal)
@@ -81,7 +81,8 @@ static func _declared_type_size(bytes: PackedByteArray, position: int, kind: int
 	return 4 if kind == 1 else 4 + ((bytes.decode_u32(position) + 3) & ~3)
 
 
-static func _holds_wrong_typed_value(value: Variant) -> bool:
+## Whether something applies to any of the dictionaries in a value, in keys too.
+static func _any_dictionary(value: Variant, applies: Callable) -> bool:
 	var pending: Array = [value]
 	while not pending.is_empty():
 		var current: Variant = pending.pop_back()
@@ -89,31 +90,21 @@ static func _holds_wrong_typed_value(value: Variant) -> bool:
 			if current.get_typed_builtin() in [TYPE_NIL, TYPE_ARRAY, TYPE_DICTIONARY]:
 				pending.append_array(current)
 		elif current is Dictionary:
-			var dictionary: Dictionary = current
-			var held := dictionary.values()
-			if dictionary.is_typed_value():
-				for element: Variant in held:
-					if not _fits(element, dictionary):
-						return true
-			pending.append_array(dictionary.keys())
-			pending.append_array(held)
-	return false
-
-
-static func _holds_deep_key(value: Variant) -> bool:
-	var pending: Array = [value]
-	while not pending.is_empty():
-		var current: Variant = pending.pop_back()
-		if current is Array:
-			if current.get_typed_builtin() in [TYPE_NIL, TYPE_ARRAY, TYPE_DICTIONARY]:
-				pending.append_array(current)
-		elif current is Dictionary:
-			for key: Variant in current.keys():
-				if (key is Array or key is Dictionary) and _levels(key) > DEEPEST_KEY:
-					return true
-				pending.append(key)
+			if applies.call(current):
+				return true
+			pending.append_array(current.keys())
 			pending.append_array(current.values())
 	return false
+
+
+static func _has_wrong_typed_value(dictionary: Dictionary) -> bool:
+	return dictionary.is_typed_value() and dictionary.values().any(
+			func(element: Variant) -> bool: return not _fits(element, dictionary))
+
+
+static func _has_deep_key(dictionary: Dictionary) -> bool:
+	return dictionary.keys().any(
+			func(key: Variant) -> bool: return _is_container(key) and _levels(key) > DEEPEST_KEY)
 
 
 ## How many containers lie in each other.

@@ -10,6 +10,7 @@ pub mod endure;
 pub mod fuzz;
 pub mod godot;
 pub mod judge;
+pub mod kill;
 pub mod library;
 pub mod mutants;
 pub mod notices;

@@ -108,6 +108,9 @@ struct BuildArgs {
     /// A Rust target, or universal-apple-darwin for both Mac targets in one file [default: this machine]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// Everything on the calling thread, for games that are exported to the web without threads
+    #[arg(long)]
+    no_threads: bool,
 }
 
 #[derive(Args)]
@@ -222,7 +225,7 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Build(args) => {
             let profile = if args.debug { Profile::Debug } else { Profile::Release };
-            let build = Build { profile, target: args.target };
+            let build = Build { profile, target: args.target, no_threads: args.no_threads };
             println!("{}", library::build(&workspace, &build)?.display());
         }
         Chore::Demo { dir, extra } => {

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::project::Project;
+use crate::library::{Build, Profile};
+use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
@@ -105,6 +106,24 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     let mut command = project.script("res://suites/run.gd", &options.arguments());
     options.access.apply(&mut command);
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
+/// Runs the suites about many values, files and jobs with a library that does everything on the calling thread.
+pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder =
+        project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let mut all = Tally::default();
+    for suite in ["batches", "large", "files", "jobs", "threads"] {
+        let arguments = ["--only", suite].map(str::to_owned);
+        let outcome =
+            run::watch(&mut project.script("res://suites/run.gd", &arguments), Echo::Nothing, LIMIT)?;
+        let tally =
+            judge::suite(&outcome).with_context(|| format!("the suite {suite} printed:\n{}", outcome.log))?;
+        all = all + tally;
+    }
+    println!("{all}");
+    Ok(all)
 }
 
 /// A wrong fact about engine memory is noticed at start-up, warned of once, and everything still holds.

@@ -130,7 +130,7 @@ impl<'a> Trial<'a> {
     /// way for the new one, a release library stays as long as the process.
     pub fn reload(&self, profile: Profile) -> Result<Tally> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
-        let library = library::build_into(self.workspace, &Build { profile, target: None }, &addon)?;
+        let library = library::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
         let replacement = self.folder.path().join("replacement");
         fs::write(&replacement, with_another_message(fs::read(&library)?)?)?;
 

@@ -45,6 +45,8 @@ func _notification(what: int) -> void:
 			_font_size = get_theme_font_size(&"font_size", &"Label")
 			_line = _font.get_height(_font_size) + 3 * EditorInterface.get_editor_scale()
 			_fit()
+		NOTIFICATION_RESIZED:
+			_fit()
 		NOTIFICATION_FOCUS_ENTER, NOTIFICATION_FOCUS_EXIT:
 			queue_redraw()
 		NOTIFICATION_DRAW:
@@ -54,74 +56,95 @@ func _notification(what: int) -> void:
 
 
 func _fit() -> void:
-	custom_minimum_size.y = _line * 1.25 + rows.size() * _row_height() if rows else 0.0
+	custom_minimum_size.y = 1.25 * _line + rows.size() * _row_height() if rows else 0.0
 	queue_redraw()
 
 
+## Whether there is no room for the workloads beside the bars; then they stand above them.
+func _is_narrow() -> bool:
+	return size.x < 5.5 * _width_of("100,000 numbers, one value")
+
+
 func _row_height() -> float:
-	return 2.5 * _line
+	return (3.5 if _is_narrow() else 2.5) * _line
 
 
-## Where the columns start: the workload, three with bars, and the end.
+## Where the columns start: workloads, three with bars, and the end.
 func _column(index: int) -> float:
-	var first := minf(_width_of("100,000 numbers, one value") + _line, size.x / 4)
+	var first := 0.0 if _is_narrow() else _width_of("100,000 numbers, one value") + _line
 	return 0.0 if index == 0 else first + (index - 1) * (size.x - first) / 3
 
 
 func _draw_all() -> void:
 	if rows.is_empty():
 		return
+	var color := get_theme_color(&"font_color", &"Label")
 	var titles: PackedStringArray = ["Workload", "Encode", "Decode", "Size"]
-	for index in titles.size():
-		_draw_text(titles[index], Rect2(_column(index), 0, _column(index + 1) - _column(index), _line),
-				Color(get_theme_color(&"font_color", &"Label"), 0.75))
+	for column in titles.size():
+		if column > 0 or not _is_narrow():
+			_draw_text(titles[column], _column(column), 0, Color(color, 0.75))
 	for index in rows.size():
-		_draw_row(rows[index], _line * 1.25 + index * _row_height())
+		_draw_title(rows[index], 1.25 * _line + index * _row_height())
+	for column in [1, 2, 3]:
+		_draw_bars(column)
 
 
-func _draw_row(row: Benchmark.Row, top: float) -> void:
+func _draw_title(row: Benchmark.Row, top: float) -> void:
 	var color := get_theme_color(&"font_color", &"Label")
-	var width := _column(1) - _line / 2
-	_draw_text(row.title, Rect2(0, top, width, _line), color)
-	_draw_text("identical" if row.is_identical else "NOT IDENTICAL", Rect2(0, top + _line, width, _line),
+	_draw_text(row.title, 0, top, color)
+	_draw_text(
+			"identical" if row.is_identical else "NOT IDENTICAL",
+			_width_of(row.title + "   ") if _is_narrow() else 0.0, top if _is_narrow() else top + _line,
 			Color(color, 0.75) if row.is_identical else get_theme_color(&"error_color", &"Editor"))
-	var sizes: Dictionary[String, float] = {"engine": row.bytes, "codec": row.bytes}
-	_draw_bars(row.encode, _milliseconds, 1, top)
-	_draw_bars(row.decode, _milliseconds, 2, top)
-	_draw_bars(sizes, func(bytes: float) -> String: return String.humanize_size(int(bytes)), 3, top)
 
 
-## One bar for the engine, and one for the codec below it.
-func _draw_bars(values: Dictionary[String, float], format: Callable, column: int, top: float) -> void:
+## For each workload a bar of the engine, and one of the codec below it.
+func _draw_bars(column: int) -> void:
 	var color := get_theme_color(&"font_color", &"Label")
-	var names: Dictionary[String, String] = {"engine": "Engine", "codec": "Codec"}
+	var gap := _width_of(" ")
 	var left := _column(column) + _width_of("Engine ")
-	var room := _column(column + 1) - left - _width_of(" 0000.00 ms, 00.0 × ")
-	var longest := maxf(maxf(values["engine"], values["codec"]), 0.001)
-	for key: String in names:
-		var is_codec := key == "codec"
-		var y := top + (_line if is_codec else 0.0)
-		var text: String = format.call(values[key])
-		if is_codec and column < 3:
-			text += ", %.1f ×" % (values["engine"] / maxf(values["codec"], 0.001))
-		_draw_text(names[key], Rect2(_column(column), y, left - _column(column), _line), color)
-		var bar := Rect2(left, y + _line * 0.2, maxf(1, room * values[key] / longest), _line * 0.6)
-		draw_rect(bar, get_theme_color(&"accent_color", &"Editor") if is_codec else Color(color, 0.4))
-		_draw_text(text, Rect2(bar.end.x + _width_of(" "), y, _column(column + 1) - bar.end.x, _line), color)
+	var text_width := 0.0
+	for row in rows:
+		for is_codec: bool in [false, true]:
+			text_width = maxf(text_width, _width_of(_number(row, column, is_codec)))
+	var room := maxf(0, _column(column + 1) - left - text_width - 4 * gap)
+	for index in rows.size():
+		var longest := maxf(_value(rows[index], column, false), _value(rows[index], column, true))
+		var y := 1.25 * _line + index * _row_height() + (_line if _is_narrow() else 0.0)
+		for is_codec: bool in [false, true]:
+			_draw_text("Codec" if is_codec else "Engine", _column(column), y, color)
+			var length := maxf(1, room * _value(rows[index], column, is_codec) / maxf(longest, 0.001))
+			draw_rect(Rect2(left, y + 0.2 * _line, length, 0.6 * _line),
+					get_theme_color(&"accent_color", &"Editor") if is_codec else Color(color, 0.4))
+			_draw_text(_number(rows[index], column, is_codec), left + length + gap, y, color)
+			y += _line
 
 
-func _draw_text(text: String, area: Rect2, color: Color) -> void:
-	var baseline := area.position.y + (_line - _font.get_height(_font_size)) / 2 + _font.get_ascent(_font_size)
-	draw_string(_font, Vector2(area.position.x, baseline), text, HORIZONTAL_ALIGNMENT_LEFT, area.size.x, _font_size, color,
-			TextServer.JUSTIFICATION_NONE)
+static func _value(row: Benchmark.Row, column: int, is_codec: bool) -> float:
+	var who := "codec" if is_codec else "engine"
+	match column:
+		1:
+			return row.encode[who]
+		2:
+			return row.decode[who]
+	return row.bytes
+
+
+static func _number(row: Benchmark.Row, column: int, is_codec: bool) -> String:
+	var value := _value(row, column, is_codec)
+	if column == 3:
+		return String.humanize_size(int(value))
+	var text := "%.2f ms" % value
+	return text + ", %.1f ×" % (_value(row, column, false) / maxf(value, 0.001)) if is_codec else text
+
+
+func _draw_text(text: String, x: float, y: float, color: Color) -> void:
+	var baseline := y + (_line - _font.get_height(_font_size)) / 2 + _font.get_ascent(_font_size)
+	draw_string(_font, Vector2(x, baseline), text, HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size, color)
 
 
 func _width_of(text: String) -> float:
 	return _font.get_string_size(text, HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size).x
-
-
-static func _milliseconds(time: float) -> String:
-	return "%.2f ms" % time
 
 
 func _gui_input(event: InputEvent) -> void:

@@ -73,53 +73,57 @@ func _finish(problem: String) -> void:
 
 ## Null if it was cancelled.
 func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
-	var encode := {"engine": PackedFloat64Array(), "codec": PackedFloat64Array()}
-	var decode := {"engine": PackedFloat64Array(), "codec": PackedFloat64Array()}
 	var row := Row.new()
 	row.title = workload.title
 	row.items = values.size()
+	# Of each run: encoding with the engine and with the codec, decoding likewise.
+	var times: Array[PackedFloat64Array] = [[], [], [], []]
 	for run in RUNS:
 		if _is_cancelled:
 			return null
-		var started := Time.get_ticks_usec()
-		var expected: Array[PackedByteArray] = []
-		for value: Variant in values:
-			expected.append(var_to_bytes(value))
-		encode["engine"].append(_since(started))
-
-		started = Time.get_ticks_usec()
-		var buffers: Array[PackedByteArray] = []
-		if workload.is_batch:
-			buffers = FastVariantCodec.encode_batch(values)
-		else:
-			for value: Variant in values:
-				buffers.append(FastVariantCodec.encode(value))
-		encode["codec"].append(_since(started))
-
-		started = Time.get_ticks_usec()
-		var expected_values: Array = []
-		for buffer in expected:
-			expected_values.append(bytes_to_var(buffer))
-		decode["engine"].append(_since(started))
-
-		started = Time.get_ticks_usec()
-		var decoded: Array = []
-		if workload.is_batch:
-			decoded = FastVariantCodec.decode_batch(expected)
-		else:
-			for buffer in expected:
-				decoded.append(FastVariantCodec.decode(buffer))
-		decode["codec"].append(_since(started))
-
-		if run == 0:
-			# As bytes: NAN does not equal itself.
-			row.is_identical = buffers == expected and var_to_bytes(decoded) == var_to_bytes(expected_values)
-			row.bytes = expected.reduce(func(sum: int, buffer: PackedByteArray) -> int: return sum + buffer.size(), 0)
+		_run_once(workload, values, row, times)
 		progressed.emit.call_deferred(done + run + 1, total)
-	for codec: String in encode:
-		row.encode[codec] = _median(encode[codec])
-		row.decode[codec] = _median(decode[codec])
+	row.encode = {"engine": _median(times[0]), "codec": _median(times[1])}
+	row.decode = {"engine": _median(times[2]), "codec": _median(times[3])}
 	return row
+
+
+## What is made here is freed behind the last look at the clock.
+func _run_once(workload: Workload, values: Array, row: Row, times: Array[PackedFloat64Array]) -> void:
+	var started := Time.get_ticks_usec()
+	var expected: Array[PackedByteArray] = []
+	for value: Variant in values:
+		expected.append(var_to_bytes(value))
+	times[0].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var buffers: Array[PackedByteArray] = []
+	if workload.is_batch:
+		buffers = FastVariantCodec.encode_batch(values)
+	else:
+		for value: Variant in values:
+			buffers.append(FastVariantCodec.encode(value))
+	times[1].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var expected_values: Array = []
+	for buffer in expected:
+		expected_values.append(bytes_to_var(buffer))
+	times[2].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var decoded: Array = []
+	if workload.is_batch:
+		decoded = FastVariantCodec.decode_batch(expected)
+	else:
+		for buffer in expected:
+			decoded.append(FastVariantCodec.decode(buffer))
+	times[3].append(_since(started))
+
+	# Values as bytes: NAN does not equal itself.
+	var is_same := buffers == expected and var_to_bytes(decoded) == var_to_bytes(expected_values)
+	row.is_identical = row.is_identical and is_same
+	row.bytes = expected.reduce(func(sum: int, buffer: PackedByteArray) -> int: return sum + buffer.size(), 0)
 
 
 static func _since(started: int) -> float:

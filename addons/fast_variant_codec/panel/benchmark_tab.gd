@@ -45,6 +45,8 @@ func _init() -> void:
 	scroll.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	scroll.horizontal_scroll_mode = ScrollContainer.SCROLL_MODE_DISABLED
 	scroll.add_child(chart)
+	for target: Control in [scroll, chart]:
+		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
 	add_child(scroll)
 	var hint := Label.new()
 	hint.text = "Median of %d runs; × is how many times as fast. The editor is a debug build: release games are faster." % Benchmark.RUNS

@@ -61,8 +61,14 @@ static func environment_in_words() -> String:
 
 
 func run() -> void:
-	_check = SelfCheck.new()
-	_check.run()
+	var check := SelfCheck.new()
+	check.run()
+	show_check(check)
+
+
+## Shows what came of a check.
+func show_check(check: SelfCheck) -> void:
+	_check = check
 	_show()
 
 

@@ -39,6 +39,7 @@ var bytes: PackedByteArray
 var has_records: bool
 ## As in FastVariantCodec.inspect, with places in all of the bytes. The outermost ones have no parent.
 var nodes: Array[Dictionary] = []
+var outermost := PackedInt32Array()
 var problems: Array[Problem] = []
 var notes_left_out := 0
 var record_count := 0
@@ -76,6 +77,12 @@ func start_of(index: int) -> int:
 
 func end_of(index: int) -> int:
 	return mini(nodes[index]["offset"] + nodes[index]["size"], bytes.size())
+
+
+## The nodes that are held by what holds this one.
+func siblings_of(index: int) -> PackedInt32Array:
+	var parent: int = nodes[index]["parent"]
+	return outermost if parent < 0 else nodes[parent]["children"]
 
 
 func kind_of(byte: int) -> Kind:
@@ -126,7 +133,7 @@ func byte_in_words(byte: int) -> String:
 
 func _key_of(value: int) -> int:
 	# A key with nodes of its own stands in front of them.
-	var siblings: PackedInt32Array = nodes[nodes[value]["parent"]]["children"]
+	var siblings := siblings_of(value)
 	return siblings[siblings.bsearch(value) - 1]
 
 
@@ -185,9 +192,11 @@ func _add_value(start: int, end: int) -> void:
 			node["left_out_offset"] += start
 		if node["parent"] >= 0:
 			node["parent"] += base
-		elif has_records:
-			node["role"] = "record"
-			node["index"] = record_count
+		else:
+			outermost.append(nodes.size())
+			if has_records:
+				node["role"] = "record"
+				node["index"] = record_count
 		if base > 0:
 			var children: PackedInt32Array = node["children"]
 			for i in children.size():

@@ -9,8 +9,8 @@ const ValueTree := preload("value_tree.gd")
 
 ## How many problems are visible at once.
 const PROBLEM_LINES := 3
-## What the tree should have at least.
-const TREE_WIDTH := 400
+## How much the tree should have at least, of what the bytes take.
+const TREE_SHARE := 0.75
 
 var tree := ValueTree.new()
 var hex := HexView.new()
@@ -54,6 +54,8 @@ func _init() -> void:
 	problems.hide()
 	problems.set(&"accessibility_name", "Bad and odd bytes")
 	add_child(problems)
+	for target: Control in [tree, hex, problems]:
+		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
 	tree.range_selected.connect(_on_range_selected)
 	tree.copy_wanted.connect(hex.copy)
 	hex.byte_selected.connect(_on_byte_selected)
@@ -147,7 +149,7 @@ func _notification(what: int) -> void:
 func _divide() -> void:
 	for columns in HexView.COLUMNS:
 		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))
-		if size.x - hex.custom_minimum_size.x >= TREE_WIDTH * EditorInterface.get_editor_scale():
+		if size.x - hex.custom_minimum_size.x >= TREE_SHARE * hex.custom_minimum_size.x:
 			return
 
 

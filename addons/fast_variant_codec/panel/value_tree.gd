@@ -1,6 +1,7 @@
 @tool
 extends Tree
-## The values that bytes hold, as a tree. What a value holds is added when it is unfolded.
+## The values that bytes hold, as a tree. What a line holds is added when it is unfolded; where it is much, in groups, since
+## the engine's tree takes long with thousands of lines.
 
 ## The user chose a value, or a line for those left out.
 signal range_selected(start: int, end: int)
@@ -13,10 +14,14 @@ enum Column { VALUE, PREVIEW, OFFSET, SIZE }
 
 ## With no more values than this, all are unfolded.
 const UNFOLDED := 60
+## How many lines there are in a group.
+const GROUP := 100
 
 var contents: Contents
 
 var _items: Dictionary[int, TreeItem] = {}
+## The nodes to add when a line is unfolded.
+var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
 ## Whether a selection is being made here, not by the user.
 var _is_selecting := false
 
@@ -43,14 +48,13 @@ func _init() -> void:
 func show_contents(shown: Contents) -> void:
 	clear()
 	_items.clear()
+	_folded.clear()
 	contents = shown
 	var root := create_item()
 	var number_width := _width_of("0".repeat(maxi(4, str(contents.bytes.size()).length())))
 	set_column_custom_minimum_width(Column.OFFSET, number_width)
 	set_column_custom_minimum_width(Column.SIZE, number_width)
-	for index in contents.nodes.size():
-		if contents.nodes[index]["parent"] < 0:
-			_add_node(root, index)
+	_add_nodes(root, contents.outermost)
 	if contents.records_left_out > 0:
 		_add_line(root, "… and %d more records" % contents.records_left_out, contents.left_out_start, contents.bytes.size())
 
@@ -89,20 +93,48 @@ func _width_of(text: String) -> int:
 			+ margins + get_theme_constant(&"h_separation") + 6 * EditorInterface.get_editor_scale())
 
 
+## The line of a node, added with those that hold it if it is not there yet.
 func _item_of(index: int) -> TreeItem:
-	if not _items.has(index):
-		_add_children(_item_of(contents.nodes[index]["parent"]))
-	return _items[index]
+	# Without recursion: values may lie a thousand levels deep.
+	var missing := PackedInt32Array()
+	var above := index
+	while above >= 0 and not _items.has(above):
+		missing.append(above)
+		above = contents.nodes[above]["parent"]
+	var item := _items[above] if above >= 0 else get_root()
+	missing.reverse()
+	for node in missing:
+		_unfold(item)
+		if not _items.has(node):
+			_unfold(item.get_child(contents.siblings_of(node).bsearch(node) / GROUP))
+		item = _items[node]
+	return item
+
+
+func _add_nodes(parent: TreeItem, indexes: PackedInt32Array) -> void:
+	if indexes.size() <= 2 * GROUP:
+		for index in indexes:
+			_add_node(parent, index)
+		return
+	for first in range(0, indexes.size(), GROUP):
+		var group := indexes.slice(first, first + GROUP)
+		var start := contents.start_of(group[0])
+		var end := contents.end_of(group[-1])
+		var names: Dictionary[String, String] = {
+			"record": "Records", "element": "Elements", "key": "Entries", "value": "Entries", "property": "Properties",
+		}
+		var from: int = contents.nodes[group[0]].get("index", first)
+		var to: int = contents.nodes[group[-1]].get("index", first + group.size() - 1)
+		var item := _add_line(parent, "%s %d – %d" % [names[contents.nodes[group[0]]["role"]], from, to], start, end)
+		_fold(item, group)
 
 
 func _add_node(parent: TreeItem, index: int) -> void:
 	var node := contents.nodes[index]
-	var type: String = node["type_name"]
-	var icon_name := StringName(type)
+	var type := StringName(node["type_name"])
 	var item := _add_line(parent, contents.title_of(index), contents.start_of(index), contents.end_of(index))
 	item.set_metadata(Column.VALUE, index)
-	item.set_icon(Column.VALUE, get_theme_icon(
-			icon_name if has_theme_icon(icon_name, &"EditorIcons") else &"Variant", &"EditorIcons"))
+	item.set_icon(Column.VALUE, get_theme_icon(type if has_theme_icon(type, &"EditorIcons") else &"Variant", &"EditorIcons"))
 	item.set_text(Column.PREVIEW, node["preview"])
 	item.set_tooltip_text(Column.VALUE, _tooltip_of(index))
 	item.set_tooltip_text(Column.PREVIEW, node["preview"])
@@ -113,24 +145,28 @@ func _add_node(parent: TreeItem, index: int) -> void:
 	_items[index] = item
 	if node["children"].is_empty() and not node.has("left_out"):
 		return
-	# There has to be something to unfold.
-	item.create_child()
+	_fold(item, node["children"])
 	if contents.nodes.size() <= UNFOLDED or (node["parent"] < 0 and not contents.has_records):
-		_add_children(item)
-	else:
-		item.collapsed = true
+		item.collapsed = false
 
 
-## Adds what a value holds, unless that is there already.
-func _add_children(item: TreeItem) -> void:
-	if item.get_metadata(Column.SIZE):
+## Lets a line be unfolded.
+func _fold(item: TreeItem, indexes: PackedInt32Array) -> void:
+	item.create_child()
+	item.collapsed = true
+	_folded[item] = indexes
+
+
+## Adds what a line holds, unless that is there already.
+func _unfold(item: TreeItem) -> void:
+	if not _folded.has(item):
 		return
-	item.set_metadata(Column.SIZE, true)
 	item.get_first_child().free()
-	var node := contents.nodes[item.get_metadata(Column.VALUE)]
-	for child: int in node["children"]:
-		_add_node(item, child)
-	if node.has("left_out"):
+	_add_nodes(item, _folded[item])
+	_folded.erase(item)
+	var index: int = item.get_metadata(Column.VALUE)
+	if index >= 0 and contents.nodes[index].has("left_out"):
+		var node := contents.nodes[index]
 		var start: int = node["left_out_offset"]
 		_add_line(item, "… and %d more" % node["left_out"], start, start + node["left_out_size"])
 
@@ -157,8 +193,8 @@ func _tooltip_of(index: int) -> String:
 
 
 func _on_item_collapsed(item: TreeItem) -> void:
-	if not item.collapsed and item.get_first_child():
-		_add_children(item)
+	if not item.collapsed:
+		_unfold(item)
 
 
 func _on_item_selected() -> void:

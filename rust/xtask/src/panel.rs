@@ -35,7 +35,7 @@ pub struct Options {
     /// With the editor's light theme
     #[arg(long)]
     pub light: bool,
-    /// With everything twice as large, as on a screen with small points
+    /// On a screen with twice as many points, and with everything twice as large
     #[arg(long)]
     pub large: bool,
 }
@@ -45,7 +45,7 @@ pub struct Options {
 /// # Errors
 /// If the panel shows anything that the engine does not say, or anything is printed as an error.
 pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, options: &Options) -> Result<Tally> {
-    let screen = Screen::open()?;
+    let screen = Screen::open(if options.large { 2 } else { 1 })?;
     let folder = install(workspace, zip)?;
     let settings = settings(godot, options)?;
     let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);

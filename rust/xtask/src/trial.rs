@@ -77,7 +77,7 @@ impl<'a> Trial<'a> {
 
     /// Opens the project in an editor window, on a display made for it.
     pub fn window(&self) -> Result<Tally> {
-        let screen = Screen::open()?;
+        let screen = Screen::open(1)?;
         let project = self.project()?;
         let _step = Progress::spinner("opening the project in an editor window");
         let mut command = project.engine(&self.godot.editor);
@@ -214,11 +214,12 @@ pub fn screen_server() -> Option<PathBuf> {
 }
 
 impl Screen {
-    /// A new one, of 1280 × 800 points.
-    pub fn open() -> Result<Self> {
+    /// A new one, of so many times 1280 × 800 points.
+    pub fn open(times: u32) -> Result<Self> {
         let program = screen_server().context("Xvfb is not installed")?;
+        let points = format!("{}x{}x24", 1280 * times, 800 * times);
         let mut server = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+            .args(["-displayfd", "1", "-screen", "0", &points, "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

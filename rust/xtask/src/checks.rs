@@ -13,6 +13,7 @@ use crate::judge::{self, Tally};
 use crate::kill;
 use crate::library::{self, Build, Profile};
 use crate::package;
+use crate::panel;
 use crate::run::{self, Echo};
 use crate::stress;
 use crate::suites::{self, Access, Conformance};
@@ -109,6 +110,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     let trial = Trial::install(workspace, godot, &zip)?;
     report.check("first open of a new project", || trial.first_open())?;
     report.check("a script in that project", || trial.script())?;
+    report.check("editor panel", || panel::headless(workspace, godot, &zip))?;
     let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
     report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
     if !at_length {
@@ -129,7 +131,12 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         Ok(release + trial.reload(Profile::Debug)?)
     })?;
     match trial::screen_server() {
-        Some(_) => report.check("editor window", || trial.window())?,
+        Some(_) => {
+            report.check("editor window", || trial.window())?;
+            report.check("editor panel in a window", || {
+                panel::window(workspace, godot, &zip, &panel::Options::default())
+            })?;
+        }
         None => report.skip("editor window", "Xvfb is not installed; on Debian: apt-get install xvfb"),
     }
     match &godot.template_release {

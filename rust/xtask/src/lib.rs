@@ -15,6 +15,7 @@ pub mod library;
 pub mod mutants;
 pub mod notices;
 pub mod package;
+pub mod panel;
 pub mod progress;
 pub mod project;
 pub mod run;

@@ -11,7 +11,7 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, sanitize, stress, valgrind,
+    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, panel, sanitize, stress, valgrind,
 };
 
 /// Every chore of this repository.
@@ -86,6 +86,8 @@ enum Chore {
     ///
     /// Installs cargo-fuzz under target/ first. Inputs are gathered in target/fuzz/corpus from run to run.
     Fuzz(FuzzArgs),
+    /// Use the editor panel by mouse and keyboard, in an editor window on a display made for it
+    Panel(panel::Options),
     /// Write the zip that users install, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
@@ -290,6 +292,11 @@ fn run(chore: Chore) -> Result<bool> {
                 keep: args.keep,
             };
             return fuzz::run(&workspace, &options);
+        }
+        Chore::Panel(options) => {
+            let godot = ready(&workspace)?;
+            let zip = package::write(&workspace, None)?;
+            println!("{}", panel::window(&workspace, &godot, &zip, &options)?);
         }
         Chore::Package { out } => {
             let written = package::write(&workspace, out)?;

@@ -78,17 +78,12 @@ impl<'a> Trial<'a> {
 
     /// Opens the project in an editor window, on a display made for it.
     pub fn window(&self) -> Result<Tally> {
-        let screen = Screen::open()?;
+        let screen = Screen::open(1)?;
         let project = self.project()?;
         let _step = Progress::spinner("opening the project in an editor window");
         let mut command = project.engine(&self.godot.editor);
-        command
-            .arg("--path")
-            .arg(self.folder.path())
-            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
-            .args(["--quit-after", SETTLED])
-            .env("DISPLAY", &screen.name)
-            .env_remove("WAYLAND_DISPLAY");
+        command.arg("--path").arg(self.folder.path()).args(["--quit-after", SETTLED]);
+        screen.apply(&mut command);
         let mut outcome = run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?;
         outcome.log = without_vulkan_probe(&outcome.log);
         self.judge_editor(outcome)?;
@@ -207,7 +202,7 @@ fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
 }
 
 /// The editor also tries Vulkan, whatever it draws with; a machine without it is no fault of the addon's.
-fn without_vulkan_probe(log: &str) -> String {
+pub fn without_vulkan_probe(log: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in log.lines() {
         if line.trim_start().starts_with("at: ") && line.contains("(drivers/vulkan/") {
@@ -220,7 +215,7 @@ fn without_vulkan_probe(log: &str) -> String {
 }
 
 /// A display without a monitor; it closes when dropped.
-struct Screen {
+pub struct Screen {
     server: Child,
     name: String,
 }
@@ -231,10 +226,12 @@ pub fn screen_server() -> Option<PathBuf> {
 }
 
 impl Screen {
-    fn open() -> Result<Self> {
+    /// A new one, of so many times 1280 × 800 points.
+    pub fn open(times: u32) -> Result<Self> {
         let program = screen_server().context("Xvfb is not installed")?;
+        let points = format!("{}x{}x24", 1280 * times, 800 * times);
         let mut server = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+            .args(["-displayfd", "1", "-screen", "0", &points, "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -245,6 +242,14 @@ impl Screen {
         let screen = Self { server, name: format!(":{}", number.trim()) };
         ensure!(screen.name.len() > 1, "Xvfb opened no display");
         Ok(screen)
+    }
+
+    /// Has an editor open its window here.
+    pub fn apply(&self, editor: &mut Command) {
+        editor
+            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
+            .env("DISPLAY", &self.name)
+            .env_remove("WAYLAND_DISPLAY");
     }
 }
 

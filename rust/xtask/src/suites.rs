@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::project::Project;
+use crate::library::Profile;
+use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
@@ -129,6 +130,31 @@ pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     }
     println!("{all}");
     Ok(all)
+}
+
+/// A project's own settings, as the project settings dialog writes them.
+const OWN_SETTINGS: &str = "
+[fast_variant_codec]
+
+threads=1
+threads.editor=3
+parallel_threshold_bytes=1000
+access_path=\"portable\"
+";
+
+/// What a project sets takes effect: threads, threshold and access path, of which the last is seen in that nothing warns of
+/// a wrong fact about engine memory.
+pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = project::copied(workspace, Profile::Release)?;
+    let file = folder.path().join("project.godot");
+    fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let mut command = project.script("res://suites/settings.gd", &[]);
+    command.env(WRONG_FACT_VARIABLE, FACTS[0]);
+    let outcome = run::watch(&mut command, Echo::All, LIMIT)?;
+    let warned = outcome.log.contains("WARNING: FastVariantCodec:");
+    ensure!(!warned, "access_path=\"portable\" had no effect:\n{}", outcome.log);
+    judge::suite(&outcome)
 }
 
 /// Every failure, with the number of error lines that it prints.

@@ -9,11 +9,12 @@ use crate::error_code::ErrorCode;
 
 /// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
 ///
-/// [codeblock]
+/// ```gdscript
+/// var bytes := PackedByteArray([2, 0, 0, 0])
 /// var result := FastVariantCodec.try_decode(bytes)
 /// if not result.is_ok():
 ///     print("%s (byte %d)" % [result.message, result.offset])
-/// [/codeblock]
+/// ```
 #[derive(GodotClass)]
 #[class(no_init, base=RefCounted)]
 pub struct FastVariantResult {
@@ -54,7 +55,7 @@ impl FastVariantResult {
         self.error
     }
 
-    /// Why the item of a batch failed; empty for one that did not.
+    /// Why the item of a batch at this [param index] failed; empty for one that did not.
     #[func]
     fn get_error(&self, index: i64) -> GString {
         let failed = self.failed.as_slice().iter().any(|failed| i64::from(*failed) == index);

@@ -102,6 +102,8 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     let trial = Trial::install(workspace, godot, &zip)?;
     report.check("first open of a new project", || trial.first_open())?;
     report.check("a script in that project", || trial.script())?;
+    report.check("snippets of the documentation", || trial.snippets())?;
+    report.check("help in the editor", || trial.help())?;
     let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
     report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
     if !at_length {
@@ -130,6 +132,13 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         None => report.skip("exported game", "this Godot has no export template beside it"),
     }
     Ok(())
+}
+
+/// The help and the snippets alone.
+pub fn documentation(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
+    trial.first_open()?;
+    Ok(trial.snippets()? + trial.help()?)
 }
 
 fn plain<T>(result: Result<T>) -> Result<Tally> {

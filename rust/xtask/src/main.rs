@@ -49,6 +49,8 @@ enum Chore {
     Stress(stress::Options),
     /// Check that every failure prints exactly the error lines that it should
     Messages,
+    /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
+    Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
     /// Measure how long packets take that were made to take long, with the limits for the network and without
@@ -239,6 +241,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;
         }
+        Chore::Docs => println!("{}", checks::documentation(&workspace, &ready(&workspace)?)?),
         Chore::Bench(args) => {
             let godot = if args.no_build { godot::find_or_install(&workspace)? } else { ready(&workspace)? };
             let options = bench::Options {

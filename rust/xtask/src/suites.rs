@@ -210,7 +210,15 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
         arguments.extend(["--data".to_owned(), data.display().to_string()]);
     }
     arguments.extend_from_slice(extra);
-    judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
+    judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
+}
+
+/// Some hundred frames of the demo scene, in each manner, with its snapshots compared with the engine.
+pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let mut command = bundled(workspace, godot, &folder)?.headless();
+    command.args(["--fixed-fps", "60", "--script", "res://suites/demo.gd"]);
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
 /// How long the most costly packets take.

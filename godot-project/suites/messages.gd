@@ -30,6 +30,7 @@ func _initialize() -> void:
 	_batches()
 	_tries()
 	_outlines()
+	_files()
 	_wrong_arguments()
 	printerr("@@ end")
 	quit(0)
@@ -183,6 +184,29 @@ func _outlines() -> void:
 		_expect(0, "inspect of %d bytes" % bytes.size(), Codec.inspect.bind(bytes))
 		_expect(0, "printing what inspect gives", func() -> void: str(Codec.inspect(bytes)))
 		_expect(0, "describe of %d bytes" % bytes.size(), Codec.describe.bind(bytes))
+
+
+func _files() -> void:
+	var path := "user://messages.dat"
+	var failing: Array = [1, Values.nested_arrays(DEEPEST + 1), 3, Values.nested_arrays(DEEPEST + 1)]
+	for target: String in ["", "user://", "user://no such folder/x", "https://example.org", "uid://x"]:
+		_expect(1, "save_batch to \"%s\"" % target, func() -> void: FastVariantCodec.save_batch(target, [1]))
+		_expect(1, "append_batch to \"%s\"" % target, func() -> void: FastVariantCodec.append_batch(target, [1]))
+		_expect(0, "load_batch from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch(target))
+		_expect(0, "load_batch_async from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch_async(target).wait())
+		_expect(0, "save_batch_async to \"%s\"" % target,
+				func() -> void: FastVariantCodec.save_batch_async(target, [1]).wait())
+	_expect(1, "save_batch of failing values", func() -> void: FastVariantCodec.save_batch(path, failing))
+	_expect(1, "append_batch of failing values", func() -> void: FastVariantCodec.append_batch(path, failing))
+	_expect(0, "save_batch_async of failing values", func() -> void: FastVariantCodec.save_batch_async(path, failing).wait())
+	_expect(0, "encode_batch_async of failing values", func() -> void: FastVariantCodec.encode_batch_async(failing).wait())
+	_expect(0, "decode_batch_async of junk",
+			func() -> void: FastVariantCodec.decode_batch_async([1, PackedByteArray([1]), BROKEN.hex_decode()]).wait())
+	_expect(0, "save_batch", func() -> void: FastVariantCodec.save_batch(path, range(100)))
+	FileAccess.open(path, FileAccess.READ_WRITE).resize(1195)
+	_expect(0, "load_batch of a torn file", func() -> void: FastVariantCodec.load_batch(path))
+	_expect(1, "append_batch to a torn file", func() -> void: FastVariantCodec.append_batch(path, [1]))
+	DirAccess.remove_absolute(path)
 
 
 ## Each of these ends the function that calls, with the engine's own message.

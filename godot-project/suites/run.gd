@@ -3,7 +3,7 @@
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
 ## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, quirks, faults,
-##                   limits, conversions, objects, surface, outlines
+##                   limits, conversions, objects, surface, outlines, files, jobs
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -16,6 +16,8 @@ const Values := preload("res://suites/values.gd")
 
 const DEFAULT_SEED := 20260101
 const DEFAULT_RANDOM_COUNT := 20000
+## For a test that waits for frames, in milliseconds.
+const LONGEST_WAIT := 300000
 
 const SUITES: Dictionary[String, GDScript] = {
 	"surface": preload("res://suites/surface_suite.gd"),
@@ -26,6 +28,8 @@ const SUITES: Dictionary[String, GDScript] = {
 	"threads": preload("res://suites/thread_suite.gd"),
 	"objects": preload("res://suites/object_suite.gd"),
 	"outlines": preload("res://suites/outline_suite.gd"),
+	"files": preload("res://suites/file_suite.gd"),
+	"jobs": preload("res://suites/job_suite.gd"),
 	"conversions": preload("res://suites/conversion_suite.gd"),
 	"limits": preload("res://suites/limit_suite.gd"),
 	"faults": preload("res://suites/fault_suite.gd"),
@@ -39,14 +43,31 @@ var _random_count := DEFAULT_RANDOM_COUNT
 var _only := ""
 var _lists_cases := false
 var _checks := Checks.new()
+## Stands if a script error ends the run early.
+var _exit_code := 1
+## The test that may wait for frames now, and until when, in milliseconds; empty if none may.
+var _waiting := ""
+var _waits_until := 0
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	_run()
+
+
+func _process(_delta: float) -> bool:
+	if _waiting.is_empty():
+		quit(_exit_code)
+	elif Time.get_ticks_msec() > _waits_until:
+		printerr("%s waits in vain, or a script error stopped it" % _waiting)
+		quit(1)
+	return false
+
+
+func _run() -> void:
 	if not Extension.is_loaded():
 		return
 	if not _read_arguments(OS.get_cmdline_user_args()):
-		quit(2)
+		_exit_code = 2
 		return
 	print("FastVariantCodec conformance on Godot %s, seed %d, %d random values" % [
 		Engine.get_version_info()["string"], _seed, _random_count,
@@ -55,10 +76,10 @@ func _initialize() -> void:
 	var values := Values.new()
 	for suite_name in SUITES:
 		if _only.is_empty() or _only == suite_name:
-			_run_suite(suite_name, values)
+			await _run_suite(suite_name, values)
 	values.release()
 	_report(watch)
-	quit(0 if _checks.failed == 0 else 1)
+	_exit_code = 0 if _checks.failed == 0 else 1
 
 
 func _read_arguments(arguments: PackedStringArray) -> bool:
@@ -104,7 +125,11 @@ func _run_suite(suite_name: String, values: Values) -> void:
 		var started := Time.get_ticks_msec()
 		var before := _checks.passed + _checks.failed
 		_checks.begin_test("%s/%s" % [suite_name, test])
-		if suite.call(test) != true:
+		_waiting = "%s/%s" % [suite_name, test]
+		_waits_until = started + LONGEST_WAIT
+		var reached_its_end: bool = await suite.call(test) == true
+		_waiting = ""
+		if not reached_its_end:
 			_checks.subject(Checks.MIXED, test)
 			_checks.fail("the test ended before its last line", "a script error stopped it; see the log")
 		print("  %-46s %8d checks %7.2f s" % [

@@ -1,7 +1,7 @@
 ## What all suites share: the counter, the table of values, the options of the run.
 ##
 ## Every method whose name begins with `test_` is run, in the order of the file. It returns true on its last line: a
-## test that the engine aborts half-way (a script error) returns nothing and so counts as failed.
+## test that the engine aborts half-way (a script error) returns nothing and so counts as failed. It may wait for frames.
 extends RefCounted
 
 const Checks := preload("res://suites/checks.gd")

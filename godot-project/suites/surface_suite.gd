@@ -13,6 +13,13 @@ const METHODS: Dictionary[String, Array] = {
 	"validate": [["bytes", "limits"], 1, TYPE_OBJECT],
 	"pack_batch": [["values", "full_objects"], 1, TYPE_PACKED_BYTE_ARRAY],
 	"unpack_batch": [["bytes", "limits"], 1, TYPE_OBJECT],
+	"save_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
+	"append_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
+	"load_batch": [["path", "limits"], 1, TYPE_OBJECT],
+	"encode_batch_async": [["values", "full_objects", "budget_ms"], 2, TYPE_OBJECT],
+	"decode_batch_async": [["buffers", "limits"], 1, TYPE_OBJECT],
+	"load_batch_async": [["path", "limits"], 1, TYPE_OBJECT],
+	"save_batch_async": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
 	"inspect": [["bytes", "max_nodes"], 1, TYPE_DICTIONARY],
 	"describe": [["bytes"], 0, TYPE_STRING],
 }

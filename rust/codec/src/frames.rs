@@ -1,6 +1,7 @@
 //! Batches: values one after the other, each behind its length, as `FileAccess.store_var` and `StreamPeer.put_var`
 //! write them.
 
+use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
@@ -46,4 +47,28 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
 pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
     batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
     batch.extend_from_slice(value);
+}
+
+/// Where the record starts that the end of a file of `length` bytes cuts off; `None` where all are whole. The file is read
+/// from its start.
+///
+/// # Errors
+/// Those of the file.
+pub fn find_torn(file: &mut (impl Read + Seek), length: u64) -> io::Result<Option<u64>> {
+    let mut at = 0;
+    while at < length {
+        let mut frame = [0; FRAME_BYTES];
+        if length - at < FRAME_BYTES as u64 {
+            return Ok(Some(at));
+        }
+        file.read_exact(&mut frame)?;
+        let size = u32::from_le_bytes(frame);
+        let end = at + FRAME_BYTES as u64 + u64::from(size);
+        if end > length {
+            return Ok(Some(at));
+        }
+        file.seek_relative(size.into())?;
+        at = end;
+    }
+    Ok(None)
 }

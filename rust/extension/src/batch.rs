@@ -10,9 +10,10 @@ use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames};
 
+use crate::background::{self, Foreground};
 use crate::builder::Built;
 use crate::codec::{self, Input};
-use crate::engine::{Elements, Reader, SharedBytes, Slots};
+use crate::engine::{Elements, Moved, Reader, SharedBytes, Slots};
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
 use crate::settings;
@@ -22,13 +23,24 @@ use crate::source::Objects;
 /// What an item costs beside its bytes, in bytes.
 const ITEM_COST: usize = 64;
 
+/// For which items of a batch that failed it is kept why.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reasons {
+    /// For the first: thousands of reasons would take more memory than the batch.
+    #[default]
+    First,
+    /// For all.
+    All,
+}
+
 /// The items of a batch that failed.
 #[derive(Default)]
 pub struct Failed {
     /// Their indexes, in order.
     pub indexes: Vec<usize>,
-    /// The first of them, and why it failed.
-    pub first: Option<(usize, Error)>,
+    /// The first of them, or all, and why they failed, in order.
+    pub reasons: Vec<(usize, Error)>,
+    kept: Reasons,
 }
 
 /// A finished batch.
@@ -42,13 +54,13 @@ pub struct Batch<A> {
 }
 
 /// One buffer for each value.
-pub fn encode(values: &AnyArray, objects: Objects) -> Batch<Array<PackedByteArray>> {
+pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Array<PackedByteArray>> {
     let reader = Reader::new();
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = objects == Objects::AsIds;
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
-    let outcome = Outcome::default();
+    let outcome = Outcome::keeping(reasons);
     let (slots, ()) = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, &mut ()| {
             let mut cost = 0;
@@ -67,13 +79,13 @@ pub fn encode(values: &AnyArray, objects: Objects) -> Batch<Array<PackedByteArra
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
+pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<VarArray> {
     let reader = Reader::new();
     // Setters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = !limits.allow_objects;
     let buffers = own_if(!parallel, reader, buffers);
     let elements = reader.elements(&buffers);
-    let outcome = Outcome::default();
+    let outcome = Outcome::keeping(reasons);
     let decode = |index: usize, keys: &mut Keys| {
         let buffer = element(&elements, index)?;
         let Some(input) = Input::of(reader, buffer, !parallel) else {
@@ -81,7 +93,7 @@ pub fn decode(buffers: &AnyArray, limits: &Limits) -> Batch<VarArray> {
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
         let bytes = input.bytes().len();
-        let built = codec::decode_all(&input, Manner::Engine, limits, keys)?;
+        let built = codec::decode_all(&input, manner, limits, keys)?;
         Ok((built, bytes))
     };
     let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
@@ -114,11 +126,11 @@ fn fill_part(
     }
 }
 
-/// All values in one buffer, each behind its length as a little-endian u32.
+/// All values, each behind its length as a little-endian u32, in parts that belong one behind the other.
 ///
 /// # Errors
-/// The values that cannot be encoded; nothing is packed then.
-pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
+/// The values that cannot be encoded.
+pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let parallel = objects == Objects::AsIds;
     let values = own_if(!parallel, reader, values);
@@ -139,30 +151,43 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
         }
         lock(&parts).push((start, part));
     });
-    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    parts.sort_unstable_by_key(|(start, _)| *start);
-    let mut failed = outcome.into_failed();
-    let total = parts.iter().fold(0_usize, |total, (_, part)| total.saturating_add(part.len()));
-    if failed.indexes.is_empty() && total > MAX_BYTES {
-        failed.add(elements.len().saturating_sub(1), ErrorKind::TooLarge.into());
-    }
+    let failed = outcome.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);
+    }
+    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_unstable_by_key(|(start, _)| *start);
+    Ok(parts.into_iter().map(|(_, part)| part).collect())
+}
+
+/// What [`frame`] gives, in one buffer.
+///
+/// # Errors
+/// The values that cannot be encoded, or the last if there is no room for all; nothing is packed then.
+pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
+    let parts = frame(values, objects)?;
+    let failed = |kind: ErrorKind| {
+        let mut failed = Failed::default();
+        failed.add(values.len().saturating_sub(1), kind.into());
+        failed
+    };
+    let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
+    if total > MAX_BYTES {
+        return Err(failed(ErrorKind::TooLarge));
     }
     let mut packed = PackedByteArray::new();
     packed.resize(total);
     if packed.len() != total {
-        failed.add(elements.len().saturating_sub(1), ErrorKind::OutOfMemory(total).into());
-        return Err(failed);
+        return Err(failed(ErrorKind::OutOfMemory(total)));
     }
     let mut rest = packed.as_mut_slice();
     let mut copies = Vec::with_capacity(parts.len());
-    for (_, part) in &parts {
+    for part in &parts {
         let (to, behind) = rest.split_at_mut(part.len());
         copies.push(Copy { from: part, to });
         rest = behind;
     }
-    copy_all((parallel && copies.len() > 1).then(pool).flatten().as_deref(), copies);
+    copy_all((copies.len() > 1).then(pool).flatten().as_deref(), copies);
     Ok(packed)
 }
 
@@ -178,27 +203,86 @@ pub struct Unpacked {
 
 /// Every value of a buffer in which each stands behind its length as a little-endian u32.
 pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
-    let bytes = SharedBytes::new(bytes);
-    let (records, broken) = frames::records(bytes.get().as_slice(), limits);
-    // On several threads, none knows what the others have used up of the limits.
-    let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
-    let outcome = Outcome::default();
-    let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
-        spread(slots, parallel, |slots, (keys, spent): &mut (Keys, Spent)| {
-            let input = Input::Shared(bytes.get());
-            fill_part(slots, &outcome, |index| {
-                let record = records[index].clone();
-                let (built, _) = codec::decode(&input, record.clone(), Manner::Strict, limits, keys, spent)?;
-                Ok((built, record.len()))
-            });
+    let mut unpacking = Unpacking::of(bytes, limits.clone());
+    unpacking.step(usize::MAX);
+    unpacking.finish()
+}
+
+/// Unpacking that need not be done all at once.
+pub struct Unpacking {
+    bytes: SharedBytes,
+    records: Vec<Range<usize>>,
+    /// What is wrong behind the records.
+    broken: Option<Error>,
+    limits: Limits,
+    /// What the records so far used up of the limits.
+    spent: Spent,
+    values: Moved<VarArray>,
+    failed: Option<(usize, Error)>,
+}
+
+impl Unpacking {
+    /// The records of a buffer, none of them unpacked.
+    pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
+        let bytes = SharedBytes::new(bytes);
+        let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
+        let values = Moved(VarArray::new());
+        Self { bytes, records, broken, limits, spent: Spent::default(), values, failed: None }
+    }
+
+    /// Unpacks so many more, and says whether there are others left.
+    pub fn step(&mut self, count: usize) -> bool {
+        let start = self.values.0.len();
+        let records = &self.records[start..];
+        let records = &records[..count.min(records.len())];
+        let (limits, bytes) = (&self.limits, &self.bytes);
+        // On several threads, none knows what the others have used up of the limits.
+        let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
+        let outcome = Outcome::default();
+        let mut spent = self.spent;
+        let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
+            let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
+                let input = Input::Shared(bytes.get());
+                fill_part(slots, &outcome, |index| {
+                    let record = records[index].clone();
+                    let len = record.len();
+                    let (built, _) = codec::decode(&input, record, Manner::Strict, limits, keys, spent)?;
+                    Ok((built, len))
+                });
+            };
+            if parallel {
+                spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
+            } else {
+                let (mut slots, mut keys) = (slots, Keys::default());
+                while slots.len() > 0 && background::goes_on() {
+                    fill(&mut slots, &mut keys, &mut spent);
+                }
+            }
         });
-    });
-    let failed = outcome.into_failed();
-    let failed = failed.first.or_else(|| broken.map(|error| (records.len(), error)));
-    let good = failed.as_ref().map_or(records.len(), |(index, _)| *index);
-    values.shrink(good);
-    let end = good.checked_sub(1).map_or(0, |last| records[last].end);
-    Unpacked { values, end, failed }
+        self.spent = spent;
+        if let Some((index, error)) = outcome.into_failed().into_first() {
+            values.shrink(index);
+            self.failed = Some((start + index, error));
+        }
+        if start == 0 {
+            self.values.0 = values;
+        } else {
+            self.values.0.extend_array(&values);
+        }
+        self.failed.is_none() && self.values.0.len() < self.records.len()
+    }
+
+    /// How many records are unpacked, and of how many.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.values.0.len(), self.records.len())
+    }
+
+    /// What has been unpacked.
+    pub fn finish(self) -> Unpacked {
+        let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        let end = self.values.0.len().checked_sub(1).map_or(0, |last| self.records[last].end);
+        Unpacked { values: self.values.0, end, failed }
+    }
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.
@@ -244,7 +328,15 @@ impl Items for Slots {
 
 /// Has `work` take all of the items, from the first on, by several threads where that is allowed and worth it. Each call
 /// takes a part's worth: by bytes, so that heavy items do not hold a thread back. `K` is kept from call to call.
+///
+/// In the background, calls in the foreground go first, and nothing more is done once the work is cancelled.
 fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
+    let _waited_for = Foreground::enter();
+    let work = |items: &mut T, kept: &mut K| {
+        let len = items.left();
+        work(items, kept);
+        background::advance(len - items.left());
+    };
     let mut kept = K::default();
     let len = items.left();
     work(&mut items, &mut kept);
@@ -254,6 +346,9 @@ fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut
         && let Some(pool) = parallel.then(pool).flatten()
     {
         let run = |mut items: T, add: &dyn Fn(T)| {
+            if !background::goes_on() {
+                return;
+            }
             work(&mut items, &mut K::default());
             // Heavier than the first ones: shared out again.
             if items.left() > 0 {
@@ -269,7 +364,7 @@ fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut
             }
         });
     }
-    while items.left() > 0 {
+    while items.left() > 0 && background::goes_on() {
         work(&mut items, &mut kept);
     }
 }
@@ -282,6 +377,10 @@ struct Outcome {
 }
 
 impl Outcome {
+    fn keeping(reasons: Reasons) -> Self {
+        Self { failed: Mutex::new(Failed { kept: reasons, ..Failed::default() }), ..Self::default() }
+    }
+
     fn add_failed(&self, index: usize, error: Error) {
         lock(&self.failed).add(index, error);
     }
@@ -295,6 +394,7 @@ impl Outcome {
     fn into_failed(self) -> Failed {
         let mut failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.indexes.sort_unstable();
+        failed.reasons.sort_unstable_by_key(|(index, _)| *index);
         failed
     }
 
@@ -305,11 +405,26 @@ impl Outcome {
 }
 
 impl Failed {
-    /// Keeps one reason only: thousands of them would take more memory than the batch.
     fn add(&mut self, index: usize, error: Error) {
         self.indexes.push(index);
-        if self.first.as_ref().is_none_or(|(first, _)| index < *first) {
-            self.first = Some((index, error));
+        match self.reasons.first_mut() {
+            Some(first) if self.kept == Reasons::First => {
+                if index < first.0 {
+                    *first = (index, error);
+                }
+            }
+            _ => self.reasons.push((index, error)),
         }
+    }
+
+    /// Adds those of a batch whose items follow `start` others.
+    pub fn extend(&mut self, start: usize, others: Self) {
+        self.indexes.extend(others.indexes.into_iter().map(|index| start + index));
+        self.reasons.extend(others.reasons.into_iter().map(|(index, error)| (start + index, error)));
+    }
+
+    /// The first item that failed, and why.
+    pub fn into_first(self) -> Option<(usize, Error)> {
+        self.reasons.into_iter().next()
     }
 }

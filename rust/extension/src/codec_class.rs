@@ -1,18 +1,25 @@
 //! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere. The methods that
 //! are called once for each value are in `call_class.rs`.
 
+use std::time::Duration;
+
 use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
+use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
 use variant_codec::{Error, Limits, Manner, Outline, Spent};
 
+use crate::batch::Reasons;
 use crate::codec::Input;
 use crate::engine::OptionalLimits;
+use crate::files::{FileError, Target, Turn};
+use crate::job_class::FastVariantJob;
+use crate::jobs::Job;
 use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
-use crate::{batch, codec, engine, outline, report};
+use crate::{batch, codec, engine, files, job_class, outline, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
 ///
@@ -37,7 +44,7 @@ impl FastVariantCodec {
     /// [param full_objects], the work stays on the calling thread, because getters run.
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
-        let batch = batch::encode(&values, objects(full_objects));
+        let batch = batch::encode(&values, objects(full_objects), Reasons::First);
         report::batch("encode_batch", &batch.failed);
         batch.slots
     }
@@ -49,7 +56,7 @@ impl FastVariantCodec {
     /// [param allow_objects], the work stays on the calling thread, because setters run; see [method decode].
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
-        let batch = batch::decode(&buffers, &engine_limits(allow_objects));
+        let batch = batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
         report::batch("decode_batch", &batch.failed);
         if batch.failed.indexes.is_empty() && batch.misfits > 0 {
             report::misfits("decode_batch", batch.misfits);
@@ -82,12 +89,111 @@ impl FastVariantCodec {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        let unpacked = batch::unpack(bytes, &strict_limits(limits));
-        let value = unpacked.values.to_variant();
-        match unpacked.failed {
-            None => FastVariantResult::decoded(value, 0, unpacked.end),
-            Some((index, error)) => FastVariantResult::decoded_in_part(value, unpacked.end, index, &error),
+        FastVariantResult::unpacked(batch::unpack(bytes, &strict_limits(limits)), None)
+    }
+
+    /// Encodes each element of an Array, typed or not, in parallel, and makes them the content of a file. Each stands behind
+    /// its length, as [method FileAccess.store_var] writes it: [method load_batch] reads them all, and plain Godot one by
+    /// one with [method FileAccess.get_var].
+    ///
+    /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one, brought
+    /// to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code] or
+    /// [code]res://[/code], or is absolute.
+    ///
+    /// If a value cannot be encoded or the file cannot be written, one error is printed, and the file is as it was. With
+    /// [param full_objects], objects are written with class and properties.
+    #[func]
+    fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
+        write("save_batch", &path, &values, full_objects, files::replace)
+    }
+
+    /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of a file as [method save_batch]
+    /// writes it. The file is made if there is none.
+    ///
+    /// The values are on the disk when the call returns. If the game is killed meanwhile, the last record may be cut off;
+    /// [method load_batch] then says so and gives those before it. To such a file nothing is added; it is as it was then, and
+    /// one error is printed, as where a value cannot be encoded or the file cannot be written.
+    #[func]
+    fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
+        write("append_batch", &path, &values, full_objects, files::append)
+    }
+
+    /// Decodes every value of a file as [method save_batch], [method append_batch] and [method FileAccess.store_var] write
+    /// it, strictly, in parallel. Prints nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: at a bad or
+    /// torn record, of those before. If the file cannot be read, the error is [constant FILE_ERROR]. Every path that
+    /// [method FileAccess.open] takes will do. Without limits, those of [method FastVariantLimits.for_save_files] apply.
+    #[func]
+    fn load_batch(
+        path: GString,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        let limits = strict_limits(limits);
+        let turn = Target::of(&path).ok().map(|target| Turn::of(&target));
+        if let Some(turn) = &turn {
+            turn.wait();
         }
+        match files::read(&path, &limits) {
+            Ok(bytes) => FastVariantResult::unpacked(batch::unpack(bytes, &limits), Some(&path)),
+            Err(error) => FastVariantResult::of_file(&error),
+        }
+    }
+
+    /// Encodes as [method encode_batch] does, in slices: in each frame, on the main thread and those that help it, for at
+    /// most [param budget_ms] milliseconds, but at least one value. Prints nothing.
+    ///
+    /// The Array is copied at once, what it holds is not: a value may be changed between frames, and is written as it is
+    /// when its turn comes. A result with failed items has their indexes, and the reason of each. On another than the main
+    /// thread, everything is done at once.
+    #[func]
+    fn encode_batch_async(
+        values: AnyArray,
+        #[opt(default = false)] full_objects: bool,
+        #[opt(default = 2.0)] budget_ms: f64,
+    ) -> Gd<FastVariantJob> {
+        let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or_default();
+        job_class::start(Job::encode(&values, objects(full_objects), budget))
+    }
+
+    /// Decodes each buffer of an Array as [method try_decode] does, in the background. Prints nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
+    /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
+    /// [member FastVariantLimits.allow_objects], setters run, so the work is done on the main thread, in slices of 2
+    /// milliseconds in each frame.
+    #[func]
+    fn decode_batch_async(
+        buffers: AnyArray,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+    ) -> Gd<FastVariantJob> {
+        job_class::start(Job::decode(&buffers, strict_limits(limits)))
+    }
+
+    /// Reads and decodes a file as [method load_batch] does, in the background. What [method save_batch_async] was asked to
+    /// write to it before is there by then.
+    ///
+    /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
+    /// milliseconds in each frame.
+    #[func]
+    fn load_batch_async(
+        path: GString,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+    ) -> Gd<FastVariantJob> {
+        job_class::start(Job::load(&path, strict_limits(limits)))
+    }
+
+    /// Encodes each element of an Array at once, and makes them the content of a file as [method save_batch] does, in the
+    /// background. The values may be changed as soon as the call returns. Prints nothing.
+    ///
+    /// The file is written whether or not the job is held, and also if the game quits meanwhile.
+    #[func]
+    fn save_batch_async(
+        path: GString,
+        values: AnyArray,
+        #[opt(default = false)] full_objects: bool,
+    ) -> Gd<FastVariantJob> {
+        job_class::start(Job::save(&path, &values, objects(full_objects)))
     }
 
     /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects], objects
@@ -189,6 +295,32 @@ impl FastVariantCodec {
     fn describe(bytes: PackedByteArray) -> GString {
         GString::from(&Outline::of(engine::bytes(&bytes), outline::DESCRIBED).to_string())
     }
+}
+
+/// Encodes values and writes them to a file.
+fn write(
+    method: &str,
+    path: &GString,
+    values: &AnyArray,
+    full_objects: bool,
+    write: fn(&Target, &[Vec<u8>]) -> Result<(), FileError>,
+) -> Code {
+    let written = Target::of(path).and_then(|target| {
+        let parts = match batch::frame(values, objects(full_objects)) {
+            Ok(parts) => parts,
+            Err(failed) => {
+                report::batch(method, &failed);
+                return Ok(Code::ERR_INVALID_DATA);
+            }
+        };
+        let turn = Turn::of(&target);
+        turn.wait();
+        write(&target, &parts).map(|()| Code::OK)
+    });
+    written.unwrap_or_else(|error| {
+        report::file(method, &error);
+        error.code
+    })
 }
 
 /// How objects are written.

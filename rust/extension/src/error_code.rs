@@ -56,6 +56,8 @@ codes! {
     TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
     OutOfMemory "OUT_OF_MEMORY" "There is no memory for the result."
     BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
+    FileError "FILE_ERROR" "A file cannot be read or written."
+    Cancelled "CANCELLED" "The job was cancelled."
 }
 
 impl From<&Error> for ErrorCode {

@@ -2,10 +2,11 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
+//! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `job_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
 //! | `outline.rs` | what bytes hold, for scripts |
 //! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
-//! | `pool.rs` | the threads that work on them |
+//! | `files.rs`, `jobs.rs` | files of values; batches and files whose result comes later |
+//! | `pool.rs`, `background.rs` | the threads that work on all this |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `keys.rs` | what repeats from Dictionary to Dictionary |
 //! | `report.rs` | errors for people |
@@ -14,6 +15,7 @@
 
 #![deny(unsafe_code)]
 
+mod background;
 mod batch;
 mod builder;
 mod call_class;
@@ -23,7 +25,10 @@ mod collisions;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
+mod files;
 mod help;
+mod job_class;
+mod jobs;
 mod keys;
 mod limits_class;
 mod objects;
@@ -41,6 +46,7 @@ fn start() {
     settings::register();
     settings::load();
     pool::open();
+    background::open();
     engine::measure();
     error_code::register();
     call_class::register();
@@ -48,5 +54,6 @@ fn start() {
 
 /// Called by the engine before the library is unloaded, and at exit.
 fn stop() {
+    job_class::stop();
     pool::stop();
 }

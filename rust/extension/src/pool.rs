@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
+use crate::background::{self, Foreground};
 use crate::settings;
 
 /// No machine gains from more threads than this.
 const MOST_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
-const STACK_BYTES: usize = 8 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
 /// For how long a library that is to be unloaded waits for a call.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
@@ -56,6 +57,7 @@ pub fn share<T: Send, R>(
     run: impl Fn(T, &dyn Fn(T)) + Sync,
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
+    let _waited_for = Foreground::enter();
     let shared = Shared { tasks: Mutex::new(VecDeque::new()), run };
     pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| shared.add(scope, task));
@@ -75,14 +77,33 @@ pub struct Pool {
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// The pool, once it has been asked for: `None` inside where one thread is asked for, no more can be had, or the library
-/// is being unloaded.
-static POOL: Mutex<Option<Option<Arc<Pool>>>> = Mutex::new(None);
+/// A pool, once it has been asked for: `None` inside where one thread is asked for, no more can be had, or the library is
+/// being unloaded.
+type Kept = Mutex<Option<Option<Arc<Pool>>>>;
 
-/// The pool, made when first needed; `None` where everything is done on the calling thread.
+/// For calls that wait for their results.
+static POOL: Kept = Mutex::new(None);
+
+/// The pool for work of the calling thread, made when first needed; `None` where that thread does everything.
 pub fn pool() -> Option<Arc<Pool>> {
-    let mut pool = lock(&POOL);
-    pool.get_or_insert_with(|| Pool::start(thread_count()).map(Arc::new)).clone()
+    // The calling thread works, too.
+    if background::is_here() {
+        background_pool()
+    } else {
+        kept(&POOL, || Pool::start(thread_count() - 1, false))
+    }
+}
+
+/// For jobs: it leaves a core to the game.
+static BACKGROUND: Kept = Mutex::new(None);
+
+/// The pool for jobs, made when first needed; `None` where there can be none.
+pub fn background_pool() -> Option<Arc<Pool>> {
+    kept(&BACKGROUND, || Pool::start((thread_count() - 1).max(1), true))
+}
+
+fn kept(pool: &Kept, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Pool>> {
+    lock(pool).get_or_insert_with(|| start().map(Arc::new)).clone()
 }
 
 /// How many threads are asked for, at most one for each core if nobody says.
@@ -94,14 +115,22 @@ fn thread_count() -> usize {
 }
 
 impl Pool {
-    /// Starts threads; one less than asked for, since the calling thread works, too.
-    fn start(count: usize) -> Option<Self> {
-        let count = count.checked_sub(1).filter(|count| *count > 0)?;
+    /// Starts threads, if any are asked for and can be had.
+    fn start(count: usize, in_background: bool) -> Option<Self> {
+        if count == 0 || cfg!(feature = "no-threads") {
+            return None;
+        }
         let handles = Mutex::new(Vec::with_capacity(count));
+        let name = if in_background { "FastVariantCodec job" } else { "FastVariantCodec" };
         let threads = ThreadPoolBuilder::new()
             .num_threads(count)
-            .thread_name(|index| format!("FastVariantCodec {index}"))
+            .thread_name(move |index| format!("{name} {index}"))
             .stack_size(STACK_BYTES)
+            .start_handler(move |_| {
+                if in_background {
+                    background::enter();
+                }
+            })
             .spawn_handler(|thread| {
                 let mut builder = std::thread::Builder::new();
                 if let Some(name) = thread.name() {
@@ -118,17 +147,28 @@ impl Pool {
             .ok()?;
         Some(Self { threads, handles })
     }
+
+    /// Does this on one of the threads, and waits for it.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.threads.install(work)
+    }
 }
 
 /// Lets the next call that needs threads start them. Called when the library is loaded, which may be again.
 pub fn open() {
     *lock(&POOL) = None;
+    *lock(&BACKGROUND) = None;
 }
 
 /// Ends the extension's threads and waits for them, and before that for calls that use them. Called before the library is
 /// unloaded; from then on, every call does its work alone.
 pub fn stop() {
-    let Some(mut pool) = lock(&POOL).replace(None).flatten() else { return };
+    end(&BACKGROUND);
+    end(&POOL);
+}
+
+fn end(pool: &Kept) {
+    let Some(mut pool) = lock(pool).replace(None).flatten() else { return };
     let started = Instant::now();
     let Pool { threads, handles } = loop {
         match Arc::try_unwrap(pool) {

@@ -4,6 +4,7 @@ use godot::global::godot_error;
 use variant_codec::Error;
 
 use crate::batch::Failed;
+use crate::files::FileError;
 
 /// How many failed items of a batch are named.
 const NAMED: usize = 10;
@@ -22,12 +23,24 @@ pub fn misfits(method: &str, count: usize) {
 
 /// Prints which items of a batch failed, if any did.
 pub fn batch(method: &str, failed: &Failed) {
-    let Some((first, error)) = &failed.first else { return };
+    if let Some(summary) = summary(failed) {
+        godot_error!("FastVariantCodec.{method}: {summary}.");
+    }
+}
+
+/// Prints why a file is not what a call of `method` was to make of it.
+pub fn file(method: &str, error: &FileError) {
+    godot_error!("FastVariantCodec.{method}: {error}.");
+}
+
+/// Which items of a batch failed, if any did, and why the first of them.
+pub fn summary(failed: &Failed) -> Option<String> {
+    let (first, error) = failed.reasons.first()?;
     let named: Vec<String> = failed.indexes.iter().take(NAMED).map(usize::to_string).collect();
     let more = if failed.indexes.len() > NAMED { ", …" } else { "" };
-    godot_error!(
-        "FastVariantCodec.{method}: {} item(s) failed, at {}{more}. The first, at {first}: {error}.",
+    Some(format!(
+        "{} item(s) failed, at {}{more}. The first, at {first}: {error}",
         failed.indexes.len(),
         named.join(", ")
-    );
+    ))
 }

@@ -1,11 +1,15 @@
 //! FastVariantResult: a value, or the reason why there is none.
 
 use godot::builtin::{GString, PackedInt32Array, Variant};
+use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::Error;
 
+use crate::batch::{Failed, Unpacked};
 use crate::error_code::ErrorCode;
+use crate::files::FileError;
+use crate::report;
 
 /// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
 ///
@@ -39,6 +43,8 @@ pub struct FastVariantResult {
     /// The indexes of the items of a batch that failed.
     #[var(no_set)]
     failed: PackedInt32Array,
+    /// Why they did, for all or for the first.
+    reasons: Vec<(i64, GString)>,
 }
 
 #[godot_api]
@@ -55,60 +61,92 @@ impl FastVariantResult {
         self.error
     }
 
-    /// Why the item of a batch at this [param index] failed; empty for one that did not.
+    /// Why the item of a batch at this [param index] failed; empty for one that did not. The result of a job has the reason
+    /// of each item, others that of the first.
     #[func]
     fn get_error(&self, index: i64) -> GString {
-        let failed = self.failed.as_slice().iter().any(|failed| i64::from(*failed) == index);
-        if failed { self.message.clone() } else { GString::new() }
+        let found = self.reasons.binary_search_by_key(&index, |(failed, _)| *failed);
+        found.map_or_else(|_| GString::new(), |at| self.reasons[at].1.clone())
     }
 }
 
 impl FastVariantResult {
     /// The result of reading `value` from the bytes between `start` and `end`.
     pub fn decoded(value: Variant, start: usize, end: usize) -> Gd<Self> {
-        Self::ok(value, end as i64, (end - start) as i64)
+        Gd::from_object(Self { value, offset: end as i64, bytes_read: (end - start) as i64, ..Self::new() })
     }
 
     /// The result of writing so many bytes, which are `value`.
     pub fn encoded(value: Variant, bytes: usize) -> Gd<Self> {
-        Self::ok(value, bytes as i64, 0)
-    }
-
-    fn ok(value: Variant, offset: i64, bytes_read: i64) -> Gd<Self> {
-        Gd::from_object(Self {
-            value,
-            error: ErrorCode::Ok,
-            message: GString::new(),
-            offset,
-            path: GString::new(),
-            bytes_read,
-            failed: PackedInt32Array::new(),
-        })
+        Gd::from_object(Self { value, offset: bytes as i64, ..Self::new() })
     }
 
     /// The result of a call that failed.
     pub fn failed(error: &Error) -> Gd<Self> {
+        Gd::from_object(Self::of_error(error))
+    }
+
+    /// The result of a call that failed over a file.
+    pub fn of_file(error: &FileError) -> Gd<Self> {
+        let message = GString::from(&error.to_string());
+        Gd::from_object(Self { error: ErrorCode::FileError, message, ..Self::new() })
+    }
+
+    /// The result of a job that was cancelled.
+    pub fn cancelled() -> Gd<Self> {
+        let message = GString::from("the job was cancelled");
+        Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
+    }
+
+    /// The result of a batch: one value for each item, also for those that failed.
+    pub fn batch(value: Variant, failed: &Failed) -> Gd<Self> {
+        let mut result = failed.reasons.first().map_or_else(Self::new, |(_, error)| Self::of_error(error));
+        result.value = value;
+        result.message = report::summary(failed).map_or_else(GString::new, |summary| GString::from(&summary));
+        result.failed =
+            failed.indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect();
+        let text = |error: &Error| GString::from(&error.to_string());
+        result.reasons = failed.reasons.iter().map(|(index, error)| (*index as i64, text(error))).collect();
+        Gd::from_object(result)
+    }
+
+    /// The result of reading records, from a file if there is a path: if one is bad, the values of those before.
+    pub fn unpacked(unpacked: Unpacked, path: Option<&GString>) -> Gd<Self> {
+        let Unpacked { values, end, failed } = unpacked;
+        let value = values.to_variant();
+        let Some((index, error)) = failed else { return Self::decoded(value, 0, end) };
+        let path = path.map_or_else(String::new, |path| format!("{path}: "));
+        let message = GString::from(&format!("{path}record {index}: {error}"));
         Gd::from_object(Self {
+            value,
+            bytes_read: end as i64,
+            failed: PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]),
+            reasons: vec![(index as i64, message.clone())],
+            message,
+            ..Self::of_error(&error)
+        })
+    }
+
+    fn new() -> Self {
+        Self {
             value: Variant::nil(),
+            error: ErrorCode::Ok,
+            message: GString::new(),
+            offset: 0,
+            path: GString::new(),
+            bytes_read: 0,
+            failed: PackedInt32Array::new(),
+            reasons: Vec::new(),
+        }
+    }
+
+    fn of_error(error: &Error) -> Self {
+        Self {
             error: ErrorCode::from(error),
             message: GString::from(&error.to_string()),
             offset: error.offset().map_or(0, |offset| offset as i64),
             path: GString::from(&error.path()),
-            bytes_read: 0,
-            failed: PackedInt32Array::new(),
-        })
-    }
-
-    /// The result of a batch of which the item at `index` is bad; `value` holds the ones before, up to the byte `end`.
-    pub fn decoded_in_part(value: Variant, end: usize, index: usize, error: &Error) -> Gd<Self> {
-        let mut result = Self::failed(error);
-        {
-            let mut fields = result.bind_mut();
-            fields.value = value;
-            fields.bytes_read = end as i64;
-            fields.failed = PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]);
-            fields.message = GString::from(&format!("record {index}: {error}"));
+            ..Self::new()
         }
-        result
     }
 }

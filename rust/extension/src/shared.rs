@@ -10,6 +10,7 @@ use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Decoder, EncodeOptions, Limits, Manner};
 
+use crate::background;
 use crate::builder::{Built, Left, Parts, VariantBuilder};
 use crate::codec::{Input, with_room};
 use crate::engine::{LateValues, SharedBytes};
@@ -156,7 +157,7 @@ pub fn decode(
     let bytes = SharedBytes::new(input.to_packed());
     let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let fill = |left: Left, _: &dyn Fn(Left)| {
-        if failed.load(Ordering::Relaxed) {
+        if failed.load(Ordering::Relaxed) || !background::goes_on() {
             return;
         }
         let (mut keys, input) = (Keys::default(), Input::Shared(bytes.get()));

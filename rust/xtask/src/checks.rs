@@ -10,6 +10,7 @@ use crate::diff;
 use crate::endure::{self, Endurance};
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
+use crate::kill;
 use crate::library::{self, Build, Profile};
 use crate::package;
 use crate::run::{self, Echo};
@@ -26,6 +27,8 @@ const QUIT_RUNS_ALL: u64 = 50;
 const RANDOM_ALL: u64 = 200_000;
 const DIFF_CASES: u64 = 10_000;
 const STRESS_CALLS: u64 = 500;
+const KILLS: u64 = 20;
+const KILLS_ALL: u64 = 200;
 
 /// Runs every check, or stops at the first that fails, and says whether all held; `at_length` adds the long ones.
 ///
@@ -97,6 +100,10 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
         report.check(name, || endure::run(workspace, godot, &endurance))?;
     }
+    let times = if at_length { KILLS_ALL } else { KILLS };
+    report.check(&format!("killed while saving, {times} times"), || {
+        kill::run(workspace, godot, kill::Options { times, seed: 1 })
+    })?;
     report.check("double precision compiles", || double_precision(workspace, godot))?;
     let zip = report.step("package", || Ok((Tally::default(), package::write(workspace, None)?)))?;
 

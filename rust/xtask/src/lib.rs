@@ -11,6 +11,7 @@ pub mod fuzz;
 pub mod godot;
 mod help;
 pub mod judge;
+pub mod kill;
 pub mod library;
 pub mod mutants;
 pub mod notices;

@@ -10,7 +10,9 @@ use xtask::endure::Endurance;
 use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{checks, coverage, diff, endure, fuzz, godot, mutants, package, sanitize, stress, valgrind};
+use xtask::{
+    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, sanitize, stress, valgrind,
+};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -47,6 +49,8 @@ enum Chore {
     Diff(diff::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
     Stress(stress::Options),
+    /// Kill Godot in the middle of saving and appending, over and over, and look at the files
+    Kill(kill::Options),
     /// Check that every failure prints exactly the error lines that it should
     Messages,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
@@ -237,6 +241,9 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Stress(options) => {
             stress::run(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Kill(options) => {
+            kill::run(&workspace, &ready(&workspace)?, options)?;
         }
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;

@@ -21,12 +21,13 @@ use crate::snippets::{self, Snippet};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("project.godot", include_str!("../trial/project.godot")),
     ("export_presets.cfg", include_str!("../trial/export_presets.cfg")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
+    ("jobs_and_quit.gd", include_str!("../trial/jobs_and_quit.gd")),
     ("main.gd", include_str!("../trial/main.gd")),
     ("reload.gd", include_str!("../trial/reload.gd")),
     ("pages.gd", include_str!("../trial/pages.gd")),
@@ -104,18 +105,29 @@ impl<'a> Trial<'a> {
         judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
     }
 
-    /// Batches and quits, `runs` times; every run must end by itself.
+    /// Quits `runs` times, after a batch, with jobs running, and with jobs a frame old; every run must end by itself and
+    /// cleanly, and leave what was being saved.
     pub fn quit(&self, runs: u64) -> Result<Tally> {
-        let project = self.project()?;
-        let step = Progress::count("quitting after a batch", runs);
+        let step = Progress::count("quitting", runs);
         for number in 1..=runs {
-            let mut command = project.script("res://batch_and_quit.gd", &[]);
-            let outcome = run::watch(&mut command, Echo::Nothing, QUIT_LIMIT)?;
-            judge::clean(&outcome).with_context(|| format!("run {number} of {runs}:\n{}", outcome.log))?;
+            for (script, argument) in [
+                ("batch_and_quit.gd", ""),
+                ("jobs_and_quit.gd", ""),
+                ("jobs_and_quit.gd", "--check"),
+                ("jobs_and_quit.gd", "--later"),
+                ("jobs_and_quit.gd", "--check"),
+            ] {
+                let mut command = self.project()?.headless();
+                command.args(["--verbose", "--script", &format!("res://{script}"), "--", argument]);
+                let outcome = run::watch(&mut command, Echo::Nothing, QUIT_LIMIT)?;
+                judge::clean(&outcome).with_context(|| {
+                    format!("{script} {argument}, run {number} of {runs}:\n{}", outcome.log)
+                })?;
+            }
             step.step();
         }
         step.done();
-        Ok(Tally { passed: runs, failed: 0 })
+        Ok(Tally { passed: 5 * runs, failed: 0 })
     }
 
     /// Reloads the addon's library in the editor, with another one in its place, while threads call it: a debug library makes

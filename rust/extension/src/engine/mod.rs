@@ -32,7 +32,7 @@ pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
-pub use sharing::{Elements, SharedBytes};
+pub use sharing::{Elements, Moved, SharedBytes};
 pub use slots::{LateValues, LeftValue, Slots, StringSlots};
 
 use std::sync::OnceLock;

@@ -3,11 +3,14 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use godot::builtin::{PackedByteArray, Variant};
+use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
+use godot::obj::Gd;
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
 use super::interface::{Interface, TypePtr};
+use crate::job_class::FastVariantJob;
+use crate::result_class::FastVariantResult;
 
 /// The elements of an Array that is borrowed.
 ///
@@ -88,6 +91,8 @@ pub struct SharedBytes(PackedByteArray);
 // SAFETY: only a shared reference is given out, through which the bytes are read, and copied with an atomic count of
 // references; nobody else has this handle, and what others do to theirs leaves these bytes alone.
 unsafe impl Sync for SharedBytes {}
+// SAFETY: the count is atomic, so the handle may be dropped on any thread.
+unsafe impl Send for SharedBytes {}
 
 impl SharedBytes {
     /// Bytes to share.
@@ -100,3 +105,21 @@ impl SharedBytes {
         &self.0
     }
 }
+
+/// A type whose values are handles to engine data with an atomic count of references.
+pub trait Handle {}
+
+impl Handle for AnyArray {}
+impl Handle for Array<PackedByteArray> {}
+impl Handle for Array<Variant> {}
+impl Handle for GString {}
+impl Handle for Gd<FastVariantJob> {}
+impl Handle for Gd<FastVariantResult> {}
+
+/// A handle on its way to another thread.
+pub struct Moved<T: Handle>(pub T);
+
+// SAFETY: the count is atomic, so a handle may be used and dropped on any thread. What it leads to is only reached by one
+// thread at a time: whoever moves an Array has made it, or a copy of it; the objects are our own, whose fields are either
+// never written or locked.
+unsafe impl<T: Handle> Send for Moved<T> {}

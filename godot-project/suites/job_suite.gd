@@ -1,0 +1,372 @@
+## Jobs: the same results as calls that wait, signals, cancelling, frames in between, and letting go.
+extends "res://suites/suite.gd"
+
+const Waiter := preload("res://suites/waiter.gd")
+
+const FOLDER := "user://job_suite"
+const PATH := FOLDER + "/records.dat"
+## Frames within which a job that is not wanted any more must be gone.
+const FRAMES := 1000
+
+
+## What a job said, and on which thread.
+class Listener:
+	extends RefCounted
+	var results: Array[FastVariantResult] = []
+	var progress: Array[Vector2i] = []
+	var off_main := 0
+
+	func _init(job: FastVariantJob) -> void:
+		job.completed.connect(func(result: FastVariantResult) -> void:
+			results.append(result)
+			_note_thread())
+		job.progressed.connect(func(done: int, total: int) -> void:
+			progress.append(Vector2i(done, total))
+			_note_thread())
+
+	func _note_thread() -> void:
+		off_main += int(OS.get_thread_caller_id() != OS.get_main_thread_id())
+
+
+func test_begin() -> bool:
+	DirAccess.make_dir_recursive_absolute(FOLDER)
+	return true
+
+
+func test_results_are_those_of_calls_that_wait() -> bool:
+	var items := _items(3000)
+	var buffers := FastVariantCodec.encode_batch(items)
+	for waits: bool in [true, false]:
+		checks.subject(checks.MIXED, "with wait()" if waits else "with await")
+		var saved: FastVariantResult = await _result(FastVariantCodec.save_batch_async(PATH, items), waits)
+		checks.truth("save_batch_async", saved.is_ok() and saved.value == null, saved.message)
+		checks.same_bytes("the file", FastVariantCodec.pack_batch(items), FileAccess.get_file_as_bytes(PATH))
+		var loaded: FastVariantResult = await _result(FastVariantCodec.load_batch_async(PATH), waits)
+		checks.truth("load_batch_async", loaded.is_ok(), loaded.message)
+		checks.same_bytes("its values", var_to_bytes(items), var_to_bytes(loaded.value))
+		checks.same_int("its bytes", FileAccess.get_file_as_bytes(PATH).size(), loaded.bytes_read)
+		var encoded: FastVariantResult = await _result(FastVariantCodec.encode_batch_async(items), waits)
+		checks.truth("encode_batch_async", encoded.is_ok(), encoded.message)
+		checks.same_value("its buffers", buffers, encoded.value)
+		var decoded: FastVariantResult = await _result(FastVariantCodec.decode_batch_async(buffers), waits)
+		checks.truth("decode_batch_async", decoded.is_ok(), decoded.message)
+		checks.same_bytes("its values", var_to_bytes(items), var_to_bytes(decoded.value))
+	return true
+
+
+func test_empty_batches() -> bool:
+	checks.subject(TYPE_ARRAY, "no items")
+	for job: FastVariantJob in [
+		FastVariantCodec.encode_batch_async([]), FastVariantCodec.decode_batch_async([]),
+		FastVariantCodec.save_batch_async(PATH, []), FastVariantCodec.load_batch_async(PATH),
+	]:
+		var listener := Listener.new(job)
+		await job.completed
+		checks.truth("is ok", listener.results.size() == 1 and listener.results[0].is_ok())
+		checks.truth("is done", job.is_done() and job.get_progress() == 1.0)
+	return true
+
+
+func test_signals() -> bool:
+	var items := _items(20000)
+	var buffers := FastVariantCodec.encode_batch(items)
+	var jobs: Dictionary[String, FastVariantJob] = {
+		"encode": FastVariantCodec.encode_batch_async(items, false, 0.2),
+		"decode": FastVariantCodec.decode_batch_async(buffers),
+		"save": FastVariantCodec.save_batch_async(PATH, items),
+		"load": FastVariantCodec.load_batch_async(PATH),
+	}
+	var listeners: Dictionary[String, Listener] = {}
+	for job_name in jobs:
+		checks.subject(checks.MIXED, "signals of %s" % job_name)
+		checks.truth("nothing is done at once", listeners.is_empty() or not jobs["encode"].is_done())
+		listeners[job_name] = Listener.new(jobs[job_name])
+	while listeners.values().any(func(listener: Listener) -> bool: return listener.results.is_empty()):
+		await _frame()
+	for index in 10:
+		await _frame()
+	for job_name in jobs:
+		checks.subject(checks.MIXED, "signals of %s" % job_name)
+		var listener := listeners[job_name]
+		checks.same_int("completed is emitted once", 1, listener.results.size())
+		checks.truth("with the result", listener.results[0] == jobs[job_name].wait() and listener.results[0].is_ok())
+		checks.same_int("signals on other threads", 0, listener.off_main)
+		checks.same_value("the last progress", Vector2i(20000, 20000), listener.progress.back())
+		for index in range(1, listener.progress.size()):
+			checks.truth("progress %d grows" % index, listener.progress[index].x > listener.progress[index - 1].x)
+	checks.truth("encoding took several frames", listeners["encode"].progress.size() > 3)
+	return true
+
+
+## As `await` alone holds nothing, the job must be held for it.
+func test_awaiting_without_holding() -> bool:
+	checks.subject(checks.MIXED, "await in one line")
+	var result: FastVariantResult = await FastVariantCodec.decode_batch_async(
+			FastVariantCodec.encode_batch(range(5000))).completed
+	checks.same_value("decode_batch_async", range(5000), result.value)
+	result = await FastVariantCodec.encode_batch_async(range(5000)).completed
+	checks.same_value("encode_batch_async", FastVariantCodec.encode_batch(range(5000)), result.value)
+	return true
+
+
+## Of two jobs, the second may be done before it is awaited.
+func test_awaiting_what_is_done() -> bool:
+	checks.subject(checks.MIXED, "await afterwards")
+	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])
+	var waited := job.wait()
+	for index in 5:
+		await _frame()
+	var awaited: FastVariantResult = await job.completed
+	checks.truth("the same result", waited == awaited and awaited.value == [1])
+	var listener := Listener.new(job)
+	for index in 5:
+		await _frame()
+	checks.truth("not emitted again", listener.results.is_empty())
+	return true
+
+
+func test_failures() -> bool:
+	checks.subject(checks.MIXED, "failures")
+	var endless: Array = []
+	endless.append(endless)
+	var encoded := FastVariantCodec.encode_batch_async([1, endless, 3, endless]).wait()
+	endless.clear()
+	checks.same_int("encode: code", FastVariantCodec.TOO_DEEP, encoded.error)
+	checks.same_value("encode: failed", PackedInt32Array([1, 3]), encoded.failed)
+	checks.same_value("encode: buffers", [var_to_bytes(1), PackedByteArray(), var_to_bytes(3), PackedByteArray()],
+			Array(encoded.value, TYPE_NIL, "", null))
+	var decoded := FastVariantCodec.decode_batch_async([
+		var_to_bytes(0), PackedByteArray([1]), "text", var_to_bytes("a") + var_to_bytes(1), var_to_bytes(4),
+	]).wait()
+	checks.same_value("decode: failed", PackedInt32Array([1, 2, 3]), decoded.failed)
+	checks.same_value("decode: values", [0, null, null, null, 4], decoded.value)
+	checks.same_int("decode: code of the first", FastVariantCodec.UNEXPECTED_END, decoded.error)
+	var reasons: Dictionary[int, String] = {}
+	for index in 6:
+		reasons[index] = decoded.get_error(index)
+	checks.truth("decode: each has its own reason", reasons[1].contains("end") and reasons[2].contains("PackedByteArray")
+			and reasons[3].contains("follow"), str(reasons))
+	checks.truth("decode: the others have none", (reasons[0] + reasons[4] + reasons[5]).is_empty(), str(reasons))
+	var limits := FastVariantLimits.for_network()
+	limits.max_bytes = 8
+	decoded = FastVariantCodec.decode_batch_async([var_to_bytes(1), var_to_bytes(1 << 40)], limits).wait()
+	checks.same_int("limits", FastVariantCodec.MAX_BYTES_EXCEEDED, decoded.error)
+	checks.same_value("limits: values", [1, null], decoded.value)
+	for job: FastVariantJob in [
+		FastVariantCodec.load_batch_async(FOLDER + "/none"), FastVariantCodec.save_batch_async(FOLDER + "/none/none", [1]),
+		FastVariantCodec.save_batch_async("https://example.org", [1]),
+	]:
+		var result: FastVariantResult = await job.completed
+		checks.same_int("file error", FastVariantCodec.FILE_ERROR, result.error)
+	FastVariantCodec.save_batch(PATH, [1, 2])
+	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(20)
+	var torn := FastVariantCodec.load_batch_async(PATH).wait()
+	checks.same_value("a torn file: values", [1], torn.value)
+	checks.same_value("a torn file: failed", PackedInt32Array([1]), torn.failed)
+	return true
+
+
+func test_cancelling() -> bool:
+	var items := _items(50000)
+	var buffers := FastVariantCodec.encode_batch(items)
+	FastVariantCodec.save_batch(PATH, items)
+	for frames: int in [0, 1, 3]:
+		var jobs: Dictionary[String, FastVariantJob] = {
+			"encode": FastVariantCodec.encode_batch_async(items, false, 0.1),
+			"decode": FastVariantCodec.decode_batch_async(buffers),
+			"load": FastVariantCodec.load_batch_async(PATH),
+			"decode between frames": FastVariantCodec.decode_batch_async(buffers, _with_objects()),
+		}
+		var listeners: Array[Listener] = []
+		for job_name in jobs:
+			listeners.append(Listener.new(jobs[job_name]))
+		for index in frames:
+			await _frame()
+		for job_name in jobs:
+			checks.subject(checks.MIXED, "cancelling %s after %d frames" % [job_name, frames])
+			var job := jobs[job_name]
+			var was_done := job.is_done()
+			job.cancel()
+			checks.truth("is done", job.is_done() and job.get_progress() == 1.0)
+			checks.same_int("result", FastVariantCodec.OK if was_done else FastVariantCodec.CANCELLED, job.wait().error)
+			job.cancel()
+		for index in 5:
+			await _frame()
+		for listener in listeners:
+			checks.same_int("completed is emitted once", 1, listener.results.size())
+	checks.subject(checks.MIXED, "cancelling a save")
+	var save := FastVariantCodec.save_batch_async(PATH, ["new"])
+	save.cancel()
+	checks.truth("it is done all the same", save.wait().is_ok())
+	checks.same_value("the file", ["new"], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
+func test_letting_go() -> bool:
+	checks.subject(checks.MIXED, "letting go")
+	var ids := _start_and_let_go()
+	for index in FRAMES:
+		await _frame()
+		if not ids.any(func(id: int) -> bool: return is_instance_id_valid(id)):
+			break
+	for id: int in ids:
+		checks.truth("the job is gone", not is_instance_id_valid(id))
+	checks.same_value("but the save is done", ["saved"], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
+## Values that a script changes while they are being encoded, frame by frame: each is written as it once was, whole.
+func test_changing_values_between_frames() -> bool:
+	checks.subject(checks.MIXED, "changing values")
+	var items: Array = []
+	for index in 5000:
+		items.append({"a": 0, "b": [0, 0]})
+	var job := FastVariantCodec.encode_batch_async(items, false, 0.1)
+	var listener := Listener.new(job)
+	var round_number := 0
+	while listener.results.is_empty():
+		round_number += 1
+		for item: Dictionary in items:
+			item["a"] = round_number
+			item["b"] = [round_number, round_number]
+		if round_number == 2:
+			items.reverse()
+			items.append({"a": "another", "b": []})
+		await _frame()
+	var decoded := FastVariantCodec.decode_batch(listener.results[0].value)
+	checks.same_int("values", 5000, decoded.size())
+	var rounds: Dictionary[int, bool] = {}
+	for value: Dictionary in decoded:
+		checks.truth("a value of one frame", value["b"] == [value["a"], value["a"]], str(value))
+		rounds[value["a"]] = true
+	checks.truth("of several frames", rounds.size() > 1, str(rounds))
+	return true
+
+
+func test_objects() -> bool:
+	checks.subject(TYPE_OBJECT, "objects")
+	var resources: Array = []
+	for index in 500:
+		var curve := Gradient.new()
+		curve.offsets = PackedFloat32Array([index / 500.0])
+		curve.colors = PackedColorArray([Color.RED])
+		resources.append(curve)
+	var expected: Array = resources.map(func(resource: Gradient) -> PackedByteArray:
+		return var_to_bytes_with_objects(resource))
+	var encoded: FastVariantResult = await FastVariantCodec.encode_batch_async(resources, true).completed
+	checks.same_value("encode_batch_async", expected, Array(encoded.value, TYPE_NIL, "", null))
+	var decoded: FastVariantResult = await FastVariantCodec.decode_batch_async(expected, _with_objects()).completed
+	checks.truth("decode_batch_async", decoded.is_ok(), decoded.message)
+	var saved: FastVariantResult = await FastVariantCodec.save_batch_async(PATH, resources, true).completed
+	checks.truth("save_batch_async", saved.is_ok(), saved.message)
+	var loaded: FastVariantResult = await FastVariantCodec.load_batch_async(PATH, _with_objects()).completed
+	checks.truth("load_batch_async", loaded.is_ok(), loaded.message)
+	for index in 500:
+		checks.same_bytes("decoded", expected[index], var_to_bytes_with_objects(decoded.value[index]))
+		checks.same_bytes("loaded", expected[index], var_to_bytes_with_objects(loaded.value[index]))
+	checks.same_value("loaded with wait()", 500, FastVariantCodec.load_batch_async(PATH, _with_objects()).wait().value.size())
+	return true
+
+
+func test_a_getter_that_waits_for_its_job() -> bool:
+	checks.subject(TYPE_OBJECT, "waiting from within")
+	var waiter := Waiter.new()
+	waiter.job = FastVariantCodec.encode_batch_async([1, waiter, 3], true)
+	var job := waiter.job
+	var result := job.wait()
+	waiter.job = null
+	checks.same_int("the getter's answer", FastVariantCodec.BAD_ARGUMENT, waiter.answer)
+	checks.same_value("the others", [1, 3], [bytes_to_var(result.value[0]), bytes_to_var(result.value[2])])
+	return true
+
+
+func test_saves_are_done_in_order() -> bool:
+	checks.subject(checks.MIXED, "order of saves")
+	for index in 20:
+		FastVariantCodec.save_batch_async(PATH, [index, "x".repeat(1000 * (20 - index))])
+	var async_load := FastVariantCodec.load_batch_async(PATH)
+	checks.same_value("load_batch finds the last", 19, FastVariantCodec.load_batch(PATH).value[0])
+	checks.same_int("append_batch", OK, FastVariantCodec.append_batch(PATH, ["more"]))
+	checks.same_value("load_batch_async finds the last", 19, async_load.wait().value[0])
+	for index in 5:
+		FastVariantCodec.save_batch_async(PATH, [index])
+	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, ["last"]))
+	checks.same_value("is the last", ["last"], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
+func test_from_threads() -> bool:
+	checks.subject(checks.MIXED, "jobs of threads")
+	var items := _items(500)
+	var buffers := FastVariantCodec.encode_batch(items)
+	var outcomes: Array = []
+	outcomes.resize(8)
+	var work := func(index: int) -> void:
+		var path := FOLDER + "/thread%d.dat" % index
+		outcomes[index] = [
+			FastVariantCodec.encode_batch_async(items).wait().value,
+			FastVariantCodec.decode_batch_async(buffers).wait().value,
+			FastVariantCodec.save_batch_async(path, items).wait().is_ok(),
+			FastVariantCodec.load_batch_async(path).wait().value,
+		]
+	var threads: Array[Thread] = []
+	for index in 4:
+		threads.append(Thread.new())
+		threads[-1].start(work.bind(index))
+	var task := WorkerThreadPool.add_group_task(func(index: int) -> void: work.call(4 + index), 4)
+	while threads.any(func(thread: Thread) -> bool: return thread.is_alive()):
+		await _frame()
+	for thread in threads:
+		thread.wait_to_finish()
+	WorkerThreadPool.wait_for_group_task_completion(task)
+	for outcome: Array in outcomes:
+		checks.same_value("encode", buffers, outcome[0])
+		checks.same_bytes("decode", var_to_bytes(items), var_to_bytes(outcome[1]))
+		checks.same_value("save", true, outcome[2])
+		checks.same_bytes("load", var_to_bytes(items), var_to_bytes(outcome[3]))
+	return true
+
+
+func test_nothing_is_left_over() -> bool:
+	checks.subject(checks.MIXED, "afterwards")
+	for index in 10:
+		await _frame()
+	checks.same_int("connections to the frame", 0, (Engine.get_main_loop() as SceneTree).process_frame.get_connections().size())
+	var folder := DirAccess.open(FOLDER)
+	folder.include_hidden = true
+	for file_name in folder.get_files():
+		checks.truth("%s was asked for" % file_name, file_name.ends_with(".dat") and not file_name.begins_with("."))
+		folder.remove(file_name)
+	DirAccess.remove_absolute(FOLDER)
+	return true
+
+
+## The ids of jobs that nobody holds.
+func _start_and_let_go() -> Array:
+	var items := _items(50000)
+	return [
+		FastVariantCodec.encode_batch_async(items, false, 0.01).get_instance_id(),
+		FastVariantCodec.decode_batch_async(FastVariantCodec.encode_batch(items)).get_instance_id(),
+		FastVariantCodec.save_batch_async(PATH, ["saved"]).get_instance_id(),
+	]
+
+
+func _items(count: int) -> Array:
+	var items: Array = []
+	for index in count:
+		items.append({"id": index, "at": Vector3(index, 1, 2), "tags": ["a", "b"], "name": "item %d" % index})
+	return items
+
+
+func _with_objects() -> FastVariantLimits:
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	return limits
+
+
+func _result(job: FastVariantJob, waits: bool) -> FastVariantResult:
+	return job.wait() if waits else await job.completed
+
+
+func _frame() -> void:
+	await (Engine.get_main_loop() as SceneTree).process_frame

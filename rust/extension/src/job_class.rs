@@ -1,0 +1,183 @@
+//! FastVariantJob: a result that comes later.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use godot::classes::{Engine, RefCounted, SceneTree};
+use godot::obj::{Base, Gd, Singleton};
+use godot::prelude::{GodotClass, godot_api};
+
+use crate::background;
+use crate::engine::Moved;
+use crate::jobs::Job;
+use crate::pool::lock;
+use crate::result_class::FastVariantResult;
+
+/// What an [code]_async[/code] method of [FastVariantCodec] is at work on.
+///
+/// ```gdscript
+/// FastVariantCodec.save_batch("user://world.dat", [{"hp": 7}, {"hp": 9}])
+/// var job := FastVariantCodec.load_batch_async("user://world.dat")
+/// var result: FastVariantResult = await job.completed
+/// if result.is_ok():
+///     print(result.value)
+/// ```
+///
+/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Jobs
+/// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
+#[derive(GodotClass)]
+#[class(no_init, base=RefCounted)]
+pub struct FastVariantJob {
+    job: Arc<Job>,
+    /// What the last signal said of the progress.
+    told: AtomicUsize,
+    base: Base<RefCounted>,
+}
+
+#[godot_api]
+impl FastVariantJob {
+    /// So many of the items are done. Emitted on the main thread, at most once in each frame.
+    #[signal]
+    fn progressed(done: i64, total: i64);
+
+    /// The job is done: it succeeded, failed, or was cancelled, which the result says. Emitted once, on the main thread, in a
+    /// frame after that in which the job was started, but not before something is connected to it: [code]await[/code] also
+    /// returns where the job was done before.
+    #[signal]
+    fn completed(result: Gd<FastVariantResult>);
+
+    /// Ends the job, with [constant FastVariantCodec.CANCELLED] as its result, and frees what there is of it. Does nothing
+    /// to a job that is done, and to a save, which is always finished.
+    #[func]
+    fn cancel(&self) {
+        self.job.cancel();
+    }
+
+    /// Waits until the job is done, and gives its result. What is left of a job that is done between frames is done here,
+    /// on the main thread. [signal completed] is emitted nevertheless.
+    #[func]
+    fn wait(&self) -> Gd<FastVariantResult> {
+        self.job.wait()
+    }
+
+    /// Whether there is a result, which [method wait] then gives at once.
+    #[func]
+    fn is_done(&self) -> bool {
+        self.job.result().is_some()
+    }
+
+    /// How far the job is, from 0 to 1.
+    #[func]
+    fn get_progress(&self) -> f64 {
+        match self.job.progress() {
+            _ if self.is_done() => 1.0,
+            (_, 0) => 0.0,
+            (done, total) => done as f64 / total as f64,
+        }
+    }
+
+    // Called by the engine, on the main thread, before the next frame.
+    #[func(gd_self, rename = _begin)]
+    fn begin(this: Gd<Self>) {
+        match frames() {
+            Some(mut tree) => {
+                tree.connect(FRAME, &this.callable("_frame"));
+            }
+            // Nothing else tells of frames.
+            None => {
+                this.bind().job.wait();
+                Self::tell(&this);
+            }
+        }
+    }
+
+    // Called by the engine, on the main thread, in each frame.
+    #[func(gd_self, rename = _frame)]
+    fn frame(this: Gd<Self>) {
+        let job = Arc::clone(&this.bind().job);
+        if Self::is_abandoned(&this) {
+            job.cancel();
+            return Self::leave(&this);
+        }
+        job.slice(Some(job.budget()));
+        Self::tell(&this);
+    }
+}
+
+/// Jobs that are not done. Held, since `await` does not hold the object whose signal it waits for.
+static RUNNING: Mutex<Vec<Moved<Gd<FastVariantJob>>>> = Mutex::new(Vec::new());
+
+/// That in the list above, and that of the call from the frame.
+const OWN_REFERENCES: i32 = 2;
+
+const FRAME: &str = "process_frame";
+
+/// What tells of frames, if anything does.
+fn frames() -> Option<Gd<SceneTree>> {
+    Engine::singleton().get_main_loop()?.try_cast::<SceneTree>().ok()
+}
+
+/// Gives scripts a job.
+pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
+    let mut started = Gd::from_init_fn(|base| FastVariantJob { job, told: AtomicUsize::new(0), base });
+    lock(&RUNNING).push(Moved(started.clone()));
+    started.call_deferred("_begin", &[]);
+    started
+}
+
+/// Ends all jobs, when the saves are done. Called before the library is unloaded.
+pub fn stop() {
+    let running = std::mem::take(&mut *lock(&RUNNING));
+    for job in &running {
+        job.0.bind().job.cancel();
+    }
+    background::stop();
+    running.iter().for_each(|job| FastVariantJob::disconnect(&job.0));
+}
+
+impl FastVariantJob {
+    fn listens_to(this: &Gd<Self>, signal: &str) -> bool {
+        !this.get_signal_connection_list(signal).is_empty()
+    }
+
+    /// Whether nobody holds the job or listens to it.
+    fn is_abandoned(this: &Gd<Self>) -> bool {
+        this.get_reference_count() <= OWN_REFERENCES
+            && !Self::listens_to(this, "completed")
+            && !Self::listens_to(this, "progressed")
+    }
+
+    /// Says what has changed since the last frame.
+    fn tell(this: &Gd<Self>) {
+        let (job, told) = {
+            let fields = this.bind();
+            let (done, total) = fields.job.progress();
+            let told = fields.told.swap(done, Ordering::Relaxed);
+            (Arc::clone(&fields.job), (told != done).then_some((done as i64, total as i64)))
+        };
+        if let Some((done, total)) = told {
+            this.signals().progressed().emit(done, total);
+        }
+        if let Some(result) = job.result()
+            && Self::listens_to(this, "completed")
+        {
+            Self::leave(this);
+            this.signals().completed().emit(&result);
+        }
+    }
+
+    /// Nothing more is to be done in frames.
+    fn leave(this: &Gd<Self>) {
+        Self::disconnect(this);
+        lock(&RUNNING).retain(|running| running.0 != *this);
+    }
+
+    fn disconnect(this: &Gd<Self>) {
+        if let Some(mut tree) = frames() {
+            let callable = this.callable("_frame");
+            if tree.is_connected(FRAME, &callable) {
+                tree.disconnect(FRAME, &callable);
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+extends SceneTree
+## Leaves at once, with jobs of all kinds in all stages. The save must be whole, whatever becomes of the others; a run with
+## --check looks for it.
+
+const PATH := "user://jobs_and_quit.dat"
+
+## A job that is still held when the engine ends.
+var held: FastVariantJob
+
+
+func _initialize() -> void:
+	if OS.get_cmdline_user_args().has("--check"):
+		var saved: Variant = FastVariantCodec.load_batch(PATH).value
+		DirAccess.remove_absolute(PATH)
+		quit(0 if saved is Array and saved.size() == 200_000 else 1)
+		return
+	var values := range(200_000)
+	var buffers := FastVariantCodec.encode_batch(values)
+	held = FastVariantCodec.decode_batch_async(buffers)
+	FastVariantCodec.encode_batch_async(values)
+	FastVariantCodec.decode_batch_async(buffers).completed.connect(func(_result: FastVariantResult) -> void: pass)
+	FastVariantCodec.load_batch_async("user://none")
+	FastVariantCodec.save_batch_async(PATH, values)
+	if OS.get_cmdline_user_args().has("--later"):
+		await process_frame
+	quit(0)

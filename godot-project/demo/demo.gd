@@ -1,208 +1,167 @@
-## Encodes and decodes real input with the engine and with the codec, compares everything, and prints a table.
-##
-## godot --headless --path godot-project --script res://demo/demo.gd -- [--data DIR]
-## DIR is a folder with JSON documents of your own; each becomes one item of one more batch.
-extends SceneTree
+## Saves and restores a whole world every second, with the engine's functions or with the codec, and shows what that does to
+## the frame time.
+extends Control
 
-const Codec := preload("res://suites/codec.gd")
-const Extension := preload("res://suites/extension.gd")
+const Graph := preload("res://demo/graph.gd")
+const World := preload("res://demo/world.gd")
 
-const OWN_DATA := "res://demo/data"
-const RUNS := 5
-const ENTITIES := 50000
-const ROW := "%-30s %7s %11s │ %8s %8s %7s │ %8s %8s %7s │ %s"
+## Who takes the snapshots.
+enum Manner { ENGINE, CODEC, IN_TURN }
 
-var _batches := 0
-var _identical_batches := 0
-var _total_items := 0
-var _total_bytes := 0
+const SECONDS_BETWEEN := 1.0
+## How many snapshots are kept to go back to, and for how many the times are averaged.
+const KEPT := 5
+const COUNT_STEP := 1000.0
 
 
-## The times of one batch, in milliseconds, one per run.
+## What the snapshots of one kind took, in milliseconds.
 class Times:
 	extends RefCounted
-	var engine := PackedFloat64Array()
-	var codec := PackedFloat64Array()
+	var save := PackedFloat64Array()
+	var restore := PackedFloat64Array()
 
-	func cells() -> Array[String]:
-		var engine_median := _median(engine)
-		var codec_median := _median(codec)
-		return [
-			"%.2f" % engine_median, "%.2f" % codec_median, "%.1f ×" % (engine_median / maxf(codec_median, 0.001)),
-		]
+	func add(save_usec: int, restore_usec: int) -> void:
+		save.append(save_usec / 1000.0)
+		restore.append(restore_usec / 1000.0)
+		save = save.slice(-KEPT)
+		restore = restore.slice(-KEPT)
 
-	static func _median(times: PackedFloat64Array) -> float:
+	## The median, or 0 before there is any.
+	static func typical(times: PackedFloat64Array) -> float:
+		if times.is_empty():
+			return 0.0
 		var sorted := times.duplicate()
 		sorted.sort()
 		return sorted[sorted.size() / 2]
 
 
-func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded():
+## Emitted when the world has been saved to bytes and replaced by what they hold.
+signal snapshot_taken(by: Manner, bytes: PackedByteArray)
+
+var manner := Manner.IN_TURN: set = set_manner
+
+var _times: Dictionary[Manner, Times] = {Manner.ENGINE: Times.new(), Manner.CODEC: Times.new()}
+var _snapshots: Array[PackedByteArray] = []
+var _until_snapshot := SECONDS_BETWEEN
+var _last_by := Manner.ENGINE
+var _work := Graph.Work.NONE
+var _frame_started := Time.get_ticks_usec()
+
+@onready var world: World = %World
+@onready var _ground: Control = %Ground
+@onready var _graph: Graph = %Graph
+@onready var _count: HSlider = %Count
+@onready var _buttons: Array[Button] = [%ByEngine, %ByCodec, %InTurn]
+@onready var _pause: Button = %Pause
+
+
+func _ready() -> void:
+	for index in _buttons.size():
+		_buttons[index].pressed.connect(set_manner.bind(index))
+	_count.value_changed.connect(_on_count_changed)
+	_ground.resized.connect(_fit_world)
+	_fit_world()
+	%Back.pressed.connect(go_back)
+	_on_count_changed(_count.value)
+	_buttons[manner].grab_focus()
+	# The frame time is to show the work, not the wait for the screen.
+	DisplayServer.window_set_vsync_mode(DisplayServer.VSYNC_DISABLED)
+
+
+func _process(delta: float) -> void:
+	var now := Time.get_ticks_usec()
+	_graph.add((now - _frame_started) / 1e6, _work)
+	_frame_started = now
+	_work = Graph.Work.NONE
+	if _pause.button_pressed:
 		return
-	var arguments := OS.get_cmdline_user_args()
-	if not arguments.is_empty() and (arguments.size() != 2 or arguments[0] != "--data"):
-		printerr("Usage: demo.gd -- [--data DIR], where DIR is a folder with JSON documents.")
-		quit(2)
+	world.advance(minf(delta, 0.1))
+	_until_snapshot -= delta
+	if _until_snapshot <= 0.0:
+		_until_snapshot += SECONDS_BETWEEN
+		take_snapshot()
+
+
+func _unhandled_key_input(event: InputEvent) -> void:
+	if not event.is_pressed():
 		return
-	print("Each batch goes through the engine (a GDScript loop over var_to_bytes / bytes_to_var) and through one")
-	print("call of the codec; every byte and value is compared. Times in ms, median of %d runs, %d processors.\n" % [
-		RUNS, OS.get_processor_count(),
-	])
-	print(ROW % ["", "", "", "", "encode", "", "", "decode", "", ""])
-	print(ROW % ["batch", "items", "bytes", "engine", "codec", "ratio", "engine", "codec", "ratio", "result"])
-	var read_all := _measure_own_documents()
-	_measure("%d entities" % ENTITIES, _entities())
-	_measure("save game, 400 characters", _characters())
-	_measure("packed arrays, 64 meshes", _meshes())
-	if not arguments.is_empty():
-		read_all = _measure_user_documents(arguments[1]) and read_all
-	var all_identical := _identical_batches == _batches
-	if not read_all:
-		print("\nSome input could not be read; see above.")
-	elif all_identical:
-		print("\nAll %d items (%d bytes) are identical to the engine's, in bytes and in values." % [
-			_total_items, _total_bytes,
-		])
-	else:
-		print("\nDIFFERENT: at least one batch differs from the engine's; see the column \"result\".")
-	quit(0 if all_identical and read_all else 1)
+	match (event as InputEventKey).keycode:
+		KEY_1, KEY_2, KEY_3:
+			manner = ((event as InputEventKey).keycode - KEY_1) as Manner
+		KEY_B:
+			go_back()
+		KEY_P:
+			_pause.button_pressed = not _pause.button_pressed
+		KEY_PLUS, KEY_EQUAL, KEY_KP_ADD:
+			_count.value += COUNT_STEP
+		KEY_MINUS, KEY_KP_SUBTRACT:
+			_count.value -= COUNT_STEP
 
 
-## The entries of each bundled document as one batch.
-func _measure_own_documents() -> bool:
-	var read_all := true
-	for file in DirAccess.get_files_at(OWN_DATA):
-		if file.get_extension() != "json":
-			continue
-		var document: Variant = _parsed(OWN_DATA.path_join(file))
-		if document == null:
-			read_all = false
-		else:
-			_measure(file, _entries(document))
-	return read_all
+func set_manner(to: Manner) -> void:
+	manner = to
+	if is_node_ready():
+		_buttons[to].button_pressed = true
 
 
-## All documents of the user's folder as one batch.
-func _measure_user_documents(folder: String) -> bool:
-	var documents: Array = []
-	for file in DirAccess.get_files_at(folder):
-		if file.get_extension().to_lower() == "json":
-			documents.append(_parsed(folder.path_join(file)))
-	if documents.is_empty():
-		print("There is no JSON document in \"%s\"." % folder)
-		return false
-	_measure("%s (%d documents)" % [folder.get_file() if folder.get_file() else folder, documents.size()], documents)
-	return not documents.has(null)
+## Saves the world to bytes and replaces it by what they hold.
+func take_snapshot() -> void:
+	var by := manner
+	if manner == Manner.IN_TURN:
+		by = Manner.CODEC if _last_by == Manner.ENGINE else Manner.ENGINE
+	_last_by = by
+	var with_codec := by == Manner.CODEC
+	_work = Graph.Work.CODEC if with_codec else Graph.Work.ENGINE
+	var started := Time.get_ticks_usec()
+	var bytes := FastVariantCodec.encode(world.state) if with_codec else var_to_bytes(world.state)
+	var saved := Time.get_ticks_usec()
+	var restored: Variant = FastVariantCodec.decode(bytes) if with_codec else bytes_to_var(bytes)
+	var ended := Time.get_ticks_usec()
+	world.state = restored
+	_snapshots = _snapshots.slice(1 - KEPT) + ([bytes] as Array[PackedByteArray])
+	_times[by].add(saved - started, ended - saved)
+	_show_times(bytes)
+	snapshot_taken.emit(by, bytes)
 
 
-## The parsed document, or null with a line that says why not.
-func _parsed(path: String) -> Variant:
-	var json := JSON.new()
-	if json.parse(FileAccess.get_file_as_string(path)) == OK:
-		return json.data
-	print("\"%s\" is not JSON: line %d: %s" % [path, json.get_error_line(), json.get_error_message()])
-	return null
+## Puts the world back to the oldest snapshot that is kept.
+func go_back() -> void:
+	if _snapshots.is_empty():
+		return
+	world.state = FastVariantCodec.decode(_snapshots[0])
+	_snapshots.clear()
+	world.draw_all()
+	var creatures: Array = world.state["creatures"]
+	_count.set_value_no_signal(creatures.size())
+	_show_count(creatures.size())
 
 
-## The elements of a document's lists, or a document without lists as a whole.
-func _entries(document: Variant) -> Array:
-	var entries: Array = []
-	for list: Variant in (document.values() if document is Dictionary else [document]):
-		if list is Array:
-			entries.append_array(list)
-	return entries if entries else [document]
+func _fit_world() -> void:
+	var room := _ground.size / World.SIZE
+	world.scale = Vector2.ONE * minf(room.x, room.y)
 
 
-func _measure(batch_name: String, batch: Array) -> void:
-	_batches += 1  # Before anything can go wrong.
-	var encode_times := Times.new()
-	var decode_times := Times.new()
-	var identical := true
-	var bytes := 0
-	for run in RUNS:
-		var started := Time.get_ticks_usec()
-		var expected: Array[PackedByteArray] = []
-		for value: Variant in batch:
-			expected.append(var_to_bytes(value))
-		encode_times.engine.append((Time.get_ticks_usec() - started) / 1000.0)
-
-		started = Time.get_ticks_usec()
-		var buffers := Codec.encode_batch(batch)
-		encode_times.codec.append((Time.get_ticks_usec() - started) / 1000.0)
-
-		started = Time.get_ticks_usec()
-		var expected_values: Array = []
-		for buffer in expected:
-			expected_values.append(bytes_to_var(buffer))
-		decode_times.engine.append((Time.get_ticks_usec() - started) / 1000.0)
-
-		started = Time.get_ticks_usec()
-		var values := Codec.decode_batch(buffers)
-		decode_times.codec.append((Time.get_ticks_usec() - started) / 1000.0)
-
-		identical = identical and buffers == expected and _same_values(expected_values, values, expected)
-		bytes = _size_of(expected)
-	_identical_batches += 1 if identical else 0
-	_total_items += batch.size()
-	_total_bytes += bytes
-	print(ROW % ([batch_name.left(30), str(batch.size()), str(bytes)] + encode_times.cells() + decode_times.cells()
-			+ ["identical" if identical else "DIFFERENT"]))
+func _on_count_changed(count: float) -> void:
+	world.populate(int(count))
+	_show_count(int(count))
+	for by in _times:
+		_times[by] = Times.new()
 
 
-## Equal values, which also encode to the same bytes (that tells -0.0 from 0.0 and a String from a StringName).
-func _same_values(expected: Array, actual: Array, buffers: Array[PackedByteArray]) -> bool:
-	if expected != actual:
-		return false
-	for i in actual.size():
-		if var_to_bytes(actual[i]) != buffers[i]:
-			return false
-	return true
+func _show_count(count: int) -> void:
+	%CountLabel.text = "%d creatures" % count
 
 
-func _size_of(buffers: Array[PackedByteArray]) -> int:
-	var size := 0
-	for buffer in buffers:
-		size += buffer.size()
-	return size
-
-
-func _entities() -> Array:
-	var entities: Array = []
-	for i in ENTITIES:
-		entities.append({
-			"id": i, "name": "entity_%d" % i, "hp": 100.0 - i % 97, "alive": i % 5 != 0,
-			"position": Vector3(i % 640, 1.5, i / 640.0), "tint": Color.from_hsv(i % 100 / 100.0, 0.5, 1.0),
-			"tags": ["enemy", &"boss"] if i % 50 == 0 else ["enemy"],
-		})
-	return entities
-
-
-func _characters() -> Array:
-	var characters: Array = []
-	for i in 400:
-		var inventory: Array[Dictionary] = []
-		for slot in 30:
-			inventory.append({"item": &"item_%d" % ((i + slot) % 220), "count": slot % 9, "wear": slot * 0.031})
-		characters.append({
-			"name": "Číslo %d" % i, "level": i % 60, "path": NodePath("/root/World/Characters/C%d:position" % i),
-			"transform": Transform3D(Basis.from_euler(Vector3(0, i * 0.1, 0)), Vector3(i, 0, -i)),
-			"inventory": inventory, "known_recipes": PackedInt32Array(range(i % 40)),
-			"relations": {"friends": range(i % 12), "reputation": {"guild": i * 0.5, "town": -i}},
-			"journal": PackedStringArray(["Day %d" % i, "It rained again.", "Found the old gate."]),
-		})
-	return characters
-
-
-func _meshes() -> Array:
-	var meshes: Array = []
-	for i in 64:
-		var vertices := PackedVector3Array()
-		var uvs := PackedVector2Array()
-		var indices := PackedInt32Array(range(6000))
-		for v in 2000:
-			vertices.append(Vector3(v % 50, sin(v * 0.1 + i), v / 50.0))
-			uvs.append(Vector2(v % 50, v / 50.0) / 50.0)
-		meshes.append({"vertices": vertices, "uvs": uvs, "indices": indices, "pixels": vertices.to_byte_array()})
-	return meshes
+func _show_times(bytes: PackedByteArray) -> void:
+	var engine := _times[Manner.ENGINE]
+	var codec := _times[Manner.CODEC]
+	for row: Array in [
+		[engine.save, codec.save, %EngineSave, %CodecSave, %SaveRatio],
+		[engine.restore, codec.restore, %EngineRestore, %CodecRestore, %RestoreRatio],
+	]:
+		var by_engine := Times.typical(row[0])
+		var by_codec := Times.typical(row[1])
+		row[2].text = "%.2f ms" % by_engine if by_engine > 0.0 else "–"
+		row[3].text = "%.2f ms" % by_codec if by_codec > 0.0 else "–"
+		row[4].text = "%.1f ×" % (by_engine / by_codec) if by_engine > 0.0 and by_codec > 0.0 else "–"
+	%Size.text = "%s, the same bytes from both" % String.humanize_size(bytes.size())

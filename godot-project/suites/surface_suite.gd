@@ -181,6 +181,35 @@ func test_wrong_arguments() -> bool:
 	return true
 
 
+## Setting → type, hint, what the hint says.
+const SETTINGS: Dictionary[String, Array] = {
+	"fast_variant_codec/threads": [TYPE_INT, PROPERTY_HINT_RANGE, "0,256"],
+	"fast_variant_codec/parallel_threshold_bytes": [TYPE_INT, PROPERTY_HINT_RANGE, "0,16777216,1,or_greater,suffix:B"],
+	"fast_variant_codec/access_path": [TYPE_STRING, PROPERTY_HINT_ENUM, "automatic,portable"],
+}
+
+
+func test_settings_are_declared() -> bool:
+	var declared: Dictionary[String, Dictionary] = {}
+	for property in ProjectSettings.get_property_list():
+		declared[property["name"]] = property
+	for setting in SETTINGS:
+		checks.subject(checks.MIXED, setting)
+		var property: Dictionary = declared.get(setting, {})
+		checks.same_value("type, hint and choices",
+				SETTINGS[setting].duplicate(), [property.get("type"), property.get("hint"), property.get("hint_string")])
+		var usage: int = property.get("usage", 0)
+		checks.truth("the editor shows it", usage & PROPERTY_USAGE_EDITOR != 0)
+		checks.truth("the editor says that it must be restarted", usage & PROPERTY_USAGE_RESTART_IF_CHANGED != 0)
+		checks.same_value("its value is its default",
+				ProjectSettings.property_get_revert(setting), ProjectSettings.get_setting(setting))
+	var saved := "user://saved_settings.godot"
+	checks.same_int("project settings are saved", OK, ProjectSettings.save_custom(saved))
+	checks.truth("default values are not", not FileAccess.get_file_as_string(saved).contains("fast_variant_codec]"))
+	DirAccess.remove_absolute(saved)
+	return true
+
+
 func _called(method_name: StringName, arguments: Array) -> Variant:
 	var codec: Variant = FastVariantCodec
 	Engine.print_error_messages = false

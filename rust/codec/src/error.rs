@@ -76,7 +76,7 @@ pub enum ErrorKind {
     #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
     LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
-    #[error("a {0}, which is not among `allowed_types`; add it there if this is expected")]
+    #[error("a value of type {0}, which is not among `allowed_types`; add it there if this is expected")]
     TypeNotAllowed(VariantType),
     /// The caller's limits do not allow this class.
     #[error("an object of class {class}, which is not among `allowed_classes`; add it there if this is expected",

@@ -103,7 +103,7 @@ struct EncodedSize;
 
 impl EncodedSize {
     const HELP: &str = "\
-        The number of bytes that [method encode] gives, without making them; -1 where it would fail.[br][br]\
+        The number of bytes that [method encode] gives for [param value], without making them; -1 where it would fail.[br][br]\
         With [param full_objects], getters run as they do when encoding.";
 }
 

@@ -25,10 +25,12 @@ use crate::{batch, codec, engine, files, job_class, outline, report};
 ///
 /// All methods are static and may be called from any thread. The bytes are those of [method @GlobalScope.var_to_bytes],
 /// so each side can read what the other writes.
-/// [codeblock]
+///
+/// ```gdscript
 /// var buffers := FastVariantCodec.encode_batch([{"hp": 7}, [1, 2, 3], "text"])
 /// var values := FastVariantCodec.decode_batch(buffers)
-/// [/codeblock]
+/// ```
+///
 /// As with the engine's functions, data that several threads share need a lock of their own.
 #[derive(GodotClass)]
 #[class(no_init, base=Object)]
@@ -76,7 +78,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes every value of a buffer as [method pack_batch], [method FileAccess.store_var] and
+    /// Decodes every value in [param bytes], a buffer as [method pack_batch], [method FileAccess.store_var] and
     /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or torn record it holds those
@@ -194,7 +196,8 @@ impl FastVariantCodec {
         job_class::start(Job::save(&path, &values, objects(full_objects)))
     }
 
-    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing.
+    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects], objects
+    /// are written with class and properties, as [method encode] does.
     ///
     /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, keys
     /// of a Dictionary that [method decode] takes for one, and values of another type than their Dictionary declares.
@@ -209,7 +212,7 @@ impl FastVariantCodec {
     /// Decodes a value strictly and gives it, or the reason why there is none. Prints nothing.
     ///
     /// What no encoder writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
-    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset].
+    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset] of [param bytes].
     #[func]
     fn try_decode(
         bytes: PackedByteArray,
@@ -232,8 +235,8 @@ impl FastVariantCodec {
         }
     }
 
-    /// Checks bytes as [method try_decode] does, and says what is wrong with them, without building the value. Prints
-    /// nothing.
+    /// Checks [param bytes] as [method try_decode] does, with the same [param limits], and says what is wrong with them,
+    /// without building the value. Prints nothing.
     ///
     /// No script runs, and nothing is loaded: with [member FastVariantLimits.allow_objects], whether the objects can be
     /// made is left open. The result's [member FastVariantResult.value] is [code]null[/code].

@@ -15,12 +15,14 @@ use crate::result_class::FastVariantResult;
 
 /// What an [code]_async[/code] method of [FastVariantCodec] is at work on.
 ///
-/// [codeblock]
+/// ```gdscript
+/// FastVariantCodec.save_batch("user://world.dat", [{"hp": 7}, {"hp": 9}])
 /// var job := FastVariantCodec.load_batch_async("user://world.dat")
 /// var result: FastVariantResult = await job.completed
 /// if result.is_ok():
-///     restore(result.value)
-/// [/codeblock]
+///     print(result.value)
+/// ```
+///
 /// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Jobs
 /// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
 #[derive(GodotClass)]

@@ -43,6 +43,7 @@ mod validator;
 
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {
+    settings::register();
     settings::load();
     pool::open();
     background::open();

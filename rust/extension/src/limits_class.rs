@@ -10,13 +10,16 @@ use variant_codec::{Limits, VariantType};
 ///
 /// Counts cover the whole value, nested values included. [code]-1[/code] is no limit. A new resource has the numbers of
 /// [method for_save_files].
-/// [codeblock]
+///
+/// ```gdscript
+/// var packet := var_to_bytes({"position": Vector2(3, 4)}) # From a stranger.
 /// var result := FastVariantCodec.try_decode(packet, FastVariantLimits.for_network())
 /// if result.is_ok():
-///     apply(result.value)
+///     print(result.value)
 /// else:
 ///     print(result.message)
-/// [/codeblock]
+/// ```
+///
 /// [b]Presets:[/b] network — 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of memory, no
 /// colliding keys; save files — 2 GiB − 1, 1024 levels, no other limit; unlimited — the same, with trailing bytes allowed.
 #[derive(GodotClass)]

@@ -13,11 +13,12 @@ use crate::report;
 
 /// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
 ///
-/// [codeblock]
+/// ```gdscript
+/// var bytes := PackedByteArray([2, 0, 0, 0])
 /// var result := FastVariantCodec.try_decode(bytes)
 /// if not result.is_ok():
 ///     print("%s (byte %d)" % [result.message, result.offset])
-/// [/codeblock]
+/// ```
 #[derive(GodotClass)]
 #[class(no_init, base=RefCounted)]
 pub struct FastVariantResult {
@@ -60,8 +61,8 @@ impl FastVariantResult {
         self.error
     }
 
-    /// Why the item of a batch failed; empty for one that did not. The result of a job has the reason of each item,
-    /// others that of the first.
+    /// Why the item of a batch at this [param index] failed; empty for one that did not. The result of a job has the reason
+    /// of each item, others that of the first.
     #[func]
     fn get_error(&self, index: i64) -> GString {
         let found = self.reasons.binary_search_by_key(&index, |(failed, _)| *failed);

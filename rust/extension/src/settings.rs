@@ -2,15 +2,48 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use godot::builtin::Variant;
+use godot::builtin::{Variant, vdict};
 use godot::classes::ProjectSettings;
-use godot::obj::Singleton;
+use godot::meta::ToGodot;
+use godot::obj::{EngineEnum, Singleton};
+use godot::register::info::PropertyHint;
+
+const THREADS: &str = "fast_variant_codec/threads";
+const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_bytes";
+const ACCESS_PATH: &str = "fast_variant_codec/access_path";
+
+/// Measured: below it, waking another thread takes as long as it saves.
+const DEFAULT_THRESHOLD: usize = 1 << 18;
+
+/// Shows the settings in the editor's Project Settings, where the project has none of its own with their default values,
+/// which the editor does not store.
+pub fn register() {
+    add(THREADS, 0, PropertyHint::RANGE, "0,256");
+    let bytes = "0,16777216,1,or_greater,suffix:B";
+    add(PARALLEL_THRESHOLD_BYTES, DEFAULT_THRESHOLD as i64, PropertyHint::RANGE, bytes);
+    add(ACCESS_PATH, "automatic", PropertyHint::ENUM, "automatic,portable");
+}
+
+fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
+    let mut settings = ProjectSettings::singleton();
+    let default = default.to_variant();
+    if !settings.has_setting(name) {
+        settings.set_setting(name, &default);
+    }
+    settings.set_initial_value(name, &default);
+    let info = vdict! {
+        "name" => name, "type" => default.get_type().ord(), "hint" => hint.ord(), "hint_string" => choices,
+    };
+    settings.add_property_info(&info.upcast_any_dictionary());
+    // They are read when the library starts.
+    settings.set_restart_if_changed(name, true);
+}
 
 /// How many threads work on a batch; 0 is one for each core.
 pub fn threads() -> i64 {
     from_environment("FAST_VARIANT_CODEC_THREADS")
         .and_then(|text| text.parse().ok())
-        .or_else(|| from_project("fast_variant_codec/threads")?.try_to().ok())
+        .or_else(|| from_project(THREADS).try_to().ok())
         .unwrap_or(0)
 }
 
@@ -20,14 +53,13 @@ pub fn parallel_threshold() -> usize {
     PARALLEL_THRESHOLD.load(Ordering::Relaxed)
 }
 
-/// Measured: below it, waking another thread takes as long as it saves.
-static PARALLEL_THRESHOLD: AtomicUsize = AtomicUsize::new(1 << 18);
+static PARALLEL_THRESHOLD: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
 
 /// Reads what is asked for often. Called once, at start-up.
 pub fn load() {
     let threshold = from_environment("FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES")
         .and_then(|text| text.parse().ok())
-        .or_else(|| from_project("fast_variant_codec/parallel_threshold_bytes")?.try_to::<i64>().ok())
+        .or_else(|| from_project(PARALLEL_THRESHOLD_BYTES).try_to::<i64>().ok())
         .and_then(|bytes| usize::try_from(bytes).ok());
     if let Some(threshold) = threshold {
         PARALLEL_THRESHOLD.store(threshold, Ordering::Relaxed);
@@ -37,8 +69,8 @@ pub fn load() {
 /// Whether engine memory is reached only through documented functions.
 pub fn access_is_portable() -> bool {
     from_environment("FAST_VARIANT_CODEC_ACCESS")
-        .or_else(|| Some(from_project("fast_variant_codec/access_path")?.stringify().to_string()))
-        .is_some_and(|access| access == "portable")
+        .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string())
+        .eq("portable")
 }
 
 /// A fact about engine memory to get wrong on purpose, for the test that this is noticed.
@@ -50,7 +82,7 @@ fn from_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn from_project(name: &str) -> Option<Variant> {
-    let settings = ProjectSettings::singleton();
-    settings.has_setting(name).then(|| settings.get_setting(name))
+/// With the overrides for the platform and other features, as the editor offers them.
+fn from_project(name: &str) -> Variant {
+    ProjectSettings::singleton().get_setting_with_override(name)
 }

@@ -95,6 +95,8 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
     report.check("without threads", || suites::without_threads(workspace, godot))?;
+    report.check("project settings", || suites::own_settings(workspace, godot))?;
+    report.check("demo scene", || suites::demo_scene(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
     for (name, portable) in [("endurance", false), ("endurance, portable", true)] {
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
@@ -111,6 +113,15 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     report.check("first open of a new project", || trial.first_open())?;
     report.check("a script in that project", || trial.script())?;
     report.check("editor panel", || panel::headless(workspace, godot, &zip))?;
+    report.check("snippets of the documentation", || trial.snippets())?;
+    report.check("help in the editor", || trial.help())?;
+    match &godot.template_release {
+        Some(template) => {
+            report.check("exported game", || trial.exported_game(template))?;
+            report.check("conformance, exported game", || suites::exported(workspace, godot, template))?;
+        }
+        None => report.skip("exported game", "this Godot has no export template beside it"),
+    }
     let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
     report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
     if !at_length {
@@ -139,11 +150,14 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         }
         None => report.skip("editor window", "Xvfb is not installed; on Debian: apt-get install xvfb"),
     }
-    match &godot.template_release {
-        Some(_) => report.check("exported game", || trial.exported_game())?,
-        None => report.skip("exported game", "this Godot has no export template beside it"),
-    }
     Ok(())
+}
+
+/// The help and the snippets alone.
+pub fn documentation(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
+    trial.first_open()?;
+    Ok(trial.snippets()? + trial.help()?)
 }
 
 fn plain<T>(result: Result<T>) -> Result<Tally> {

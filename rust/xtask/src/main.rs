@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
 use xtask::endure::Endurance;
@@ -45,6 +45,8 @@ enum Chore {
     },
     /// Compare every value with the engine's own functions, inside Godot
     Conformance(ConformanceArgs),
+    /// Export the bundled project as a release game, which runs the suites inside of it
+    Exported,
     /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until told to stop
     Diff(diff::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
@@ -53,6 +55,8 @@ enum Chore {
     Kill(kill::Options),
     /// Check that every failure prints exactly the error lines that it should
     Messages,
+    /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
+    Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
     /// Measure how long packets take that were made to take long, with the limits for the network and without
@@ -239,6 +243,12 @@ fn run(chore: Chore) -> Result<bool> {
                 Conformance { access: args.access, seed: args.seed, random: args.random, only: args.only };
             suites::conformance(&workspace, &ready(&workspace)?, &options)?;
         }
+        Chore::Exported => {
+            let godot = ready(&workspace)?;
+            let template =
+                godot.template_release.as_deref().context("this Godot has no release template beside it")?;
+            suites::exported(&workspace, &godot, template)?;
+        }
         Chore::Diff(options) => {
             println!("{}", diff::run(&workspace, &ready(&workspace)?, &options)?);
         }
@@ -251,6 +261,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;
         }
+        Chore::Docs => println!("{}", checks::documentation(&workspace, &ready(&workspace)?)?),
         Chore::Bench(args) => {
             let godot = if args.no_build { godot::find_or_install(&workspace)? } else { ready(&workspace)? };
             let options = bench::Options {

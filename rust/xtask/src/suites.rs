@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::library::{Build, Profile};
@@ -108,6 +109,24 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
+/// Exports the bundled project as a release game, which runs all suites inside of it.
+pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
+    let folder = project::copied(workspace, &Build::default())?;
+    // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
+    let runner = folder.path().join("suites/run.gd");
+    let script =
+        fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
+    fs::write(&runner, script)?;
+    let settings = folder.path().join("project.godot");
+    let main_loop = "[application]\n\nrun/main_loop_type=\"Runner\"\n";
+    fs::write(&settings, fs::read_to_string(&settings)?.replacen("[application]\n", main_loop, 1))?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let game = export::game(&project, folder.path(), template)?;
+    let mut command = project.engine(&game);
+    command.arg("--headless");
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
 /// Runs the suites about many values, files and jobs with a library that does everything on the calling thread.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder =
@@ -148,6 +167,31 @@ pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     }
     println!("{all}");
     Ok(all)
+}
+
+/// A project's own settings, as the project settings dialog writes them.
+const OWN_SETTINGS: &str = "
+[fast_variant_codec]
+
+threads=1
+threads.editor=3
+parallel_threshold_bytes=1000
+access_path=\"portable\"
+";
+
+/// What a project sets takes effect: threads, threshold and access path, of which the last is seen in that nothing warns of
+/// a wrong fact about engine memory.
+pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = project::copied(workspace, &Build::default())?;
+    let file = folder.path().join("project.godot");
+    fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let mut command = project.script("res://suites/settings.gd", &[]);
+    command.env(WRONG_FACT_VARIABLE, FACTS[0]);
+    let outcome = run::watch(&mut command, Echo::All, LIMIT)?;
+    let warned = outcome.log.contains("WARNING: FastVariantCodec:");
+    ensure!(!warned, "access_path=\"portable\" had no effect:\n{}", outcome.log);
+    judge::suite(&outcome)
 }
 
 /// Every failure, with the number of error lines that it prints.
@@ -203,7 +247,15 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
         arguments.extend(["--data".to_owned(), data.display().to_string()]);
     }
     arguments.extend_from_slice(extra);
-    judge::clean(&run::watch(&mut project.script("res://demo/demo.gd", &arguments), Echo::All, LIMIT)?)
+    judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
+}
+
+/// Some hundred frames of the demo scene, in each manner, with its snapshots compared with the engine.
+pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let mut command = bundled(workspace, godot, &folder)?.headless();
+    command.args(["--fixed-fps", "60", "--script", "res://suites/demo.gd"]);
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
 /// How long the most costly packets take.

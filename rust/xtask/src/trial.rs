@@ -10,24 +10,28 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::archive;
+use crate::export;
 use crate::godot::Godot;
+use crate::help;
 use crate::judge::{self, Tally};
 use crate::library::{self, Build, Profile};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
+use crate::snippets::{self, Snippet};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("project.godot", include_str!("../trial/project.godot")),
-    ("export_presets.cfg", include_str!("../trial/export_presets.cfg")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
     ("jobs_and_quit.gd", include_str!("../trial/jobs_and_quit.gd")),
     ("main.gd", include_str!("../trial/main.gd")),
     ("reload.gd", include_str!("../trial/reload.gd")),
+    ("pages.gd", include_str!("../trial/pages.gd")),
+    ("snippets.gd", include_str!("../trial/snippets.gd")),
     ("main.tscn", include_str!("../trial/main.tscn")),
     ("addons/trial/plugin.cfg", include_str!("../trial/addons/trial/plugin.cfg")),
     ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),
@@ -52,11 +56,10 @@ impl<'a> Trial<'a> {
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
         archive::unpack(zip, folder.path())?;
-        let template = godot.template_release.as_deref().unwrap_or(Path::new(""));
         for (name, text) in FILES {
             let file = folder.path().join(name);
             fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text.replace("{template}", &template.display().to_string()))?;
+            fs::write(&file, text)?;
         }
         Ok(Self { workspace, godot, folder })
     }
@@ -146,18 +149,46 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// Exports a game that compares a batch, and runs it; the project must have been opened before.
-    pub fn exported_game(&self) -> Result<Tally> {
-        let game = self.folder.path().join("build/game.x86_64");
-        fs::create_dir_all(game.parent().expect("it was just joined"))?;
+    /// Whether the editor's help describes all that the extension has registered; the project must have been opened before.
+    pub fn help(&self) -> Result<Tally> {
         let project = self.project()?;
-        let step = Progress::spinner("exporting a game");
-        let mut export = project.headless();
-        export.args(["--export-release", "Linux"]).arg(&game);
-        let outcome = run::watch(&mut export, Echo::Nothing, EDITOR_LIMIT)?;
-        judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
+        let pages = self.folder.path().join("pages.json");
+        let step = Progress::spinner("reading the help in the editor");
+        let mut command = project.headless();
+        command.args(["--editor", "--quit-after", SETTLED, "--", "--pages"]).arg(&pages);
+        self.judge_editor(run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?)?;
         step.done();
-        let mut run = project.engine(&game);
+
+        // Only now, since it removes the engine's cache of help, without which the editor shows none of extensions.
+        let listed = tempfile::tempdir_in(&self.workspace.target)?;
+        let mut command = project.headless();
+        command.arg("--doctool").arg(listed.path()).arg("--gdextension-docs");
+        let outcome = run::watch(&mut command, Echo::Nothing, RUN_LIMIT)?;
+        judge::clean(&outcome).with_context(|| format!("`--doctool` printed:\n{}", outcome.log))?;
+        help::judge(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
+    }
+
+    /// The snippets of the documentation do what they say.
+    pub fn snippets(&self) -> Result<Tally> {
+        let snippets = snippets::all(self.workspace)?;
+        snippets::write(&snippets, &self.folder.path().join("snippets"))?;
+        let project = self.project()?;
+        let run = |script: &str| {
+            let outcome = run::watch(&mut project.script(script, &[]), Echo::Nothing, RUN_LIMIT)?;
+            judge::clean(&outcome).with_context(|| format!("the snippets printed:\n{}", outcome.log))?;
+            anyhow::Ok(outcome)
+        };
+        for program in snippets.iter().filter_map(Snippet::program) {
+            run(&format!("res://snippets/{program}"))?;
+        }
+        let outcome = run("res://snippets.gd")?;
+        snippets::judge(&snippets, &outcome.stdout)
+    }
+
+    /// Exports a game that compares a batch, and runs it; the project must have been opened before.
+    pub fn exported_game(&self, template: &Path) -> Result<Tally> {
+        let project = self.project()?;
+        let mut run = project.engine(&export::game(&project, self.folder.path(), template)?);
         run.arg("--headless");
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
     }

@@ -1,7 +1,7 @@
 @tool
 extends EditorPlugin
-## Says whether the addon is enabled and its class known, once the editor has settled, and after it was reloaded if that is
-## asked for.
+## Says whether the addon is enabled and its class known, once the editor has settled, and after it was reloaded or its help
+## written to a file, if that is asked for.
 
 var _frames := 0
 
@@ -15,4 +15,6 @@ func _process(_delta: float) -> void:
 	var arguments := OS.get_cmdline_user_args()
 	if arguments.size() == 3 and arguments[0] == "--reload":
 		preload("res://reload.gd").new().run(arguments[1], arguments[2])
+	if arguments.size() == 2 and arguments[0] == "--pages":
+		preload("res://pages.gd").new().write(arguments[1])
 	print("trial: plugin enabled: %s, class known: %s" % [enabled, known])

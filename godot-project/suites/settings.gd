@@ -1,0 +1,46 @@
+## What a project's own settings do: `cargo xtask test` runs this in a copy of the project that has some, with one fact about
+## engine memory wrong, which nobody notices where access is portable.
+extends SceneTree
+
+const Checks := preload("res://suites/checks.gd")
+const Extension := preload("res://suites/extension.gd")
+
+## For this feature of the engine the project asks for three threads, otherwise for one.
+const THREADS := "fast_variant_codec/threads"
+const OWN_THREADS := 3
+const THRESHOLD := 1000
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	if not Extension.is_loaded():
+		return
+	var checks := Checks.new()
+	checks.begin_test("settings")
+	checks.same_value("threads", OWN_THREADS, ProjectSettings.get_setting_with_override(THREADS))
+	checks.same_value("their default", 0, ProjectSettings.property_get_revert(THREADS))
+	checks.same_value("threshold", THRESHOLD, ProjectSettings.get_setting("fast_variant_codec/parallel_threshold_bytes"))
+	checks.same_value("access path", "portable", ProjectSettings.get_setting("fast_variant_codec/access_path"))
+	_decode(checks, THRESHOLD / 2)
+	if OS.get_name() == "Linux":
+		checks.same_int("threads below the threshold", 0, _own_threads())
+	_decode(checks, THRESHOLD * 2)
+	if OS.get_name() == "Linux":
+		checks.same_int("threads above it, beside the calling one", OWN_THREADS - 1, _own_threads())
+	print("%d passed, %d failed" % [checks.passed, checks.failed])
+	quit(0 if checks.failed == 0 else 1)
+
+
+func _decode(checks: Checks, size: int) -> void:
+	var strings: Array = range(size / 12).map(str)
+	checks.same_value("about %d bytes" % size, strings, FastVariantCodec.decode(var_to_bytes(strings)))
+
+
+## How many threads of this process carry the extension's name, which the system cuts off.
+func _own_threads() -> int:
+	var count := 0
+	for thread in DirAccess.get_directories_at("/proc/self/task"):
+		var file := FileAccess.open("/proc/self/task/%s/comm" % thread, FileAccess.READ)
+		if file and file.get_line().begins_with("FastVariantCod"):
+			count += 1
+	return count

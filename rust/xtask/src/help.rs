@@ -1,0 +1,118 @@
+//! Whether the editor's help describes everything: what there is, from `--doctool`, against the pages that the editor shows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use roxmltree::{Document, Node};
+
+use crate::judge::Tally;
+
+/// What the engine shows instead of a description.
+const NO_DESCRIPTION: &str = "There is currently no description for this";
+
+/// Requires that the page of each class describes the class and all that it has, by the XML that `--doctool` has put in a
+/// folder.
+pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
+    let mut passed = 0;
+    let mut gaps = Vec::new();
+    for file in fs::read_dir(folder)? {
+        let file = file?.path();
+        let class = file.file_stem().unwrap_or_default().to_string_lossy();
+        let page = pages.get(&*class).with_context(|| format!("the editor has no help on {class}"))?;
+        let (described, missing) = look_up(&fs::read_to_string(&file)?, page)?;
+        passed += described;
+        gaps.extend(missing);
+    }
+    ensure!(gaps.is_empty(), "the editor's help does not describe:\n  {}", gaps.join("\n  "));
+    ensure!(passed > 0, "there is nothing to describe");
+    println!("{passed} descriptions of {} classes", pages.len());
+    Ok(Tally { passed, failed: 0 })
+}
+
+/// How many of the listed things a page describes, and the others.
+fn look_up(listed: &str, page: &str) -> Result<(u64, Vec<String>)> {
+    let listed = Document::parse(listed)?;
+    let page = &page.replace('\u{a0}', " ");
+    let class = listed.root_element().attribute("name").unwrap_or_default();
+    let mut described = 0;
+    let mut missing = Vec::new();
+    let mut note = |holds: bool, what: String| if holds { described += 1 } else { missing.push(what) };
+    let opening = page.split("\nDescription\n").nth(1).unwrap_or_default().trim_start();
+    note(!opening.is_empty() && !page.contains(&format!("{NO_DESCRIPTION} class")), class.to_owned());
+    for thing in listed.descendants() {
+        let name = thing.attribute("name").unwrap_or_default();
+        let kind = thing.attribute("enum").or(thing.attribute("type")).unwrap_or_default();
+        let text = match thing.tag_name().name() {
+            "method" => description(page, |heading| heading.contains(&format!(" {name}("))),
+            "signal" => description(page, |heading| heading.starts_with(&format!("{name}("))),
+            "member" => description(page, |heading| heading.starts_with(&format!("{kind}{name}"))),
+            // The next part of the page may follow at once, since nothing stands for a missing description.
+            "constant" => description(page, |heading| heading.starts_with(&format!("{name} = ")))
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim(),
+            _ => continue,
+        };
+        note(!text.trim().is_empty() && !text.contains(NO_DESCRIPTION), format!("{class}.{name}"));
+        for parameter in thing.children().filter_map(|child| parameter(&child)) {
+            note(has_word(text, parameter), format!("{class}.{name}, {parameter}"));
+        }
+    }
+    Ok((described, missing))
+}
+
+fn parameter<'a>(node: &Node<'a, '_>) -> Option<&'a str> {
+    node.has_tag_name("param").then(|| node.attribute("name"))?
+}
+
+/// What stands under the heading, a line with a bullet, that is wanted.
+fn description(page: &str, wanted: impl Fn(&str) -> bool) -> &str {
+    let mut sections = page.split("● ").filter_map(|section| section.split_once('\n'));
+    sections.find(|(heading, _)| wanted(heading)).map_or("", |(_, text)| text)
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTED: &str = r#"<class name="Codec"><methods><method name="encode"><param index="0" name="value" />
+        </method></methods><signals><signal name="ended" /></signals><members><member name="size" type="int" /></members>
+        <constants><constant name="OK" value="0" enum="E" /></constants></class>"#;
+    const PAGE: &str = "Class: Codec\nDescription\n\n\tA codec.\n\nSignals\n● ended()\n\tIt ended.\nEnumerations\n\
+        ● OK\u{a0}=\u{a0}0\n\tFine.\n● intsize\n\tIts size.\n● void encode(value: Variant)\n\tWrites the value.\n";
+
+    fn missing(page: &str) -> Vec<String> {
+        look_up(LISTED, page).unwrap().1
+    }
+
+    #[test]
+    fn all_is_described() {
+        assert_eq!(look_up(LISTED, PAGE).unwrap(), (6, vec![]));
+    }
+
+    #[test]
+    fn every_gap_is_found() {
+        assert_eq!(missing("").len(), 6);
+        assert_eq!(
+            missing(&PAGE.replace("A codec.", "There is currently no description for this class.")),
+            ["Codec"]
+        );
+        assert_eq!(missing(&PAGE.replace("\tFine.\n", "")), ["Codec.OK"]);
+        assert_eq!(
+            missing(&PAGE.replace("Its size.", "There is currently no description for this property.")),
+            ["Codec.size"]
+        );
+        assert_eq!(missing(&PAGE.replace("the value", "it")), ["Codec.encode, value"]);
+        assert_eq!(
+            missing(&PAGE.replace("It ended.", "There is currently no description for this signal.")),
+            ["Codec.ended"]
+        );
+    }
+}

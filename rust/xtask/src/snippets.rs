@@ -1,0 +1,243 @@
+//! The GDScript in the documentation, as scripts that run in the real engine.
+//!
+//! A fenced block of GDScript is the body of a function, or a whole script if it begins with `extends`; if it extends
+//! SceneTree, it is run by itself. HTML comments, which readers do not see, give the others what they need:
+//!
+//! - `<!-- set-up` before it holds declarations for around the function;
+//! - `<!-- then` behind it holds code that runs after it, in the same function; there, a whole script is `snippet`, and in the
+//!   tree if it is a Node;
+//! - a fenced block `text output` behind it is what it prints.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+
+use crate::archive;
+use crate::judge::Tally;
+use crate::workspace::{EXTENSION, Workspace};
+
+/// One block of GDScript, and what is known of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The document, and the line where the block begins.
+    place: (PathBuf, usize),
+    code: String,
+    set_up: String,
+    then: String,
+    output: Option<String>,
+}
+
+/// All snippets of the documentation: in the documents, and in the editor's help.
+///
+/// # Errors
+/// If a document cannot be read, or what belongs to a snippet is where there is none.
+pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
+    let addon = format!("addons/{EXTENSION}/README.md");
+    let mut files = vec![PathBuf::from("README.md"), PathBuf::from(addon)];
+    for folder in ["docs", "rust/extension/src"].map(Path::new) {
+        files
+            .extend(archive::files_under(&workspace.root.join(folder))?.iter().map(|file| folder.join(file)));
+    }
+    let mut snippets = Vec::new();
+    for file in files {
+        let read = || fs::read_to_string(workspace.root.join(&file));
+        let text = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("md") => read()?,
+            Some("rs") => help(&read()?),
+            _ => continue,
+        };
+        snippets.extend(extract(&file, &text)?);
+    }
+    Ok(snippets)
+}
+
+/// The doc comments of a source file, and empty lines for all others.
+fn help(source: &str) -> String {
+    let documented = source.lines().map(|line| line.trim_start().strip_prefix("///").unwrap_or_default());
+    documented.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn extract(file: &Path, text: &str) -> Result<Vec<Snippet>> {
+    let mut snippets: Vec<Snippet> = Vec::new();
+    let mut set_up = None;
+    let mut open = None;
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        let line = 1 + text[..range.start].matches('\n').count();
+        let place = || format!("{}:{line}", file.display());
+        let last = snippets.last_mut().with_context(|| format!("{}: there is no snippet before", place()));
+        match event {
+            Event::Start(Tag::HtmlBlock) => {
+                let comment =
+                    text[range].trim().strip_prefix("<!--").and_then(|text| text.strip_suffix("-->"));
+                match comment.and_then(|text| text.trim_start().split_once('\n')) {
+                    Some(("set-up", code)) => set_up = Some(code.to_owned()),
+                    Some(("then", code)) => code.clone_into(&mut last?.then),
+                    _ => {}
+                }
+            }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => open = Some((info, line)),
+            Event::Text(code) => match open.take() {
+                Some((info, line)) if &*info == "gdscript" => snippets.push(Snippet {
+                    place: (file.to_owned(), line),
+                    code: code.into_string(),
+                    set_up: set_up.take().unwrap_or_default(),
+                    ..Snippet::default()
+                }),
+                Some((info, _)) if &*info == "text output" => last?.output = Some(code.into_string()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    ensure!(set_up.is_none(), "{}: no snippet follows on a set-up", file.display());
+    Ok(snippets)
+}
+
+impl Snippet {
+    /// A name for files, in which the place can be read.
+    fn name(&self) -> String {
+        let (file, line) = &self.place;
+        let file = file.with_extension("").display().to_string();
+        format!("{}_line_{line:04}", file.replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_lowercase())
+    }
+
+    /// The file of the script that it is by itself, if the engine runs it as such.
+    pub fn program(&self) -> Option<String> {
+        self.code.starts_with("extends SceneTree\n").then(|| self.whole())
+    }
+
+    fn whole(&self) -> String {
+        format!("whole_{}.gd", self.name())
+    }
+
+    /// Its scripts, each with the name of its file; the first has the method `run`, unless it is a program.
+    fn scripts(&self) -> Vec<(String, String)> {
+        let name = self.name();
+        if let Some(file) = self.program() {
+            return vec![(file, self.code.clone())];
+        }
+        let whole = self.code.starts_with("extends ");
+        let file = self.whole();
+        let body = if whole {
+            format!(
+                "\tvar snippet: Variant = load(\"res://snippets/{file}\").new()\n\
+                 \tif snippet is Node:\n\t\tadd_child(snippet)\n"
+            )
+        } else {
+            indented(&self.code, 1)
+        };
+        let script = format!(
+            "extends Node\n{}\n\nfunc run() -> void:\n{body}{}",
+            indented(&self.set_up, 0),
+            indented(&self.then, 1)
+        );
+        let mut scripts = vec![(format!("{name}.gd"), script)];
+        if whole {
+            scripts.push((file, self.code.clone()));
+        }
+        scripts
+    }
+}
+
+/// With tabs instead of each four spaces, and so many more.
+fn indented(code: &str, tabs: usize) -> String {
+    let mut script = String::new();
+    for line in code.lines() {
+        let text = line.trim_start_matches(' ');
+        script.push_str(&"\t".repeat(tabs + (line.len() - text.len()) / 4));
+        script.push_str(text);
+        script.push('\n');
+    }
+    script
+}
+
+/// Writes the scripts of all snippets into a folder.
+pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, script) in snippets.iter().flat_map(Snippet::scripts) {
+        fs::write(folder.join(name), script)?;
+    }
+    Ok(())
+}
+
+/// Requires that every snippet but the programs was run to its end and printed what its document says, out of what all have
+/// printed.
+pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
+    for snippet in snippets.iter().filter(|snippet| snippet.program().is_none()) {
+        let (file, line) = &snippet.place;
+        let place = format!("{}:{line}", file.display());
+        let begin = format!("@@ begin {}.gd\n", snippet.name());
+        let output = printed.split_once(&begin).and_then(|(_, rest)| rest.split_once("@@ end"));
+        let Some((output, _)) = output else { bail!("the snippet {place} did not run to its end") };
+        if let Some(expected) = &snippet.output {
+            ensure!(output == expected, "the snippet {place} printed\n{output}instead of\n{expected}");
+        }
+    }
+    ensure!(!snippets.is_empty(), "there are no snippets");
+    Ok(Tally { passed: snippets.len() as u64, failed: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = "# Title\n\n<!-- set-up\nvar a := 1\n-->\n\n```gdscript\nif a:\n    print(a)\n```\n\n\
+        It prints\n\n```text output\n1\n```\n\n<!-- then\nassert(a)\n-->\n\n```gdscript\nextends Node\n```\n\n```rust\n```\n";
+
+    fn snippets() -> Vec<Snippet> {
+        extract(Path::new("docs/a.md"), DOCUMENT).unwrap()
+    }
+
+    #[test]
+    fn all_parts_are_found() {
+        let [first, second] = &snippets()[..] else { panic!() };
+        assert_eq!((first.set_up.trim(), first.then.trim()), ("var a := 1", "assert(a)"));
+        assert_eq!((first.code.as_str(), first.output.as_deref()), ("if a:\n    print(a)\n", Some("1\n")));
+        assert_eq!((second.name().as_str(), second.set_up.as_str()), ("docs_a_line_0022", ""));
+        assert_eq!(second.code, "extends Node\n");
+    }
+
+    #[test]
+    fn parts_without_a_snippet_are_refused() {
+        assert!(extract(Path::new("a.md"), "<!-- then\nx\n-->\n").is_err());
+        assert!(extract(Path::new("a.md"), "<!-- set-up\nx\n-->\n").is_err());
+    }
+
+    #[test]
+    fn help_is_in_its_lines() {
+        let source = "//! a\n    /// ```gdscript\n    /// b()\n    /// ```\nfn b() {}\n";
+        let found = extract(Path::new("a.rs"), &help(source)).unwrap();
+        assert_eq!((found[0].place.1, found[0].code.as_str()), (2, "b()\n"));
+    }
+
+    #[test]
+    fn code_becomes_a_function_or_a_script() {
+        let snippets = snippets();
+        let [(name, script)] = &snippets[0].scripts()[..] else { panic!() };
+        assert_eq!(name, "docs_a_line_0007.gd");
+        assert_eq!(
+            script,
+            "extends Node\nvar a := 1\n\n\nfunc run() -> void:\n\tif a:\n\t\tprint(a)\n\tassert(a)\n"
+        );
+        assert_eq!(snippets[1].scripts()[1], ("whole_docs_a_line_0022.gd".into(), "extends Node\n".into()));
+    }
+
+    #[test]
+    fn programs_stay_as_they_are() {
+        let text = "```gdscript\nextends SceneTree\n```\n";
+        let [program] = &extract(Path::new("a.md"), text).unwrap()[..] else { panic!() };
+        assert_eq!(program.scripts(), [("whole_a_line_0001.gd".into(), "extends SceneTree\n".into())]);
+        assert_eq!(program.program().as_deref(), Some("whole_a_line_0001.gd"));
+    }
+
+    #[test]
+    fn what_was_not_run_or_printed_is_noticed() {
+        let good = "@@ begin docs_a_line_0007.gd\n1\n@@ end\n@@ begin docs_a_line_0022.gd\n@@ end\n";
+        assert!(judge(&snippets(), good).is_ok());
+        assert!(judge(&snippets(), &good.replace("\n1\n", "\n2\n")).is_err());
+        assert!(judge(&snippets(), &good.replace("0022", "0023")).is_err());
+        assert!(judge(&[], good).is_err());
+    }
+}

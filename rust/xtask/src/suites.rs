@@ -118,8 +118,16 @@ pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result
         fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
     fs::write(&runner, script)?;
     let settings = folder.path().join("project.godot");
-    let main_loop = "[application]\n\nrun/main_loop_type=\"Runner\"\n";
-    fs::write(&settings, fs::read_to_string(&settings)?.replacen("[application]\n", main_loop, 1))?;
+    let demo = fs::read_to_string(&settings)?;
+    let lines = demo.lines().map(|line| match line.starts_with("run/main_scene=") {
+        true => "run/main_loop_type=\"Runner\"\nrun/main_scene=\"res://empty.tscn\"",
+        false => line,
+    });
+    fs::write(
+        folder.path().join("empty.tscn"),
+        "[gd_scene format=3]\n\n[node name=\"Empty\" type=\"Node\"]\n",
+    )?;
+    fs::write(&settings, lines.collect::<Vec<_>>().join("\n"))?;
     let project = bundled(workspace, godot, folder.path())?;
     let game = export::game(&project, folder.path(), template)?;
     let mut command = project.engine(&game);

@@ -1,0 +1,76 @@
+//! Batches: records behind their lengths, found wherever the bytes end.
+
+use std::io::Cursor;
+
+use conformance::rows;
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{ErrorKind, Limit, Limits, frames};
+
+/// Values that an engine wrote, framed as its `store_var` does: each behind its length as a little-endian u32.
+fn batch() -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+    for row in rows().iter().filter(|row| row.bytes.len() < 60).step_by(40) {
+        bytes.extend((row.bytes.len() as u32).to_le_bytes());
+        bytes.extend(&row.bytes);
+        ends.push(bytes.len());
+    }
+    assert!(ends.len() > 10, "too few vectors");
+    (bytes, ends)
+}
+
+#[test]
+fn records_are_found_up_to_where_the_bytes_end() {
+    let (bytes, ends) = batch();
+    let limits = Limits::for_save_files();
+    for length in 0..=bytes.len() {
+        let (records, broken) = frames::records(&bytes[..length], &limits);
+        let good = ends.iter().filter(|end| **end <= length).count() - 1;
+        let expected: Vec<_> = ends.windows(2).take(good).map(|pair| pair[0] + 4..pair[1]).collect();
+        assert_eq!(records, expected, "cut at {length}");
+        let torn = (ends[good] != length).then_some(ends[good]);
+        assert_eq!(broken.as_ref().and_then(|error| error.offset()), torn, "cut at {length}");
+        if let Some(torn) = torn {
+            let left = length - torn;
+            let (needed, left) = match left {
+                0..4 => (4, left),
+                _ => (ends[good + 1] - torn - 4, left - 4),
+            };
+            assert_eq!(broken.unwrap().kind(), &ErrorKind::UnexpectedEnd { needed, left });
+        }
+        let found = frames::find_torn(&mut Cursor::new(&bytes[..length]), length as u64).unwrap();
+        assert_eq!(found, torn.map(|torn| torn as u64), "cut at {length}");
+    }
+}
+
+#[test]
+fn records_are_appended_behind_their_lengths() {
+    let (bytes, ends) = batch();
+    let mut appended = Vec::new();
+    for pair in ends.windows(2) {
+        frames::append(&mut appended, &bytes[pair[0] + 4..pair[1]]);
+    }
+    assert_eq!(appended, bytes);
+}
+
+#[test]
+fn limits_hold_for_the_batch() {
+    let (bytes, ends) = batch();
+    let with = |max_bytes, max_elements| Limits { max_bytes, max_elements, ..Limits::for_save_files() };
+    let count = ends.len() - 1;
+    for max_elements in [0, 1, count as u64 - 1, count as u64] {
+        let (records, broken) = frames::records(&bytes, &with(MAX_BYTES, max_elements));
+        assert_eq!(records.len() as u64, max_elements);
+        let exceeded =
+            (max_elements < count as u64).then_some(ErrorKind::LimitExceeded(Limit::Elements, max_elements));
+        assert_eq!(broken.as_ref().map(|error| error.kind().clone()), exceeded);
+        assert_eq!(broken.and_then(|error| error.offset()), exceeded.map(|_| ends[max_elements as usize]));
+    }
+    for (max_bytes, is_enough) in
+        [(0, false), (bytes.len() - 1, false), (bytes.len(), true), (MAX_BYTES, true)]
+    {
+        let (records, broken) = frames::records(&bytes, &with(max_bytes, u64::MAX));
+        assert_eq!(records.len(), if is_enough { count } else { 0 }, "{max_bytes}");
+        let exceeded = (!is_enough).then_some(ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64));
+        assert_eq!(broken.map(|error| error.kind().clone()), exceeded);
+    }
+}

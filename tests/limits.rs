@@ -1,0 +1,120 @@
+//! Limits: the presets, what the parts of a batch may leave each other, and how a breach is said.
+
+use variant_codec::{Decoder, ErrorKind, Limit, Limits, Manner, Result, Spent, ValueBuilder, VariantType};
+
+fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
+    let mut decoder = Decoder::new(bytes, Manner::Strict, limits).after(spent);
+    let mut builder = ValueBuilder::default();
+    decoder.pour_only(&mut builder).map(|_| decoder.spent())
+}
+
+/// The table of `design/API.md`.
+#[test]
+fn presets() {
+    let network = Limits::for_network();
+    assert_eq!(network.max_bytes, 1_048_576);
+    assert_eq!(network.max_depth, 32);
+    assert_eq!(network.max_elements, 100_000);
+    assert_eq!(network.max_dictionary_entries, 10_000);
+    assert_eq!(network.max_memory, 16 * 1_048_576);
+    assert!(network.refuse_colliding_keys && !network.allow_trailing_bytes && !network.allow_objects);
+    for (limits, trailing) in [(Limits::for_save_files(), false), (Limits::unlimited(), true)] {
+        assert_eq!(limits.max_bytes, 2_147_483_647);
+        assert_eq!(limits.max_depth, 1024);
+        assert_eq!(
+            (limits.max_elements, limits.max_dictionary_entries, limits.max_memory),
+            (u64::MAX, u64::MAX, u64::MAX)
+        );
+        assert_eq!(limits.allow_trailing_bytes, trailing);
+        assert!(!limits.refuse_colliding_keys && !limits.allow_objects && limits.allowed_classes.is_empty());
+        assert_eq!(limits.allowed_types, (1 << 39) - 1);
+    }
+    assert_eq!(Limits::default(), Limits::for_save_files());
+}
+
+/// Where limits admit all data of a length, parts of it may be read without knowing of each other.
+#[test]
+fn what_admits_all_data_of_a_length() {
+    let none = Limits::unlimited();
+    // Dictionaries in Dictionaries, each the only key: what costs the most for each byte.
+    let mut costly = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(50);
+    costly.extend([0x1B, 0, 0, 0, 0, 0, 0, 0]);
+    costly.extend([0; 4].repeat(50));
+    let least = (0..1_000_000)
+        .find(|memory| Limits { max_memory: *memory * 16, ..none.clone() }.admit_all_of(costly.len()));
+    let max_memory = least.expect("16 MB are enough") * 16;
+    assert!(read(&costly, &Limits { max_memory, ..none.clone() }, Spent::default()).is_ok());
+    assert!(none.admit_all_of(usize::MAX));
+    let elements = |max_elements| Limits { max_elements, ..none.clone() };
+    assert!(elements(100).admit_all_of(100) && !elements(99).admit_all_of(100));
+    assert!(!Limits { refuse_colliding_keys: true, ..none.clone() }.admit_all_of(1));
+    assert!(!Limits { max_memory: 0, ..none.clone() }.admit_all_of(1));
+    assert!(!Limits::for_network().admit_all_of(1));
+}
+
+/// Values that are read one after the other share what is limited for all of them.
+#[test]
+fn what_is_spent_adds_up() {
+    let three = [0x1C, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let limits = Limits { max_elements: 8, ..Limits::for_save_files() };
+    let first = read(&three, &limits, Spent::default()).unwrap();
+    let second = read(&three, &limits, first).unwrap();
+    assert_ne!(first, Spent::default());
+    assert_ne!(first, second);
+    let error = read(&three, &limits, second).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Elements, 8));
+
+    let memory = |max_memory| Limits { max_memory, ..Limits::for_save_files() };
+    let one = 24 + 112 + 80 + 2 * 24;
+    for count in 1..5 {
+        let limits = memory(one * count);
+        let spent = (0..count).try_fold(Spent::default(), |spent, _| read(&three, &limits, spent)).unwrap();
+        let error = read(&three, &limits, spent).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Memory, one * count));
+    }
+}
+
+/// Values too large for a slot lie outside of it, in blocks of the engine's pools.
+#[test]
+fn large_values_are_charged_beside_their_slots() {
+    for (ty, components, beside) in [
+        (VariantType::Vector4, 4, 0),
+        (VariantType::Transform2D, 6, 24),
+        (VariantType::Aabb, 6, 24),
+        (VariantType::Basis, 9, 48),
+        (VariantType::Transform3D, 12, 48),
+        (VariantType::Projection, 16, 64),
+    ] {
+        let mut bytes = vec![ty.id(), 0, 0, 0];
+        bytes.extend([0; 4].repeat(components));
+        let memory = |max_memory| Limits { max_memory, ..Limits::for_save_files() };
+        assert!(read(&bytes, &memory(24 + beside), Spent::default()).is_ok(), "{ty}");
+        assert!(read(&bytes, &memory(23 + beside), Spent::default()).is_err(), "{ty}");
+        // In an Array, where such values are read as a run.
+        let mut run = vec![0x1C, 0, 0, 0, 200, 0, 0, 0];
+        run.extend(bytes.repeat(200));
+        let all = 24 + 112 + 80 + 200 * (24 + beside);
+        assert!(read(&run, &memory(all), Spent::default()).is_ok(), "{ty}");
+        let error = read(&run, &memory(all - 1), Spent::default()).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Memory, all - 1), "{ty}");
+        let elements = |max_elements| Limits { max_elements, ..Limits::for_save_files() };
+        assert!(read(&run, &elements(201), Spent::default()).is_ok(), "{ty}");
+        assert!(read(&run, &elements(200), Spent::default()).is_err(), "{ty}");
+    }
+}
+
+#[test]
+fn a_breach_says_which_limit_and_how_to_raise_it() {
+    for (limit, sentence) in [
+        (Limit::Bytes, "more than 7 bytes of input; raise `max_bytes` if this is expected"),
+        (Limit::Depth, "more than 7 levels of nesting; raise `max_depth` if this is expected"),
+        (Limit::Elements, "more than 7 values; raise `max_elements` if this is expected"),
+        (
+            Limit::DictionaryEntries,
+            "more than 7 entries in one Dictionary; raise `max_dictionary_entries` if this is expected",
+        ),
+        (Limit::Memory, "more than 7 bytes of memory; raise `max_memory` if this is expected"),
+    ] {
+        assert_eq!(ErrorKind::LimitExceeded(limit, 7).to_string(), sentence);
+    }
+}

@@ -30,10 +30,10 @@ func run(plugin: EditorPlugin) -> void:
 			EditorInterface.set_main_screen_editor("2D")
 			_panel.custom_minimum_size.y *= 1.5
 		await _frames(3)
-		await _picture("empty")
 		await _inspect_value()
 		await _inspect_damaged()
 		await _inspect_records()
+		await _inspect_empty()
 		await _inspect_large()
 		await _paste()
 		await _benchmark()
@@ -136,11 +136,36 @@ func _inspect_records() -> void:
 	tab.show_bytes(torn, "torn.bin")
 	await _until(func() -> bool: return tab.contents.bytes == torn)
 	_check("a torn record is bad", tab.contents.record_count == 39 and tab.problems.item_count == 1)
+	var framing: OptionButton = tab.find_children("*", "OptionButton", true, false)[0]
+	framing.select(1)
+	framing.item_selected.emit(1)
+	await _until(func() -> bool: return not tab.contents.has_records)
+	_check("the user may take it for one value, which it is not", tab.problems.get_item_text(0).begins_with("Byte 0: "))
+	framing.select(0)
 	for target: Control in [tab.tree, tab.hex]:
 		await _drop(target, path)
 		await _until(func() -> bool: return tab.contents.record_count == 40)
 		tab.show_bytes(torn, "torn.bin")
 		await _until(func() -> bool: return tab.contents.bytes == torn)
+
+
+func _inspect_empty() -> void:
+	await _open("empty.bin", PackedByteArray())
+	var tab: Control = _panel.inspect
+	_check("an empty file is no value", tab.problems.item_count == 1)
+	tab.problems.grab_focus()
+	await _press(KEY_DOWN)
+	tab.hex.grab_focus()
+	await _press(KEY_DOWN)
+	_check("and has no bytes", tab.hex.selected_bytes().is_empty())
+	tab.open_file("res://none.bin")
+	_check("a missing file is said", tab.find_children("*", "Label", true, false).any(
+			func(label: Label) -> bool: return label.text.contains("none.bin cannot be opened")))
+	tab.find_children("*", "Button", true, false)[0].pressed.emit()
+	await _frames(2)
+	var dialog: Window = tab.find_children("*", "EditorFileDialog", true, false)[0]
+	_check("the button asks for a file", dialog.visible)
+	dialog.hide()
 
 
 func _inspect_large() -> void:
@@ -174,7 +199,7 @@ func _paste() -> void:
 		bytes.hex_encode().insert(8, "\n"),
 	]:
 		_check("bytes are read from %s" % text.left(20), tab.bytes_of(text) == bytes)
-	for text: String in ["", "no digits", "abc", "[1, 256]", "[1, \"x\"]"]:
+	for text: String in ["", "no digits", "abc", "+abc", "[1, 256]", "[1, \"x\"]", "[1, x]", "[1]]"]:
 		_check("no bytes are read from \"%s\"" % text, tab.bytes_of(text).is_empty())
 	if DisplayServer.get_name() != "headless":
 		DisplayServer.clipboard_set(bytes.hex_encode())

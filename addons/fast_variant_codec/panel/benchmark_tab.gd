@@ -49,7 +49,10 @@ func _init() -> void:
 		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
 	add_child(scroll)
 	var hint := Label.new()
-	hint.text = "Median of %d or more runs; × is how many times as fast. The editor is a debug build: release games are faster." % Benchmark.RUNS
+	hint.text = (
+		"Median of %d or more runs; × is how many times as fast. " % Benchmark.RUNS
+		+ "The editor is a debug build: release games are faster."
+	)
 	hint.tooltip_text = (
 		"A debug build of the engine counts every allocation in one place. In a release game both are faster, and the codec "
 		+ "gains more from its threads."

@@ -89,7 +89,8 @@ func paste() -> void:
 		show_bytes(bytes, "Pasted bytes")
 
 
-## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is neither.
+## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is
+## neither.
 static func bytes_of(text: String) -> PackedByteArray:
 	var stripped := text.strip_edges()
 	if stripped.begins_with("[") and stripped.ends_with("]"):
@@ -112,7 +113,9 @@ func _make_toolbar() -> Control:
 	bar.add_child(open)
 	var paste_button := Button.new()
 	paste_button.text = "Paste Hex"
-	paste_button.tooltip_text = "Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+	paste_button.tooltip_text = (
+		"Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+	)
 	paste_button.pressed.connect(paste)
 	bar.add_child(paste_button)
 	for framing: String in ["Automatic", "One Value", "Records"]:

@@ -137,7 +137,7 @@ func _values_of(type: int) -> Array:
 		TYPE_ARRAY:
 			return _arrays()
 		TYPE_PACKED_BYTE_ARRAY:
-			return [0, 1, 2, 3, 4, 5, 255, 100_000].map(func(count: int) -> PackedByteArray: return _bytes(count))
+			return [0, 1, 2, 3, 4, 5, 255, 100_000].map(_bytes)
 		TYPE_PACKED_STRING_ARRAY:
 			return [PackedStringArray(), PackedStringArray([""]), PackedStringArray(["a", "", "é"]), PackedStringArray(_texts())]
 	return []

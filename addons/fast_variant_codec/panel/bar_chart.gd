@@ -29,7 +29,10 @@ func add(row: Benchmark.Row) -> void:
 
 ## The results as a table of tab-separated columns.
 func as_text() -> String:
-	var lines := PackedStringArray(["workload\titems\tbytes\tidentical\tencode engine ms\tencode codec ms\tdecode engine ms\tdecode codec ms"])
+	var lines := PackedStringArray(["\t".join([
+		"workload", "items", "bytes", "identical", "encode, engine, ms", "encode, codec, ms", "decode, engine, ms",
+		"decode, codec, ms",
+	])])
 	for row in rows:
 		lines.append("\t".join([
 			row.title, str(row.items), str(row.bytes), "yes" if row.is_identical else "no", "%.3f" % row.encode["engine"],

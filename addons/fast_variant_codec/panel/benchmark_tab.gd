@@ -49,7 +49,10 @@ func _init() -> void:
 		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
 	add_child(scroll)
 	var hint := Label.new()
-	hint.text = "Median of %d runs; × is how many times as fast. The editor is a debug build: release games are faster." % Benchmark.RUNS
+	hint.text = (
+		"Median of %d or more runs; × is how many times as fast. " % Benchmark.RUNS
+		+ "The editor is a debug build: release games are faster."
+	)
 	hint.tooltip_text = (
 		"A debug build of the engine counts every allocation in one place. In a release game both are faster, and the codec "
 		+ "gains more from its threads."
@@ -109,7 +112,7 @@ func _ask_for_file() -> void:
 		_dialog.add_filter("*.json", "JSON Documents")
 		_dialog.file_selected.connect(run_file)
 		add_child(_dialog)
-	_dialog.popup_file_dialog()
+	_dialog.popup_centered_ratio(0.6)
 
 
 func _on_progressed(done: int, total: int) -> void:

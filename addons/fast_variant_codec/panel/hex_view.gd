@@ -10,6 +10,11 @@ signal byte_selected(byte: int)
 
 const Contents := preload("contents.gd")
 
+const KIND_COLORS: Dictionary[Contents.Kind, StringName] = {
+	Contents.Kind.CONTENT: &"text_color", Contents.Kind.HEADER: &"keyword_color",
+	Contents.Kind.ELEMENT_TYPE: &"base_type_color", Contents.Kind.COUNT: &"number_color",
+	Contents.Kind.PADDING: &"comment_color", Contents.Kind.UNREAD: &"unread_color",
+}
 ## How many bytes a row may have, the most that fit.
 const COLUMNS: PackedInt32Array = [16, 8, 4]
 ## Bytes between which there is a wider gap.
@@ -83,11 +88,12 @@ func position_of(byte: int) -> Vector2:
 
 ## The colour in which bytes of a kind are drawn.
 func color_of(kind: Contents.Kind) -> Color:
-	return _colors[_color_name(kind)]
+	return _colors[KIND_COLORS[kind]]
 
 
 ## The line below what is of a kind, from `from` over `width`.
-static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, width: float, color: Color, scale: float) -> void:
+static func draw_cue(canvas: CanvasItem, kind: Contents.Kind, from: Vector2, width: float, color: Color) -> void:
+	var scale := EditorInterface.get_editor_scale()
 	var to := from + Vector2(width, 0)
 	match kind:
 		Contents.Kind.HEADER:
@@ -131,23 +137,9 @@ func _read_theme() -> void:
 		&"line_number_color", &"selection_color", &"caret_color",
 	]:
 		_colors[color_name] = text_editor_color(color_name)
+	_colors[&"unread_color"] = _colors[&"text_color"].lerp(_colors[&"background_color"], 0.4)
 	_colors[&"error_color"] = get_theme_color(&"error_color", &"Editor")
 	_colors[&"warning_color"] = get_theme_color(&"warning_color", &"Editor")
-
-
-func _color_name(kind: Contents.Kind) -> StringName:
-	match kind:
-		Contents.Kind.HEADER:
-			return &"keyword_color"
-		Contents.Kind.ELEMENT_TYPE:
-			return &"base_type_color"
-		Contents.Kind.COUNT:
-			return &"number_color"
-		Contents.Kind.PADDING:
-			return &"comment_color"
-		Contents.Kind.UNREAD:
-			return &"line_number_color"
-	return &"text_color"
 
 
 ## How wide a row of so many bytes is.
@@ -254,19 +246,22 @@ func _draw_row(first: int, end: int) -> void:
 	var ascent := (_cell.y - _font.get_height(_font_size)) / 2 + _font.get_ascent(_font_size)
 	var offset := ("%x" % first).lpad(_offset_digits(), "0")
 	var baseline := _row_y(first) + ascent
-	draw_string(_font, Vector2(_sign_width(), baseline), offset, HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size,
-			_colors[&"line_number_color"])
+	_draw_text(offset, _sign_width(), baseline, _colors[&"line_number_color"])
 	for byte in range(first, end):
 		var kind := contents.kind_of(byte)
 		var color := color_of(kind)
 		var hex := _hex_rect(byte)
 		var text := _text_rect(byte)
 		var value := contents.bytes[byte]
-		draw_string(_font, Vector2(hex.position.x, baseline), "%02x" % value, HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size, color)
-		draw_string(_font, Vector2(text.position.x, baseline), char(value) if value > 0x20 and value < 0x7f else "·",
-				HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size, color)
+		var character := char(value) if value > 0x20 and value < 0x7f else "·"
+		_draw_text("%02x" % value, hex.position.x, baseline, color)
+		_draw_text(character, text.position.x, baseline, color)
 		var joins := byte + 1 < end and byte % GROUP != GROUP - 1 and contents.kind_of(byte + 1) == kind
-		draw_cue(self, kind, Vector2(hex.position.x, hex.end.y - 2.5 * scale), hex.size.x + (_cell.x if joins else 0.0), color, scale)
+		draw_cue(self, kind, Vector2(hex.position.x, hex.end.y - 2.5 * scale), hex.size.x + (_cell.x if joins else 0.0), color)
+
+
+func _draw_text(text: String, x: float, baseline: float, color: Color) -> void:
+	draw_string(_font, Vector2(x, baseline), text, HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size, color)
 
 
 func _draw_caret(end: int) -> void:

@@ -9,6 +9,8 @@ const ValueTree := preload("value_tree.gd")
 
 ## How many problems are visible at once.
 const PROBLEM_LINES := 3
+## Bytes of a file, which one array cannot hold.
+const LARGEST := 1 << 31
 ## How much the tree should have at least, of what the bytes take.
 const TREE_SHARE := 0.75
 
@@ -18,7 +20,6 @@ var problems := ItemList.new()
 var words := Label.new()
 var contents: Contents
 
-var _bytes := PackedByteArray()
 var _source := ""
 var _framing := OptionButton.new()
 var _title := Label.new()
@@ -26,6 +27,7 @@ var _empty := Label.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
 var _task := -1
+var _reads := 0
 
 
 func _init() -> void:
@@ -66,15 +68,15 @@ func open_file(path: String) -> void:
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null:
 		_say("%s cannot be opened: %s" % [path, error_string(FileAccess.get_open_error())])
-		return
-	show_bytes(file.get_buffer(file.get_length()), path.get_file())
+	elif file.get_length() >= LARGEST:
+		_say("%s is larger than 2 GiB, which is more than an engine's array holds." % path)
+	else:
+		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file())
 
 
 ## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
-	_bytes = bytes
-	_source = source
-	_read()
+	_read(func() -> PackedByteArray: return bytes, source)
 
 
 ## Shows what the clipboard holds.
@@ -87,17 +89,19 @@ func paste() -> void:
 		show_bytes(bytes, "Pasted bytes")
 
 
-## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is neither.
+## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is
+## neither.
 static func bytes_of(text: String) -> PackedByteArray:
 	var stripped := text.strip_edges()
 	if stripped.begins_with("[") and stripped.ends_with("]"):
-		var numbers: Variant = JSON.parse_string(stripped)
-		var is_bytes: bool = numbers is Array and numbers.all(
+		var json := JSON.new()
+		var is_bytes: bool = json.parse(stripped) == OK and json.data.all(
 				func(number: Variant) -> bool: return number is float and number == clampi(number, 0, 255))
-		return PackedByteArray(numbers) if is_bytes else PackedByteArray()
+		return PackedByteArray(json.data) if is_bytes else PackedByteArray()
 	for separator: String in ["0x", "\\x", " ", "\t", "\r", "\n", ",", ":", "-", "_"]:
 		stripped = stripped.replacen(separator, "")
-	return stripped.hex_decode() if stripped.is_valid_hex_number() and stripped.length() % 2 == 0 else PackedByteArray()
+	var is_hex := stripped.is_valid_hex_number() and stripped.length() % 2 == 0 and not stripped.begins_with("+")
+	return stripped.hex_decode() if is_hex else PackedByteArray()
 
 
 func _make_toolbar() -> Control:
@@ -109,7 +113,9 @@ func _make_toolbar() -> Control:
 	bar.add_child(open)
 	var paste_button := Button.new()
 	paste_button.text = "Paste Hex"
-	paste_button.tooltip_text = "Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+	paste_button.tooltip_text = (
+		"Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+	)
 	paste_button.pressed.connect(paste)
 	bar.add_child(paste_button)
 	for framing: String in ["Automatic", "One Value", "Records"]:
@@ -118,7 +124,7 @@ func _make_toolbar() -> Control:
 		"One value, as var_to_bytes writes it, or records, each behind its length, as FileAccess.store_var and "
 		+ "FastVariantCodec.pack_batch write them."
 	)
-	_framing.item_selected.connect(func(_index: int) -> void: _read())
+	_framing.item_selected.connect(_on_framing_selected)
 	bar.add_child(_framing)
 	for label: Label in [_title, words]:
 		label.size_flags_horizontal = Control.SIZE_EXPAND_FILL
@@ -162,7 +168,7 @@ func _ask_for_file() -> void:
 		_dialog.add_filter("*", "All Files")
 		_dialog.file_selected.connect(open_file)
 		add_child(_dialog)
-	_dialog.popup_file_dialog()
+	_dialog.popup_centered_ratio(0.6)
 
 
 func _can_drop_data(_at: Vector2, data: Variant) -> bool:
@@ -179,20 +185,24 @@ func _on_files_dropped(files: PackedStringArray) -> void:
 		open_file(files[0])
 
 
-## Looks at the bytes in the background, so that the editor stays fluid with large ones.
-func _read() -> void:
+## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones.
+func _read(load_bytes: Callable, source: String) -> void:
 	_wait()
-	_say("Reading %s…" % _source)
-	var bytes := _bytes
+	_say("Reading %s…" % source)
+	_source = source
+	_reads += 1
+	var number := _reads
 	var framing := _framing.selected as Contents.Framing
 	_task = WorkerThreadPool.add_task(func() -> void:
-		_on_read.call_deferred(Contents.new(bytes, framing)))
+		_on_read.call_deferred(Contents.new(load_bytes.call(), framing), number))
 
 
-func _on_read(read: Contents) -> void:
-	_wait()
-	contents = read
-	_show()
+func _on_read(read: Contents, number: int) -> void:
+	# Others may have been asked for meanwhile.
+	if number == _reads:
+		_wait()
+		contents = read
+		_show()
 
 
 func _wait() -> void:
@@ -227,6 +237,11 @@ func _show_problems() -> void:
 	problems.custom_minimum_size.y = 0 if problems.auto_height else PROBLEM_LINES * 26 * EditorInterface.get_editor_scale()
 
 
+func _on_framing_selected(_index: int) -> void:
+	if contents:
+		show_bytes(contents.bytes, _source)
+
+
 func _on_range_selected(start: int, end: int) -> void:
 	hex.caret = start
 	hex.select(start, end)
@@ -245,7 +260,7 @@ func _on_byte_selected(byte: int) -> void:
 
 
 func _on_problem_selected(index: int) -> void:
-	if index < contents.problems.size():
+	if index < contents.problems.size() and not contents.bytes.is_empty():
 		hex.caret = mini(contents.problems[index].offset, contents.bytes.size() - 1)
 		_on_byte_selected(hex.caret)
 

@@ -26,7 +26,7 @@ class Word:
 			var scale := EditorInterface.get_editor_scale()
 			draw_string(font, Vector2(0, font.get_ascent(_font_size())), Contents.KIND_NAMES[kind],
 					HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size(), view.color_of(kind))
-			HexView.draw_cue(self, kind, Vector2(0, size.y - 2.5 * scale), size.x, view.color_of(kind), scale)
+			HexView.draw_cue(self, kind, Vector2(0, size.y - 2.5 * scale), size.x, view.color_of(kind))
 
 	## Smaller than the bytes.
 	func _font_size() -> int:

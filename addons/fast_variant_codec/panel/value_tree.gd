@@ -1,7 +1,7 @@
 @tool
 extends Tree
-## The values that bytes hold, as a tree. What a line holds is added when it is unfolded; where it is much, in groups, since
-## the engine's tree takes long with thousands of lines.
+## The values that bytes hold, as a tree. What a line holds is added when it is unfolded; where it is much, in groups,
+## since the engine's tree takes long with thousands of lines.
 
 ## The user chose a value, or a line for those left out.
 signal range_selected(start: int, end: int)
@@ -35,7 +35,8 @@ func _init() -> void:
 	var titles: PackedStringArray = ["Value", "Preview", "Byte", "Size"]
 	for column: int in Column.values():
 		set_column_title(column, titles[column])
-		set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_RIGHT if column >= Column.OFFSET else HORIZONTAL_ALIGNMENT_LEFT)
+		set_column_title_alignment(
+				column, HORIZONTAL_ALIGNMENT_RIGHT if column >= Column.OFFSET else HORIZONTAL_ALIGNMENT_LEFT)
 		set_column_clip_content(column, true)
 	set_column_expand_ratio(Column.VALUE, 5)
 	set_column_expand_ratio(Column.PREVIEW, 4)
@@ -134,7 +135,7 @@ func _add_node(parent: TreeItem, index: int) -> void:
 	var type := StringName(node["type_name"])
 	var item := _add_line(parent, contents.title_of(index), contents.start_of(index), contents.end_of(index))
 	item.set_metadata(Column.VALUE, index)
-	item.set_icon(Column.VALUE, get_theme_icon(type if has_theme_icon(type, &"EditorIcons") else &"Variant", &"EditorIcons"))
+	item.set_icon(Column.VALUE, get_theme_icon(type, &"EditorIcons"))
 	item.set_text(Column.PREVIEW, node["preview"])
 	item.set_tooltip_text(Column.VALUE, _tooltip_of(index))
 	item.set_tooltip_text(Column.PREVIEW, node["preview"])

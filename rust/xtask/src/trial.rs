@@ -188,7 +188,8 @@ impl<'a> Trial<'a> {
             run(&format!("res://snippets/{program}"))?;
         }
         let outcome = run("res://snippets.gd")?;
-        snippets::judge(&snippets, &outcome.stdout)
+        let judged = snippets::judge(&snippets, &outcome.stdout)?;
+        Ok(judged + snippets::judge_example(self.workspace, &self.folder.path().join("characters.dat"))?)
     }
 
     /// Exports a game that compares a batch, and runs it; the project must have been opened before.

@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use conformance::fuzzing::outline::{check_places, check_value};
+use conformance::fuzzing::outline::{check_pieces, check_places, check_value, kind_at};
 use conformance::{Row, rows};
 use variant_codec::{
-    Decoder, Error, ErrorKind, Limits, Manner, Node, Notes, Object, Oddity, Outline, Role, Value,
+    Decoder, Error, ErrorKind, Limits, Manner, Node, Notes, Object, Oddity, Outline, PieceKind, Role, Value,
     ValueBuilder, VariantType,
 };
 
@@ -37,6 +37,7 @@ fn outlines_agree_with_the_engine() {
     for Row { label, bytes, accepted, .. } in rows() {
         let outline = Outline::of(&bytes, ALL);
         check_places(&outline, &label);
+        check_pieces(&outline, &label);
         let (end, value) = decoded(&bytes, Manner::Engine);
         assert_eq!(outline.error(), end.as_ref().err(), "{label}");
         let Ok(end) = end else { continue };
@@ -50,6 +51,41 @@ fn outlines_agree_with_the_engine() {
         }
     }
     assert!(whole > 300, "only {whole} whole outlines");
+}
+
+/// The same letter for each byte of a kind: header, type, number, content, padding.
+fn pieces(hex: &str) -> String {
+    let bytes = unhex(hex);
+    let outline = Outline::of(&bytes, ALL);
+    let kinds = (0..outline.end().min(bytes.len())).map(|at| match kind_at(&outline, at) {
+        Some(PieceKind::Header) => 'h',
+        Some(PieceKind::ElementType) => 't',
+        Some(PieceKind::Count) => 'n',
+        Some(PieceKind::Content) => 'c',
+        Some(PieceKind::Padding) => 'p',
+        None => '-',
+    });
+    kinds.collect()
+}
+
+#[test]
+fn pieces_are_what_the_format_says() {
+    for (hex, expected) in [
+        ("00000000", "hhhh"),
+        ("02000000 05000000", "hhhhcccc"),
+        ("04000000 05000000 68656c6c6f000000", "hhhhnnnncccccppp"),
+        ("04000000 04000000 61626364", "hhhhnnnncccc"),
+        ("1b000000 01000000 04000000 02000000 68700000 02000000 07000000", "hhhhnnnnhhhhnnnnccpphhhhcccc"),
+        ("1c000100 02000000 01000000 02000000 05000000", "hhhhttttnnnnhhhhcccc"),
+        ("1c000000 02000000 00000000 00000000", "hhhhnnnnhhhhhhhh"),
+        ("16000000 01000080 00000000 00000000 01000000 61000000", "hhhhnnnnnnnnnnnnnnnncppp"),
+        ("1d000000 03000000 01020300", "hhhhnnnncccp"),
+        ("22000000 01000000 02000000 61000000", "hhhhnnnnnnnnccpp"),
+        ("18000100 0500000000000000", "hhhhcccccccc"),
+        ("1c000000 01000000 04000000 ffffffff", "hhhhnnnnhhhhnnnn"),
+    ] {
+        assert_eq!(pieces(hex), expected, "{hex}");
+    }
 }
 
 #[test]

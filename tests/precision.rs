@@ -3,7 +3,9 @@
 
 use conformance::{Row, rows, transcode};
 use variant_codec::format::{FLAG_64, Lane, Shape};
-use variant_codec::{Limits, Manner, Precision, Value, VariantType, convert_lanes};
+use variant_codec::{
+    Decoder, EncodeOptions, Encoder, Limits, Manner, Precision, Room, Value, VariantType, convert_lanes,
+};
 
 use Precision::{Double, Single};
 
@@ -68,6 +70,11 @@ fn every_type_in_both_widths() {
                 Ok(to),
                 "{ty}, {precision:?}"
             );
+            let mut just_enough = vec![0; to.len()];
+            let options = EncodeOptions { precision, strict_text: false };
+            let mut encoder = Encoder::new(Room::new(just_enough.as_mut_slice()), options);
+            Decoder::new(from, Manner::Strict, &limits).pour_only(&mut encoder).unwrap();
+            assert_eq!(encoder.into_output().written(), to, "{ty}, {precision:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use conformance::fuzzing::text::{check_reading, check_writing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use variant_codec::utf8_len;
+use variant_codec::{EncodeOptions, Encoder, Sink as _, Text, VariantType, utf8_len};
 
 /// The first and last character of each length, and others around every boundary.
 const EDGES: [u32; 14] =
@@ -82,6 +82,23 @@ fn units_beyond_unicode() {
             units[place] = 0x8000_0000;
             assert!(utf8_len(&units, false).is_err());
         }
+    }
+}
+
+/// The longer forms that the engine writes are those of RFC 2279, the first and last of each length here.
+#[test]
+fn forms_of_five_and_six_bytes() {
+    for (unit, form) in [
+        (0x11_0000, "f4908080"),
+        (0x1F_FFFF, "f7bfbfbf"),
+        (0x20_0000, "f888808080"),
+        (0x3FF_FFFF, "fbbfbfbfbf"),
+        (0x400_0000, "fc8480808080"),
+        (0x7FFF_FFFF, "fdbfbfbfbfbf"),
+    ] {
+        let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+        encoder.text(VariantType::String, Text::Utf32(&[unit])).unwrap();
+        assert_eq!(hex::encode(encoder.into_output()).get(16..16 + form.len()), Some(form), "{unit:x}");
     }
 }
 

@@ -2,13 +2,25 @@
 extends EditorPlugin
 ## The editor side of the addon. The class FastVariantCodec itself comes from the library in bin/ and works without it.
 
+var _panel: Control
+
 
 func _enter_tree() -> void:
-	if ClassDB.class_exists(&"FastVariantCodec"):
+	if not ClassDB.class_exists(&"FastVariantCodec"):
+		push_error(
+			"FastVariantCodec: no library for %s (%s) in res://addons/fast_variant_codec/bin/. "
+			% [OS.get_name(), Engine.get_architecture_name()]
+			+ "Install the released addon, which contains it, or run `cargo xtask build` in its repository; "
+			+ "then restart the editor."
+		)
 		return
-	push_error(
-		"FastVariantCodec: no library for %s (%s) in res://addons/fast_variant_codec/bin/. "
-		% [OS.get_name(), Engine.get_architecture_name()]
-		+ "Install the released addon, which contains it, or run `cargo xtask build` in its repository; "
-		+ "then restart the editor."
-	)
+	# Loaded here: without the library its scripts do not compile.
+	_panel = load("res://addons/fast_variant_codec/panel/codec_panel.gd").new()
+	add_control_to_bottom_panel(_panel, "Variant Codec")
+
+
+func _exit_tree() -> void:
+	if _panel:
+		remove_control_from_bottom_panel(_panel)
+		_panel.queue_free()
+		_panel = null

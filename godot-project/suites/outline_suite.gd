@@ -49,6 +49,39 @@ func test_properties_of_objects() -> bool:
 	return true
 
 
+## The kinds are those that help tells: content, header, declared type, count, padding.
+func test_pieces() -> bool:
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value)
+		if bytes.is_empty():
+			continue
+		checks.subject(case.type, case.name)
+		var outline := Codec.inspect(bytes)
+		var offsets: PackedInt64Array = outline["piece_offsets"]
+		checks.same_int("a kind for each offset", offsets.size(), outline["piece_kinds"].size())
+		for node: Dictionary in outline["nodes"].slice(0, 100):
+			checks.same_value("a node starts with a header", "h", _pieces(outline, node["offset"], 4)[0])
+	var typed: Array[int] = [5]
+	for value: Variant in [null, 5, 1 << 40, "größe", &"abcd", [1, null], {"hp": 7}, PackedByteArray([1, 2, 3]), typed]:
+		checks.subject(typeof(value), "pieces of %s" % str(value))
+		var bytes := var_to_bytes(value)
+		var expected := "hhhh"
+		match typeof(value):
+			TYPE_INT:
+				expected += "c".repeat(bytes.size() - 4)
+			TYPE_STRING, TYPE_STRING_NAME, TYPE_PACKED_BYTE_ARRAY:
+				var count: int = value.size() if value is PackedByteArray else str(value).to_utf8_buffer().size()
+				expected += "nnnn" + "c".repeat(count) + "p".repeat(bytes.size() - 8 - count)
+			TYPE_DICTIONARY:
+				expected += "nnnn" + "hhhhnnnnccpp" + "hhhhcccc"
+			TYPE_ARRAY:
+				expected += "ttttnnnnhhhhcccc" if value.is_typed() else "nnnnhhhhcccchhhh"
+		checks.same_value("pieces", expected, _pieces(Codec.inspect(bytes), 0, bytes.size()))
+	checks.subject(checks.MIXED, "pieces of few nodes")
+	checks.truth("at most eight for each", Codec.inspect(var_to_bytes(Values.filled(1000, "x")), 10)["piece_offsets"].size() <= 80)
+	return true
+
+
 func test_cut_bytes() -> bool:
 	var generator := seeded("cut outlines")
 	for case in values.cases:
@@ -164,6 +197,15 @@ func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], valu
 		checks.same_int("parent of node %d" % child, index, inner["parent"])
 		found[child] = keys[inner["index"]] if inner["role"] == "key" else held[inner["index"]]
 	checks.truth("children lie in node %d" % index, end <= node["offset"] + node["size"])
+
+
+## A letter for each byte, by what it is there for.
+func _pieces(outline: Dictionary, start: int, count: int) -> String:
+	var offsets: PackedInt64Array = outline["piece_offsets"]
+	var letters := ""
+	for at in range(start, start + count):
+		letters += "chtnp"[outline["piece_kinds"][offsets.bsearch(at, false) - 1]]
+	return letters
 
 
 func _range(node: Dictionary, bytes: PackedByteArray) -> PackedByteArray:

@@ -40,6 +40,23 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
+func test_the_self_check_of_the_addon() -> bool:
+	var check: RefCounted = preload("res://addons/fast_variant_codec/self_check.gd").new()
+	check.run()
+	checks.subject(checks.MIXED, "self-check")
+	checks.same_int("types", TYPE_MAX, check.rows.size())
+	for row: RefCounted in check.rows:
+		checks.subject(row.type, "self-check")
+		checks.truth("is checked", row.passed >= 10)
+		checks.truth("nothing differs", row.failures.is_empty(), "\n".join(row.failures))
+	checks.subject(checks.MIXED, "self-check of a wrong value")
+	check.rows.clear()
+	check.rows.append(check.Row.new(TYPE_INT))
+	check._check_values(check.rows[0], [7, "not an int"])
+	checks.same_value("what differs", PackedStringArray(["type: not an int"]), check.rows[0].failures)
+	return true
+
+
 func test_results_name_the_place() -> bool:
 	checks.subject(checks.MIXED, "places in results")
 	var broken := Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + Wire.header(39)

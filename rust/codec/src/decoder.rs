@@ -43,6 +43,48 @@ impl Notes {
     }
 }
 
+/// What bytes are there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PieceKind {
+    /// What the value itself is made of: numbers, text, ids.
+    Content,
+    /// The type of a value, and its flags.
+    Header,
+    /// The type that a container declares for its elements, keys or values.
+    ElementType,
+    /// How many bytes, elements, entries or properties follow; also the counters and flags of a NodePath.
+    Count,
+    /// What fills up to a multiple of 4 bytes.
+    Padding,
+}
+
+/// Bytes that are there for one thing, up to the next piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where they start.
+    pub start: usize,
+    /// What they are there for.
+    pub kind: PieceKind,
+}
+
+/// The pieces of what a reader has read; those for which there is no room count as content.
+#[derive(Clone, Debug, Default)]
+struct Pieces {
+    found: Vec<Piece>,
+    most: usize,
+}
+
+impl Pieces {
+    fn add(&mut self, start: usize, kind: PieceKind) {
+        self.found.pop_if(|last| last.start == start);
+        let kind = if self.found.len() + 1 < self.most { kind } else { PieceKind::Content };
+        if self.found.last().map(|last| last.kind) != Some(kind) {
+            self.found.push(Piece { start, kind });
+        }
+    }
+}
+
 /// Values of entries that take fewer bytes are poured where they are.
 const SMALLEST_VALUE_PART: usize = 64;
 /// How often all bytes may be skimmed for parts.
@@ -65,6 +107,7 @@ pub struct Decoder<'a, const NOTES: bool = false> {
     skimmable: usize,
     manner: Manner,
     notes: Notes,
+    pieces: Pieces,
     budget: Budget<'a>,
 }
 
@@ -76,14 +119,16 @@ impl<'a> Decoder<'a> {
 }
 
 impl<'a> Decoder<'a, true> {
-    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd.
-    pub fn noting(bytes: &'a [u8], limits: &'a Limits) -> Self {
-        Self::at_start(bytes, Manner::Strict, limits)
+    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd, and of which pieces the
+    /// bytes are made, up to so many.
+    pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_pieces: usize) -> Self {
+        let pieces = Pieces { found: Vec::new(), most: most_pieces };
+        Self { pieces, ..Self::at_start(bytes, Manner::Strict, limits) }
     }
 
-    /// What has been found odd so far.
-    pub fn into_notes(self) -> Notes {
-        self.notes
+    /// What has been found odd so far, and the pieces, in the order of the bytes.
+    pub fn into_findings(self) -> (Notes, Vec<Piece>) {
+        (self.notes, self.pieces.found)
     }
 }
 
@@ -100,6 +145,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             skimmable,
             manner,
             notes: Notes::default(),
+            pieces: Pieces::default(),
             budget,
         }
     }
@@ -231,6 +277,14 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         Err(self.error_at(at, kind()))
     }
 
+    /// Notes what the bytes from `start` on are there for.
+    #[inline(always)]
+    fn piece(&mut self, start: usize, kind: PieceKind) {
+        if NOTES {
+            self.pieces.add(start, kind);
+        }
+    }
+
     #[inline(always)]
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         match self.bytes.get(self.at..).and_then(|rest| rest.get(..count)) {
@@ -258,6 +312,15 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
+    /// A number that is not itself what the value is made of.
+    #[inline(always)]
+    fn u32_of(&mut self, kind: PieceKind) -> Result<u32> {
+        self.piece(self.at, kind);
+        let number = self.u32()?;
+        self.piece(self.at, PieceKind::Content);
+        Ok(number)
+    }
+
     #[inline(always)]
     fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
@@ -267,7 +330,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     #[inline(always)]
     fn count(&mut self, smallest: usize) -> Result<usize> {
         let at = self.at;
-        let count = self.u32()? as i32;
+        let count = self.u32_of(PieceKind::Count)? as i32;
         match usize::try_from(count) {
             Ok(count) if count <= self.left() / smallest => Ok(count),
             _ => Err(self
@@ -279,7 +342,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     #[inline(always)]
     fn container_count(&mut self, smallest: usize) -> Result<usize> {
         let at = self.at;
-        let raw = self.u32()?;
+        let raw = self.u32_of(PieceKind::Count)?;
         self.odd(raw & !format::COUNT_MASK != 0, at, Oddity::SharedBit)?;
         let count = (raw & format::COUNT_MASK) as usize;
         if count > self.left() / smallest {
@@ -288,13 +351,22 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         Ok(count)
     }
 
+    /// What follows so many bytes up to the next word.
+    #[inline(always)]
+    fn padding(&mut self, count: usize) -> Result<&'a [u8]> {
+        self.piece(self.at, PieceKind::Padding);
+        let padding = self.take(format::padding(count))?;
+        self.piece(self.at, PieceKind::Content);
+        Ok(padding)
+    }
+
     /// The bytes of a counted text; what follows is skipped as padding.
     #[inline(always)]
     fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
         let at = self.at;
         let count = self.count(1)?;
         let bytes = self.take(count)?;
-        let padding = self.take(format::padding(count))?;
+        let padding = self.padding(count)?;
         if !garbage_padding {
             self.odd(padding.iter().any(|&byte| byte != 0), at, Oddity::Padding)?;
         }
@@ -402,7 +474,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         let element = match kind {
             ContainerKind::Untyped => return Ok(ElementType::Untyped),
             ContainerKind::Builtin => {
-                let id = self.u32()? as i32;
+                let id = self.u32_of(PieceKind::ElementType)? as i32;
                 let ty = u8::try_from(id).ok().and_then(VariantType::from_id);
                 match ty.ok_or_else(|| self.error_at(at, ErrorKind::UnknownElementType(id)))? {
                     VariantType::Nil => {
@@ -461,7 +533,9 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             self.odd(there.len() < padding, self.at, Oddity::MissingPadding)?;
             let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
             self.odd(nonzero, self.at, Oddity::Padding)?;
+            self.piece(self.at, PieceKind::Padding);
             self.at += padding;
+            self.piece(self.at, PieceKind::Content);
         }
         sink.packed(ty, Lanes { precision, le })
     }
@@ -469,7 +543,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     #[inline(never)]
     fn pour_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
-        let count = self.u32()? as i32;
+        let count = self.u32_of(PieceKind::Count)? as i32;
         self.odd(count < 0, at, Oddity::NegativeCount)?;
         // The engine takes a negative count for zero.
         let count = usize::try_from(count).unwrap_or(0);
@@ -522,13 +596,13 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     #[inline(never)]
     fn pour_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
-        let first = self.u32()?;
+        let first = self.u32_of(PieceKind::Count)?;
         if first & format::NODE_PATH_NEW_FORMAT == 0 {
             return Err(self.error_at(at, ErrorKind::OldNodePath));
         }
         let names = first & !format::NODE_PATH_NEW_FORMAT;
-        let mut subnames = self.u32()?;
-        let flags = self.u32()?;
+        let mut subnames = self.u32_of(PieceKind::Count)?;
+        let flags = self.u32_of(PieceKind::Count)?;
         if flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
             subnames = subnames.wrapping_add(1);
         }
@@ -856,7 +930,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             return Err(self.error_at(at, ErrorKind::ClassNotAllowed(class.to_owned())));
         }
         let count_at = self.at;
-        let raw = self.u32()? as i32;
+        let raw = self.u32_of(PieceKind::Count)? as i32;
         self.odd(raw < 0, count_at, Oddity::NegativeCount)?;
         let count = usize::try_from(raw).unwrap_or(0);
         if count > self.left() / 8 {
@@ -1073,7 +1147,7 @@ impl<const NOTES: bool> Source for Decoder<'_, NOTES> {
         if self.depth > self.max_depth() {
             return Err(self.too_deep());
         }
-        let header = self.u32()?;
+        let header = self.u32_of(PieceKind::Header)?;
         let id = (header & format::TYPE_MASK) as u8;
         let ty = VariantType::from_id(id).ok_or_else(|| self.error_at(at, ErrorKind::UnknownType(id)))?;
         self.odd(header & !ty.header_mask() != 0, at, Oddity::HeaderBits)?;

@@ -37,7 +37,7 @@ mod stream;
 mod utf8;
 mod value;
 
-pub use decoder::{Decoder, Manner, Notes};
+pub use decoder::{Decoder, Manner, Notes, Piece, PieceKind};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
 pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;

@@ -262,7 +262,11 @@ impl FastVariantCodec {
     /// [code]message[/code]: the reason as a sentence; [code]offset[/code]: the bad byte, −1 where there is none;
     /// [br]- [code]notes[/code]: what [method decode] reads and no encoder writes, the first 100 places, each with
     /// [code]offset[/code] and [code]message[/code], in the order of the bytes; also bytes behind the value. Keys that a
-    /// Dictionary holds twice are not looked for; [code]notes_left_out[/code]: how many more there are.
+    /// Dictionary holds twice are not looked for; [code]notes_left_out[/code]: how many more there are;
+    /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a [PackedByteArray]: what the
+    /// bytes are there for, from each offset to the next one or to [code]end[/code]: 0 is content, 1 a header, 2 the
+    /// type that a container declares, 3 a count or length, 4 padding. There are at most eight for each of
+    /// [param max_nodes]; the rest counts as content.
     ///
     /// Each node has these:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;

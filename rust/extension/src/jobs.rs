@@ -152,11 +152,11 @@ impl Job {
         job
     }
 
-    /// Does the work on this thread and those that help it, if it is one of the background; otherwise, and where scripts run,
-    /// it is left to the main thread.
+    /// Does the work on this thread and those that help it; on the main thread, and where scripts run, it is done between
+    /// frames.
     fn go_on(&self, scripts_run: bool, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
-        if scripts_run || !background::is_here() {
+        if scripts_run || is_main_thread() {
             self.set(Stage::Sliced(work));
             return;
         }

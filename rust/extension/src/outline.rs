@@ -1,6 +1,8 @@
 //! What bytes hold, for scripts.
 
-use godot::builtin::{Array, GString, PackedInt32Array, PackedStringArray, Variant, vdict};
+use godot::builtin::{
+    Array, GString, PackedByteArray, PackedInt32Array, PackedInt64Array, PackedStringArray, Variant, vdict,
+};
 use godot::meta::ToGodot;
 use godot::prelude::VarDictionary;
 use variant_codec::{Error, Node, Outline, Role};
@@ -27,6 +29,8 @@ pub fn to_dictionary(outline: &Outline<'_>) -> VarDictionary {
         nodes.push(&self::node(node, parents[index], &children));
     }
     let notes: Array<VarDictionary> = outline.notes().first.iter().map(note).collect();
+    let offsets: PackedInt64Array = outline.pieces().iter().map(|piece| piece.start as i64).collect();
+    let kinds: PackedByteArray = outline.pieces().iter().map(|piece| piece.kind as u8).collect();
     let error = outline.error();
     vdict! {
         "nodes" => &nodes,
@@ -36,6 +40,8 @@ pub fn to_dictionary(outline: &Outline<'_>) -> VarDictionary {
         "offset" => error.and_then(Error::offset).map_or(-1, |offset| offset as i64),
         "notes" => &notes,
         "notes_left_out" => outline.notes().left_out as i64,
+        "piece_offsets" => &offsets,
+        "piece_kinds" => &kinds,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::judge::{self, Tally};
 use crate::kill;
 use crate::library::{self, Build, Profile};
 use crate::package;
+use crate::panel;
 use crate::run::{self, Echo};
 use crate::stress;
 use crate::suites::{self, Access, Conformance};
@@ -93,6 +94,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         })?;
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
+    report.check("without threads", || suites::without_threads(workspace, godot))?;
     report.check("project settings", || suites::own_settings(workspace, godot))?;
     report.check("demo scene", || suites::demo_scene(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
@@ -110,8 +112,16 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     let trial = Trial::install(workspace, godot, &zip)?;
     report.check("first open of a new project", || trial.first_open())?;
     report.check("a script in that project", || trial.script())?;
+    report.check("editor panel", || panel::headless(workspace, godot, &zip))?;
     report.check("snippets of the documentation", || trial.snippets())?;
     report.check("help in the editor", || trial.help())?;
+    match &godot.template_release {
+        Some(template) => {
+            report.check("exported game", || trial.exported_game(template))?;
+            report.check("conformance, exported game", || suites::exported(workspace, godot, template))?;
+        }
+        None => report.skip("exported game", "this Godot has no export template beside it"),
+    }
     let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
     report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
     if !at_length {
@@ -132,12 +142,13 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         Ok(release + trial.reload(Profile::Debug)?)
     })?;
     match trial::screen_server() {
-        Some(_) => report.check("editor window", || trial.window())?,
+        Some(_) => {
+            report.check("editor window", || trial.window())?;
+            report.check("editor panel in a window", || {
+                panel::window(workspace, godot, &zip, &panel::Options::default())
+            })?;
+        }
         None => report.skip("editor window", "Xvfb is not installed; on Debian: apt-get install xvfb"),
-    }
-    match &godot.template_release {
-        Some(_) => report.check("exported game", || trial.exported_game())?,
-        None => report.skip("exported game", "this Godot has no export template beside it"),
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::workspace::{EXTENSION, Workspace};
 
 /// The name that stands for both Mac targets in one file.
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
+const WEB: &str = "wasm32-unknown-emscripten";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
 /// How the code is compiled.
@@ -44,6 +45,8 @@ pub struct Build {
     pub profile: Profile,
     /// A target triple of Rust's, or [`MAC_UNIVERSAL`]; this machine's own when absent.
     pub target: Option<String>,
+    /// Everything on the calling thread, for games that are exported to the web without threads.
+    pub no_threads: bool,
 }
 
 /// A platform as the `.gdextension` file names it.
@@ -62,14 +65,17 @@ pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
 
 /// The same for a copy of the addon.
 pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<PathBuf> {
-    let platform = match &build.target {
+    let mut platform = match &build.target {
         Some(triple) => platform(triple)?,
         None => host()?,
     };
     let built = match build.target.as_deref() {
-        Some(MAC_UNIVERSAL) => mac_universal(workspace, build.profile, &platform.file)?,
-        target => compile(workspace, build.profile, target, &platform.file)?,
+        Some(MAC_UNIVERSAL) => mac_universal(workspace, build, &platform.file)?,
+        target => compile(workspace, build, target, &platform.file)?,
     };
+    if build.no_threads && build.target.as_deref() == Some(WEB) {
+        platform.file = format!("{EXTENSION}.nothreads.wasm");
+    }
     let folder = addon.join("bin").join(platform.folder);
     fs::create_dir_all(&folder)?;
     let library = folder.join(&platform.file);
@@ -77,10 +83,20 @@ pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<
     Ok(library)
 }
 
-fn compile(workspace: &Workspace, profile: Profile, target: Option<&str>, file: &str) -> Result<PathBuf> {
+fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo();
-    let (profile, folder) = profile.names();
+    let (profile, folder) = build.profile.names();
     cargo.args(["build", "--package", EXTENSION, "--profile", profile]);
+    if target == Some(WEB) {
+        // There is no standard library with atomics to download, so it is compiled along.
+        cargo.args(["-Zbuild-std", "--features", "godot/experimental-wasm"]);
+    }
+    if build.no_threads {
+        cargo.args(["--features", "no-threads"]);
+        if target == Some(WEB) {
+            cargo.args(["--features", "godot/experimental-wasm-nothreads"]);
+        }
+    }
     let mut output = workspace.target.clone();
     if let Some(triple) = target {
         cargo.args(["--target", triple]);
@@ -92,13 +108,13 @@ fn compile(workspace: &Workspace, profile: Profile, target: Option<&str>, file: 
 }
 
 /// Both Mac targets, joined by the system's `lipo`.
-fn mac_universal(workspace: &Workspace, profile: Profile, file: &str) -> Result<PathBuf> {
+fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<PathBuf> {
     let joined = workspace.target.join(MAC_UNIVERSAL).join(file);
     fs::create_dir_all(joined.parent().expect("it was just joined"))?;
     let mut lipo = Command::new("lipo");
     lipo.args(["-create", "-output"]).arg(&joined);
     for target in MAC_TARGETS {
-        lipo.arg(compile(workspace, profile, Some(target), file)?);
+        lipo.arg(compile(workspace, build, Some(target), file)?);
     }
     run::through(&mut lipo)?;
     Ok(joined)
@@ -124,6 +140,9 @@ fn host() -> Result<Platform> {
 }
 
 fn platform(triple: &str) -> Result<Platform> {
+    if triple == WEB {
+        return Ok(Platform { folder: "web.wasm32", file: format!("{EXTENSION}.wasm") });
+    }
     let architecture = triple.split('-').next().unwrap_or_default();
     let is_arm = architecture == "aarch64";
     if !is_arm && !matches!(architecture, "x86_64" | "universal") {
@@ -139,7 +158,9 @@ fn platform(triple: &str) -> Result<Platform> {
     } else if triple.ends_with("-apple-darwin") {
         ("macos", format!("lib{EXTENSION}.dylib"))
     } else {
-        bail!("this tool does not build for {triple}; it knows Linux, Windows, macOS and Android targets");
+        bail!(
+            "this tool does not build for {triple}; it knows Linux, Windows, macOS, Android and web targets"
+        );
     };
     Ok(Platform { folder, file })
 }
@@ -162,6 +183,7 @@ mod tests {
             MAC_UNIVERSAL,
             "aarch64-linux-android",
             "x86_64-linux-android",
+            WEB,
         ] {
             let platform = platform(triple).unwrap();
             let path = format!("\"bin/{}/{}\"", platform.folder, platform.file);

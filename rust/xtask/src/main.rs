@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
 use xtask::endure::Endurance;
@@ -11,7 +11,7 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, sanitize, stress, valgrind,
+    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, panel, sanitize, stress, valgrind,
 };
 
 /// Every chore of this repository.
@@ -45,6 +45,8 @@ enum Chore {
     },
     /// Compare every value with the engine's own functions, inside Godot
     Conformance(ConformanceArgs),
+    /// Export the bundled project as a release game, which runs the suites inside of it
+    Exported,
     /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until told to stop
     Diff(diff::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
@@ -88,6 +90,8 @@ enum Chore {
     ///
     /// Installs cargo-fuzz under target/ first. Inputs are gathered in target/fuzz/corpus from run to run.
     Fuzz(FuzzArgs),
+    /// Use the editor panel by mouse and keyboard, in an editor window on a display made for it
+    Panel(panel::Options),
     /// Write the zip that users install, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
@@ -110,6 +114,9 @@ struct BuildArgs {
     /// A Rust target, or universal-apple-darwin for both Mac targets in one file [default: this machine]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
+    /// Everything on the calling thread, for games that are exported to the web without threads
+    #[arg(long)]
+    no_threads: bool,
 }
 
 #[derive(Args)]
@@ -224,7 +231,7 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Build(args) => {
             let profile = if args.debug { Profile::Debug } else { Profile::Release };
-            let build = Build { profile, target: args.target };
+            let build = Build { profile, target: args.target, no_threads: args.no_threads };
             println!("{}", library::build(&workspace, &build)?.display());
         }
         Chore::Demo { dir, extra } => {
@@ -235,6 +242,12 @@ fn run(chore: Chore) -> Result<bool> {
             let options =
                 Conformance { access: args.access, seed: args.seed, random: args.random, only: args.only };
             suites::conformance(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Exported => {
+            let godot = ready(&workspace)?;
+            let template =
+                godot.template_release.as_deref().context("this Godot has no release template beside it")?;
+            suites::exported(&workspace, &godot, template)?;
         }
         Chore::Diff(options) => {
             println!("{}", diff::run(&workspace, &ready(&workspace)?, &options)?);
@@ -290,6 +303,11 @@ fn run(chore: Chore) -> Result<bool> {
                 keep: args.keep,
             };
             return fuzz::run(&workspace, &options);
+        }
+        Chore::Panel(options) => {
+            let godot = ready(&workspace)?;
+            let zip = package::write(&workspace, None)?;
+            println!("{}", panel::window(&workspace, &godot, &zip, &options)?);
         }
         Chore::Package { out } => {
             let written = package::write(&workspace, out)?;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::archive;
 use crate::godot::Godot;
-use crate::library::{self, Build, Profile};
+use crate::library::{self, Build};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// A project folder, the engine to run it with, and a home that is not the user's.
@@ -64,7 +64,7 @@ impl<'a> Project<'a> {
 }
 
 /// A copy of the bundled project with a library of its own, so that the addon keeps the one that it has.
-pub fn copied(workspace: &Workspace, profile: Profile) -> Result<TempDir> {
+pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("copy-").tempdir_in(&workspace.target)?;
     for part in ["bench", "suites"] {
         archive::copy(&workspace.project().join(part), &folder.path().join(part))?;
@@ -72,7 +72,7 @@ pub fn copied(workspace: &Workspace, profile: Profile) -> Result<TempDir> {
     fs::copy(workspace.project().join("project.godot"), folder.path().join("project.godot"))?;
     let addon = folder.path().join("addons").join(EXTENSION);
     archive::copy(&workspace.addon(), &addon)?;
-    library::build_into(workspace, &Build { profile, target: None }, &addon)?;
+    library::build_into(workspace, build, &addon)?;
     Ok(folder)
 }
 

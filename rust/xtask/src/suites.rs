@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::library::Profile;
+use crate::library::{Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
@@ -108,6 +109,42 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
+/// Exports the bundled project as a release game, which runs all suites inside of it.
+pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
+    let folder = project::copied(workspace, &Build::default())?;
+    // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
+    let runner = folder.path().join("suites/run.gd");
+    let script =
+        fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
+    fs::write(&runner, script)?;
+    let settings = folder.path().join("project.godot");
+    let main_loop = "[application]\n\nrun/main_loop_type=\"Runner\"\n";
+    fs::write(&settings, fs::read_to_string(&settings)?.replacen("[application]\n", main_loop, 1))?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let game = export::game(&project, folder.path(), template)?;
+    let mut command = project.engine(&game);
+    command.arg("--headless");
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
+/// Runs the suites about many values, files and jobs with a library that does everything on the calling thread.
+pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder =
+        project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
+    let project = bundled(workspace, godot, folder.path())?;
+    let mut all = Tally::default();
+    for suite in ["batches", "large", "files", "jobs", "threads"] {
+        let arguments = ["--only", suite].map(str::to_owned);
+        let outcome =
+            run::watch(&mut project.script("res://suites/run.gd", &arguments), Echo::Nothing, LIMIT)?;
+        let tally =
+            judge::suite(&outcome).with_context(|| format!("the suite {suite} printed:\n{}", outcome.log))?;
+        all = all + tally;
+    }
+    println!("{all}");
+    Ok(all)
+}
+
 /// A wrong fact about engine memory is noticed at start-up, warned of once, and everything still holds.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
@@ -145,7 +182,7 @@ access_path=\"portable\"
 /// What a project sets takes effect: threads, threshold and access path, of which the last is seen in that nothing warns of
 /// a wrong fact about engine memory.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, Profile::Release)?;
+    let folder = project::copied(workspace, &Build::default())?;
     let file = folder.path().join("project.godot");
     fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
     let project = bundled(workspace, godot, folder.path())?;

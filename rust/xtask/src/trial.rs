@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::archive;
+use crate::export;
 use crate::godot::Godot;
 use crate::help;
 use crate::judge::{self, Tally};
@@ -21,9 +22,8 @@ use crate::snippets::{self, Snippet};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 12] = [
     ("project.godot", include_str!("../trial/project.godot")),
-    ("export_presets.cfg", include_str!("../trial/export_presets.cfg")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
@@ -56,11 +56,10 @@ impl<'a> Trial<'a> {
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
         archive::unpack(zip, folder.path())?;
-        let template = godot.template_release.as_deref().unwrap_or(Path::new(""));
         for (name, text) in FILES {
             let file = folder.path().join(name);
             fs::create_dir_all(file.parent().expect("it was just joined"))?;
-            fs::write(&file, text.replace("{template}", &template.display().to_string()))?;
+            fs::write(&file, text)?;
         }
         Ok(Self { workspace, godot, folder })
     }
@@ -82,17 +81,12 @@ impl<'a> Trial<'a> {
 
     /// Opens the project in an editor window, on a display made for it.
     pub fn window(&self) -> Result<Tally> {
-        let screen = Screen::open()?;
+        let screen = Screen::open(1)?;
         let project = self.project()?;
         let _step = Progress::spinner("opening the project in an editor window");
         let mut command = project.engine(&self.godot.editor);
-        command
-            .arg("--path")
-            .arg(self.folder.path())
-            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
-            .args(["--quit-after", SETTLED])
-            .env("DISPLAY", &screen.name)
-            .env_remove("WAYLAND_DISPLAY");
+        command.arg("--path").arg(self.folder.path()).args(["--quit-after", SETTLED]);
+        screen.apply(&mut command);
         let mut outcome = run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?;
         outcome.log = without_vulkan_probe(&outcome.log);
         self.judge_editor(outcome)?;
@@ -134,7 +128,7 @@ impl<'a> Trial<'a> {
     /// way for the new one, a release library stays as long as the process.
     pub fn reload(&self, profile: Profile) -> Result<Tally> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
-        let library = library::build_into(self.workspace, &Build { profile, target: None }, &addon)?;
+        let library = library::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
         let replacement = self.folder.path().join("replacement");
         fs::write(&replacement, with_another_message(fs::read(&library)?)?)?;
 
@@ -193,17 +187,9 @@ impl<'a> Trial<'a> {
     }
 
     /// Exports a game that compares a batch, and runs it; the project must have been opened before.
-    pub fn exported_game(&self) -> Result<Tally> {
-        let game = self.folder.path().join("build/game.x86_64");
-        fs::create_dir_all(game.parent().expect("it was just joined"))?;
+    pub fn exported_game(&self, template: &Path) -> Result<Tally> {
         let project = self.project()?;
-        let step = Progress::spinner("exporting a game");
-        let mut export = project.headless();
-        export.args(["--export-release", "Linux"]).arg(&game);
-        let outcome = run::watch(&mut export, Echo::Nothing, EDITOR_LIMIT)?;
-        judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
-        step.done();
-        let mut run = project.engine(&game);
+        let mut run = project.engine(&export::game(&project, self.folder.path(), template)?);
         run.arg("--headless");
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
     }
@@ -248,7 +234,7 @@ fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
 }
 
 /// The editor also tries Vulkan, whatever it draws with; a machine without it is no fault of the addon's.
-fn without_vulkan_probe(log: &str) -> String {
+pub fn without_vulkan_probe(log: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in log.lines() {
         if line.trim_start().starts_with("at: ") && line.contains("(drivers/vulkan/") {
@@ -261,7 +247,7 @@ fn without_vulkan_probe(log: &str) -> String {
 }
 
 /// A display without a monitor; it closes when dropped.
-struct Screen {
+pub struct Screen {
     server: Child,
     name: String,
 }
@@ -272,10 +258,12 @@ pub fn screen_server() -> Option<PathBuf> {
 }
 
 impl Screen {
-    fn open() -> Result<Self> {
+    /// A new one, of so many times 1280 × 800 points.
+    pub fn open(times: u32) -> Result<Self> {
         let program = screen_server().context("Xvfb is not installed")?;
+        let points = format!("{}x{}x24", 1280 * times, 800 * times);
         let mut server = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+            .args(["-displayfd", "1", "-screen", "0", &points, "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -286,6 +274,14 @@ impl Screen {
         let screen = Self { server, name: format!(":{}", number.trim()) };
         ensure!(screen.name.len() > 1, "Xvfb opened no display");
         Ok(screen)
+    }
+
+    /// Has an editor open its window here.
+    pub fn apply(&self, editor: &mut Command) {
+        editor
+            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
+            .env("DISPLAY", &self.name)
+            .env_remove("WAYLAND_DISPLAY");
     }
 }
 

@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use crate::endure::{self, Endurance};
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
-use crate::library::Profile;
+use crate::library::{Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::{EXTENSION, Workspace};
@@ -36,7 +36,7 @@ const SHOWN_FRAMES: usize = 12;
 /// A short endurance, through both ways to touch engine memory.
 pub fn run(workspace: &Workspace, godot: &Godot, calls: u64, batches: u64) -> Result<Tally> {
     let valgrind = godot::valgrind(workspace, godot)?;
-    let folder = project::copied(workspace, Profile::Memcheck)?;
+    let folder = project::copied(workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
     let project = Project::new(workspace, godot, folder.path())?;
     project.register_extension()?;
     let suppressions = folder.path().join("valgrind.supp");

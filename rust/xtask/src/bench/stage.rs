@@ -4,26 +4,23 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::report::Build;
 use super::samples::{self, Line};
 use super::workloads::{Input, Workload};
 use crate::archive;
+use crate::export;
 use crate::godot::Godot;
 use crate::judge;
-use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo};
 use crate::suites::THREADS_VARIABLE;
 use crate::workspace::{EXTENSION, Workspace};
 
 const PROJECT: &str = include_str!("project.godot");
-const EXPORT_PRESETS: &str = include_str!("../../trial/export_presets.cfg");
-const GAME: &str = "build/game.x86_64";
 
-const EXPORT_LIMIT: Duration = Duration::from_secs(300);
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Memory that is freed stays with the process: with glibc's own choice, a buffer of 32 MB costs about 10 ms of page
@@ -52,6 +49,8 @@ pub struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,
     folder: TempDir,
+    /// Empty without one.
+    game: PathBuf,
 }
 
 impl<'a> Stage<'a> {
@@ -61,10 +60,11 @@ impl<'a> Stage<'a> {
         archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
         archive::copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
         fs::write(folder.path().join("project.godot"), PROJECT)?;
-        let stage = Self { workspace, godot, folder };
+        let mut stage = Self { workspace, godot, folder, game: PathBuf::new() };
         stage.project()?.register_extension()?;
         if builds.contains(&Build::Release) {
-            stage.export()?;
+            let template = godot.template_release.as_deref().context("there is no release template")?;
+            stage.game = export::game(&stage.project()?, stage.folder.path(), template)?;
         }
         Ok(stage)
     }
@@ -82,7 +82,7 @@ impl<'a> Stage<'a> {
         let mut command = match build {
             Build::Editor => project.headless(),
             Build::Release => {
-                let mut game = project.engine(&self.game());
+                let mut game = project.engine(&self.game);
                 game.arg("--headless");
                 game
             }
@@ -110,25 +110,6 @@ impl<'a> Stage<'a> {
         } else {
             "the system's own choice".to_owned()
         }
-    }
-
-    fn export(&self) -> Result<()> {
-        let template = self.godot.template_release.as_deref().context("there is no release template")?;
-        let presets = EXPORT_PRESETS.replace("{template}", &template.display().to_string());
-        fs::write(self.folder.path().join("export_presets.cfg"), presets)?;
-        fs::create_dir_all(self.game().parent().expect("it was just joined"))?;
-        let step = Progress::spinner("exporting a game");
-        let mut export = self.project()?.headless();
-        export.args(["--export-release", "Linux"]).arg(self.game());
-        let outcome = run::watch(&mut export, Echo::Nothing, EXPORT_LIMIT)?;
-        judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
-        ensure!(self.game().is_file(), "the export made no game:\n{}", outcome.log);
-        step.done();
-        Ok(())
-    }
-
-    fn game(&self) -> PathBuf {
-        self.folder.path().join(GAME)
     }
 
     fn project(&self) -> Result<Project<'_>> {

@@ -1,0 +1,135 @@
+@tool
+extends RefCounted
+## Times workloads on a thread of its own. Its signals come on the main thread.
+
+signal progressed(done: int, total: int)
+signal measured(row: Row)
+## With a sentence where something could not be measured.
+signal finished(problem: String)
+
+const Workload := preload("workloads.gd").Workload
+
+const RUNS := 7
+
+
+## What came of a workload: times in milliseconds, the median of all runs.
+class Row:
+	extends RefCounted
+	var title: String
+	var items: int
+	var bytes: int
+	## Whether the codec gave the engine's bytes, and these the engine's values.
+	var is_identical := true
+	## By "engine" and "codec".
+	var encode: Dictionary[String, float] = {}
+	var decode: Dictionary[String, float] = {}
+
+
+var _thread: Thread
+var _is_cancelled := false
+
+
+func start(workloads: Array[Workload]) -> void:
+	_is_cancelled = false
+	_thread = Thread.new()
+	_thread.start(_run.bind(workloads))
+
+
+func is_running() -> bool:
+	return _thread != null
+
+
+## Stops after what is being timed.
+func cancel() -> void:
+	_is_cancelled = true
+
+
+## Waits until the thread has ended.
+func join() -> void:
+	if _thread:
+		_thread.wait_to_finish()
+		_thread = null
+
+
+func _run(workloads: Array[Workload]) -> void:
+	var problem := ""
+	for i in workloads.size():
+		if _is_cancelled:
+			break
+		var values: Variant = workloads[i].make.call()
+		if values is String:
+			problem = values
+			continue
+		var row := _measure(workloads[i], values, i * RUNS, workloads.size() * RUNS)
+		if row:
+			measured.emit.call_deferred(row)
+	_finish.call_deferred("Cancelled." if _is_cancelled else problem)
+
+
+func _finish(problem: String) -> void:
+	join()
+	finished.emit(problem)
+
+
+## Null if it was cancelled.
+func _measure(workload: Workload, values: Array, done: int, total: int) -> Row:
+	var row := Row.new()
+	row.title = workload.title
+	row.items = values.size()
+	# Of each run: encoding with the engine and with the codec, decoding likewise.
+	var times: Array[PackedFloat64Array] = [[], [], [], []]
+	for run in RUNS:
+		if _is_cancelled:
+			return null
+		_run_once(workload, values, row, times)
+		progressed.emit.call_deferred(done + run + 1, total)
+	row.encode = {"engine": _median(times[0]), "codec": _median(times[1])}
+	row.decode = {"engine": _median(times[2]), "codec": _median(times[3])}
+	return row
+
+
+## What is made here is freed behind the last look at the clock.
+func _run_once(workload: Workload, values: Array, row: Row, times: Array[PackedFloat64Array]) -> void:
+	var started := Time.get_ticks_usec()
+	var expected: Array[PackedByteArray] = []
+	for value: Variant in values:
+		expected.append(var_to_bytes(value))
+	times[0].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var buffers: Array[PackedByteArray] = []
+	if workload.is_batch:
+		buffers = FastVariantCodec.encode_batch(values)
+	else:
+		for value: Variant in values:
+			buffers.append(FastVariantCodec.encode(value))
+	times[1].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var expected_values: Array = []
+	for buffer in expected:
+		expected_values.append(bytes_to_var(buffer))
+	times[2].append(_since(started))
+
+	started = Time.get_ticks_usec()
+	var decoded: Array = []
+	if workload.is_batch:
+		decoded = FastVariantCodec.decode_batch(expected)
+	else:
+		for buffer in expected:
+			decoded.append(FastVariantCodec.decode(buffer))
+	times[3].append(_since(started))
+
+	# Values as bytes: NAN does not equal itself.
+	var is_same := buffers == expected and var_to_bytes(decoded) == var_to_bytes(expected_values)
+	row.is_identical = row.is_identical and is_same
+	row.bytes = expected.reduce(func(sum: int, buffer: PackedByteArray) -> int: return sum + buffer.size(), 0)
+
+
+static func _since(started: int) -> float:
+	return (Time.get_ticks_usec() - started) / 1000.0
+
+
+static func _median(times: PackedFloat64Array) -> float:
+	times.sort()
+	return times[times.size() / 2]

@@ -1,0 +1,260 @@
+@tool
+extends VBoxContainer
+## Shows what bytes hold: a tree of values beside the bytes; selecting in one highlights in the other.
+
+const Contents := preload("contents.gd")
+const HexView := preload("hex_view.gd")
+const Legend := preload("legend.gd")
+const ValueTree := preload("value_tree.gd")
+
+## How many problems are visible at once.
+const PROBLEM_LINES := 3
+## How much the tree should have at least, of what the bytes take.
+const TREE_SHARE := 0.75
+
+var tree := ValueTree.new()
+var hex := HexView.new()
+var problems := ItemList.new()
+var words := Label.new()
+var contents: Contents
+
+var _bytes := PackedByteArray()
+var _source := ""
+var _framing := OptionButton.new()
+var _title := Label.new()
+var _empty := Label.new()
+var _split := HSplitContainer.new()
+var _dialog: EditorFileDialog
+var _task := -1
+
+
+func _init() -> void:
+	name = "Inspect"
+	add_child(_make_toolbar())
+	_empty.text = (
+		"Open a file of values, drop one here, or paste hexadecimal digits.\n"
+		+ "Files written by var_to_bytes, FileAccess.store_var and FastVariantCodec.pack_batch are understood."
+	)
+	_empty.horizontal_alignment = HORIZONTAL_ALIGNMENT_CENTER
+	_empty.vertical_alignment = VERTICAL_ALIGNMENT_CENTER
+	_empty.autowrap_mode = TextServer.AUTOWRAP_WORD_SMART
+	_empty.size_flags_vertical = Control.SIZE_EXPAND_FILL
+	add_child(_empty)
+	add_child(_split)
+	_split.size_flags_vertical = Control.SIZE_EXPAND_FILL
+	_split.hide()
+	tree.size_flags_horizontal = Control.SIZE_EXPAND_FILL
+	_split.add_child(tree)
+	var right := VBoxContainer.new()
+	hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
+	right.add_theme_constant_override(&"separation", 0)
+	right.add_child(Legend.new(hex))
+	right.add_child(hex)
+	_split.add_child(right)
+	problems.hide()
+	problems.set(&"accessibility_name", "Bad and odd bytes")
+	add_child(problems)
+	for target: Control in [tree, hex, problems]:
+		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
+	tree.range_selected.connect(_on_range_selected)
+	tree.copy_wanted.connect(hex.copy)
+	hex.byte_selected.connect(_on_byte_selected)
+	problems.item_selected.connect(_on_problem_selected)
+
+
+func open_file(path: String) -> void:
+	var file := FileAccess.open(path, FileAccess.READ)
+	if file == null:
+		_say("%s cannot be opened: %s" % [path, error_string(FileAccess.get_open_error())])
+		return
+	show_bytes(file.get_buffer(file.get_length()), path.get_file())
+
+
+## Shows bytes under a name.
+func show_bytes(bytes: PackedByteArray, source: String) -> void:
+	_bytes = bytes
+	_source = source
+	_read()
+
+
+## Shows what the clipboard holds.
+func paste() -> void:
+	var text := DisplayServer.clipboard_get()
+	var bytes := bytes_of(text)
+	if bytes.is_empty():
+		_say("The clipboard holds no bytes: copy hexadecimal digits, or an array of numbers as print shows one.")
+	else:
+		show_bytes(bytes, "Pasted bytes")
+
+
+## The bytes that a text shows: as hexadecimal digits, however they are grouped, or as `[27, 0]`. None where it is neither.
+static func bytes_of(text: String) -> PackedByteArray:
+	var stripped := text.strip_edges()
+	if stripped.begins_with("[") and stripped.ends_with("]"):
+		var numbers: Variant = JSON.parse_string(stripped)
+		var is_bytes: bool = numbers is Array and numbers.all(
+				func(number: Variant) -> bool: return number is float and number == clampi(number, 0, 255))
+		return PackedByteArray(numbers) if is_bytes else PackedByteArray()
+	for separator: String in ["0x", "\\x", " ", "\t", "\r", "\n", ",", ":", "-", "_"]:
+		stripped = stripped.replacen(separator, "")
+	return stripped.hex_decode() if stripped.is_valid_hex_number() and stripped.length() % 2 == 0 else PackedByteArray()
+
+
+func _make_toolbar() -> Control:
+	var bar := HBoxContainer.new()
+	var open := Button.new()
+	open.text = "Open…"
+	open.tooltip_text = "Open a file. Files can also be dropped here from the FileSystem dock."
+	open.pressed.connect(_ask_for_file)
+	bar.add_child(open)
+	var paste_button := Button.new()
+	paste_button.text = "Paste Hex"
+	paste_button.tooltip_text = "Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+	paste_button.pressed.connect(paste)
+	bar.add_child(paste_button)
+	for framing: String in ["Automatic", "One Value", "Records"]:
+		_framing.add_item(framing)
+	_framing.tooltip_text = (
+		"One value, as var_to_bytes writes it, or records, each behind its length, as FileAccess.store_var and "
+		+ "FastVariantCodec.pack_batch write them."
+	)
+	_framing.item_selected.connect(func(_index: int) -> void: _read())
+	bar.add_child(_framing)
+	for label: Label in [_title, words]:
+		label.size_flags_horizontal = Control.SIZE_EXPAND_FILL
+		label.text_overrun_behavior = TextServer.OVERRUN_TRIM_ELLIPSIS
+		label.mouse_filter = Control.MOUSE_FILTER_PASS
+		bar.add_child(label)
+	words.horizontal_alignment = HORIZONTAL_ALIGNMENT_RIGHT
+	return bar
+
+
+func _notification(what: int) -> void:
+	match what:
+		NOTIFICATION_ENTER_TREE:
+			get_window().files_dropped.connect(_on_files_dropped)
+		NOTIFICATION_EXIT_TREE:
+			get_window().files_dropped.disconnect(_on_files_dropped)
+			_wait()
+		NOTIFICATION_RESIZED:
+			_divide()
+		NOTIFICATION_THEME_CHANGED:
+			# The bytes take the new font first.
+			_divide.call_deferred()
+			if contents:
+				_show()
+
+
+## Gives the bytes as many columns as leave room for the tree.
+func _divide() -> void:
+	for columns in HexView.COLUMNS:
+		hex.custom_minimum_size.x = ceilf(hex.width_of(columns))
+		if size.x - hex.custom_minimum_size.x >= TREE_SHARE * hex.custom_minimum_size.x:
+			return
+
+
+func _ask_for_file() -> void:
+	if _dialog == null:
+		_dialog = EditorFileDialog.new()
+		_dialog.file_mode = EditorFileDialog.FILE_MODE_OPEN_FILE
+		_dialog.access = EditorFileDialog.ACCESS_FILESYSTEM
+		_dialog.title = "Open Encoded Values"
+		_dialog.add_filter("*", "All Files")
+		_dialog.file_selected.connect(open_file)
+		add_child(_dialog)
+	_dialog.popup_file_dialog()
+
+
+func _can_drop_data(_at: Vector2, data: Variant) -> bool:
+	return data is Dictionary and data.get("type") == "files" and data["files"].size() == 1
+
+
+func _drop_data(_at: Vector2, data: Variant) -> void:
+	open_file(data["files"][0])
+
+
+## From outside of the editor. (It also copies the files into the project, as always.)
+func _on_files_dropped(files: PackedStringArray) -> void:
+	if is_visible_in_tree() and get_global_rect().has_point(get_global_mouse_position()) and files.size() == 1:
+		open_file(files[0])
+
+
+## Looks at the bytes in the background, so that the editor stays fluid with large ones.
+func _read() -> void:
+	_wait()
+	_say("Reading %s…" % _source)
+	var bytes := _bytes
+	var framing := _framing.selected as Contents.Framing
+	_task = WorkerThreadPool.add_task(func() -> void:
+		_on_read.call_deferred(Contents.new(bytes, framing)))
+
+
+func _on_read(read: Contents) -> void:
+	_wait()
+	contents = read
+	_show()
+
+
+func _wait() -> void:
+	if _task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_task)
+		_task = -1
+
+
+func _show() -> void:
+	_empty.hide()
+	_split.show()
+	words.text = ""
+	tree.show_contents(contents)
+	hex.show_contents(contents)
+	_title.text = "%s, %s bytes, %s" % [_source, contents.bytes.size(), (
+		"%d records" % contents.record_count if contents.has_records else "one value")]
+	_title.tooltip_text = _title.text
+	_show_problems()
+
+
+func _show_problems() -> void:
+	problems.clear()
+	for problem in contents.problems:
+		problems.add_item("Byte %d: %s" % [problem.offset, problem.message], get_theme_icon(
+				&"StatusError" if problem.is_error else &"StatusWarning", &"EditorIcons"))
+		problems.set_item_tooltip(-1, "Reading stopped here." if problem.is_error
+				else "The engine reads this, but no encoder writes it.")
+	if contents.notes_left_out > 0:
+		problems.add_item("… and %d more odd places" % contents.notes_left_out, null, false)
+	problems.visible = problems.item_count > 0
+	problems.auto_height = problems.item_count <= PROBLEM_LINES
+	problems.custom_minimum_size.y = 0 if problems.auto_height else PROBLEM_LINES * 26 * EditorInterface.get_editor_scale()
+
+
+func _on_range_selected(start: int, end: int) -> void:
+	hex.caret = start
+	hex.select(start, end)
+	_describe(start)
+
+
+func _on_byte_selected(byte: int) -> void:
+	var node := contents.node_at(byte)
+	if node >= 0:
+		tree.select_node(node)
+		hex.select(contents.start_of(node), contents.end_of(node))
+	else:
+		tree.deselect_all()
+		hex.select(byte, byte + 1)
+	_describe(byte)
+
+
+func _on_problem_selected(index: int) -> void:
+	if index < contents.problems.size():
+		hex.caret = mini(contents.problems[index].offset, contents.bytes.size() - 1)
+		_on_byte_selected(hex.caret)
+
+
+func _describe(byte: int) -> void:
+	words.text = contents.byte_in_words(byte)
+	words.tooltip_text = words.text
+
+
+func _say(message: String) -> void:
+	_title.text = message
+	_title.tooltip_text = message

@@ -1,0 +1,204 @@
+@tool
+extends Tree
+## The values that bytes hold, as a tree. What a line holds is added when it is unfolded; where it is much, in groups, since
+## the engine's tree takes long with thousands of lines.
+
+## The user chose a value, or a line for those left out.
+signal range_selected(start: int, end: int)
+## The user wants the bytes of what is selected.
+signal copy_wanted
+
+const Contents := preload("contents.gd")
+
+enum Column { VALUE, PREVIEW, OFFSET, SIZE }
+
+## With no more values than this, all are unfolded.
+const UNFOLDED := 60
+## How many lines there are in a group.
+const GROUP := 100
+
+var contents: Contents
+
+var _items: Dictionary[int, TreeItem] = {}
+## The nodes to add when a line is unfolded.
+var _folded: Dictionary[TreeItem, PackedInt32Array] = {}
+## Whether a selection is being made here, not by the user.
+var _is_selecting := false
+
+
+func _init() -> void:
+	columns = Column.size()
+	column_titles_visible = true
+	hide_root = true
+	select_mode = Tree.SELECT_ROW
+	set(&"accessibility_name", "Values")
+	var titles: PackedStringArray = ["Value", "Preview", "Byte", "Size"]
+	for column: int in Column.values():
+		set_column_title(column, titles[column])
+		set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_RIGHT if column >= Column.OFFSET else HORIZONTAL_ALIGNMENT_LEFT)
+		set_column_clip_content(column, true)
+	set_column_expand_ratio(Column.VALUE, 5)
+	set_column_expand_ratio(Column.PREVIEW, 4)
+	set_column_expand(Column.OFFSET, false)
+	set_column_expand(Column.SIZE, false)
+	item_collapsed.connect(_on_item_collapsed)
+	item_selected.connect(_on_item_selected)
+
+
+func show_contents(shown: Contents) -> void:
+	clear()
+	_items.clear()
+	_folded.clear()
+	contents = shown
+	var root := create_item()
+	var number_width := _width_of("0".repeat(maxi(4, str(contents.bytes.size()).length())))
+	set_column_custom_minimum_width(Column.OFFSET, number_width)
+	set_column_custom_minimum_width(Column.SIZE, number_width)
+	_add_nodes(root, contents.outermost)
+	if contents.records_left_out > 0:
+		_add_line(root, "… and %d more records" % contents.records_left_out, contents.left_out_start, contents.bytes.size())
+
+
+## Selects the line of a node, without a signal.
+func select_node(index: int) -> void:
+	_is_selecting = true
+	var item := _item_of(index)
+	item.uncollapse_tree()
+	item.select(Column.VALUE)
+	scroll_to_item(item)
+	_is_selecting = false
+
+
+## The selected node, −1 without one.
+func selected_node() -> int:
+	var item := get_selected()
+	return item.get_metadata(Column.VALUE) if item else -1
+
+
+## The engine's own tree unfolds with the arrows, too, but lets the focus go to a neighbour then.
+func _gui_input(event: InputEvent) -> void:
+	var item := get_selected()
+	if event.is_action_pressed(&"ui_copy"):
+		copy_wanted.emit()
+		accept_event()
+	elif item and item.get_first_child() and event.is_action_pressed(&"ui_right" if item.collapsed else &"ui_left"):
+		item.collapsed = not item.collapsed
+		accept_event()
+
+
+func _width_of(text: String) -> int:
+	var font := get_theme_font(&"font")
+	var margins := get_theme_constant(&"inner_item_margin_left") + get_theme_constant(&"inner_item_margin_right")
+	return int(font.get_string_size(text, HORIZONTAL_ALIGNMENT_LEFT, -1, get_theme_font_size(&"font_size")).x
+			+ margins + get_theme_constant(&"h_separation") + 6 * EditorInterface.get_editor_scale())
+
+
+## The line of a node, added with those that hold it if it is not there yet.
+func _item_of(index: int) -> TreeItem:
+	# Without recursion: values may lie a thousand levels deep.
+	var missing := PackedInt32Array()
+	var above := index
+	while above >= 0 and not _items.has(above):
+		missing.append(above)
+		above = contents.nodes[above]["parent"]
+	var item := _items[above] if above >= 0 else get_root()
+	missing.reverse()
+	for node in missing:
+		_unfold(item)
+		if not _items.has(node):
+			_unfold(item.get_child(contents.siblings_of(node).bsearch(node) / GROUP))
+		item = _items[node]
+	return item
+
+
+func _add_nodes(parent: TreeItem, indexes: PackedInt32Array) -> void:
+	if indexes.size() <= 2 * GROUP:
+		for index in indexes:
+			_add_node(parent, index)
+		return
+	for first in range(0, indexes.size(), GROUP):
+		var group := indexes.slice(first, first + GROUP)
+		var start := contents.start_of(group[0])
+		var end := contents.end_of(group[-1])
+		var names: Dictionary[String, String] = {
+			"record": "Records", "element": "Elements", "key": "Entries", "value": "Entries", "property": "Properties",
+		}
+		var from: int = contents.nodes[group[0]].get("index", first)
+		var to: int = contents.nodes[group[-1]].get("index", first + group.size() - 1)
+		var item := _add_line(parent, "%s %d – %d" % [names[contents.nodes[group[0]]["role"]], from, to], start, end)
+		_fold(item, group)
+
+
+func _add_node(parent: TreeItem, index: int) -> void:
+	var node := contents.nodes[index]
+	var type := StringName(node["type_name"])
+	var item := _add_line(parent, contents.title_of(index), contents.start_of(index), contents.end_of(index))
+	item.set_metadata(Column.VALUE, index)
+	item.set_icon(Column.VALUE, get_theme_icon(type if has_theme_icon(type, &"EditorIcons") else &"Variant", &"EditorIcons"))
+	item.set_text(Column.PREVIEW, node["preview"])
+	item.set_tooltip_text(Column.VALUE, _tooltip_of(index))
+	item.set_tooltip_text(Column.PREVIEW, node["preview"])
+	if not node["is_complete"]:
+		item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
+		item.set_text(Column.PREVIEW, ("%s (not complete)" % node["preview"]).strip_edges())
+		item.set_tooltip_text(Column.PREVIEW, "Reading stopped inside of this value.")
+	_items[index] = item
+	if node["children"].is_empty() and not node.has("left_out"):
+		return
+	_fold(item, node["children"])
+	if contents.nodes.size() <= UNFOLDED or (node["parent"] < 0 and not contents.has_records):
+		item.collapsed = false
+
+
+## Lets a line be unfolded.
+func _fold(item: TreeItem, indexes: PackedInt32Array) -> void:
+	item.create_child()
+	item.collapsed = true
+	_folded[item] = indexes
+
+
+## Adds what a line holds, unless that is there already.
+func _unfold(item: TreeItem) -> void:
+	if not _folded.has(item):
+		return
+	item.get_first_child().free()
+	_add_nodes(item, _folded[item])
+	_folded.erase(item)
+	var index: int = item.get_metadata(Column.VALUE)
+	if index >= 0 and contents.nodes[index].has("left_out"):
+		var node := contents.nodes[index]
+		var start: int = node["left_out_offset"]
+		_add_line(item, "… and %d more" % node["left_out"], start, start + node["left_out_size"])
+
+
+func _add_line(parent: TreeItem, title: String, start: int, end: int) -> TreeItem:
+	var item := parent.create_child()
+	item.set_metadata(Column.VALUE, -1)
+	item.set_metadata(Column.OFFSET, Vector2i(start, end))
+	item.set_text(Column.VALUE, title)
+	item.set_text(Column.OFFSET, str(start))
+	item.set_text(Column.SIZE, str(end - start))
+	for column: int in [Column.OFFSET, Column.SIZE]:
+		item.set_text_alignment(column, HORIZONTAL_ALIGNMENT_RIGHT)
+	return item
+
+
+func _tooltip_of(index: int) -> String:
+	var node := contents.nodes[index]
+	var lines := PackedStringArray([contents.title_of(index)])
+	if not node["flags"].is_empty():
+		lines.append("Flags: %s" % ", ".join(node["flags"]))
+	lines.append("Header: 0x%08x" % node["header"])
+	return "\n".join(lines)
+
+
+func _on_item_collapsed(item: TreeItem) -> void:
+	if not item.collapsed:
+		_unfold(item)
+
+
+func _on_item_selected() -> void:
+	if _is_selecting:
+		return
+	var place: Vector2i = get_selected().get_metadata(Column.OFFSET)
+	range_selected.emit(place.x, place.y)

@@ -1,0 +1,344 @@
+@tool
+extends RefCounted
+## Uses the panel as a person does, by mouse and keyboard, and compares what it shows with what the engine says.
+##
+## Arguments: --pictures DIR saves a picture of each tab there.
+
+const ADDON := "fast_variant_codec"
+const LONGEST_WAIT_MSEC := 60_000
+
+var _plugin: EditorPlugin
+var _panel: Control
+var _pictures := ""
+var _passed := 0
+var _failed := 0
+
+
+func run(plugin: EditorPlugin) -> void:
+	_plugin = plugin
+	var arguments := OS.get_cmdline_user_args()
+	if arguments.size() == 2 and arguments[0] == "--pictures":
+		_pictures = arguments[1]
+	# Every frame is drawn.
+	OS.low_processor_usage_mode = false
+	_panel = _find_panel()
+	_check("the panel is there", _panel != null)
+	if _panel:
+		_plugin.make_bottom_panel_item_visible(_panel)
+		if _pictures:
+			# An empty canvas above, and a panel drawn up a little.
+			EditorInterface.set_main_screen_editor("2D")
+			_panel.custom_minimum_size.y *= 1.5
+		await _frames(3)
+		await _picture("empty")
+		await _inspect_value()
+		await _inspect_damaged()
+		await _inspect_records()
+		await _inspect_large()
+		await _paste()
+		await _benchmark()
+		await _conformance()
+		await _disable()
+	print("%d passed, %d failed" % [_passed, _failed])
+	_plugin.get_tree().quit(0 if _failed == 0 else 1)
+
+
+func _inspect_value() -> void:
+	var value := {
+		"name": "Ren", "level": 42, "hp": 87.5, "alive": true, "position": Vector3(1.5, 0, -3), "tint": Color.TOMATO,
+		"path": ^"/root/World/Ren:position", "scores": Array([3, 1 << 40, -7], TYPE_INT, &"", null),
+		"items": [{"item": &"sword", "count": 1}, {"item": &"potion", "count": 12}],
+		"journal": PackedStringArray(["Day 1", "It rained."]), "image": PackedByteArray([137, 80, 78, 71, 13]),
+	}
+	var bytes := var_to_bytes(value)
+	await _open("save_game.bin", bytes)
+	var tab: Control = _panel.inspect
+	_check("one value", not tab.contents.has_records and tab.problems.item_count == 0)
+	_check("the first value of the tree is the whole", tab.tree.get_root().get_child_count() == 1)
+	# Down the tree by keyboard: each line highlights what the engine finds there.
+	tab.tree.grab_focus()
+	for step in 12:
+		await _press(KEY_DOWN)
+		var node: int = tab.tree.selected_node()
+		var place: Vector2i = tab.hex.selection()
+		_check("line %d highlights its bytes" % step, node == step and place.x == tab.contents.nodes[node]["offset"]
+				and place.y - place.x == bytes.decode_var_size(place.x))
+	# The other way round, by mouse: the text "Ren".
+	var at := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2
+	await _click_byte(at)
+	var found: Dictionary = tab.contents.nodes[tab.tree.selected_node()]
+	_check("a click on a byte selects the innermost value", found["preview"] == "\"Ren\"", str(found))
+	_check("and highlights it", bytes_to_var(tab.hex.selected_bytes()) == "Ren")
+	_check("and says what it is", tab.words.text.contains("content") and tab.words.text.contains("is 52"), tab.words.text)
+	_check("the bytes have the focus", tab.hex.has_focus())
+	await _press(KEY_RIGHT)
+	_check("the arrows move on", tab.hex.caret == at + 1)
+	await _press(KEY_C, true)
+	if DisplayServer.get_name() != "headless":
+		_check("Ctrl+C copies", DisplayServer.clipboard_get() == var_to_bytes("Ren").hex_encode())
+	await _press(KEY_END)
+	_check("End goes to the last byte", tab.hex.caret == bytes.size() - 1)
+	await _press(KEY_HOME)
+	_check("Home goes to the first, which is the whole value's", tab.tree.selected_node() == 0)
+	await _click_byte(bytes.hex_encode().find("1c000100") / 2)
+	_check("a typed Array is selected", bytes_to_var(tab.hex.selected_bytes()) == value["scores"])
+	await _picture("inspect")
+
+
+func _inspect_damaged() -> void:
+	var bytes := var_to_bytes({"name": "Ren", "hp": 87.5, "items": ["sword", "potion", "rope"], "level": 42})
+	var bad := bytes.hex_encode().find("potion".to_utf8_buffer().hex_encode()) / 2 - 4
+	bytes.encode_u32(bad, 4_000_000)
+	# And a padding byte that no encoder writes.
+	var odd := bytes.hex_encode().find("Ren".to_utf8_buffer().hex_encode()) / 2 + 3
+	bytes[odd] = 1
+	await _open("damaged.bin", bytes)
+	var tab: Control = _panel.inspect
+	var errors: Array = tab.contents.problems.filter(func(problem: RefCounted) -> bool: return problem.is_error)
+	Engine.print_error_messages = false
+	_check("the engine refuses the bytes", not bytes.has_encoded_var(0))
+	Engine.print_error_messages = true
+	_check("one byte is bad", errors.size() == 1)
+	_check("it is the count", errors[0].offset == bad, str(errors[0].offset))
+	_check("odd bytes are noted", tab.contents.problems.size() == 2)
+	_check("both stand in the list", tab.problems.is_visible_in_tree() and tab.problems.item_count == 2)
+	_check("with the reason", tab.problems.get_item_text(1).contains("4000000"), tab.problems.get_item_text(1))
+	tab.problems.grab_focus()
+	tab.problems.select(0)
+	await _press(KEY_DOWN)
+	_check("choosing it moves there", tab.hex.caret == bad)
+	_check("the value around it is selected", tab.contents.nodes[tab.tree.selected_node()]["role"] == "element")
+	await _picture("inspect_damaged")
+
+
+func _inspect_records() -> void:
+	var path := "res://replay.bin"
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	for i in 40:
+		file.store_var({"frame": i, "input": Vector2(i, -i), "fire": i % 3 == 0})
+	file.close()
+	var tab: Control = _panel.inspect
+	tab.open_file(path)
+	await _until(func() -> bool: return tab.contents.record_count == 40)
+	_check("records are told from a value", tab.contents.has_records)
+	_check("each has a line", tab.tree.get_root().get_child_count() == 40)
+	_check("nothing is wrong", tab.problems.item_count == 0)
+	tab.tree.grab_focus()
+	await _press(KEY_DOWN)
+	await _press(KEY_DOWN)
+	await _press(KEY_RIGHT)
+	await _press(KEY_DOWN)
+	_check("a record unfolds", tab.contents.nodes[tab.tree.selected_node()]["role"] == "key")
+	await _press(KEY_LEFT)
+	_check("a record includes its length", tab.hex.selected_bytes().decode_u32(0) == tab.hex.selected_bytes().size() - 4)
+	await _picture("inspect_records")
+	var torn := FileAccess.get_file_as_bytes(path).slice(0, -3)
+	tab.show_bytes(torn, "torn.bin")
+	await _until(func() -> bool: return tab.contents.bytes == torn)
+	_check("a torn record is bad", tab.contents.record_count == 39 and tab.problems.item_count == 1)
+	for target: Control in [tab.tree, tab.hex]:
+		await _drop(target, path)
+		await _until(func() -> bool: return tab.contents.record_count == 40)
+		tab.show_bytes(torn, "torn.bin")
+		await _until(func() -> bool: return tab.contents.bytes == torn)
+
+
+func _inspect_large() -> void:
+	var tab: Control = _panel.inspect
+	var bytes := var_to_bytes(range(1_000_000))
+	var started := Time.get_ticks_msec()
+	tab.show_bytes(bytes, "large.bin")
+	_check("opening does not wait", Time.get_ticks_msec() - started < 100)
+	await _until(func() -> bool: return tab.contents.bytes.size() == bytes.size())
+	var first: TreeItem = tab.tree.get_root().get_first_child()
+	_check("what is left out is said", first.get_child(-1).get_text(0).contains("990001 more"), first.get_child(-1).get_text(0))
+	tab.hex.grab_focus()
+	await _press(KEY_END)
+	_check("the last byte is visible", tab.hex.get_rect().size.y > tab.hex.position_of(bytes.size() - 1).y)
+	_check("it lies in what is left out", tab.contents.nodes[tab.contents.node_at(bytes.size() - 1)]["role"] == "root")
+	await _click_byte(8 + 5000 * 8)
+	_check("values in groups are found", tab.tree.selected_node() == 5001 and bytes_to_var(tab.hex.selected_bytes()) == 5000)
+	var deep: Array = []
+	for level in 1000:
+		deep = [deep]
+	await _open("deep.bin", var_to_bytes(deep))
+	await _click_byte(8007)
+	_check("deep values are found", tab.contents.nodes.size() == 1001 and tab.tree.selected_node() == 1000)
+
+
+func _paste() -> void:
+	var tab: Control = _panel.inspect
+	var bytes := var_to_bytes([1, "two"])
+	for text: String in [
+		bytes.hex_encode(), " ".join(Array(bytes).map(func(byte: int) -> String: return "0x%02X" % byte)), str(bytes),
+		bytes.hex_encode().insert(8, "\n"),
+	]:
+		_check("bytes are read from %s" % text.left(20), tab.bytes_of(text) == bytes)
+	for text: String in ["", "no digits", "abc", "[1, 256]", "[1, \"x\"]"]:
+		_check("no bytes are read from \"%s\"" % text, tab.bytes_of(text).is_empty())
+	if DisplayServer.get_name() != "headless":
+		DisplayServer.clipboard_set(bytes.hex_encode())
+		tab.paste()
+		await _until(func() -> bool: return tab.contents.bytes == bytes)
+		_check("pasted bytes are shown", tab.contents.nodes.size() == 3)
+
+
+func _benchmark() -> void:
+	var tab: Control = _panel.benchmark
+	_panel.current_tab = tab.get_index()
+	await _frames(2)
+	var file := FileAccess.open("res://quests.json", FileAccess.WRITE)
+	file.store_string(JSON.stringify({"quests": range(500).map(func(i: int) -> Dictionary: return {"id": i, "name": "Quest %d" % i})}))
+	file.close()
+	tab.run_file("res://quests.json")
+	_check("it runs in the background", tab.is_running())
+	await _until(func() -> bool: return not tab.is_running())
+	_check("a JSON document is measured", tab.chart.rows.size() == 1 and tab.chart.rows[0].items == 500)
+	tab.run_file("res://replay.bin")
+	await _until(func() -> bool: return not tab.is_running())
+	_check("a file of records is measured", tab.chart.rows.size() == 1 and tab.chart.rows[0].items == 40)
+	await _drop(tab.chart, "res://quests.json")
+	await _until(func() -> bool: return not tab.is_running())
+	_check("so is one that is dropped", tab.chart.rows.size() == 1 and tab.chart.rows[0].items == 500)
+	tab.run_file("res://damaged.bin")
+	await _until(func() -> bool: return not tab.is_running())
+	_check("a damaged file is refused with a reason", tab.chart.rows.is_empty() and tab.status.text.contains("damaged.bin"))
+	var built_in: Button = tab.find_children("*", "Button", true, false)[0]
+	built_in.grab_focus()
+	await _press(KEY_SPACE)
+	_check("the button starts it", tab.is_running())
+	await _frames(3)
+	tab.cancel()
+	await _until(func() -> bool: return not tab.is_running())
+	_check("it can be cancelled", tab.chart.rows.size() < 6 and tab.status.text.contains("Cancelled"), tab.status.text)
+	# What is drawn takes time from what is measured.
+	OS.low_processor_usage_mode = true
+	built_in.grab_focus()
+	await _press(KEY_SPACE)
+	await _until(func() -> bool: return not tab.is_running())
+	_check("all built-in data are measured", tab.chart.rows.size() == 6)
+	OS.low_processor_usage_mode = false
+	for row: RefCounted in tab.chart.rows:
+		_check("%s: identical, and took time" % row.title, row.is_identical and row.encode["codec"] > 0 and row.decode["engine"] > 0)
+	await _picture("benchmark")
+
+
+func _conformance() -> void:
+	var tab: Control = _panel.conformance
+	_panel.current_tab = tab.get_index()
+	await _frames(2)
+	var button: Button = tab.find_children("*", "Button", true, false)[0]
+	button.grab_focus()
+	await _press(KEY_SPACE)
+	_check("there is a line for each type", tab.table.get_root().get_child_count() == TYPE_MAX)
+	_check("nothing differs", tab.verdict.text.ends_with(" 0 failed"), tab.verdict.text)
+	for item: TreeItem in tab.table.get_root().get_children():
+		_check("%s was checked" % item.get_text(0), item.get_text(1).to_int() > 0 and item.get_text(4) == "identical")
+	await _picture("conformance")
+	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
+	check.run()
+	check.rows[TYPE_INT].check("encode", false, 7)
+	tab.show_check(check)
+	var line: TreeItem = tab.table.get_root().get_child(TYPE_INT)
+	_check("a difference is shown", line.get_text(4) == "differs" and line.get_first_child().get_text(0) == "encode: 7")
+	_check("and counted", tab.verdict.text.ends_with(" 1 failed"), tab.verdict.text)
+
+
+func _disable() -> void:
+	_panel.benchmark.run_file("res://replay.bin")
+	EditorInterface.set_plugin_enabled(ADDON, false)
+	await _frames(3)
+	_check("a disabled plugin takes its panel away", _find_panel() == null and not is_instance_valid(_panel))
+	EditorInterface.set_plugin_enabled(ADDON, true)
+	await _frames(3)
+	_check("and brings it back", _find_panel() != null)
+
+
+## Writes a file and opens it in the panel.
+func _open(file_name: String, bytes: PackedByteArray) -> void:
+	var path := "res://" + file_name
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	file.store_buffer(bytes)
+	file.close()
+	var tab: Control = _panel.inspect
+	tab.open_file(path)
+	await _until(func() -> bool: return tab.contents != null and tab.contents.bytes == bytes)
+	await _frames(2)
+
+
+func _find_panel() -> Control:
+	for container in _plugin.get_tree().root.find_children("*", "TabContainer", true, false):
+		if container.get_script() and container.get_script().resource_path.ends_with("codec_panel.gd"):
+			return container
+	return null
+
+
+func _check(what: String, holds: bool, detail := "") -> void:
+	if holds:
+		_passed += 1
+	else:
+		_failed += 1
+		print("FAILED %s %s" % [what, detail])
+
+
+func _press(key: Key, ctrl := false) -> void:
+	for pressed: bool in [true, false]:
+		var event := InputEventKey.new()
+		event.keycode = key
+		event.physical_keycode = key
+		event.ctrl_pressed = ctrl
+		event.pressed = pressed
+		_panel.get_viewport().push_input(event)
+	await _frames(1)
+
+
+func _click_byte(byte: int) -> void:
+	var hex: Control = _panel.inspect.hex
+	hex.reveal(byte)
+	var at: Vector2 = hex.get_global_transform() * hex.position_of(byte)
+	for pressed: bool in [true, false]:
+		var event := InputEventMouseButton.new()
+		event.button_index = MOUSE_BUTTON_LEFT
+		event.position = at
+		event.global_position = at
+		event.pressed = pressed
+		_panel.get_viewport().push_input(event, true)
+	await _frames(1)
+
+
+## Drags a file from the FileSystem dock.
+func _drop(target: Control, path: String) -> void:
+	target.force_drag({"type": "files", "files": [path]}, null)
+	var at := target.get_global_rect().get_center()
+	var motion := InputEventMouseMotion.new()
+	motion.position = at
+	motion.global_position = at
+	motion.button_mask = MOUSE_BUTTON_MASK_LEFT
+	_panel.get_viewport().push_input(motion, true)
+	await _frames(1)
+	var release := InputEventMouseButton.new()
+	release.button_index = MOUSE_BUTTON_LEFT
+	release.position = at
+	release.global_position = at
+	_panel.get_viewport().push_input(release, true)
+	await _frames(1)
+
+
+func _frames(count: int) -> void:
+	for frame in count:
+		await _plugin.get_tree().process_frame
+
+
+func _until(holds: Callable) -> void:
+	var started := Time.get_ticks_msec()
+	while not holds.call() and Time.get_ticks_msec() - started < LONGEST_WAIT_MSEC:
+		await _plugin.get_tree().process_frame
+	_check("it is done in time", holds.call())
+
+
+func _picture(picture_name: String) -> void:
+	if _pictures:
+		await _frames(5)
+		await RenderingServer.frame_post_draw
+		var window := EditorInterface.get_base_control().get_viewport()
+		window.get_texture().get_image().save_png(_pictures.path_join(picture_name + ".png"))

@@ -1,0 +1,106 @@
+//! `cargo xtask panel`: the editor panel of the packaged addon, driven by mouse and keyboard.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::archive;
+use crate::godot::Godot;
+use crate::judge::{self, Tally};
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::run::{self, Echo};
+use crate::trial::{self, Screen};
+use crate::workspace::Workspace;
+
+/// The files of the project, beside the addon.
+const FILES: [(&str, &str); 4] = [
+    ("project.godot", include_str!("../panel/project.godot")),
+    ("drive.gd", include_str!("../panel/drive.gd")),
+    ("addons/drive/plugin.cfg", include_str!("../panel/addons/drive/plugin.cfg")),
+    ("addons/drive/plugin.gd", include_str!("../panel/addons/drive/plugin.gd")),
+];
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Choices for the window.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Options {
+    /// Save a picture of each tab in this folder
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
+    /// With the editor's light theme
+    #[arg(long)]
+    pub light: bool,
+    /// On a screen with twice as many points, and with everything twice as large
+    #[arg(long)]
+    pub large: bool,
+}
+
+/// Drives the panel in an editor window, on a display made for it.
+///
+/// # Errors
+/// If the panel shows anything that the engine does not say, or anything is printed as an error.
+pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, options: &Options) -> Result<Tally> {
+    let screen = Screen::open(if options.large { 2 } else { 1 })?;
+    let folder = install(workspace, zip)?;
+    let settings = settings(godot, options)?;
+    let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);
+    command.arg("--path").arg(folder.path()).env("XDG_CONFIG_HOME", settings.path());
+    screen.apply(&mut command);
+    if let Some(pictures) = &options.pictures {
+        fs::create_dir_all(pictures)?;
+        command.args(["--", "--pictures"]).arg(fs::canonicalize(pictures)?);
+    }
+    let _step = Progress::spinner("driving the panel in an editor window");
+    let mut outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+    outcome.log = trial::without_vulkan_probe(&outcome.log);
+    judge::suite(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))
+}
+
+/// The same in an editor without a window, in which nothing is drawn.
+///
+/// # Errors
+/// As [`window`].
+pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tally> {
+    let folder = install(workspace, zip)?;
+    let mut command = Project::new(workspace, godot, folder.path())?.headless();
+    command.arg("--editor");
+    let _step = Progress::spinner("driving the panel");
+    let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+    judge::suite(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))
+}
+
+/// A project with the addon from the zip, that has been opened before.
+fn install(workspace: &Workspace, zip: &Path) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("panel-").tempdir_in(&workspace.target)?;
+    archive::unpack(zip, folder.path())?;
+    for (name, text) in FILES {
+        let file = folder.path().join(name);
+        fs::create_dir_all(file.parent().expect("it was just joined"))?;
+        fs::write(&file, text)?;
+    }
+    Ok(folder)
+}
+
+/// A folder with editor settings of its own.
+fn settings(godot: &Godot, options: &Options) -> Result<TempDir> {
+    /// 200 %, in the editor's list of scales.
+    const TWICE: u32 = 6;
+    let mut text = "[gd_resource type=\"EditorSettings\" format=3]\n\n[resource]\n".to_owned();
+    if options.large {
+        text += &format!("interface/editor/display_scale = {TWICE}\n");
+    }
+    if options.light {
+        text += "interface/theme/color_preset = \"Light\"\n";
+    }
+    let folder = tempfile::tempdir()?;
+    let version: Vec<&str> = godot.version.splitn(3, '.').take(2).collect();
+    let file = folder.path().join(format!("godot/editor_settings-{}.tres", version.join(".")));
+    fs::create_dir_all(file.parent().expect("it was just joined"))?;
+    fs::write(file, text)?;
+    Ok(folder)
+}

@@ -92,13 +92,13 @@ impl FastVariantCodec {
         FastVariantResult::unpacked(batch::unpack(bytes, &strict_limits(limits)), None)
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, and makes them the content of a file. Each stands behind
-    /// its length, as [method FileAccess.store_var] writes it: [method load_batch] reads them all, and plain Godot one by
-    /// one with [method FileAccess.get_var].
+    /// Encodes each element of [param values], an Array, typed or not, in parallel, and makes them the content of a file.
+    /// Each stands behind its length, as [method FileAccess.store_var] writes it: [method load_batch] reads them all, and
+    /// plain Godot one by one with [method FileAccess.get_var].
     ///
-    /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one, brought
-    /// to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code] or
-    /// [code]res://[/code], or is absolute.
+    /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one,
+    /// brought to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code]
+    /// or [code]res://[/code], or is absolute.
     ///
     /// If a value cannot be encoded or the file cannot be written, one error is printed, and the file is as it was. With
     /// [param full_objects], objects are written with class and properties.
@@ -107,12 +107,13 @@ impl FastVariantCodec {
         write("save_batch", &path, &values, full_objects, files::replace)
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of a file as [method save_batch]
-    /// writes it. The file is made if there is none.
+    /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of the file at [param path],
+    /// as [method save_batch] writes it; with [param full_objects], objects with class and properties. The file is made if
+    /// there is none.
     ///
     /// The values are on the disk when the call returns. If the game is killed meanwhile, the last record may be cut off;
-    /// [method load_batch] then says so and gives those before it. To such a file nothing is added; it is as it was then, and
-    /// one error is printed, as where a value cannot be encoded or the file cannot be written.
+    /// [method load_batch] then says so and gives those before it. To such a file nothing is added; it is as it was then,
+    /// and one error is printed, as where a value cannot be encoded or the file cannot be written.
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         write("append_batch", &path, &values, full_objects, files::append)
@@ -140,8 +141,9 @@ impl FastVariantCodec {
         }
     }
 
-    /// Encodes as [method encode_batch] does, in slices: in each frame, on the main thread and those that help it, for at
-    /// most [param budget_ms] milliseconds, but at least one value. Prints nothing.
+    /// Encodes [param values] as [method encode_batch] does with the same [param full_objects], in slices: in each frame,
+    /// on the main thread and those that help it, for at most [param budget_ms] milliseconds, but at least one value.
+    /// Prints nothing.
     ///
     /// The Array is copied at once, what it holds is not: a value may be changed between frames, and is written as it is
     /// when its turn comes. A result with failed items has their indexes, and the reason of each. On another than the main
@@ -156,7 +158,7 @@ impl FastVariantCodec {
         job_class::start(Job::encode(&values, objects(full_objects), budget))
     }
 
-    /// Decodes each buffer of an Array as [method try_decode] does, in the background. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
     /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
@@ -170,8 +172,8 @@ impl FastVariantCodec {
         job_class::start(Job::decode(&buffers, strict_limits(limits)))
     }
 
-    /// Reads and decodes a file as [method load_batch] does, in the background. What [method save_batch_async] was asked to
-    /// write to it before is there by then.
+    /// Reads and decodes the file at [param path] as [method load_batch] does with the same [param limits], in the
+    /// background. What [method save_batch_async] was asked to write to it before is there by then.
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
     /// milliseconds in each frame.
@@ -183,8 +185,9 @@ impl FastVariantCodec {
         job_class::start(Job::load(&path, strict_limits(limits)))
     }
 
-    /// Encodes each element of an Array at once, and makes them the content of a file as [method save_batch] does, in the
-    /// background. The values may be changed as soon as the call returns. Prints nothing.
+    /// Encodes each element of an Array at once, and makes them the content of the file at [param path], in the
+    /// background, as [method save_batch] does with the same [param full_objects]. The values may be changed as soon as
+    /// the call returns. Prints nothing.
     ///
     /// The file is written whether or not the job is held, and also if the game quits meanwhile.
     #[func]
@@ -196,8 +199,8 @@ impl FastVariantCodec {
         job_class::start(Job::save(&path, &values, objects(full_objects)))
     }
 
-    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects], objects
-    /// are written with class and properties, as [method encode] does.
+    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects],
+    /// objects are written with class and properties, as [method encode] does.
     ///
     /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, keys
     /// of a Dictionary that [method decode] takes for one, and values of another type than their Dictionary declares.
@@ -212,7 +215,8 @@ impl FastVariantCodec {
     /// Decodes a value strictly and gives it, or the reason why there is none. Prints nothing.
     ///
     /// What no encoder writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
-    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset] of [param bytes].
+    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset] of [param
+    /// bytes].
     #[func]
     fn try_decode(
         bytes: PackedByteArray,

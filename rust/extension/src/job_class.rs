@@ -36,13 +36,13 @@ pub struct FastVariantJob {
 
 #[godot_api]
 impl FastVariantJob {
-    /// So many of the items are done. Emitted on the main thread, at most once in each frame.
+    /// [param done] of the [param total] items are done. Emitted on the main thread, at most once in each frame.
     #[signal]
     fn progressed(done: i64, total: i64);
 
-    /// The job is done: it succeeded, failed, or was cancelled, which the result says. Emitted once, on the main thread, in a
-    /// frame after that in which the job was started, but not before something is connected to it: [code]await[/code] also
-    /// returns where the job was done before.
+    /// The job is done: it succeeded, failed, or was cancelled, which the result says. Emitted once, on the main thread,
+    /// in a frame after that in which the job was started, but not before something is connected to it: [code]await[/code]
+    /// also returns where the job was done before.
     #[signal]
     fn completed(result: Gd<FastVariantResult>);
 

@@ -59,6 +59,8 @@ enum Chore {
     Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
+    /// Measure what a load in the background does to the frames of a scene, in a window on a display made for it
+    Frames,
     /// Measure how long packets take that were made to take long, with the limits for the network and without
     Worst,
     /// Measure which lines and branches of the codec crate the Rust tests reach
@@ -276,6 +278,7 @@ fn run(chore: Chore) -> Result<bool> {
             };
             return bench::run(&workspace, &godot, &options);
         }
+        Chore::Frames => suites::frames(&workspace, &ready(&workspace)?)?,
         Chore::Worst => suites::worst(&workspace, &ready(&workspace)?)?,
         Chore::Coverage => coverage::run(&workspace, &godot::find_or_install(&workspace)?)?,
         Chore::Mutants { extra } => return mutants::run(&workspace, &extra),

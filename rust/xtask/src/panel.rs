@@ -49,7 +49,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, options: &Option
     let folder = install(workspace, zip)?;
     let settings = settings(godot, options)?;
     let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);
-    command.arg("--path").arg(folder.path()).env("XDG_CONFIG_HOME", settings.path());
+    command.arg("--editor").arg("--path").arg(folder.path()).env("XDG_CONFIG_HOME", settings.path());
     screen.apply(&mut command);
     if let Some(pictures) = &options.pictures {
         fs::create_dir_all(pictures)?;

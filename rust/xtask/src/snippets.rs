@@ -10,13 +10,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
 use crate::archive;
 use crate::judge::Tally;
+use crate::run::{self, Echo};
 use crate::workspace::{EXTENSION, Workspace};
+
+/// It may have to be compiled, with what the crate's tests need.
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(1200);
 
 /// One block of GDScript, and what is known of it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -177,6 +182,27 @@ pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     }
     ensure!(!snippets.is_empty(), "there are no snippets");
     Ok(Tally { passed: snippets.len() as u64, failed: 0 })
+}
+
+/// Requires that the Rust in the guide is that of the crate's example, and that it prints what the guide says of a file that a
+/// snippet has saved.
+pub fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
+    let guide = fs::read_to_string(workspace.root.join("docs/guide.md"))?;
+    let example = fs::read_to_string(workspace.root.join("rust/codec/examples/read_save.rs"))?;
+    let (_, code) = example.split_once("\n\n").context("the example has no introduction")?;
+    ensure!(
+        guide.contains(&format!("```rust\n{code}```")),
+        "docs/guide.md does not quote the example read_save"
+    );
+    let mut cargo = workspace.cargo();
+    cargo.args(["run", "--quiet", "--package", "variant_codec", "--example", "read_save", "--"]).arg(file);
+    let outcome = run::watch(&mut cargo, Echo::DirectErrors, EXAMPLE_LIMIT)?;
+    if let Some(end) = outcome.bad_end() {
+        bail!("the example read_save {end}");
+    }
+    let printed = &outcome.stdout;
+    ensure!(guide.contains(&format!("```text\n{printed}```")), "the example read_save printed\n{printed}");
+    Ok(Tally { passed: 2, failed: 0 })
 }
 
 #[cfg(test)]

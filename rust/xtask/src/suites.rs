@@ -13,6 +13,7 @@ use crate::judge::{self, Tally};
 use crate::library::{Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
+use crate::trial::{self, Screen};
 use crate::workspace::Workspace;
 
 /// How many worker threads the extension starts.
@@ -271,6 +272,20 @@ pub fn worst(workspace: &Workspace, godot: &Godot) -> Result<()> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)
+}
+
+/// What a load in the background does to the frames of a scene, in a window.
+pub fn frames(workspace: &Workspace, godot: &Godot) -> Result<()> {
+    let screen = Screen::open(1)?;
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut command = project.engine(&godot.editor);
+    command.arg("--path").arg(&folder);
+    screen.apply(&mut command);
+    command.args(["--script", "res://bench/frames.gd"]);
+    let mut outcome = run::watch(&mut command, Echo::All, LIMIT)?;
+    outcome.log = trial::without_vulkan_probe(&outcome.log);
+    judge::clean(&outcome)
 }
 
 /// The bundled project in `folder`, with the extension.

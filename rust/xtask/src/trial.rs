@@ -86,6 +86,7 @@ impl<'a> Trial<'a> {
         let _step = Progress::spinner("opening the project in an editor window");
         let mut command = project.engine(&self.godot.editor);
         command.arg("--path").arg(self.folder.path()).args(["--quit-after", SETTLED]);
+        command.arg("--editor");
         screen.apply(&mut command);
         let mut outcome = run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)?;
         outcome.log = without_vulkan_probe(&outcome.log);
@@ -182,7 +183,8 @@ impl<'a> Trial<'a> {
             run(&format!("res://snippets/{program}"))?;
         }
         let outcome = run("res://snippets.gd")?;
-        snippets::judge(&snippets, &outcome.stdout)
+        let judged = snippets::judge(&snippets, &outcome.stdout)?;
+        Ok(judged + snippets::judge_example(self.workspace, &self.folder.path().join("characters.dat"))?)
     }
 
     /// Exports a game that compares a batch, and runs it; the project must have been opened before.
@@ -275,10 +277,10 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Has an editor open its window here.
-    pub fn apply(&self, editor: &mut Command) {
-        editor
-            .args(["--editor", "--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
+    /// Has an engine open its window here.
+    pub fn apply(&self, engine: &mut Command) {
+        engine
+            .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
             .env("DISPLAY", &self.name)
             .env_remove("WAYLAND_DISPLAY");
     }

@@ -30,6 +30,8 @@ const BROKEN_INPUTS := 400
 const LARGEST_BATCH := 12
 ## Enough for more bytes than the codec leaves to one thread.
 const ROWS := 4000
+## Values of an outline.
+const OUTLINED := 100
 ## A pool task ends after so many calls.
 const TASK_CALLS := 20
 
@@ -46,6 +48,9 @@ class Item:
 	var decoded: PackedByteArray
 	## Whether try_decode accepts the bytes, by the limits; all that it accepts must be what the engine decodes.
 	var strict: Array[bool] = []
+	## What inspect and describe say, as one thread alone has found it.
+	var outline: int
+	var text: int
 	## The encoding in full, if it says more; each caller has an own value for it, because its getters run.
 	var full: PackedByteArray
 
@@ -63,11 +68,14 @@ class Caller:
 	var _generator := RandomNumberGenerator.new()
 	var _methods: Array[Callable] = [
 		_encode, _encoded_size, _decode, _try_encode, _try_decode, _encode_batch, _decode_batch, _pack_batch, _unpack_batch,
-		_objects, _object_batches,
+		_objects, _object_batches, _validate, _outline, _files, _jobs,
 	]
+	## A file of its own.
+	var _path: String
 
 	func _init(items: Array[Item], limits: Array[FastVariantLimits], own_seed: int) -> void:
 		_items = items
+		_path = "user://stress_%d.dat" % own_seed
 		_limits = limits
 		_generator.seed = own_seed
 		for item in items:
@@ -190,6 +198,58 @@ class Caller:
 			packed += Wire.word(buffers[i].size()) + buffers[i]
 		return "" if Codec.pack_batch(batch, true) == packed else "packed otherwise"
 
+	func _validate() -> String:
+		var item := _any()
+		var which := _generator.randi() % _limits.size()
+		var outcome := FastVariantCodec.validate(item.bytes, _limits[which])
+		return "" if outcome.is_ok() == item.strict[which] else "another verdict: %s" % outcome.message
+
+	func _outline() -> String:
+		var item := _any()
+		var outline := Codec.inspect(item.bytes, OUTLINED)
+		if hash(outline) != item.outline or FastVariantCodec.describe(item.bytes.slice(0, 4 * OUTLINED)).hash() != item.text:
+			return "another outline"
+		return ""
+
+	func _files() -> String:
+		var items := _several(true).filter(func(item: Item) -> bool: return not item.bytes.is_empty())
+		var batch: Array = items.map(func(item: Item) -> Variant: return item.value)
+		var expected := _framed(items)
+		if FastVariantCodec.save_batch(_path, batch) != OK or FileAccess.get_file_as_bytes(_path) != expected:
+			return "save_batch wrote other bytes"
+		if (FastVariantCodec.append_batch(_path, batch) != OK
+				or FileAccess.get_file_as_bytes(_path) != expected + expected):
+			return "append_batch wrote other bytes"
+		var loaded := FastVariantCodec.load_batch(_path)
+		if loaded.value.size() != 2 * items.size():
+			return "%d records instead of %d: %s" % [loaded.value.size(), 2 * items.size(), loaded.message]
+		return ""
+
+	func _jobs() -> String:
+		var items := _several(true)
+		var batch: Array = items.map(func(item: Item) -> Variant: return item.value)
+		var buffers: Array = items.map(func(item: Item) -> PackedByteArray: return item.bytes)
+		if FastVariantCodec.encode_batch_async(batch).wait().value != Array(buffers, TYPE_PACKED_BYTE_ARRAY, "", null):
+			return "other bytes"
+		var decoded := FastVariantCodec.decode_batch_async(buffers).wait()
+		for i in items.size():
+			if items[i].strict[0]:
+				var problem := _decoded_problem(items[i], decoded.value[i])
+				if problem:
+					return "%s at %d" % [problem, i]
+		items = items.filter(func(item: Item) -> bool: return item.strict[0])
+		FastVariantCodec.save_batch_async(_path, items.map(func(item: Item) -> Variant: return item.value))
+		var load_job := FastVariantCodec.load_batch_async(_path)
+		if _generator.randi() % 4 == 0:
+			load_job.cancel()
+			return "" if load_job.wait().error in [FastVariantCodec.OK, FastVariantCodec.CANCELLED] else "not cancelled"
+		var loaded: Array = load_job.wait().value
+		return "" if loaded.size() == items.size() else "%d records instead of %d" % [loaded.size(), items.size()]
+
+	## Removes its file.
+	func clean_up() -> void:
+		DirAccess.remove_absolute(_path)
+
 	func _decoded_problem(item: Item, value: Variant) -> String:
 		return "" if var_to_bytes_with_objects(value) == item.decoded else "another value"
 
@@ -299,6 +359,8 @@ func _run_phase(phase_name: String, items: Array[Item], calls: int, prints_error
 			print("  … %s: %d calls of the main thread" % [phase_name, own.done])
 	for thread in threads:
 		thread.wait_to_finish()
+	for caller in callers:
+		caller.clean_up()
 	Engine.print_error_messages = true
 	_count(phase_name, callers, items.size(), Time.get_ticks_msec() - started)
 
@@ -405,6 +467,8 @@ func _described(value: Variant, is_value: bool, bytes: PackedByteArray) -> Item:
 	item.is_value = is_value
 	item.bytes = bytes
 	item.decoded = Oracle.engine_encode(Oracle.engine_decode(bytes), true)
+	item.outline = hash(Codec.inspect(bytes, OUTLINED))
+	item.text = FastVariantCodec.describe(bytes.slice(0, 4 * OUTLINED)).hash()
 	for limits in _limits:
 		item.strict.append(Codec.try_decode(bytes, 0, limits).is_ok())
 	return item

@@ -32,6 +32,12 @@ use crate::{batch, codec, engine, files, job_class, outline, report};
 /// ```
 ///
 /// As with the engine's functions, data that several threads share need a lock of their own.
+///
+/// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is how many threads work on batches and
+/// on large values, the calling one among them, 0 for one for each core;
+/// [code]fast_variant_codec/parallel_threshold_bytes[/code] is from how many bytes on they do;
+/// [code]fast_variant_codec/access_path[/code] is [code]automatic[/code], or [code]portable[/code] to reach engine memory only
+/// through the engine's documented functions.
 #[derive(GodotClass)]
 #[class(no_init, base=Object)]
 pub struct FastVariantCodec {}

@@ -19,6 +19,7 @@ const Compare := preload("res://suites/compare.gd")
 const Crafted := preload("res://suites/crafted.gd")
 const Extension := preload("res://suites/extension.gd")
 const Mutations := preload("res://suites/mutations.gd")
+const Options := preload("res://suites/options.gd")
 const Oracle := preload("res://suites/oracle.gd")
 const RandomBytes := preload("res://suites/random_bytes.gd")
 const RandomValues := preload("res://suites/random_values.gd")
@@ -52,10 +53,10 @@ class Kind:
 		try_case = kind_try_case
 
 
-var _seed := 0
+var _seed: int
 var _seconds := INF
-var _cases := -1
-var _first := -1
+var _cases: int
+var _first: int
 
 var _generator := RandomNumberGenerator.new()
 var _mutations := Mutations.new(_generator)
@@ -82,7 +83,7 @@ func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
-	if not _read_arguments(OS.get_cmdline_user_args()):
+	if not _read_options():
 		quit(2)
 		return
 	var table := Values.new()
@@ -100,25 +101,16 @@ func _initialize() -> void:
 	quit(0 if _findings == 0 else 1)
 
 
-func _read_arguments(arguments: PackedStringArray) -> bool:
-	for at in range(0, arguments.size(), 2):
-		var option := arguments[at]
-		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
-		if not argument.is_valid_int():
-			option = ""
-		match option:
-			"--seed":
-				_seed = argument.to_int()
-			"--seconds":
-				_seconds = argument.to_int()
-			"--cases":
-				_cases = argument.to_int()
-			"--case":
-				_first = argument.to_int()
-			_:
-				printerr("Unknown or incomplete option \"%s\"; see the first lines of suites/diff.gd." % arguments[at])
-				return false
-	if _first >= 0 and _cases < 0 and is_inf(_seconds):
+func _read_options() -> bool:
+	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "cases": -1, "case": -1}
+	if not Options.read_numbers(options, get_script()):
+		return false
+	_seed = options["seed"]
+	_cases = options["cases"]
+	_first = options["case"]
+	if options["seconds"] >= 0:
+		_seconds = options["seconds"]
+	elif _first >= 0 and _cases < 0:
 		_cases = 1
 	return true
 

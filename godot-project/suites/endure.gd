@@ -7,6 +7,7 @@
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
+const Options := preload("res://suites/options.gd")
 const Memory := preload("res://bench/memory.gd")
 const Oracle := preload("res://suites/oracle.gd")
 const Values := preload("res://suites/values.gd")
@@ -49,10 +50,10 @@ class Sample:
 	var resident_bytes: int
 
 
-var _calls_wanted := 10_000_000
-var _batches_wanted := 10_000
+var _calls_wanted: int
+var _batches_wanted: int
 ## How far apart, in MiB, what the process needs at least may be in the two halves of the run.
-var _slack := 8
+var _slack: int
 var _generator := RandomNumberGenerator.new()
 
 var _subjects: Array[Subject] = []
@@ -73,7 +74,7 @@ var _failed := 0
 
 func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded() or not _read_arguments(OS.get_cmdline_user_args()):
+	if not Extension.is_loaded() or not _read_options():
 		return
 	var values := Values.new()
 	_prepare(values)
@@ -89,22 +90,14 @@ func _initialize() -> void:
 	quit(0 if _failed == 0 else 1)
 
 
-func _read_arguments(arguments: PackedStringArray) -> bool:
-	_generator.seed = 20260101
-	for at in range(0, arguments.size(), 2):
-		var number := arguments[at + 1].to_int() if at + 1 < arguments.size() else 0
-		match arguments[at]:
-			"--calls" when number > 0:
-				_calls_wanted = number
-			"--batches" when number > 0:
-				_batches_wanted = number
-			"--slack" when number > 0:
-				_slack = number
-			"--seed" when number > 0:
-				_generator.seed = number
-			_:
-				printerr("Unknown or incomplete option \"%s\"; see the first lines of suites/endure.gd." % arguments[at])
-				return false
+func _read_options() -> bool:
+	var options: Dictionary[String, int] = {"calls": 10_000_000, "batches": 10_000, "slack": 8, "seed": 20260101}
+	if not Options.read_numbers(options, get_script()):
+		return false
+	_calls_wanted = options["calls"]
+	_batches_wanted = options["batches"]
+	_slack = options["slack"]
+	_generator.seed = options["seed"]
 	return true
 
 

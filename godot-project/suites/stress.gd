@@ -15,6 +15,7 @@ const Codec := preload("res://suites/codec.gd")
 const Crafted := preload("res://suites/crafted.gd")
 const Extension := preload("res://suites/extension.gd")
 const Mutations := preload("res://suites/mutations.gd")
+const Options := preload("res://suites/options.gd")
 const Oracle := preload("res://suites/oracle.gd")
 const RandomValues := preload("res://suites/random_values.gd")
 const Refusals := preload("res://suites/refusals.gd")
@@ -275,10 +276,10 @@ class Caller:
 		return framed
 
 
-var _seed := 0
+var _seed: int
 var _seconds := INF
-var _calls := 1 << 62
-var _caller_count := 8
+var _calls: int
+var _caller_count: int
 var _limits: Array[FastVariantLimits] = [
 	null, FastVariantLimits.for_network(), FastVariantLimits.for_save_files(), FastVariantLimits.unlimited(),
 ]
@@ -293,7 +294,7 @@ func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
-	if not _read_arguments(OS.get_cmdline_user_args()):
+	if not _read_options():
 		quit(2)
 		return
 	print("Many threads on Godot %s, %d Threads and %d tasks, seed %d" % [
@@ -313,24 +314,15 @@ func _initialize() -> void:
 	quit(0 if _failed == 0 else 1)
 
 
-func _read_arguments(arguments: PackedStringArray) -> bool:
-	for at in range(0, arguments.size(), 2):
-		var option := arguments[at]
-		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
-		if not argument.is_valid_int():
-			option = ""
-		match option:
-			"--seed":
-				_seed = argument.to_int()
-			"--seconds":
-				_seconds = argument.to_int()
-			"--calls":
-				_calls = argument.to_int()
-			"--callers":
-				_caller_count = argument.to_int()
-			_:
-				printerr("Unknown or incomplete option \"%s\"; see the first lines of suites/stress.gd." % arguments[at])
-				return false
+func _read_options() -> bool:
+	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "calls": 1 << 62, "callers": 8}
+	if not Options.read_numbers(options, get_script()):
+		return false
+	_seed = options["seed"]
+	_calls = options["calls"]
+	_caller_count = options["callers"]
+	if options["seconds"] >= 0:
+		_seconds = options["seconds"]
 	return true
 
 

@@ -4,7 +4,8 @@
 use conformance::{Row, rows, transcode};
 use variant_codec::format::{FLAG_64, Lane, Shape};
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Limits, Manner, Precision, Room, Value, VariantType, convert_lanes,
+    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Precision, Room, Value, VariantType,
+    convert_lanes,
 };
 
 use Precision::{Double, Single};
@@ -70,11 +71,18 @@ fn every_type_in_both_widths() {
                 Ok(to),
                 "{ty}, {precision:?}"
             );
-            let mut just_enough = vec![0; to.len()];
             let options = EncodeOptions { precision, strict_text: false };
-            let mut encoder = Encoder::new(Room::new(just_enough.as_mut_slice()), options);
-            Decoder::new(from, Manner::Strict, &limits).pour_only(&mut encoder).unwrap();
-            assert_eq!(encoder.into_output().written(), to, "{ty}, {precision:?}");
+            let write = |room: &mut [u8]| {
+                let mut encoder = Encoder::new(Room::new(room), options);
+                Decoder::new(from, Manner::Strict, &limits).pour_only(&mut encoder)
+            };
+            let mut just_enough = vec![0; to.len()];
+            assert!(write(&mut just_enough).is_ok(), "{ty}, {precision:?}");
+            assert_eq!(&just_enough, to, "{ty}, {precision:?}");
+            for short in 0..to.len() {
+                let error = write(&mut just_enough[..short]).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::OutOfMemory(_)), "{ty}, {precision:?}: {error}");
+            }
         }
     }
 }

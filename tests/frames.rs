@@ -43,6 +43,14 @@ fn records_are_found_up_to_where_the_bytes_end() {
 }
 
 #[test]
+fn records_of_no_bytes_are_whole() {
+    let found = |bytes: &[u8]| frames::find_torn(&mut Cursor::new(bytes), bytes.len() as u64).unwrap();
+    assert_eq!(found(&[0; 4]), None);
+    assert_eq!(found(&[0; 8]), None);
+    assert_eq!(found(&[0; 7]), Some(4));
+}
+
+#[test]
 fn records_are_appended_behind_their_lengths() {
     let (bytes, ends) = batch();
     let mut appended = Vec::new();

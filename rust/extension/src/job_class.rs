@@ -1,16 +1,16 @@
 //! FastVariantJob: a result that comes later.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
+use godot::builtin::{Callable, Variant, varray};
 use godot::classes::{Engine, RefCounted, SceneTree};
+use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::prelude::{GodotClass, godot_api};
 
 use crate::background;
-use crate::engine::Moved;
 use crate::jobs::Job;
-use crate::pool::lock;
 use crate::result_class::FastVariantResult;
 
 /// What an [code]_async[/code] method of [FastVariantCodec] is at work on.
@@ -76,15 +76,16 @@ impl FastVariantJob {
         }
     }
 
-    // Called by the engine, on the main thread, before the next frame.
+    // Called by the engine, on the main thread, before the next frame. The argument is the job itself: who calls holds it.
     #[func(gd_self, rename = _begin)]
-    fn begin(this: Gd<Self>) {
-        match frames() {
-            Some(mut tree) => {
-                tree.connect(FRAME, &this.callable("_frame"));
+    fn begin(this: Gd<Self>, held: Variant) {
+        let Some(main_loop) = Engine::singleton().get_main_loop() else { return };
+        match main_loop.try_cast::<SceneTree>() {
+            Ok(mut tree) => {
+                tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
             }
             // Nothing else tells of frames.
-            None => {
+            Err(_) => {
                 this.bind().job.wait();
                 Self::tell(&this);
             }
@@ -93,7 +94,7 @@ impl FastVariantJob {
 
     // Called by the engine, on the main thread, in each frame.
     #[func(gd_self, rename = _frame)]
-    fn frame(this: Gd<Self>) {
+    fn frame(this: Gd<Self>, _held: Variant) {
         let job = Arc::clone(&this.bind().job);
         if Self::is_abandoned(&this) {
             job.cancel();
@@ -104,13 +105,18 @@ impl FastVariantJob {
     }
 }
 
-/// Jobs that are not done. Held, since `await` does not hold the object whose signal it waits for.
-static RUNNING: Mutex<Vec<Moved<Gd<FastVariantJob>>>> = Mutex::new(Vec::new());
+impl Drop for FastVariantJob {
+    fn drop(&mut self) {
+        self.job.cancel();
+    }
+}
 
-/// That in the list above, and that of the call from the frame.
-const OWN_REFERENCES: i32 = 2;
+/// That of the connection to frames, which `await` needs, as it does not hold the object whose signal it waits for; and
+/// those of the call from there.
+const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";
+const ON_FRAME: &str = "_frame";
 
 /// What tells of frames, if anything does.
 fn frames() -> Option<Gd<SceneTree>> {
@@ -120,19 +126,24 @@ fn frames() -> Option<Gd<SceneTree>> {
 /// Gives scripts a job.
 pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
     let mut started = Gd::from_init_fn(|base| FastVariantJob { job, told: AtomicUsize::new(0), base });
-    lock(&RUNNING).push(Moved(started.clone()));
-    started.call_deferred("_begin", &[]);
+    let held = started.to_variant();
+    started.call_deferred("_begin", &[held]);
     started
 }
 
-/// Ends all jobs, when the saves are done. Called before the library is unloaded.
+/// Lets go of all jobs, and waits for what is being done. Called before the library is unloaded; when the game quits, the
+/// engine has freed them by then.
 pub fn stop() {
-    let running = std::mem::take(&mut *lock(&RUNNING));
-    for job in &running {
-        job.0.bind().job.cancel();
+    if let Some(tree) = frames() {
+        for connection in tree.get_signal_connection_list(FRAME).iter_shared() {
+            let object = connection.get("callable").and_then(|callable| callable.to::<Callable>().object());
+            if let Some(job) = object.and_then(|object| object.try_cast::<FastVariantJob>().ok()) {
+                job.bind().job.cancel();
+                FastVariantJob::leave(&job);
+            }
+        }
     }
     background::stop();
-    running.iter().for_each(|job| FastVariantJob::disconnect(&job.0));
 }
 
 impl FastVariantJob {
@@ -168,13 +179,8 @@ impl FastVariantJob {
 
     /// Nothing more is to be done in frames.
     fn leave(this: &Gd<Self>) {
-        Self::disconnect(this);
-        lock(&RUNNING).retain(|running| running.0 != *this);
-    }
-
-    fn disconnect(this: &Gd<Self>) {
         if let Some(mut tree) = frames() {
-            let callable = this.callable("_frame");
+            let callable = this.callable(ON_FRAME);
             if tree.is_connected(FRAME, &callable) {
                 tree.disconnect(FRAME, &callable);
             }

@@ -348,7 +348,9 @@ func _drop(target: Control, path: String) -> void:
 	# Once it is laid out.
 	await _frames(2)
 	target.force_drag({"type": "files", "files": [path]}, null)
-	var at := target.get_global_rect().get_center()
+	# What is seen of it.
+	var seen := target.get_global_rect().intersection(target.get_parent_control().get_global_rect())
+	var at := seen.get_center()
 	var motion := InputEventMouseMotion.new()
 	motion.position = at
 	motion.global_position = at

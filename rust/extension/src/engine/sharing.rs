@@ -9,7 +9,6 @@ use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
 use super::interface::{Interface, TypePtr};
-use crate::job_class::FastVariantJob;
 use crate::result_class::FastVariantResult;
 
 /// The elements of an Array that is borrowed.
@@ -113,7 +112,6 @@ impl Handle for AnyArray {}
 impl Handle for Array<PackedByteArray> {}
 impl Handle for Array<Variant> {}
 impl Handle for GString {}
-impl Handle for Gd<FastVariantJob> {}
 impl Handle for Gd<FastVariantResult> {}
 
 /// A handle on its way to another thread.

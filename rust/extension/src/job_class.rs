@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use godot::builtin::{Callable, Variant, varray};
-use godot::classes::{Engine, RefCounted, SceneTree};
+use godot::classes::{Engine, IRefCounted, RefCounted, SceneTree};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::prelude::{GodotClass, godot_api};
@@ -26,12 +26,20 @@ use crate::result_class::FastVariantResult;
 /// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Jobs
 /// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
 #[derive(GodotClass)]
-#[class(no_init, base=RefCounted)]
+#[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
     /// What the last signal said of the progress.
     told: AtomicUsize,
     base: Base<RefCounted>,
+}
+
+/// For the editor, which makes each object anew when it reloads the library.
+#[godot_api]
+impl IRefCounted for FastVariantJob {
+    fn init(base: Base<RefCounted>) -> Self {
+        Self { job: Job::lost(), told: AtomicUsize::new(0), base }
+    }
 }
 
 #[godot_api]
@@ -107,7 +115,7 @@ impl FastVariantJob {
 
 impl Drop for FastVariantJob {
     fn drop(&mut self) {
-        self.job.cancel();
+        self.job.abandon();
     }
 }
 

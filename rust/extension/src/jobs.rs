@@ -42,6 +42,8 @@ enum Stage {
     /// In a slice, which may run scripts.
     InSlice,
     Done(Moved<Gd<FastVariantResult>>),
+    /// Made anew by the editor, which knows no results then.
+    Lost,
 }
 
 /// A job, which its threads and the object that scripts have share.
@@ -58,6 +60,15 @@ impl Job {
     fn new(stage: Stage, budget: Duration, is_save: bool) -> Arc<Self> {
         let progress = Arc::default();
         Arc::new(Self { stage: Mutex::new(stage), changed: Condvar::new(), progress, budget, is_save })
+    }
+
+    fn done(result: Gd<FastVariantResult>) -> Arc<Self> {
+        Self::new(Stage::Done(Moved(result)), BUDGET, true)
+    }
+
+    /// A job that did not outlive the reloading of the library.
+    pub fn lost() -> Arc<Self> {
+        Self::new(Stage::Lost, BUDGET, false)
     }
 
     /// Encodes values, of which the Array is copied, in slices of the main thread. On another thread, at once: scripts cannot
@@ -124,14 +135,13 @@ impl Job {
 
     /// Encodes values at once, and makes them the content of a file.
     pub fn save(path: &GString, values: &AnyArray, objects: Objects) -> Arc<Self> {
-        let done = |result| Self::new(Stage::Done(Moved(result)), BUDGET, true);
         let target = match Target::of(path) {
             Ok(target) => target,
-            Err(error) => return done(FastVariantResult::of_file(&error)),
+            Err(error) => return Self::done(FastVariantResult::of_file(&error)),
         };
         let parts = match batch::frame(values, objects) {
             Ok(parts) => parts,
-            Err(failed) => return done(FastVariantResult::batch(Variant::nil(), &failed)),
+            Err(failed) => return Self::done(FastVariantResult::batch(Variant::nil(), &failed)),
         };
         let job = Self::new(Stage::Away, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
@@ -165,9 +175,11 @@ impl Job {
         }
         let result = background::on_pool(&self.progress, || {
             work.step(usize::MAX);
-            Moved(work.finish())
+            (!self.progress.is_cancelled()).then(|| Moved(work.finish()))
         });
-        self.set(Stage::Done(result));
+        if let Some(result) = result {
+            self.set(Stage::Done(result));
+        }
     }
 
     fn finish(&self, result: Gd<FastVariantResult>) {
@@ -177,7 +189,11 @@ impl Job {
     /// The next stage, unless the job is done: then what comes late is dropped.
     fn set(&self, next: Stage) {
         let mut stage = lock(&self.stage);
-        let late = if matches!(*stage, Stage::Done(_)) { next } else { std::mem::replace(&mut *stage, next) };
+        let late = if matches!(*stage, Stage::Done(_) | Stage::Lost) {
+            next
+        } else {
+            std::mem::replace(&mut *stage, next)
+        };
         drop(stage);
         drop(late);
         self.changed.notify_all();
@@ -224,10 +240,18 @@ impl Job {
         }
     }
 
+    /// Ends the job, unless it is a save, where nobody can ask for its result any more.
+    pub fn abandon(&self) {
+        if !self.is_save {
+            self.progress.cancel();
+        }
+    }
+
     /// The result, if there is one.
     pub fn result(&self) -> Option<Gd<FastVariantResult>> {
         match &*lock(&self.stage) {
             Stage::Done(result) => Some(result.0.clone()),
+            Stage::Lost => Some(FastVariantResult::lost()),
             _ => None,
         }
     }
@@ -238,6 +262,7 @@ impl Job {
         loop {
             match &*stage {
                 Stage::Done(result) => return result.0.clone(),
+                Stage::Lost => return FastVariantResult::lost(),
                 Stage::Sliced(_) if is_main_thread() => {
                     drop(stage);
                     self.slice(None);

@@ -1,8 +1,9 @@
 //! FastVariantResult: a value, or the reason why there is none.
 
 use godot::builtin::{GString, PackedInt32Array, Variant};
+use godot::classes::{IRefCounted, RefCounted};
 use godot::meta::ToGodot;
-use godot::obj::Gd;
+use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::Error;
 
@@ -20,7 +21,7 @@ use crate::report;
 ///     print("%s (byte %d)" % [result.message, result.offset])
 /// ```
 #[derive(GodotClass)]
-#[class(no_init, base=RefCounted)]
+#[class(tool, base=RefCounted)]
 pub struct FastVariantResult {
     /// The value: what was decoded, or the encoded bytes. [code]null[/code] where the call failed.
     #[var(no_set)]
@@ -46,6 +47,17 @@ pub struct FastVariantResult {
     /// Why they did, for all or for the first.
     reasons: Vec<(i64, GString)>,
 }
+
+/// For the editor, which makes each object anew when it reloads the library; what a result held is gone then.
+#[godot_api]
+impl IRefCounted for FastVariantResult {
+    fn init(_base: Base<RefCounted>) -> Self {
+        Self { error: ErrorCode::Cancelled, message: GString::from(LOST), ..Self::new() }
+    }
+}
+
+/// What results and jobs say then.
+const LOST: &str = "this did not outlive the reloading of the extension in the editor";
 
 #[godot_api]
 impl FastVariantResult {
@@ -96,6 +108,11 @@ impl FastVariantResult {
     pub fn cancelled() -> Gd<Self> {
         let message = GString::from("the job was cancelled");
         Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
+    }
+
+    /// What is left of a result when the editor has reloaded the library.
+    pub fn lost() -> Gd<Self> {
+        Self::new_gd()
     }
 
     /// The result of a batch: one value for each item, also for those that failed.

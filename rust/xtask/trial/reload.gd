@@ -4,6 +4,7 @@ extends RefCounted
 ## to the front after a build.
 
 const EXTENSION := "res://addons/fast_variant_codec/fast_variant_codec.gdextension"
+const PATH := "user://reload.dat"
 const ROUNDS := 5
 const THREADS := 2
 
@@ -18,14 +19,32 @@ func run(library: String, replacement: String) -> void:
 	for i in 5000:
 		_batch.append({"id": i, "text": "text %d" % i, "numbers": [i, i, i]})
 	var limits := FastVariantLimits.for_network()
+	var saved := true
 	DirAccess.rename_absolute(replacement, library)
 	var calls := 0
 	for round in ROUNDS:
+		var jobs := _start_jobs(round)
 		_reload()
 		calls += _calls
-	print("reload: calls during all reloads: %s, limits kept: %s, message: %s" % [
-		calls >= ROUNDS, limits.max_bytes == 1 << 20, FastVariantCodec.try_decode(PackedByteArray([99, 0, 0, 0])).message,
+		jobs.clear()
+		saved = saved and FastVariantCodec.load_batch(PATH).value == [round] + _batch
+	DirAccess.remove_absolute(PATH)
+	print("reload: calls during all reloads: %s, saved: %s, limits kept: %s, message: %s" % [
+		calls >= ROUNDS, saved, limits.max_bytes == 1 << 20, FastVariantCodec.try_decode(PackedByteArray([99, 0, 0, 0])).message,
 	])
+
+
+## Jobs in all stages, and a result, which live while the library is reloaded.
+func _start_jobs(round: int) -> Array[RefCounted]:
+	var buffers := FastVariantCodec.encode_batch(_batch)
+	var jobs: Array[RefCounted] = [
+		FastVariantCodec.save_batch_async(PATH, [round] + _batch), FastVariantCodec.decode_batch_async(buffers),
+		FastVariantCodec.encode_batch_async(_batch), FastVariantCodec.load_batch_async(PATH),
+		FastVariantCodec.try_decode(buffers[0]),
+	]
+	FastVariantCodec.decode_batch_async(buffers)
+	(jobs[1] as FastVariantJob).completed.connect(func(_result: FastVariantResult) -> void: pass)
+	return jobs
 
 
 func _reload() -> void:

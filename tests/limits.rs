@@ -8,7 +8,7 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     decoder.pour_only(&mut builder).map(|_| decoder.spent())
 }
 
-/// The table of `design/API.md`.
+/// The table of limits in `docs/security.md`.
 #[test]
 fn presets() {
     let network = Limits::for_network();

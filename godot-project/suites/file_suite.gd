@@ -36,7 +36,7 @@ func test_files_are_those_of_store_var() -> bool:
 		var loaded := FastVariantCodec.load_batch(path)
 		checks.truth("load_batch(%s) is ok" % path.get_file(), loaded.is_ok(), loaded.message)
 		checks.same_int("bytes read", saved.size(), loaded.bytes_read)
-		checks.same_bytes("what was loaded", saved, FastVariantCodec.pack_batch(loaded.value))
+		checks.same_bytes("what was loaded", saved, Wire.framed(loaded.value))
 		for index in mini(read.size(), loaded.value.size()):
 			checks.same_bytes("value %d" % index, var_to_bytes(read[index]), var_to_bytes(loaded.value[index]))
 	return true
@@ -51,14 +51,14 @@ func test_appending() -> bool:
 		var added := _values.slice(0, count)
 		checks.same_int("append_batch of %d" % count, OK, FastVariantCodec.append_batch(path, added))
 		expected.append_array(added)
-		checks.same_bytes("the file then", FastVariantCodec.pack_batch(expected), FileAccess.get_file_as_bytes(path))
+		checks.same_bytes("the file then", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
 	var file := FileAccess.open(path, FileAccess.READ_WRITE)
 	file.seek_end()
 	file.store_var("by the engine")
 	file.close()
 	checks.same_int("behind what the engine added", OK, FastVariantCodec.append_batch(path, ["by us"]))
 	expected.append_array(["by the engine", "by us"])
-	checks.same_bytes("the file", FastVariantCodec.pack_batch(expected), FileAccess.get_file_as_bytes(path))
+	checks.same_bytes("the file", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
 	checks.same_int("what the engine reads", expected.size(), _read_by_engine(path).size())
 	return true
 
@@ -76,7 +76,7 @@ func test_empty_batches() -> bool:
 func test_torn_files() -> bool:
 	checks.subject(checks.MIXED, "torn files")
 	var items: Array = [1, "two", [3, 3, 3], {"four": 4.5}, PackedByteArray([5])]
-	var whole := FastVariantCodec.pack_batch(items)
+	var whole := Wire.framed(items)
 	var ends := PackedInt32Array([0])
 	for item: Variant in items:
 		ends.append(ends[-1] + 4 + var_to_bytes(item).size())

@@ -43,3 +43,12 @@ static func joined(pieces: Array[PackedByteArray]) -> PackedByteArray:
 
 static func repeated(piece: PackedByteArray, count: int) -> PackedByteArray:
 	return piece.hex_encode().repeat(count).hex_decode()
+
+
+## Values behind their lengths, as the engine's store_var writes them.
+static func framed(values: Array) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	for value: Variant in values:
+		var encoded := var_to_bytes(value)
+		bytes.append_array(word(encoded.size()) + encoded)
+	return bytes

@@ -80,10 +80,10 @@ fn resolved(place: PathBuf) -> PathBuf {
     }
 }
 
-/// All bytes of a file.
+/// All bytes of a file; of one that is larger than the limits allow, one byte more than they do.
 ///
 /// # Errors
-/// Why it cannot be read, or that it is larger than the limits allow.
+/// Why it cannot be read.
 pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileError> {
     let error = |reason: &str, code| FileError { path: path.to_string(), reason: reason.into(), code };
     let Some(mut file) = FileAccess::open(path, ModeFlags::READ) else {

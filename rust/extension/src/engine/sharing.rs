@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
+use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::obj::Gd;
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
@@ -111,7 +111,6 @@ pub trait Handle {}
 impl Handle for AnyArray {}
 impl Handle for Array<PackedByteArray> {}
 impl Handle for Array<Variant> {}
-impl Handle for GString {}
 impl Handle for Gd<FastVariantResult> {}
 
 /// A handle on its way to another thread.

@@ -226,7 +226,8 @@ impl Values {
         select(types).prop_flat_map(move |ty| self.of(ty, depth)).boxed()
     }
 
-    fn of(self, ty: VariantType, depth: u32) -> BoxedStrategy<Value> {
+    /// A value of this type, with so many levels of containers at most.
+    pub fn of(self, ty: VariantType, depth: u32) -> BoxedStrategy<Value> {
         use VariantType as T;
         match ty {
             T::Nil => Just(Value::Nil).boxed(),

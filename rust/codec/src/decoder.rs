@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::dialect::{Dialect, Godot3, Godot4};
+use crate::downgrade::Change;
 use crate::error::{Error, ErrorKind, Oddity, Result, Step};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
@@ -85,6 +87,8 @@ impl Pieces {
     }
 }
 
+/// The key of the class in a Dictionary that stands for an object; no property can have this name.
+const CLASS_KEY: &str = "class";
 /// Values of entries that take fewer bytes are poured where they are.
 const SMALLEST_VALUE_PART: usize = 64;
 /// How often all bytes may be skimmed for parts.
@@ -96,7 +100,8 @@ const MAX_SKIMS: usize = 3;
 ///
 /// With `NOTES`, what only the strict manner refuses is noted and read on; see [`Decoder::noting`].
 #[derive(Debug)]
-pub struct Decoder<'a, const NOTES: bool = false> {
+pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
+    dialect: D,
     bytes: &'a [u8],
     at: usize,
     depth: u32,
@@ -114,16 +119,32 @@ pub struct Decoder<'a, const NOTES: bool = false> {
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
-        Self::at_start(bytes, manner, limits)
+        Self::at_start(Godot4, bytes, manner, limits)
     }
 }
 
-impl<'a> Decoder<'a, true> {
+impl<'a> Decoder<'a, Godot3> {
+    /// A reader of Godot 3's format at the start of `bytes`. No parts come from it.
+    ///
+    /// Godot 4 cannot hold text with code units that are no characters, nor make objects of Godot 3: both are errors. If
+    /// `lossy`, the units are replaced by U+FFFD, and objects are poured as Dictionaries of their properties, with the
+    /// class under the first key, `class`.
+    pub fn of_godot_3(bytes: &'a [u8], manner: Manner, limits: &'a Limits, lossy: bool) -> Self {
+        Self::at_start(Godot3 { lossy, changes: Vec::new() }, bytes, manner, limits)
+    }
+
+    /// What has been replaced.
+    pub fn into_changes(self) -> Vec<Change> {
+        self.dialect.changes
+    }
+}
+
+impl<'a> Decoder<'a, Godot4, true> {
     /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd, and of which pieces the
     /// bytes are made, up to so many.
     pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_pieces: usize) -> Self {
         let pieces = Pieces { found: Vec::new(), most: most_pieces };
-        Self { pieces, ..Self::at_start(bytes, Manner::Strict, limits) }
+        Self { pieces, ..Self::at_start(Godot4, bytes, Manner::Strict, limits) }
     }
 
     /// What has been found odd so far, and the pieces, in the order of the bytes.
@@ -132,11 +153,12 @@ impl<'a> Decoder<'a, true> {
     }
 }
 
-impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
-    fn at_start(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
+impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    fn at_start(dialect: D, bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
         let budget = Budget::new(limits);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
+            dialect,
             bytes,
             at: 0,
             depth: 0,
@@ -363,6 +385,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     /// The bytes of a counted text; what follows is skipped as padding.
     #[inline(always)]
     fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
+        let garbage_padding = garbage_padding || D::HAS_CARELESS_WRITERS;
         let at = self.at;
         let count = self.count(1)?;
         let bytes = self.take(count)?;
@@ -378,7 +401,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     fn string(&mut self) -> Result<&'a str> {
         let at = self.at;
         let bytes = self.counted_bytes(false)?;
-        self.utf8(bytes, at)
+        self.name_text(bytes, at)
     }
 
     /// A counted text that the engine keeps as a name.
@@ -394,7 +417,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         let at = self.at;
         located(at, self.budget.name())?;
         let bytes = self.counted_bytes(true)?;
-        self.utf8(bytes, at)
+        self.name_text(bytes, at)
     }
 
     /// An element of a PackedStringArray, whose closing NUL is counted.
@@ -410,8 +433,8 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
             return located(at, self.budget.text(bytes.len()));
         }
-        let text = self.utf8(bytes, at)?;
-        sink.string(strings, text.into())
+        let text = self.text(bytes, at)?;
+        sink.string(strings, Text::Utf8(&text))
     }
 
     /// Whether a sink may look for itself whether these bytes are text: that there is no mark to be taken away, and
@@ -421,8 +444,23 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
+    /// Text that is a value.
     #[inline(always)]
-    fn utf8(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a str> {
+    fn text(&mut self, bytes: &'a [u8], at: usize) -> Result<D::Text<'a>> {
+        let text = self.text_bytes(bytes, at)?;
+        self.dialect.text(text).map_err(|kind| self.error_at(at, kind))
+    }
+
+    /// Text that names something: UTF-8 in every dialect.
+    #[inline(always)]
+    fn name_text(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a str> {
+        let text = self.text_bytes(bytes, at)?;
+        simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
+    }
+
+    /// What is read of a counted text: no mark at its start, nothing from a NUL on.
+    #[inline(always)]
+    fn text_bytes(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
         let marked = bytes.strip_prefix(format::BOM.as_bytes());
         self.odd(marked.is_some(), at, Oddity::ByteOrderMark)?;
         let mut text = marked.unwrap_or(bytes);
@@ -431,7 +469,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             text = &text[..nul];
         }
         located(at, self.budget.text(text.len()))?;
-        simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
+        Ok(text)
     }
 
     /// The header of the next value, where there is one.
@@ -443,7 +481,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     /// The type of the next value, where there is a valid one.
     #[inline(always)]
     fn next_type(&self) -> Option<VariantType> {
-        VariantType::from_id(self.next_header()? as u8)
+        D::type_of(self.next_header()? as u8)
     }
 
     /// The type of the next value, if a typed container does not take it.
@@ -504,6 +542,12 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         })
     }
 
+    /// From how many bytes on the sink wants parts. The skimmer that finds them knows Godot 4's format alone.
+    #[inline(always)]
+    fn part_bytes<S: Sink>(sink: &S) -> Option<usize> {
+        sink.part_bytes().filter(|_| D::HAS_FLAGS)
+    }
+
     #[inline(always)]
     fn precision(header: u32) -> Precision {
         if header & format::FLAG_64 != 0 { Precision::Double } else { Precision::Single }
@@ -532,7 +576,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             let there = self.bytes.get(self.at..).unwrap_or_default();
             self.odd(there.len() < padding, self.at, Oddity::MissingPadding)?;
             let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
-            self.odd(nonzero, self.at, Oddity::Padding)?;
+            self.odd(nonzero && !D::HAS_CARELESS_WRITERS, self.at, Oddity::Padding)?;
             self.piece(self.at, PieceKind::Padding);
             self.at += padding;
             self.piece(self.at, PieceKind::Content);
@@ -552,7 +596,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         }
         located(at, self.budget.strings(count))?;
         let mut strings = located(at, sink.begin_strings(count))?;
-        let first = match sink.part_bytes() {
+        let first = match Self::part_bytes(sink) {
             Some(bytes) if !self.in_key && self.left() > bytes => {
                 self.hand_strings_over(sink, &mut strings, count, bytes)?
             }
@@ -623,7 +667,8 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             parts.push(Text::Utf8(self.node_path_part()?));
         }
         let (names, subnames) = parts.split_at(parts.len().min(names as usize));
-        let absolute = flags & format::NODE_PATH_ABSOLUTE != 0;
+        // Godot 3 makes nothing of the flag alone.
+        let absolute = flags & format::NODE_PATH_ABSOLUTE != 0 && (D::HAS_FLAGS || total > 0);
         located(at, sink.node_path(NodePathParts { absolute, names, subnames }))
     }
 
@@ -636,7 +681,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         located(at, self.budget.array(count))?;
         let mut array = located(at, sink.begin_array(count, element))?;
         self.depth += 1;
-        let first = match sink.part_bytes() {
+        let first = match Self::part_bytes(sink) {
             Some(bytes) if !self.in_key && self.left() > bytes => {
                 self.pour_parts(sink, &mut array, count, element, bytes)?
             }
@@ -770,7 +815,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     fn is_at_run(&self) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some([id, _, flags, _]) = rest.first_chunk() else { return false };
-        let size = run_bytes(*id, u32::from(*flags) << 16);
+        let size = run_bytes::<D>(*id, u32::from(*flags) << 16);
         size > 0 && rest.get(4 + size) == Some(id)
     }
 
@@ -785,8 +830,8 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         indexes: Range<usize>,
     ) -> Result<usize> {
         let Some(header) = self.next_header() else { return Ok(0) };
-        let Some(ty) = VariantType::from_id(header as u8) else { return Ok(0) };
-        if header & !ty.header_mask() != 0
+        let Some(ty) = D::type_of(header as u8) else { return Ok(0) };
+        if header & !D::header_mask(ty) != 0
             || self.depth > self.max_depth()
             || (self.manner == Manner::Strict && !element.takes(ty))
         {
@@ -794,8 +839,10 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         }
         let most = self.budget.values_left(ty).min(indexes.len());
         let mut run = Run { bytes: self.bytes, at: self.at, last: self.at, left: most };
-        let poured = match (ty, run_bytes(ty.id(), header)) {
-            (VariantType::Int, _) => sink.ints(array, &mut run.ints(self.manner)),
+        let poured = match (ty, run_bytes::<D>(header as u8, header)) {
+            (VariantType::Int, _) => {
+                sink.ints(array, &mut run.ints(self.manner == Manner::Engine || D::HAS_CARELESS_WRITERS))
+            }
             (VariantType::Float, _) => sink.floats(array, &mut run.floats(self.manner)),
             (_, 8) => sink.fixed_run::<8>(array, ty, Self::precision(header), &mut run.fixed(header)),
             (_, 12) => sink.fixed_run::<12>(array, ty, Self::precision(header), &mut run.fixed(header)),
@@ -839,7 +886,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         located(at, self.budget.dictionary(count))?;
         let mut dictionary = located(at, sink.begin_dictionary(count, key, value))?;
         self.depth += 1;
-        let part_bytes = sink.part_bytes().filter(|bytes| !self.in_key && self.left() > *bytes);
+        let part_bytes = Self::part_bytes(sink).filter(|bytes| !self.in_key && self.left() > *bytes);
         for index in 0..count {
             let key_at = self.at;
             self.pour_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
@@ -895,10 +942,11 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
     #[cold]
     #[inline(never)]
     fn step_of_key(&self, key_at: usize, index: usize) -> Step {
-        let mut key = Decoder::new(self.bytes, Manner::Engine, self.budget.limits);
+        let mut key =
+            Decoder::<'_, D>::at_start(self.dialect.clone(), self.bytes, Manner::Engine, self.budget.limits);
         key.at = key_at;
         let Ok(header) = key.u32() else { return Step::KeyAt(index) };
-        let step = match VariantType::from_id(header as u8) {
+        let step = match D::type_of(header as u8) {
             Some(VariantType::String | VariantType::StringName) => key.string().map(Step::text_key),
             Some(VariantType::Int) if header & format::FLAG_64 != 0 => {
                 key.u64().map(|int| Step::int_key(int as i64))
@@ -917,6 +965,9 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             located(at, self.budget.object())?;
             return located(at, sink.object_id(id));
         }
+        if !D::HAS_CLASSES {
+            return self.pour_foreign_object(sink, at);
+        }
         if !self.budget.limits.allow_objects {
             return Err(self.error_at(at, ErrorKind::ObjectsNotAllowed));
         }
@@ -929,13 +980,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
             return Err(self.error_at(at, ErrorKind::ClassNotAllowed(class.to_owned())));
         }
-        let count_at = self.at;
-        let raw = self.u32_of(PieceKind::Count)? as i32;
-        self.odd(raw < 0, count_at, Oddity::NegativeCount)?;
-        let count = usize::try_from(raw).unwrap_or(0);
-        if count > self.left() / 8 {
-            return Err(self.error_at(count_at, ErrorKind::BadCount { count: raw.into(), left: self.left() }));
-        }
+        let count = self.property_count()?;
         located(at, self.budget.object())?;
         let mut object = located(at, sink.begin_object(class.into(), count))?;
         self.depth += 1;
@@ -949,6 +994,52 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
         }
         self.depth -= 1;
         located(at, sink.end_object(object))
+    }
+
+    fn property_count(&mut self) -> Result<usize> {
+        let at = self.at;
+        let raw = self.u32_of(PieceKind::Count)? as i32;
+        self.odd(raw < 0, at, Oddity::NegativeCount)?;
+        let count = usize::try_from(raw).unwrap_or(0);
+        if count > self.left() / 8 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: raw.into(), left: self.left() }));
+        }
+        Ok(count)
+    }
+
+    /// Pours an object that no Godot 4 can make as a Dictionary, if that is asked for.
+    fn pour_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
+        let class = self.name()?;
+        if class.is_empty() {
+            self.odd(true, at, Oddity::NullObject)?;
+            return sink.nil();
+        }
+        if !self.dialect.replaces_object() {
+            return Err(self.error_at(at, ErrorKind::ForeignObject(class.to_owned())));
+        }
+        self.check_key_depth(at)?;
+        let count = self.property_count()?;
+        located(at, self.budget.dictionary(count + 1))?;
+        let untyped = ElementType::Untyped;
+        let mut dictionary = located(at, sink.begin_dictionary(count + 1, untyped, untyped))?;
+        sink.begin_key(&mut dictionary)?;
+        located(at, sink.text(VariantType::String, CLASS_KEY.into()))?;
+        located(at, sink.begin_value(&mut dictionary))?;
+        located(at, sink.text(VariantType::String, class.into()))?;
+        located(at, sink.end_entry(&mut dictionary))?;
+        self.depth += 1;
+        for _ in 0..count {
+            let name_at = self.at;
+            let name = self.name()?;
+            sink.begin_key(&mut dictionary)?;
+            located(name_at, sink.text(VariantType::String, name.into()))
+                .and_then(|()| located(name_at, sink.begin_value(&mut dictionary)))
+                .and_then(|()| self.pour(sink))
+                .and_then(|()| located(name_at, sink.end_entry(&mut dictionary)))
+                .map_err(|error| error.inside(Step::property(name)))?;
+        }
+        self.depth -= 1;
+        located(at, sink.end_dictionary(dictionary))
     }
 
     /// Pours what follows the header of a value that starts at `at`.
@@ -966,7 +1057,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             }
             T::Int if wide => {
                 let value = self.u64()? as i64;
-                self.odd(i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
+                self.odd(!D::HAS_CARELESS_WRITERS && i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
                 sink.int(value)
             }
             T::Int => {
@@ -992,8 +1083,8 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
                 if self.may_be_raw(bytes) && located(at, sink.raw_text(ty, bytes))? {
                     return located(text_at, self.budget.text(bytes.len()));
                 }
-                let text = self.utf8(bytes, text_at)?;
-                located(at, sink.text(ty, text.into()))
+                let text = self.text(bytes, text_at)?;
+                located(at, sink.text(ty, Text::Utf8(&text)))
             }
             // One arm for each type, so that each is compiled for the size it has.
             T::Vector2 => self.pour_fixed(sink, T::Vector2, header),
@@ -1014,7 +1105,7 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
             T::Color => self.pour_fixed(sink, T::Color, header),
             T::NodePath => self.pour_node_path(sink),
             T::Rid => {
-                let id = self.u64()?;
+                let id = if D::HAS_FLAGS { self.u64()? } else { 0 };
                 sink.rid(id)
             }
             T::Object => self.pour_object(sink, header, at),
@@ -1042,24 +1133,8 @@ impl<'a, const NOTES: bool> Decoder<'a, NOTES> {
 
 /// How many bytes follow the header of a value that may be part of a run; 0 for other types.
 #[inline(always)]
-fn run_bytes(id: u8, header: u32) -> usize {
-    /// By the type's id: narrow and wide.
-    const BYTES: [[u8; 2]; 256] = {
-        let mut bytes = [[0; 2]; 256];
-        let mut id = 0;
-        while id < VariantType::COUNT {
-            bytes[id] = match VariantType::ALL[id].shape() {
-                Shape::Int | Shape::Float => [4, 8],
-                Shape::Fixed(lane, count) => {
-                    [(count * lane.width(false)) as u8, (count * lane.width(true)) as u8]
-                }
-                _ => [0; 2],
-            };
-            id += 1;
-        }
-        bytes
-    };
-    BYTES[usize::from(id)][usize::from(header & format::FLAG_64 != 0)].into()
+fn run_bytes<D: Dialect>(id: u8, header: u32) -> usize {
+    D::RUN_BYTES[usize::from(id)][usize::from(header & format::FLAG_64 != 0)].into()
 }
 
 /// Values of one type that follow one another.
@@ -1080,6 +1155,7 @@ impl Run<'_> {
         let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;
         let [a, b, c, d, payload @ ..] = *chunk;
         let payload = u64::from_le_bytes(payload);
+        // In every dialect.
         let narrow = u32::from(ty.id());
         let header = u32::from_le_bytes([a, b, c, d]);
         let wide = header != narrow;
@@ -1093,10 +1169,8 @@ impl Run<'_> {
     }
 
     #[inline(always)]
-    fn ints(&mut self, manner: Manner) -> impl Iterator<Item = i64> {
-        let accept = move |wide: bool, payload: u64| {
-            !wide || manner == Manner::Engine || i32::try_from(payload as i64).is_err()
-        };
+    fn ints(&mut self, all: bool) -> impl Iterator<Item = i64> {
+        let accept = move |wide: bool, payload: u64| !wide || all || i32::try_from(payload as i64).is_err();
         std::iter::from_fn(move || {
             let (wide, payload) = self.next_number(VariantType::Int, accept)?;
             Some(if wide { payload as i64 } else { (payload as i32).into() })
@@ -1141,7 +1215,7 @@ fn located<T>(at: usize, result: Result<T>) -> Result<T> {
     result.map_err(|error| error.at(at))
 }
 
-impl<const NOTES: bool> Source for Decoder<'_, NOTES> {
+impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         if self.depth > self.max_depth() {
@@ -1149,8 +1223,9 @@ impl<const NOTES: bool> Source for Decoder<'_, NOTES> {
         }
         let header = self.u32_of(PieceKind::Header)?;
         let id = (header & format::TYPE_MASK) as u8;
-        let ty = VariantType::from_id(id).ok_or_else(|| self.error_at(at, ErrorKind::UnknownType(id)))?;
-        self.odd(header & !ty.header_mask() != 0, at, Oddity::HeaderBits)?;
+        let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
+        self.odd(header & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
+        let header = if D::HAS_FLAGS { header } else { header & D::header_mask(ty) };
         located(at, self.budget.value(ty))?;
         sink.value_starts(at, header, ty);
         let poured = self.pour_payload(sink, at, header, ty);

@@ -1,5 +1,8 @@
 //! Events → bytes: [`Encoder`] writes them, [`Measure`] only counts them.
 
+use std::marker::PhantomData;
+
+use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{ErrorKind, Result};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
@@ -440,11 +443,12 @@ fn put_number(room: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool)
     if narrow { 8 } else { 12 }
 }
 
-/// Writes values in Godot 4's format, one after the other.
+/// Writes values in the format of Godot 4, or of another [`Dialect`], one after the other.
 #[derive(Debug, Default)]
-pub struct Encoder<O> {
+pub struct Encoder<O, D = Godot4> {
     out: O,
     options: EncodeOptions,
+    dialect: PhantomData<D>,
 }
 
 /// Counts what an [`Encoder`] would write, by the same code.
@@ -453,7 +457,7 @@ pub type Measure = Encoder<Count>;
 impl Measure {
     /// A counter at zero.
     pub fn counting(options: EncodeOptions) -> Self {
-        Self { out: Count(0), options }
+        Self::new(Count(0), options)
     }
 
     /// Bytes counted so far.
@@ -465,7 +469,26 @@ impl Measure {
 impl<O: Output> Encoder<O> {
     /// An encoder that appends to `out`.
     pub fn new(out: O, options: EncodeOptions) -> Self {
-        Self { out, options }
+        Self { out, options, dialect: PhantomData }
+    }
+}
+
+impl<O: Output> Encoder<O, Godot3> {
+    /// An encoder that appends to `out` in Godot 3's format. It only takes what Godot 3 has.
+    pub(crate) fn for_godot_3(out: O, strict_text: bool) -> Self {
+        let options = EncodeOptions { precision: Precision::Single, strict_text };
+        Self { out, options, dialect: PhantomData }
+    }
+}
+
+impl<O: Output, D: Dialect> Encoder<O, D> {
+    /// The header of a type without flags.
+    #[inline(always)]
+    fn header(ty: VariantType) -> Result<u32> {
+        match D::id_of(ty) {
+            Some(id) => Ok(id.into()),
+            None => Err(ErrorKind::NoCounterpart(format!("Godot 3 has no {ty}").into()).into()),
+        }
     }
 
     /// The output so far.
@@ -580,9 +603,9 @@ impl<O: Output> Encoder<O> {
 
     /// The header of a type with components, which says their width.
     #[inline(always)]
-    fn lanes_header(&self, ty: VariantType, lane: Lane) -> u32 {
+    fn lanes_header(&self, ty: VariantType, lane: Lane) -> Result<u32> {
         let wide = lane == Lane::Real && self.options.precision == Precision::Double;
-        u32::from(ty.id()) | if wide { format::FLAG_64 } else { 0 }
+        Ok(Self::header(ty)? | if wide { format::FLAG_64 } else { 0 })
     }
 
     /// Components, converted where source and wire differ; space has been reserved.
@@ -654,13 +677,7 @@ fn kind_bits(element: &ElementType<'_>, shift: u32) -> u32 {
     (kind as u32) << shift
 }
 
-/// The header of a type without flags.
-#[inline(always)]
-fn header(ty: VariantType) -> u32 {
-    u32::from(ty.id())
-}
-
-impl<O: Output> Sink for Encoder<O> {
+impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     type Array = ();
     type Dictionary = ();
     type Object = ();
@@ -674,20 +691,22 @@ impl<O: Output> Sink for Encoder<O> {
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::Nil));
+        self.put_u32(Self::header(VariantType::Nil)?);
         Ok(())
     }
 
     #[inline(always)]
     fn bool(&mut self, value: bool) -> Result<()> {
-        self.put_header_and_u32(header(VariantType::Bool), u32::from(value))
+        self.put_header_and_u32(Self::header(VariantType::Bool)?, u32::from(value))
     }
 
     #[inline(always)]
     fn int(&mut self, value: i64) -> Result<()> {
         match i32::try_from(value) {
-            Ok(small) => self.put_header_and_u32(header(VariantType::Int), small as u32),
-            Err(_) => self.put_header_and_u64(header(VariantType::Int) | format::FLAG_64, value as u64),
+            Ok(small) => self.put_header_and_u32(Self::header(VariantType::Int)?, small as u32),
+            Err(_) => {
+                self.put_header_and_u64(Self::header(VariantType::Int)? | format::FLAG_64, value as u64)
+            }
         }
     }
 
@@ -696,16 +715,16 @@ impl<O: Output> Sink for Encoder<O> {
         let small = value as f32;
         // False for every NaN, which therefore keeps all its bits.
         if f64::from(small) == value {
-            self.put_header_and_u32(header(VariantType::Float), small.to_bits())
+            self.put_header_and_u32(Self::header(VariantType::Float)?, small.to_bits())
         } else {
-            self.put_header_and_u64(header(VariantType::Float) | format::FLAG_64, value.to_bits())
+            self.put_header_and_u64(Self::header(VariantType::Float)? | format::FLAG_64, value.to_bits())
         }
     }
 
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(ty));
+        self.put_u32(Self::header(ty)?);
         self.put_text(text)
     }
 
@@ -713,7 +732,7 @@ impl<O: Output> Sink for Encoder<O> {
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         self.reserve(4 + self.lanes_len(lane, lanes))?;
-        self.put_u32(self.lanes_header(ty, lane));
+        self.put_u32(self.lanes_header(ty, lane)?);
         self.put_lanes(lane, lanes);
         Ok(())
     }
@@ -724,7 +743,7 @@ impl<O: Output> Sink for Encoder<O> {
         let bytes = self.lanes_len(lane, lanes);
         let element = lane.width(lane == Lane::Real && lanes.precision == Precision::Double) * per_element;
         self.reserve(padded(bytes).saturating_add(8))?;
-        self.put_u32(self.lanes_header(ty, lane));
+        self.put_u32(self.lanes_header(ty, lane)?);
         self.put_u32((lanes.le.len() / element) as u32);
         self.put_lanes(lane, lanes);
         self.out.put_zeros(format::padding(bytes));
@@ -733,7 +752,7 @@ impl<O: Output> Sink for Encoder<O> {
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
         self.reserve(16)?;
-        self.put_u32(header(VariantType::NodePath));
+        self.put_u32(Self::header(VariantType::NodePath)?);
         self.put_u32(path.names.len() as u32 | format::NODE_PATH_NEW_FORMAT);
         self.put_u32(path.subnames.len() as u32);
         self.put_u32(if path.absolute { format::NODE_PATH_ABSOLUTE } else { 0 });
@@ -742,19 +761,24 @@ impl<O: Output> Sink for Encoder<O> {
 
     #[inline(always)]
     fn rid(&mut self, id: u64) -> Result<()> {
-        self.put_header_and_u64(header(VariantType::Rid), id)
+        if !D::HAS_FLAGS {
+            self.reserve(4)?;
+            self.put_u32(Self::header(VariantType::Rid)?);
+            return Ok(());
+        }
+        self.put_header_and_u64(Self::header(VariantType::Rid)?, id)
     }
 
     #[inline(always)]
     fn callable(&mut self) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::Callable));
+        self.put_u32(Self::header(VariantType::Callable)?);
         Ok(())
     }
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::Signal));
+        self.put_u32(Self::header(VariantType::Signal)?);
         self.put_text(name)?;
         self.reserve(8)?;
         self.out.put(&object.to_le_bytes());
@@ -766,13 +790,13 @@ impl<O: Output> Sink for Encoder<O> {
         if id == 0 {
             return self.nil();
         }
-        self.put_header_and_u64(header(VariantType::Object) | format::FLAG_OBJECT_AS_ID, id)
+        self.put_header_and_u64(Self::header(VariantType::Object)? | format::FLAG_OBJECT_AS_ID, id)
     }
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::Array) | kind_bits(&element, format::KIND_SHIFT));
+        self.put_u32(Self::header(VariantType::Array)? | kind_bits(&element, format::KIND_SHIFT));
         self.put_element_type(element)?;
         self.put_count(len)
     }
@@ -794,9 +818,10 @@ impl<O: Output> Sink for Encoder<O> {
 
     #[inline(always)]
     fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        let int_header = Self::header(VariantType::Int)?;
         let put = |room: &mut [u8; LONGEST], int: i64| {
             let narrow = i64::from(int as i32) == int;
-            let header = header(VariantType::Int) | if narrow { 0 } else { format::FLAG_64 };
+            let header = int_header | if narrow { 0 } else { format::FLAG_64 };
             put_number(room, header, int as u64, narrow)
         };
         self.put_run(ints, put, Self::int)
@@ -804,10 +829,11 @@ impl<O: Output> Sink for Encoder<O> {
 
     #[inline(always)]
     fn floats(&mut self, (): &mut (), floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        let float_header = Self::header(VariantType::Float)?;
         let put = |room: &mut [u8; LONGEST], float: f64| {
             let small = float as f32;
             let narrow = f64::from(small) == float;
-            let header = header(VariantType::Float) | if narrow { 0 } else { format::FLAG_64 };
+            let header = float_header | if narrow { 0 } else { format::FLAG_64 };
             let payload = if narrow { u64::from(small.to_bits()) } else { float.to_bits() };
             put_number(room, header, payload, narrow)
         };
@@ -827,7 +853,7 @@ impl<O: Output> Sink for Encoder<O> {
         if 4 + N > LONGEST || (lane == Lane::Real && precision != self.options.precision) {
             return values.try_for_each(|le| put_exactly(self, le));
         }
-        let header = self.lanes_header(ty, lane).to_le_bytes();
+        let header = self.lanes_header(ty, lane)?.to_le_bytes();
         let put = |room: &mut [u8; LONGEST], le: [u8; N]| {
             room[..4].copy_from_slice(&header);
             room[4..4 + N].copy_from_slice(&le);
@@ -840,7 +866,7 @@ impl<O: Output> Sink for Encoder<O> {
     fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
         self.reserve(4)?;
         let kinds = kind_bits(&key, format::KIND_SHIFT) | kind_bits(&value, format::VALUE_KIND_SHIFT);
-        self.put_u32(header(VariantType::Dictionary) | kinds);
+        self.put_u32(Self::header(VariantType::Dictionary)? | kinds);
         self.put_element_type(key)?;
         self.put_element_type(value)?;
         self.put_count(len)
@@ -868,7 +894,7 @@ impl<O: Output> Sink for Encoder<O> {
 
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::Object));
+        self.put_u32(Self::header(VariantType::Object)?);
         self.put_text(class)?;
         self.put_count(properties)
     }
@@ -888,7 +914,7 @@ impl<O: Output> Sink for Encoder<O> {
     #[inline(always)]
     fn begin_strings(&mut self, len: usize) -> Result<()> {
         self.reserve(4)?;
-        self.put_u32(header(VariantType::PackedStringArray));
+        self.put_u32(Self::header(VariantType::PackedStringArray)?);
         self.put_count(len)
     }
 

@@ -24,6 +24,9 @@ pub enum ErrorKind {
     /// A header names a type that Godot 4 does not have.
     #[error("unknown type id {0}: Godot 4 has the ids 0 to 38")]
     UnknownType(u8),
+    /// A header names a type that Godot 3 does not have.
+    #[error("unknown type id {0}: Godot 3 has the ids 0 to 26")]
+    UnknownGodot3Type(u8),
     /// A text length or element count that is negative or larger than the data.
     #[error("a count of {count} cannot be right: {left} bytes are left")]
     BadCount {
@@ -93,6 +96,16 @@ pub enum ErrorKind {
     /// A text holds a code unit that has no UTF-8 form, or that does not come back.
     #[error("the text holds U+{0:04X} where readers refuse or drop it")]
     InvalidCodeUnit(u32),
+    /// An object of Godot 3 with class and properties.
+    #[error(
+        "an object of Godot 3's class {class} with its properties, which Godot 4 cannot make; ask for a lossy conversion to \
+         have them as a Dictionary",
+        class = quoted(.0)
+    )]
+    ForeignObject(String),
+    /// A value that Godot 3 cannot hold as it is, with what a lossy conversion makes of it.
+    #[error("{0}")]
+    NoCounterpart(Cow<'static, str>),
     /// An object that cannot be written or made, with the reason.
     #[error("{0}")]
     Object(Cow<'static, str>),

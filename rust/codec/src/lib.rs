@@ -25,6 +25,8 @@
 #![forbid(unsafe_code)]
 
 mod decoder;
+mod dialect;
+mod downgrade;
 mod encoder;
 mod error;
 pub mod format;
@@ -38,6 +40,8 @@ mod utf8;
 mod value;
 
 pub use decoder::{Decoder, Manner, Notes, Piece, PieceKind};
+pub use dialect::{Dialect, GODOT_3_TYPES, Godot3, Godot4};
+pub use downgrade::{COUNTERPARTS, Change, Counterpart, Downgrade, add as add_change};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
 pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
 pub use format::VariantType;

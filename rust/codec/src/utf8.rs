@@ -1,4 +1,6 @@
-//! UTF-8 → code units, checked on the way.
+//! UTF-8 → code units or text, checked on the way.
+
+use crate::error::ErrorKind;
 
 /// The top bit of each byte.
 const TOP: u64 = 0x8080_8080_8080_8080;
@@ -84,4 +86,55 @@ fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
         return (0x1_0000..0x11_0000).contains(&unit).then_some((unit, 4));
     }
     None
+}
+
+/// Text as Godot 3 reads it: also surrogates, of which a pair is one character, some overlong forms, and code units that
+/// are no characters, which are errors unless they are to be replaced. Returns also how many were.
+///
+/// # Errors
+/// Bytes that Godot 3 refuses, and code units that are no characters.
+pub fn from_lenient(bytes: &[u8], replace: bool) -> Result<(String, u64), ErrorKind> {
+    let mut text = String::new();
+    text.try_reserve(bytes.len()).map_err(|_| ErrorKind::OutOfMemory(bytes.len()))?;
+    let (mut at, mut replaced) = (0, 0);
+    while at < bytes.len() {
+        let (unit, len) = lenient_unit(&bytes[at..]).ok_or(ErrorKind::InvalidUtf8)?;
+        at += len;
+        let mut unit = unit;
+        if let 0xD800..0xDC00 = unit
+            && let Some((trail @ 0xDC00..0xE000, len)) = lenient_unit(&bytes[at..])
+        {
+            unit = 0x1_0000 + ((unit - 0xD800) << 10) + (trail - 0xDC00);
+            at += len;
+        }
+        match char::from_u32(unit) {
+            Some(character) => text.push(character),
+            None if replace => {
+                text.push(char::REPLACEMENT_CHARACTER);
+                replaced += 1;
+            }
+            None => return Err(ErrorKind::InvalidCodeUnit(unit)),
+        }
+    }
+    Ok((text, replaced))
+}
+
+/// The first code unit in Godot 3's generalised UTF-8, and how many bytes it takes; `None` if Godot 3 refuses it.
+fn lenient_unit(bytes: &[u8]) -> Option<(u32, usize)> {
+    let lead = *bytes.first()?;
+    let len = match lead.leading_ones() as usize {
+        0 => return Some((lead.into(), 1)),
+        len @ 2..=6 => len,
+        _ => return None,
+    };
+    let tail = bytes.get(1..len)?;
+    let first = u32::from(lead) & (0x7F >> len);
+    let unit = tail.iter().fold(first, |unit, byte| unit << 6 | u32::from(byte & 0x3F));
+    // Of the forms that are too long, Godot 3 knows these alone.
+    let known_too_long = match *tail {
+        [_] => first < 2,
+        [second, third, ..] => first == 0 && second & 0x3F == 0 && (third & 0x3F) >> (7 - len) == 0,
+        [] => false,
+    };
+    (!known_too_long && tail.iter().all(|byte| byte & 0xC0 == 0x80)).then_some((unit, len))
 }

@@ -1,6 +1,7 @@
 //! [`Value`]: a Variant without an engine, for servers, tools and tests.
 
 use crate::decoder::{Decoder, Manner};
+use crate::downgrade::Downgrade;
 use crate::encoder::{EncodeOptions, Encoder, Measure};
 use crate::error::{ErrorKind, Result, Step};
 use crate::format::{self, VariantType};
@@ -205,6 +206,27 @@ impl Value {
         let mut encoder = Encoder::new(Vec::new(), options);
         (&*self).pour(&mut encoder)?;
         Ok(encoder.into_output())
+    }
+
+    /// Reads the one value that `bytes` in Godot 3's format hold, strictly. If `lossy`, what Godot 4 cannot hold is
+    /// replaced, as [`Decoder::of_godot_3`] says.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, with its offset.
+    pub fn decode_godot_3(bytes: &[u8], limits: &Limits, lossy: bool) -> Result<Self> {
+        let mut builder = ValueBuilder::default();
+        Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy).pour_only(&mut builder)?;
+        Ok(builder.into_value())
+    }
+
+    /// The bytes for Godot 3. If `lossy`, what it cannot hold is replaced, as [`Downgrade`] says.
+    ///
+    /// # Errors
+    /// As [`Value::encode`]; and what Godot 3 cannot hold, with the path to the place.
+    pub fn encode_godot_3(&self, lossy: bool) -> Result<Vec<u8>> {
+        let mut downgrade = Downgrade::new(Vec::new(), lossy);
+        (&*self).pour(&mut downgrade)?;
+        Ok(downgrade.into_output())
     }
 
     /// How many bytes [`Value::encode`] gives.

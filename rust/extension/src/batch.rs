@@ -55,9 +55,19 @@ pub struct Batch<A> {
 
 /// One buffer for each value.
 pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Array<PackedByteArray>> {
-    let reader = Reader::new();
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = objects == Objects::AsIds;
+    encode_each(values, parallel, reasons, |value, buffer| codec::encode_to(buffer, value, objects, false))
+}
+
+/// One buffer for each value, as `encode` makes it.
+pub fn encode_each(
+    values: &AnyArray,
+    parallel: bool,
+    reasons: Reasons,
+    encode: impl Fn(&Variant, &mut PackedByteArray) -> Result<(), Error> + Sync,
+) -> Batch<Array<PackedByteArray>> {
+    let reader = Reader::new();
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
     let outcome = Outcome::keeping(reasons);
@@ -66,8 +76,7 @@ pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Ar
             let mut cost = 0;
             while slots.len() > 0 && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
-                let encoded = element(&elements, index)
-                    .and_then(|value| codec::encode_to(buffer, value, objects, false));
+                let encoded = element(&elements, index).and_then(|value| encode(value, buffer));
                 if let Err(error) = encoded {
                     outcome.add_failed(index, error);
                 }
@@ -80,24 +89,35 @@ pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Ar
 
 /// One value for each buffer.
 pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<VarArray> {
-    let reader = Reader::new();
     // Setters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = !limits.allow_objects;
+    decode_each(buffers, parallel, reasons, |input, keys| codec::decode_all(input, manner, limits, keys))
+}
+
+/// One value for each buffer, as `decode` makes it.
+pub fn decode_each(
+    buffers: &AnyArray,
+    parallel: bool,
+    reasons: Reasons,
+    decode: impl Fn(&Input<'_>, &mut Keys) -> Result<Built, Error> + Sync,
+) -> Batch<VarArray> {
+    let reader = Reader::new();
     let buffers = own_if(!parallel, reader, buffers);
     let elements = reader.elements(&buffers);
     let outcome = Outcome::keeping(reasons);
-    let decode = |index: usize, keys: &mut Keys| {
+    let decode_at = |index: usize, keys: &mut Keys| {
         let buffer = element(&elements, index)?;
         let Some(input) = Input::of(reader, buffer, !parallel) else {
             let ty = reader.ty(buffer).map_or("a newer type", VariantType::name);
             return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
         };
         let bytes = input.bytes().len();
-        let built = codec::decode_all(&input, manner, limits, keys)?;
-        Ok((built, bytes))
+        Ok((decode(&input, keys)?, bytes))
     };
     let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
-        spread(slots, parallel, |slots, keys| fill_part(slots, &outcome, |index| decode(index, keys)));
+        spread(slots, parallel, |slots, keys| {
+            fill_part(slots, &outcome, |index| decode_at(index, keys));
+        });
     });
     outcome.into_batch(slots)
 }
@@ -135,17 +155,30 @@ pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed
     let parallel = objects == Objects::AsIds;
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
-    let outcome = Outcome::default();
+    frame_each(elements.len(), parallel, Reasons::First, |index, part| {
+        codec::append(part, element(&elements, index)?, objects)
+    })
+}
+
+/// So many values, each of which `append` appends behind its length, in parts that belong one behind the other.
+///
+/// # Errors
+/// The values of which it gives an error.
+pub fn frame_each(
+    count: usize,
+    parallel: bool,
+    reasons: Reasons,
+    append: impl Fn(usize, &mut Vec<u8>) -> Result<(), Error> + Sync,
+) -> Result<Vec<Vec<u8>>, Failed> {
+    let outcome = Outcome::keeping(reasons);
     let parts = Mutex::new(Vec::new());
-    spread(0..elements.len(), parallel, |items: &mut Range<usize>, &mut ()| {
+    spread(0..count, parallel, |items: &mut Range<usize>, &mut ()| {
         let start = items.start;
         let mut part = Vec::new();
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) =
-                element(&elements, index).and_then(|value| codec::append(&mut part, value, objects))
-            {
+            if let Err(error) = append(index, &mut part) {
                 outcome.add_failed(index, error);
             }
         }
@@ -405,7 +438,8 @@ impl Outcome {
 }
 
 impl Failed {
-    fn add(&mut self, index: usize, error: Error) {
+    /// Adds an item that follows all others.
+    pub fn add(&mut self, index: usize, error: Error) {
         self.indexes.push(index);
         match self.reasons.first_mut() {
             Some(first) if self.kept == Reasons::First => {

@@ -139,8 +139,12 @@ fn encode_packed(
     live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
 }
 
+/// Makes `bytes` those that were written.
+///
+/// # Errors
+/// If there is no memory for them.
 #[inline(always)]
-fn set(bytes: &mut PackedByteArray, written: &[u8]) -> Result<()> {
+pub fn set(bytes: &mut PackedByteArray, written: &[u8]) -> Result<()> {
     if set_bytes(bytes, written) { Ok(()) } else { Err(ErrorKind::OutOfMemory(written.len()).into()) }
 }
 
@@ -203,8 +207,13 @@ fn encode_with(
 
 /// Encodes into this thread's memory.
 pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Room<&mut Vec<u8>>>) -> T) -> T {
+    with_memory(|memory| encode(&mut Encoder::new(Room::new(memory), options)))
+}
+
+/// Hands this thread's memory out.
+pub fn with_memory<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut room = ROOM.take();
-    let result = encode(&mut Encoder::new(Room::new(&mut room), options));
+    let result = use_it(&mut room);
     if room.len() <= KEPT_BYTES {
         ROOM.set(room);
     }

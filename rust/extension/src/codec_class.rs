@@ -19,7 +19,7 @@ use crate::jobs::Job;
 use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
-use crate::{batch, codec, engine, files, job_class, outline, report};
+use crate::{batch, codec, engine, files, godot3, job_class, outline, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
 ///
@@ -259,6 +259,126 @@ impl FastVariantCodec {
             Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
             Err(error) => FastVariantResult::failed(&error),
         }
+    }
+
+    /// Encodes a value to bytes that Godot 3's [code]bytes2var[/code] reads.
+    ///
+    /// What Godot 3 has no type for becomes what holds the same numbers and characters, such as a [Vector2] for a
+    /// [Vector2i] and a [String] for a [StringName]; typed containers lose their types, and objects are written by instance
+    /// id. Where something would be lost, such as a large number of a [Vector2i], the result is empty and one error is
+    /// printed; with [param lossy], it is lost. [code]docs/migrating-from-godot-3.md[/code] has the whole table.
+    #[func]
+    fn encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> PackedByteArray {
+        let mut bytes = PackedByteArray::new();
+        if let Err(error) = godot3::encode_to(&mut bytes, &value, lossy) {
+            report::failure("encode_godot3", &error);
+            return PackedByteArray::new();
+        }
+        bytes
+    }
+
+    /// Decodes a value from bytes that Godot 3's [code]var2bytes[/code], [code]store_var[/code] or [code]put_var[/code]
+    /// wrote.
+    ///
+    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed: also for text with code
+    /// units that are no characters, and for objects with properties. With [param lossy], the units become U+FFFD, and
+    /// such objects become Dictionaries of their properties, with the class under [code]"class"[/code]. Nothing is ever
+    /// made from them.
+    #[func]
+    fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
+        let limits = engine_limits(false);
+        match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default()) {
+            Ok((built, _)) => built.value,
+            Err(error) => {
+                report::failure("decode_godot3", &error);
+                Variant::nil()
+            }
+        }
+    }
+
+    /// Encodes each element of an Array as [method encode_godot3] does with the same [param lossy], in parallel. Buffers
+    /// keep the order of the values.
+    ///
+    /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    #[func]
+    fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
+        let encode = |value: &Variant, bytes: &mut PackedByteArray| godot3::encode_to(bytes, value, lossy);
+        let batch = batch::encode_each(&values, true, Reasons::First, encode);
+        report::batch("encode_godot3_batch", &batch.failed);
+        batch.slots
+    }
+
+    /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
+    /// parallel. Values keep the order of the buffers.
+    ///
+    /// Where a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes.
+    #[func]
+    fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
+        let limits = engine_limits(false);
+        let batch = batch::decode_each(&buffers, true, Reasons::First, |input, keys| {
+            godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
+        });
+        report::batch("decode_godot3_batch", &batch.failed);
+        batch.slots
+    }
+
+    /// Encodes a value as [method encode_godot3] does with the same [param lossy], and gives the bytes or the reason why
+    /// there are none. Prints nothing.
+    #[func]
+    fn try_encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> Gd<FastVariantResult> {
+        let mut bytes = PackedByteArray::new();
+        match godot3::encode_to(&mut bytes, &value, lossy) {
+            Ok(()) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+            Err(error) => FastVariantResult::failed(&error),
+        }
+    }
+
+    /// Decodes a value as [method decode_godot3] does with the same [param lossy], but strictly, and gives it or the reason
+    /// why there is none. Prints nothing.
+    ///
+    /// What no Godot 3 writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
+    /// those of [method FastVariantLimits.for_save_files] apply. Objects are never made, whatever the limits allow.
+    #[func]
+    fn try_decode_godot3(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
+        #[opt(default = false)] lossy: bool,
+    ) -> Gd<FastVariantResult> {
+        let limits = strict_limits(limits);
+        let mut keys = Keys::default();
+        match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
+            Ok((built, end)) => FastVariantResult::decoded(built.value, 0, end),
+            Err(error) => FastVariantResult::failed(&error),
+        }
+    }
+
+    /// Converts a file that Godot 3 wrote with [code]store_var[/code], called once or repeatedly, to one that
+    /// [method load_batch] and [method FileAccess.get_var] read, in parallel. Prints nothing. With [param lossy], as
+    /// [method decode_godot3] has it.
+    ///
+    /// The result's [member FastVariantResult.value] is a report, a Dictionary: how many [code]records[/code] there were,
+    /// [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], from what was replaced, in words,
+    /// to how many times. If any record cannot be converted, nothing is written, and the result has the index and the
+    /// reason of each. [param from] and [param to] may be the same file, which is replaced only when all is well.
+    #[func]
+    fn convert_godot3_file(
+        from: GString,
+        to: GString,
+        #[opt(default = false)] lossy: bool,
+    ) -> Gd<FastVariantResult> {
+        godot3::convert_file(&from, &to, godot3::Direction::From3, lossy)
+    }
+
+    /// Converts a file of values, as [method save_batch] and [method FileAccess.store_var] write it, to one that Godot 3's
+    /// [code]get_var[/code] reads, called once for each value; otherwise as [method convert_godot3_file]. With
+    /// [param lossy], as [method encode_godot3] has it.
+    #[func]
+    fn convert_file_to_godot3(
+        from: GString,
+        to: GString,
+        #[opt(default = false)] lossy: bool,
+    ) -> Gd<FastVariantResult> {
+        godot3::convert_file(&from, &to, godot3::Direction::To3, lossy)
     }
 
     /// Shows what bytes hold and where it lies, to the end or to where they stop being good. Nothing is made from

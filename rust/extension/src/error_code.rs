@@ -58,13 +58,17 @@ codes! {
     BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
     FileError "FILE_ERROR" "A file cannot be read or written."
     Cancelled "CANCELLED" "The job was cancelled."
+    NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot hold as it is."
 }
 
 impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
         match error.kind() {
             ErrorKind::UnexpectedEnd { .. } => Self::UnexpectedEnd,
-            ErrorKind::UnknownType(_) | ErrorKind::UnknownElementType(_) => Self::UnknownType,
+            ErrorKind::UnknownType(_)
+            | ErrorKind::UnknownGodot3Type(_)
+            | ErrorKind::UnknownElementType(_) => Self::UnknownType,
+            ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,

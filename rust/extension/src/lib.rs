@@ -26,6 +26,7 @@ mod collisions;
 mod engine;
 mod error_code;
 mod files;
+mod godot3;
 mod help;
 mod job_class;
 mod jobs;

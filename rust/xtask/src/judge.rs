@@ -52,6 +52,11 @@ const TROUBLE: [&str; 7] = [
     "panicked at",
 ];
 
+/// Whether the program crashed, and no library of this name was at work: none is in the list of calls.
+pub fn crashed_outside_of(library: &str, log: &str) -> bool {
+    log.split_once("Program crashed").is_some_and(|(_, calls)| !calls.contains(&format!("lib{library}")))
+}
+
 /// The last line `N passed, N failed`.
 pub fn tally(text: &str) -> Option<Tally> {
     text.lines().rev().find_map(|line| {
@@ -198,6 +203,14 @@ mod tests {
         let log = "test result: ok. 7 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.0s\n\
                    noise\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
         assert_eq!(rust_tally(log), Tally { passed: 9, failed: 1 });
+    }
+
+    #[test]
+    fn a_crash_is_the_extensions_if_it_was_at_work() {
+        let crash = "handle_crash: Program crashed with signal 11\n[1] /bin/godot(+0x1)\n";
+        assert!(crashed_outside_of("codec", crash));
+        assert!(!crashed_outside_of("codec", &format!("{crash}[2] /bin/libcodec.so(+0x2)\n")));
+        assert!(!crashed_outside_of("codec", "SCRIPT ERROR: Parse Error: y"));
     }
 
     #[test]

@@ -1,0 +1,210 @@
+//! The versions of the format: which types each has, by which ids, and the few differences in what follows a header.
+//!
+//! | | Godot 4 | Godot 3 |
+//! |---|---|---|
+//! | types | 39 | 27, most with other ids; the same payloads |
+//! | reals of 64 bits, typed containers | header flags | none: these header bits mean nothing |
+//! | RID | a u64 | nothing |
+//! | text | UTF-8 | also UTF-8 with surrogates, in pairs as Windows builds write them, and some overlong forms |
+//! | NodePath without names, absolute | stays absolute | read as the empty path |
+//! | objects with properties | classes of Godot 4, scripts by path | classes of Godot 3, scripts by source |
+//! | old writers | | leave padding uninitialised (before 3.0.3, 3.1.2), write every int in 8 bytes (3.0) |
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use crate::downgrade::{Change, add as add_change};
+use crate::error::ErrorKind;
+use crate::format::{self, Shape, VariantType};
+use crate::utf8;
+
+/// A version of the format, as what [`Decoder`](crate::Decoder) reads and [`Encoder`](crate::Encoder) writes. A type, so
+/// that none pays for the others.
+pub trait Dialect: Clone + Debug + 'static {
+    /// Whether header bits tell reals of 64 bits and typed containers, and RIDs have an id.
+    const HAS_FLAGS: bool;
+    /// Whether writers have left garbage in padding, and small ints in 8 bytes.
+    const HAS_CARELESS_WRITERS: bool;
+    /// Whether an object's class and properties mean something to Godot 4.
+    const HAS_CLASSES: bool;
+    /// Bytes that follow the header of a value that may be part of a run, by id, narrow and wide; 0 for other types.
+    const RUN_BYTES: [[u8; 2]; 256];
+    /// Text as it is read.
+    type Text<'a>: Deref<Target = str>;
+
+    /// The type with this id.
+    fn type_of(id: u8) -> Option<VariantType>;
+    /// The id of this type.
+    fn id_of(ty: VariantType) -> Option<u8>;
+    /// The header bits that mean something for a type, its id included.
+    fn header_mask(ty: VariantType) -> u32;
+    /// What a reader says of an id that is none.
+    fn unknown_type(id: u8) -> ErrorKind;
+    /// The text of these bytes.
+    ///
+    /// # Errors
+    /// Bytes that are no text, or text that Godot 4 cannot hold.
+    fn text<'a>(&mut self, bytes: &'a [u8]) -> Result<Self::Text<'a>, ErrorKind>;
+    /// Whether an object of a class that Godot 4 does not have may become something else; then that is counted.
+    fn replaces_object(&mut self) -> bool;
+}
+
+/// Godot 4, from 4.0 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Godot4;
+
+impl Dialect for Godot4 {
+    const HAS_FLAGS: bool = true;
+    const HAS_CARELESS_WRITERS: bool = false;
+    const HAS_CLASSES: bool = true;
+    const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&VariantType::ALL);
+    type Text<'a> = &'a str;
+
+    #[inline(always)]
+    fn type_of(id: u8) -> Option<VariantType> {
+        VariantType::from_id(id)
+    }
+
+    #[inline(always)]
+    fn id_of(ty: VariantType) -> Option<u8> {
+        Some(ty.id())
+    }
+
+    #[inline(always)]
+    fn header_mask(ty: VariantType) -> u32 {
+        ty.header_mask()
+    }
+
+    fn unknown_type(id: u8) -> ErrorKind {
+        ErrorKind::UnknownType(id)
+    }
+
+    #[inline(always)]
+    fn text<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a str, ErrorKind> {
+        simdutf8::basic::from_utf8(bytes).map_err(|_| ErrorKind::InvalidUtf8)
+    }
+
+    fn replaces_object(&mut self) -> bool {
+        false
+    }
+}
+
+/// Godot 3, from 3.0 on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Godot3 {
+    /// Whether what Godot 4 cannot hold is replaced by what comes next to it, instead of being an error.
+    pub lossy: bool,
+    /// What has been replaced.
+    pub changes: Vec<Change>,
+}
+
+/// The types of Godot 3, as Godot 4 calls them, each at the index that is its id.
+pub const GODOT_3_TYPES: [VariantType; 27] = {
+    use VariantType as T;
+    [
+        T::Nil,
+        T::Bool,
+        T::Int,
+        T::Float,
+        T::String,
+        T::Vector2,
+        T::Rect2,
+        T::Vector3,
+        T::Transform2D,
+        T::Plane,
+        T::Quaternion,
+        T::Aabb,
+        T::Basis,
+        T::Transform3D,
+        T::Color,
+        T::NodePath,
+        T::Rid,
+        T::Object,
+        T::Dictionary,
+        T::Array,
+        T::PackedByteArray,
+        T::PackedInt32Array,
+        T::PackedFloat32Array,
+        T::PackedStringArray,
+        T::PackedVector2Array,
+        T::PackedVector3Array,
+        T::PackedColorArray,
+    ]
+};
+
+/// The id of each type in Godot 3, at the index of its id in Godot 4.
+const GODOT_3_IDS: [Option<u8>; VariantType::COUNT] = {
+    let mut ids = [None; VariantType::COUNT];
+    let mut id = 0;
+    while id < GODOT_3_TYPES.len() {
+        ids[GODOT_3_TYPES[id].id() as usize] = Some(id as u8);
+        id += 1;
+    }
+    ids
+};
+
+impl Dialect for Godot3 {
+    const HAS_FLAGS: bool = false;
+    const HAS_CARELESS_WRITERS: bool = true;
+    const HAS_CLASSES: bool = false;
+    const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&GODOT_3_TYPES);
+    type Text<'a> = Cow<'a, str>;
+
+    #[inline(always)]
+    fn type_of(id: u8) -> Option<VariantType> {
+        GODOT_3_TYPES.get(usize::from(id)).copied()
+    }
+
+    #[inline(always)]
+    fn id_of(ty: VariantType) -> Option<u8> {
+        GODOT_3_IDS[usize::from(ty.id())]
+    }
+
+    #[inline(always)]
+    fn header_mask(ty: VariantType) -> u32 {
+        match ty.shape() {
+            Shape::Int | Shape::Float | Shape::Object => format::TYPE_MASK | format::FLAG_64,
+            _ => format::TYPE_MASK,
+        }
+    }
+
+    fn unknown_type(id: u8) -> ErrorKind {
+        ErrorKind::UnknownGodot3Type(id)
+    }
+
+    #[inline]
+    fn text<'a>(&mut self, bytes: &'a [u8]) -> Result<Cow<'a, str>, ErrorKind> {
+        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+            return Ok(text.into());
+        }
+        let (text, replaced) = utf8::from_lenient(bytes, self.lossy)?;
+        if replaced > 0 {
+            add_change(&mut self.changes, Change { from: "no character", to: "U+FFFD", count: replaced });
+        }
+        Ok(text.into())
+    }
+
+    fn replaces_object(&mut self) -> bool {
+        if self.lossy {
+            add_change(&mut self.changes, Change { from: "Object", to: "Dictionary", count: 1 });
+        }
+        self.lossy
+    }
+}
+
+const fn run_bytes(types: &[VariantType]) -> [[u8; 2]; 256] {
+    let mut bytes = [[0; 2]; 256];
+    let mut id = 0;
+    while id < types.len() {
+        bytes[id] = match types[id].shape() {
+            Shape::Int | Shape::Float => [4, 8],
+            Shape::Fixed(lane, count) => {
+                [(count * lane.width(false)) as u8, (count * lane.width(true)) as u8]
+            }
+            _ => [0; 2],
+        };
+        id += 1;
+    }
+    bytes
+}

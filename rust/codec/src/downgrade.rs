@@ -1,0 +1,399 @@
+//! Events → bytes of Godot 3: values of types that Godot 3 lacks become values of those that it has.
+
+use crate::dialect::Godot3;
+use crate::encoder::{Encoder, Output};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Lane, Shape, VariantType};
+use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+
+/// What becomes of a type that Godot 3 lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counterpart {
+    /// The type.
+    pub ty: VariantType,
+    /// What it becomes, in the words of Godot 3.
+    pub becomes: &'static str,
+    /// Whether only where that is asked for: not all of it arrives, or not as what it is.
+    pub lossy: bool,
+}
+
+/// Every type that Godot 3 lacks.
+pub const COUNTERPARTS: [Counterpart; 12] = {
+    use VariantType as T;
+    const fn kept(ty: VariantType, becomes: &'static str) -> Counterpart {
+        Counterpart { ty, becomes, lossy: false }
+    }
+    const fn lost(ty: VariantType, becomes: &'static str) -> Counterpart {
+        Counterpart { ty, becomes, lossy: true }
+    }
+    [
+        kept(T::Vector2i, "Vector2"),
+        kept(T::Rect2i, "Rect2"),
+        kept(T::Vector3i, "Vector3"),
+        lost(T::Vector4, "Quat"),
+        lost(T::Vector4i, "Array of ints"),
+        lost(T::Projection, "PoolRealArray of 16 numbers"),
+        kept(T::StringName, "String"),
+        lost(T::Callable, "null"),
+        lost(T::Signal, "null"),
+        kept(T::PackedInt64Array, "Array of ints"),
+        kept(T::PackedFloat64Array, "Array of floats"),
+        lost(T::PackedVector4Array, "Array of Quats"),
+    ]
+};
+
+/// A kind of value that has become another, and how many there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it was.
+    pub from: &'static str,
+    /// What it has become.
+    pub to: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+/// Writes values in Godot 3's format.
+///
+/// What Godot 3 has no type for becomes what holds the same numbers and characters. Where something would be lost, that
+/// is an error, unless a lossy conversion is asked for; [`COUNTERPARTS`] says what becomes of which type.
+#[derive(Debug)]
+pub struct Downgrade<O> {
+    encoder: Encoder<O, Godot3>,
+    lossy: bool,
+    changes: Vec<Change>,
+    /// The types met since the last key began, of those that may change; a bit each.
+    met: u64,
+}
+
+/// The types of a Dictionary's keys so far.
+pub struct Keys(u64);
+
+/// Types of which equal values were different keys before.
+const ALIKE: [(VariantType, VariantType); 3] = [
+    (VariantType::Vector2i, VariantType::Vector2),
+    (VariantType::Rect2i, VariantType::Rect2),
+    (VariantType::Vector3i, VariantType::Vector3),
+];
+
+impl<O: Output> Downgrade<O> {
+    /// A writer that appends to `out`. If `lossy`, numbers are rounded, types without a counterpart become what comes next
+    /// to them, and text is written as the engine would.
+    pub fn new(out: O, lossy: bool) -> Self {
+        Self { encoder: Encoder::for_godot_3(out, !lossy), lossy, changes: Vec::new(), met: 0 }
+    }
+
+    /// The output so far.
+    pub fn output(&self) -> &O {
+        self.encoder.output()
+    }
+
+    /// The output with everything written.
+    pub fn into_output(self) -> O {
+        self.encoder.into_output()
+    }
+
+    /// What was written as something else, in the order in which it was first met.
+    pub fn into_changes(self) -> Vec<Change> {
+        self.changes
+    }
+
+    /// Counts a change.
+    fn change(&mut self, from: &'static str, to: &'static str) {
+        add(&mut self.changes, Change { from, to, count: 1 });
+    }
+
+    /// Counts the change of a type that Godot 3 lacks, if it may be made.
+    fn replace(&mut self, ty: VariantType) -> Result<()> {
+        self.met |= bit(ty);
+        let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
+        if found.lossy && !self.lossy {
+            return Err(refused(format!(
+                "Godot 3 has no {ty}; ask for a lossy conversion to have it as {}",
+                found.becomes
+            )));
+        }
+        self.change(ty.name(), found.becomes);
+        Ok(())
+    }
+
+    /// Counts a change of numbers, if it may be made.
+    fn round(&mut self, ty: VariantType, exact: bool) -> Result<()> {
+        if exact {
+            return Ok(());
+        }
+        if !self.lossy {
+            return Err(refused(format!(
+                "a {ty} with numbers that 32-bit floats, which Godot 3 has there, would round; ask for a lossy \
+                 conversion to have them rounded"
+            )));
+        }
+        self.change("number", "rounded number");
+        Ok(())
+    }
+
+    /// Refuses, or counts, reals that 32 bits do not hold.
+    fn check_reals(&mut self, ty: VariantType, lane: Lane, lanes: Lanes<'_>) -> Result<()> {
+        if lane != Lane::Real || lanes.precision == Precision::Single {
+            return Ok(());
+        }
+        self.round(ty, doubles(lanes).all(|real| real.is_nan() || f64::from(real as f32) == real))
+    }
+
+    /// Integer components as floats.
+    fn ints_as_floats(&mut self, ty: VariantType, target: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        let (mut le, mut exact) = ([0; 16], true);
+        for (float, int) in le.as_chunks_mut().0.iter_mut().zip(ints(lanes)) {
+            exact &= f64::from(int as f32) == f64::from(int);
+            *float = (int as f32).to_le_bytes();
+        }
+        self.round(ty, exact)?;
+        self.encoder.fixed(target, Lanes { precision: Precision::Single, le: &le[..lanes.le.len()] })
+    }
+
+    /// An Array of these ints.
+    fn array_of_ints(&mut self, len: usize, mut ints: impl Iterator<Item = i64>) -> Result<()> {
+        self.encoder.begin_array(len, ElementType::Untyped)?;
+        self.encoder.ints(&mut (), &mut ints)?;
+        self.encoder.end_array(())
+    }
+}
+
+/// Adds a change to others.
+pub fn add(changes: &mut Vec<Change>, change: Change) {
+    match changes.iter_mut().find(|known| known.from == change.from && known.to == change.to) {
+        Some(known) => known.count += change.count,
+        None => changes.push(change),
+    }
+}
+
+const fn bit(ty: VariantType) -> u64 {
+    1 << ty.id()
+}
+
+#[cold]
+fn refused(reason: String) -> Error {
+    ErrorKind::NoCounterpart(reason.into()).into()
+}
+
+fn ints(lanes: Lanes<'_>) -> impl Iterator<Item = i32> {
+    lanes.le.as_chunks().0.iter().map(|int| i32::from_le_bytes(*int))
+}
+
+fn doubles(lanes: Lanes<'_>) -> impl Iterator<Item = f64> {
+    lanes.le.as_chunks().0.iter().map(|real| f64::from_le_bytes(*real))
+}
+
+impl<O: Output> Sink for Downgrade<O> {
+    type Array = ();
+    type Dictionary = Keys;
+    type Object = ();
+    type Strings = ();
+
+    fn written(&self) -> usize {
+        self.encoder.written()
+    }
+
+    fn nil(&mut self) -> Result<()> {
+        self.encoder.nil()
+    }
+
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.encoder.bool(value)
+    }
+
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.encoder.int(value)
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        self.encoder.float(value)
+    }
+
+    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        self.replace(ty)?;
+        self.encoder.text(VariantType::String, text)
+    }
+
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        use VariantType as T;
+
+        let Shape::Fixed(lane, _) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        self.replace(ty)?;
+        self.check_reals(ty, lane, lanes)?;
+        match ty {
+            T::Vector2i => self.ints_as_floats(ty, T::Vector2, lanes),
+            T::Rect2i => self.ints_as_floats(ty, T::Rect2, lanes),
+            T::Vector3i => self.ints_as_floats(ty, T::Vector3, lanes),
+            T::Vector4 => self.encoder.fixed(T::Quaternion, lanes),
+            T::Vector4i => self.array_of_ints(4, ints(lanes).map(i64::from)),
+            T::Projection => match lanes.precision {
+                Precision::Single => self.encoder.packed(T::PackedFloat32Array, lanes),
+                Precision::Double => {
+                    let le: Vec<u8> = doubles(lanes).flat_map(|real| (real as f32).to_le_bytes()).collect();
+                    let lanes = Lanes { precision: Precision::Single, le: &le };
+                    self.encoder.packed(T::PackedFloat32Array, lanes)
+                }
+            },
+            _ => self.encoder.fixed(ty, lanes),
+        }
+    }
+
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        use VariantType as T;
+
+        let Shape::Packed(lane, _) = ty.shape() else { unreachable!("{ty} is no packed array") };
+        self.replace(ty)?;
+        self.check_reals(ty, lane, lanes)?;
+        match ty {
+            T::PackedInt64Array => {
+                let ints = lanes.le.as_chunks().0;
+                self.array_of_ints(ints.len(), ints.iter().map(|int| i64::from_le_bytes(*int)))
+            }
+            T::PackedFloat64Array => {
+                self.encoder.begin_array(lanes.le.len() / 8, ElementType::Untyped)?;
+                self.encoder.floats(&mut (), &mut doubles(lanes))?;
+                self.encoder.end_array(())
+            }
+            T::PackedVector4Array => {
+                let bytes = 4 * lane.width(lanes.precision == Precision::Double);
+                self.encoder.begin_array(lanes.le.len() / bytes, ElementType::Untyped)?;
+                let mut elements = lanes.le.chunks_exact(bytes);
+                elements.try_for_each(|le| self.encoder.fixed(T::Quaternion, Lanes { le, ..lanes }))?;
+                self.encoder.end_array(())
+            }
+            _ => self.encoder.packed(ty, lanes),
+        }
+    }
+
+    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        let is_root = path.absolute && path.names.is_empty() && path.subnames.is_empty();
+        if is_root && !self.lossy {
+            return Err(refused(
+                "the NodePath \"/\", which Godot 3 has not; ask for a lossy conversion to have an empty one"
+                    .into(),
+            ));
+        }
+        if is_root {
+            self.change("NodePath \"/\"", "empty NodePath");
+        }
+        self.encoder.node_path(NodePathParts { absolute: path.absolute && !is_root, ..path })
+    }
+
+    fn rid(&mut self, id: u64) -> Result<()> {
+        if id != 0 {
+            if !self.lossy {
+                return Err(refused(
+                    "Godot 3 writes no id of a RID; ask for a lossy conversion to have an empty one".into(),
+                ));
+            }
+            self.change("RID", "empty RID");
+        }
+        self.encoder.rid(0)
+    }
+
+    fn callable(&mut self) -> Result<()> {
+        self.replace(VariantType::Callable)?;
+        self.encoder.nil()
+    }
+
+    fn signal(&mut self, _name: Text<'_>, _object: u64) -> Result<()> {
+        self.replace(VariantType::Signal)?;
+        self.encoder.nil()
+    }
+
+    fn object_id(&mut self, id: u64) -> Result<()> {
+        self.encoder.object_id(id)
+    }
+
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
+        if element != ElementType::Untyped {
+            self.change("typed Array", "Array");
+        }
+        self.encoder.begin_array(len, ElementType::Untyped)
+    }
+
+    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_element(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_array(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        self.encoder.ints(&mut (), ints)
+    }
+
+    fn floats(&mut self, (): &mut (), floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        self.encoder.floats(&mut (), floats)
+    }
+
+    fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<Keys> {
+        if key != ElementType::Untyped || value != ElementType::Untyped {
+            self.change("typed Dictionary", "Dictionary");
+        }
+        self.encoder.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped)?;
+        Ok(Keys(0))
+    }
+
+    fn begin_key(&mut self, _keys: &mut Keys) -> Result<()> {
+        self.met = 0;
+        Ok(())
+    }
+
+    fn begin_value(&mut self, keys: &mut Keys) -> Result<()> {
+        keys.0 |= self.met;
+        let alike = ALIKE.iter().find(|(a, b)| keys.0 & bit(*a) != 0 && keys.0 & bit(*b) != 0);
+        match alike {
+            Some((a, b)) if !self.lossy => Err(refused(format!(
+                "a Dictionary with keys of both {a} and {b}, which are of one type in Godot 3; ask for a lossy \
+                 conversion where no two are equal"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn end_entry(&mut self, _keys: &mut Keys) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_dictionary(&mut self, _keys: Keys) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<()> {
+        Err(refused(format!(
+            "an object of class {} with its properties, which Godot 3 cannot make: it has other classes",
+            class.quoted()
+        )))
+    }
+
+    fn begin_property(&mut self, (): &mut (), _name: Text<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_property(&mut self, (): &mut ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn end_object(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_strings(&mut self, len: usize) -> Result<()> {
+        self.encoder.begin_strings(len)
+    }
+
+    fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
+        self.encoder.string(&mut (), text)
+    }
+
+    fn end_strings(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! Godot 3's format beside Godot 4's, and what `docs/migrating-from-godot-3.md` says of it. Bytes marked so were seen with
+//! Godot 3.2.3; what a real Godot 3 makes of everything is in `tests/godot3/`.
+
+use std::collections::BTreeMap;
+
+use conformance::Values;
+use proptest::prelude::*;
+use proptest::sample::select;
+use variant_codec::{
+    COUNTERPARTS, Decoder, EncodeOptions, Encoder, ErrorKind, GODOT_3_TYPES, Limits, Manner, NodePath,
+    Object, Oddity, PackedReals, Reals, Value, ValueBuilder, VariantType,
+};
+
+const DOCUMENT: &str = include_str!("../docs/migrating-from-godot-3.md");
+
+/// The rows of the document's table with this head, cell by cell.
+fn table(head: &str) -> Vec<Vec<&'static str>> {
+    let (_, rows) = DOCUMENT.split_once(head).expect("the table is there");
+    let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex::decode(hex.replace(' ', "")).expect("valid hex")
+}
+
+fn decode(hex: &str, manner: Manner, lossy: bool) -> variant_codec::Result<Value> {
+    let (bytes, limits) = (bytes(hex), Limits::unlimited());
+    let mut builder = ValueBuilder::default();
+    Decoder::of_godot_3(&bytes, manner, &limits, lossy).pour_only(&mut builder)?;
+    Ok(builder.into_value())
+}
+
+fn strict(hex: &str) -> variant_codec::Result<Value> {
+    decode(hex, Manner::Strict, false)
+}
+
+/// One value of the type, not an empty one, with numbers that every float holds.
+fn example(ty: VariantType) -> Value {
+    use VariantType as T;
+    let text = || "hp".to_owned();
+    match ty {
+        T::Nil => Value::Nil,
+        T::Bool => Value::Bool(true),
+        T::Int => Value::Int(7),
+        T::Float => Value::Float(0.5),
+        T::String => Value::String(text()),
+        T::Vector2 => Value::Vector2(Reals::Single([1.0, 2.0])),
+        T::Vector2i => Value::Vector2i([1, -2]),
+        T::Rect2 => Value::Rect2(Reals::Single([1.0; 4])),
+        T::Rect2i => Value::Rect2i([1, 2, 3, -4]),
+        T::Vector3 => Value::Vector3(Reals::Single([1.0; 3])),
+        T::Vector3i => Value::Vector3i([1, 2, -3]),
+        T::Transform2D => Value::Transform2D(Reals::Single([1.0; 6])),
+        T::Vector4 => Value::Vector4(Reals::Single([1.0, 2.0, 3.0, 4.0])),
+        T::Vector4i => Value::Vector4i([1, 2, 3, -4]),
+        T::Plane => Value::Plane(Reals::Single([1.0; 4])),
+        T::Quaternion => Value::Quaternion(Reals::Single([1.0; 4])),
+        T::Aabb => Value::Aabb(Reals::Single([1.0; 6])),
+        T::Basis => Value::Basis(Reals::Single([1.0; 9])),
+        T::Transform3D => Value::Transform3D(Reals::Single([1.0; 12])),
+        T::Projection => Value::Projection(Reals::Single([1.0; 16])),
+        T::Color => Value::Color([1.0; 4]),
+        T::StringName => Value::StringName(text()),
+        T::NodePath => {
+            Value::NodePath(NodePath { absolute: true, names: vec![text()], subnames: vec![text()] })
+        }
+        T::Rid => Value::Rid(0),
+        T::Object => Value::Object(Object::Id(7)),
+        T::Callable => Value::Callable,
+        T::Signal => Value::Signal { name: text(), object: 7 },
+        T::Dictionary => vec![(text().into(), 7.into())].into(),
+        T::Array => vec![Value::Int(7)].into(),
+        T::PackedByteArray => Value::PackedByteArray(vec![1, 2, 3]),
+        T::PackedInt32Array => Value::PackedInt32Array(vec![1, -2]),
+        T::PackedInt64Array => Value::PackedInt64Array(vec![1, i64::MIN]),
+        T::PackedFloat32Array => Value::PackedFloat32Array(vec![1.0, 2.0]),
+        T::PackedFloat64Array => Value::PackedFloat64Array(vec![1.0, 0.1]),
+        T::PackedStringArray => Value::PackedStringArray(vec![text()]),
+        T::PackedVector2Array => Value::PackedVector2Array(PackedReals::Single(vec![[1.0; 2]])),
+        T::PackedVector3Array => Value::PackedVector3Array(PackedReals::Single(vec![[1.0; 3]])),
+        T::PackedColorArray => Value::PackedColorArray(vec![[1.0; 4]]),
+        T::PackedVector4Array => Value::PackedVector4Array(PackedReals::Single(vec![[1.0, 2.0, 3.0, 4.0]])),
+    }
+}
+
+/// What the document says of each type, in order, is so.
+#[test]
+fn types_of_godot_3_are_those_of_the_document() {
+    let rows = table("| Godot 3 | Godot 4 |");
+    assert_eq!(rows.len(), GODOT_3_TYPES.len());
+    for (id, (row, ty)) in rows.iter().zip(GODOT_3_TYPES).enumerate() {
+        assert_eq!(row[1], ty.name());
+        let value = example(ty);
+        let bytes = value.encode_godot_3(false).unwrap();
+        assert_eq!(usize::from(bytes[0]), id, "{ty}");
+        assert_eq!(Value::decode_godot_3(&bytes, &Limits::for_network(), false).unwrap(), value);
+        // The same payload, apart from what is inside of containers and from RIDs.
+        if !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary) {
+            assert_eq!(bytes[1..], value.encode().unwrap()[1..], "{ty}");
+        }
+    }
+}
+
+#[test]
+fn other_types_become_what_the_document_says() {
+    let ids: BTreeMap<&str, usize> =
+        table("| Godot 3 | Godot 4 |").iter().enumerate().map(|(id, row)| (row[0], id)).collect();
+    let rows = table("| Godot 4 | in Godot 3 | without `lossy` |");
+    assert_eq!(rows.len(), COUNTERPARTS.len());
+    for (row, counterpart) in rows.iter().zip(COUNTERPARTS) {
+        let ty = counterpart.ty;
+        assert_eq!((row[0], row[1]), (ty.name(), counterpart.becomes));
+        assert_eq!(row[2] == "error", counterpart.lossy, "{ty}");
+        let value = example(ty);
+        let written = value.encode_godot_3(true).unwrap();
+        let godot_3 = counterpart.becomes.split(' ').next().unwrap();
+        assert_eq!(usize::from(written[0]), ids[godot_3], "{ty}");
+        match value.encode_godot_3(false) {
+            Ok(kept) => assert!(!counterpart.lossy && kept == written, "{ty}"),
+            Err(error) => {
+                assert!(counterpart.lossy && matches!(error.kind(), ErrorKind::NoCounterpart(_)), "{ty}");
+                assert!(error.to_string().contains(ty.name()), "{error}");
+            }
+        }
+    }
+    let both = GODOT_3_TYPES.len() + COUNTERPARTS.len();
+    assert_eq!(both, VariantType::COUNT, "every type is in one of the tables");
+}
+
+/// What the counterparts hold.
+#[test]
+fn numbers_and_characters_arrive() {
+    let array = |values: Vec<Value>| Value::from(values);
+    let quat = Value::Quaternion(Reals::Single([1.0, 2.0, 3.0, 4.0]));
+    let ints = |ints: &[i64]| array(ints.iter().map(|&int| int.into()).collect());
+    let expected = [
+        (VariantType::Vector2i, Value::Vector2(Reals::Single([1.0, -2.0]))),
+        (VariantType::Rect2i, Value::Rect2(Reals::Single([1.0, 2.0, 3.0, -4.0]))),
+        (VariantType::Vector3i, Value::Vector3(Reals::Single([1.0, 2.0, -3.0]))),
+        (VariantType::Vector4, quat.clone()),
+        (VariantType::Vector4i, ints(&[1, 2, 3, -4])),
+        (VariantType::Projection, Value::PackedFloat32Array(vec![1.0; 16])),
+        (VariantType::StringName, Value::String("hp".to_owned())),
+        (VariantType::Callable, Value::Nil),
+        (VariantType::Signal, Value::Nil),
+        (VariantType::PackedInt64Array, ints(&[1, i64::MIN])),
+        (VariantType::PackedFloat64Array, array(vec![Value::Float(1.0), Value::Float(0.1)])),
+        (VariantType::PackedVector4Array, array(vec![quat])),
+    ];
+    assert_eq!(expected.len(), COUNTERPARTS.len());
+    for (ty, expected) in expected {
+        let written = example(ty).encode_godot_3(true).unwrap();
+        assert_eq!(written, expected.encode_godot_3(false).unwrap(), "{ty}");
+    }
+}
+
+#[test]
+fn rounding_is_asked_for() {
+    for (int, exact) in [(1 << 24, true), ((1 << 24) + 1, false), (i32::MIN, true), (i32::MAX, false)] {
+        let value = Value::from(vec![Value::Vector2i([0, int])]);
+        assert_eq!(value.encode_godot_3(false).is_ok(), exact, "{int}");
+        assert!(value.encode_godot_3(true).is_ok());
+        if let Err(error) = value.encode_godot_3(false) {
+            assert_eq!(error.path(), "[0]");
+        }
+    }
+    let wide = |real: f64| Value::Vector2(Reals::Double([real, f64::NAN]));
+    let narrow = Value::Vector2(Reals::Single([0.5, f32::NAN]));
+    assert_eq!(wide(0.5).encode_godot_3(false).unwrap(), narrow.encode_godot_3(false).unwrap());
+    assert!(wide(0.1).encode_godot_3(false).is_err() && wide(0.1).encode_godot_3(true).is_ok());
+}
+
+#[test]
+fn what_would_be_lost_is_an_error() {
+    let entries =
+        |keys: &[Value]| Value::from(keys.iter().map(|key| (key.clone(), Value::Nil)).collect::<Vec<_>>());
+    let (ints, reals) = (example(VariantType::Vector2i), example(VariantType::Vector2));
+    let root = NodePath { absolute: true, names: Vec::new(), subnames: Vec::new() };
+    for value in [
+        entries(&[ints.clone(), reals.clone()]),
+        Value::Rid(7),
+        Value::NodePath(root),
+        Value::String("\u{FEFF}x".to_owned()),
+    ] {
+        assert!(value.encode_godot_3(false).is_err(), "{value:?}");
+        assert!(value.encode_godot_3(true).is_ok(), "{value:?}");
+    }
+    assert!(entries(&[ints.clone(), Value::Int(1)]).encode_godot_3(false).is_ok());
+    assert!(Value::from(vec![entries(&[ints]), entries(&[reals])]).encode_godot_3(false).is_ok());
+    let object = Object::Full { class: "Node".to_owned(), properties: Vec::new() };
+    assert!(Value::Object(object).encode_godot_3(true).is_err());
+}
+
+/// Seen with Godot 3.2.3, or, for the objects, written by it.
+#[test]
+fn godot_3_reads_and_writes_this() {
+    let text = |hex: &str| format!("04000000 {:02x}000000 {hex:0<8}", hex.len() / 2);
+    let string = |text: &str| Value::String(text.to_owned());
+    // UTF-8: what is refused, what is accepted and means what.
+    for refused in ["c080", "c1bf", "e08080", "f0808080", "fe", "ff", "80", "c3", "c328"] {
+        let error = decode(&text(refused), Manner::Engine, true).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::InvalidUtf8, "{refused}");
+    }
+    for (accepted, meaning) in [("e08181", "A"), ("e09fbf", "\u{7FF}"), ("f08fbfbf", "\u{FFFF}")] {
+        assert_eq!(decode(&text(accepted), Manner::Strict, false).unwrap(), string(meaning), "{accepted}");
+    }
+    let pair = "04000000 06000000 eda0bdedb880 0000";
+    assert_eq!(strict(pair).unwrap(), string("😀"));
+    for (units, first) in [("eda080", 0xD800), ("f4908080", 0x11_0000), ("f7bfbfbf", 0x1F_FFFF)] {
+        let error = strict(&text(units)).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::InvalidCodeUnit(first));
+        assert_eq!(decode(&text(units), Manner::Strict, true).unwrap(), string("\u{FFFD}"));
+    }
+    // A RID is nothing but its header, and the flag of 64 bits means nothing beside int, float and Object.
+    assert_eq!(strict("10000000").unwrap(), Value::Rid(0));
+    let wide = "05000100 0000003f 0000803f";
+    assert_eq!(decode(wide, Manner::Engine, false).unwrap(), Value::Vector2(Reals::Single([0.5, 1.0])));
+    assert_eq!(strict(wide).unwrap_err().kind(), &ErrorKind::NotCanonical(Oddity::HeaderBits));
+    assert_eq!(strict("1b000000 00000000").unwrap_err().kind(), &ErrorKind::UnknownGodot3Type(27));
+    // Godot 3.0 wrote every int so; before 3.1.2 and 3.0.3 padding was garbage.
+    assert_eq!(strict("02000100 05000000 00000000").unwrap(), Value::Int(5));
+    assert_eq!(strict("14000000 01000000 07ffffff").unwrap(), Value::PackedByteArray(vec![7]));
+    assert_eq!(strict("04000000 01000000 78ffffff").unwrap(), string("x"));
+    // The root without names is read as the empty path.
+    let root = "0f000000 00000080 00000000 01000000";
+    let empty = NodePath { absolute: false, names: Vec::new(), subnames: Vec::new() };
+    assert_eq!(strict(root).unwrap(), Value::NodePath(empty));
+    // An object with properties.
+    let object = "11000000 09000000 5265666572656e6365000000 01000000 06000000 7363726970740000 00000000";
+    assert_eq!(strict(object).unwrap_err().kind(), &ErrorKind::ForeignObject("Reference".to_owned()));
+    let entries = vec![(string("class"), string("Reference")), (string("script"), Value::Nil)];
+    assert_eq!(decode(object, Manner::Strict, true).unwrap(), Value::from(entries));
+}
+
+/// Random values of the types that both have, without RIDs that have an id.
+fn common() -> impl Strategy<Value = Value> {
+    let of = |ty: VariantType| Values::default().of(ty, 1);
+    let leaves = GODOT_3_TYPES
+        .into_iter()
+        .filter(|ty| !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary));
+    let leaf = select(leaves.collect::<Vec<_>>()).prop_flat_map(of).prop_filter(
+        "the root alone",
+        |value| !matches!(value, Value::NodePath(path) if path.names.is_empty() && path.subnames.is_empty()),
+    );
+    leaf.prop_recursive(4, 64, 8, |inner| {
+        let entry = (any::<i64>().prop_map(Value::Int), inner.clone());
+        let entries = proptest::collection::hash_map(any::<i64>(), entry.prop_map(|(_, value)| value), 0..8);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..8).prop_map(Value::from),
+            entries.prop_map(|entries| {
+                let entries = entries.into_iter().map(|(key, value)| (Value::Int(key), value));
+                Value::from(entries.collect::<Vec<_>>())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn common_values_come_back(value in common()) {
+        let limits = Limits::for_save_files();
+        let written = value.encode_godot_3(false).unwrap();
+        prop_assert_eq!(format!("{:?}", Value::decode_godot_3(&written, &limits, false).unwrap()), format!("{value:?}"));
+        // Without a value in between: to Godot 4's format.
+        let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+        Decoder::of_godot_3(&written, Manner::Strict, &limits, false).pour_only(&mut encoder).unwrap();
+        prop_assert_eq!(encoder.into_output(), value.encode().unwrap());
+    }
+
+    #[test]
+    fn lossy_values_are_always_written(value in Values::default().any()) {
+        let written = value.encode_godot_3(true).unwrap();
+        let read = Value::decode_godot_3(&written, &Limits::for_save_files(), true).unwrap();
+        prop_assert_eq!(read.encode_godot_3(true).unwrap(), written);
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..64), id in 0_u8..30) {
+        let bytes = [&[id, 0, 0, 0], &bytes[..]].concat();
+        for lossy in [false, true] {
+            if let Ok(value) = Value::decode_godot_3(&bytes, &Limits::for_network(), lossy) {
+                prop_assert!(value.encode_godot_3(true).is_ok());
+            }
+        }
+    }
+}

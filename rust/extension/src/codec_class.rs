@@ -333,8 +333,8 @@ impl FastVariantCodec {
         }
     }
 
-    /// Decodes a value as [method decode_godot3] does with the same [param lossy], but strictly, and gives it or the reason
-    /// why there is none. Prints nothing.
+    /// Decodes a value from [param bytes] as [method decode_godot3] does with the same [param lossy], but strictly, and
+    /// gives it or the reason why there is none. Prints nothing.
     ///
     /// What no Godot 3 writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
     /// those of [method FastVariantLimits.for_save_files] apply. Objects are never made, whatever the limits allow.
@@ -369,9 +369,9 @@ impl FastVariantCodec {
         godot3::convert_file(&from, &to, godot3::Direction::From3, lossy)
     }
 
-    /// Converts a file of values, as [method save_batch] and [method FileAccess.store_var] write it, to one that Godot 3's
-    /// [code]get_var[/code] reads, called once for each value; otherwise as [method convert_godot3_file]. With
-    /// [param lossy], as [method encode_godot3] has it.
+    /// Converts the file [param from], of values as [method save_batch] and [method FileAccess.store_var] write it, to
+    /// [param to], which Godot 3's [code]get_var[/code] reads, called once for each value; otherwise as
+    /// [method convert_godot3_file]. With [param lossy], as [method encode_godot3] has it.
     #[func]
     fn convert_file_to_godot3(
         from: GString,

@@ -39,10 +39,10 @@ mod value;
 
 pub use decoder::{Decoder, Manner, Notes, Piece, PieceKind};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
-pub use error::{Error, ErrorKind, Oddity, Result, Step, quoted};
+pub use error::{Error, ErrorKind, Foreign, Oddity, Result, Step, quoted};
 pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
-pub use limits::{ALL_TYPES, Limit, Limits, Spent};
+pub use limits::{ALL_TYPES, Budget, Limit, Limits, Spent};
 pub use outline::{LeftOut, Node, Outline, Role};
 pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 pub use utf8::{is_ascii_without_nul, to_utf32};

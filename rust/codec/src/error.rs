@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::format::{self, VariantType};
 use crate::limits::Limit;
@@ -115,6 +116,34 @@ pub enum ErrorKind {
     /// There is no memory for so many bytes.
     #[error("no memory for {0} bytes")]
     OutOfMemory(usize),
+    /// What a source or sink of another crate refuses.
+    #[error("{0}")]
+    Foreign(Foreign),
+}
+
+/// An error of another crate. Equal to those that say the same.
+#[derive(Clone, Debug)]
+pub struct Foreign(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Foreign {
+    /// The error itself, if it is one of this type.
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl Eq for Foreign {}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// Bytes that the engine reads, but that no encoder writes.
@@ -237,6 +266,12 @@ impl Error {
     #[cold]
     pub fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Object(reason.into()))
+    }
+
+    /// An error of another crate.
+    #[cold]
+    pub fn foreign(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::new(ErrorKind::Foreign(Foreign(Arc::new(error))))
     }
 
     /// The same error at a byte offset, unless it has one already.

@@ -189,15 +189,19 @@ pub struct Spent {
     memory: u64,
 }
 
-/// What a reader has left of its [`Limits`].
+/// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
 #[derive(Debug)]
-pub(crate) struct Budget<'l> {
+pub struct Budget<'l> {
+    /// The limits themselves.
     pub limits: &'l Limits,
     elements: u64,
     memory: u64,
 }
 
+/// Where a function gives an error, it is [`ErrorKind::LimitExceeded`] or [`ErrorKind::TypeNotAllowed`].
+#[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'l> Budget<'l> {
+    /// Nothing has been used up.
     pub fn new(limits: &'l Limits) -> Self {
         Self::after(Spent::default(), limits)
     }

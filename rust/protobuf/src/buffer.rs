@@ -1,0 +1,140 @@
+//! Bytes that are written from the start on, and lengths that are filled in later.
+
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{ErrorKind, Result};
+
+use crate::wire::{LONGEST_VARINT, put_varint, varint_len};
+
+/// Faster than appending to a [`Vec`]: its bytes are there before they are written.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Buffer {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, used: 0 }
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    #[inline(always)]
+    pub fn written(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.used);
+        self.bytes
+    }
+
+    /// Makes room for so many bytes more.
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.bytes.len() - self.used { self.grow(bytes) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        const LEAST: usize = 256;
+
+        let needed = self.used.saturating_add(bytes);
+        if needed > MAX_BYTES + LONGEST_VARINT {
+            return Err(ErrorKind::TooLarge.into());
+        }
+        let wanted = needed.max(self.bytes.len() * 2).max(LEAST);
+        let more = wanted - self.bytes.len();
+        self.bytes.try_reserve(more).map_err(|_| ErrorKind::OutOfMemory(more))?;
+        self.bytes.resize(wanted, 0);
+        Ok(())
+    }
+
+    /// Appends what `write` puts at the start of `N` bytes; it returns how many bytes that are.
+    #[inline(always)]
+    pub fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> Result<()> {
+        self.reserve(N)?;
+        if let Some(room) = self.bytes[self.used..].first_chunk_mut() {
+            self.used += write(room);
+        }
+        Ok(())
+    }
+
+    /// Appends so many bytes and gives them to be written.
+    #[inline(always)]
+    pub fn take(&mut self, bytes: usize) -> Result<&mut [u8]> {
+        self.reserve(bytes)?;
+        let start = self.used;
+        self.used += bytes;
+        Ok(&mut self.bytes[start..self.used])
+    }
+
+    #[inline(always)]
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.take(bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Appends a tag and a varint.
+    #[inline(always)]
+    pub fn put_tagged(&mut self, tag: u64, tag_len: u8, value: u64) -> Result<()> {
+        self.put::<{ 8 + LONGEST_VARINT }>(|room| {
+            room[..8].copy_from_slice(&tag.to_le_bytes());
+            let at = usize::from(tag_len);
+            match room.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                Some(rest) => at + put_varint(rest, value),
+                None => at,
+            }
+        })
+    }
+
+    #[inline(always)]
+    pub fn put_varint(&mut self, value: u64) -> Result<()> {
+        self.put(|room| put_varint(room, value))
+    }
+
+    /// Fills in the length of what follows `reserved` bytes at `at`: that many bytes, or more if it takes more.
+    #[inline(always)]
+    pub fn close(&mut self, at: usize, reserved: usize) -> Result<()> {
+        let len = self.used - at - reserved;
+        if reserved == 1 && len < 0x80 {
+            self.bytes[at] = len as u8;
+            return Ok(());
+        }
+        self.close_long(at, reserved, len)
+    }
+
+    #[inline(never)]
+    fn close_long(&mut self, at: usize, reserved: usize, len: usize) -> Result<()> {
+        let wanted = varint_len(len as u64);
+        if wanted > reserved {
+            self.reserve(wanted - reserved)?;
+            self.bytes.copy_within(at + reserved..self.used, at + wanted);
+            self.used += wanted - reserved;
+        }
+        let mut varint = [0; LONGEST_VARINT];
+        let written = put_varint(&mut varint, len as u64);
+        self.bytes[at..at + written].copy_from_slice(&varint[..written]);
+        Ok(())
+    }
+
+    /// Puts the pieces of the bytes from `start` on into another order. `spare` is memory to work with.
+    pub fn rearrange(
+        &mut self,
+        start: usize,
+        pieces: impl Iterator<Item = std::ops::Range<usize>>,
+        spare: &mut Vec<u8>,
+    ) {
+        spare.clear();
+        pieces.for_each(|piece| spare.extend_from_slice(&self.bytes[piece]));
+        self.bytes[start..start + spare.len()].copy_from_slice(spare);
+    }
+}

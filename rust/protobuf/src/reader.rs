@@ -1,0 +1,211 @@
+//! Bytes → tags, varints and what is skipped.
+
+use variant_codec::{Error as CodecError, ErrorKind, Result};
+
+use crate::MAX_NESTING;
+use crate::error::{Error, Oddity};
+use crate::wire::{Class, LONGEST_TAG, LONGEST_VARINT, Wire};
+
+/// Reads bytes up to an end; offsets count from the start of the whole input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    /// The input up to the end.
+    bytes: &'a [u8],
+    pub at: usize,
+    wire: Wire,
+    strict: bool,
+}
+
+/// A record: its tag, and where what follows it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub number: u32,
+    pub class: Class,
+    /// The number; of bytes, where they start and how many there are.
+    pub value: u64,
+}
+
+/// A range of bytes in one number.
+#[inline(always)]
+pub(crate) fn packed_range(start: usize, len: usize) -> u64 {
+    start as u64 | (len as u64) << 32
+}
+
+/// The reverse.
+#[inline(always)]
+pub(crate) fn range(packed: u64) -> std::ops::Range<usize> {
+    let start = packed as u32 as usize;
+    start..start + (packed >> 32) as usize
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of `bytes[at..]`.
+    #[inline(always)]
+    pub fn new(bytes: &'a [u8], at: usize, wire: Wire, strict: bool) -> Self {
+        Self { bytes, at, wire, strict }
+    }
+
+    #[inline(always)]
+    pub fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    #[inline(always)]
+    fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ends(&self, needed: usize) -> CodecError {
+        CodecError::new(ErrorKind::UnexpectedEnd { needed, left: self.left() }).at(self.at)
+    }
+
+    /// A varint of at most `longest` bytes. Bits that do not fit are dropped, as all implementations do.
+    #[inline(always)]
+    pub fn varint(&mut self, longest: usize) -> Result<u64> {
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            _ => self.long_varint(longest),
+        }
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self, longest: usize) -> Result<u64> {
+        let mut value = 0;
+        for (index, &byte) in self.bytes[self.at..].iter().take(longest).enumerate() {
+            value |= u64::from(byte & 0x7F) << (7 * index);
+            if byte < 0x80 {
+                // Nine bytes of seven bits and one bit.
+                if self.strict && (byte == 0 || (index == LONGEST_VARINT - 1 && byte > 1)) {
+                    return Err(odd(Oddity::LongVarint, self.at));
+                }
+                self.at += index + 1;
+                return Ok(value);
+            }
+        }
+        if self.left() < longest {
+            return Err(self.ends(self.left() + 1));
+        }
+        Err(CodecError::foreign(Error::LongVarint(longest)).at(self.at))
+    }
+
+    /// A number of a tag or a length.
+    #[inline(always)]
+    fn small(&mut self, what: &'static str, most: u32) -> Result<u32> {
+        let at = self.at;
+        let value = self.varint(LONGEST_TAG)?;
+        if value > most.into() {
+            return Err(CodecError::foreign(Error::BadNumber { what, value }).at(at));
+        }
+        Ok(value as u32)
+    }
+
+    #[inline(always)]
+    fn fixed<const N: usize>(&mut self) -> Result<u64> {
+        let Some(found) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>()) else {
+            return Err(self.ends(N));
+        };
+        self.at += N;
+        let mut value = [0; 8];
+        value[..N].copy_from_slice(found);
+        Ok(u64::from_le_bytes(value))
+    }
+
+    /// The next record, without the contents of a group.
+    #[inline(always)]
+    pub fn record(&mut self) -> Result<Record> {
+        let at = self.at;
+        let tag = self.small("tag", u32::MAX)?;
+        let (number, wire_type) = (tag >> 3, (tag & 7) as u8);
+        if number == 0 {
+            return Err(CodecError::foreign(Error::BadNumber { what: "field number", value: 0 }).at(at));
+        }
+        let class = self.wire.classes()[usize::from(wire_type)];
+        let value = match class {
+            Class::Varint => self.varint(LONGEST_VARINT)?,
+            Class::Negative => {
+                let number_at = self.at;
+                let magnitude = self.varint(LONGEST_VARINT)?;
+                if self.strict && (magnitude == 0 || magnitude > 1 << 63) {
+                    return Err(odd(Oddity::Form, number_at));
+                }
+                magnitude.wrapping_neg()
+            }
+            Class::True => 1,
+            Class::False | Class::StartGroup => 0,
+            Class::Fixed32 => self.fixed::<4>()?,
+            Class::Fixed64 => self.fixed::<8>()?,
+            Class::Bytes => {
+                let len = self.small("length", i32::MAX as u32)? as usize;
+                if len > self.left() {
+                    return Err(self.ends(len));
+                }
+                let start = self.at;
+                self.at += len;
+                packed_range(start, len)
+            }
+            Class::EndGroup => return Err(CodecError::foreign(Error::StrayEndGroup(number)).at(at)),
+            Class::None => return Err(CodecError::foreign(Error::BadWireType { number, wire_type }).at(at)),
+        };
+        Ok(Record { number, class, value })
+    }
+
+    /// Skips what is in a group at this level of nesting, and its end.
+    pub fn skip_group(&mut self, number: u32, level: u32) -> Result<()> {
+        let at = self.at;
+        if level > MAX_NESTING {
+            return Err(CodecError::foreign(Error::TooDeep).at(at));
+        }
+        loop {
+            let record_at = self.at;
+            if let Some(end) = self.end_group()? {
+                if end != number {
+                    return Err(CodecError::foreign(Error::StrayEndGroup(end)).at(record_at));
+                }
+                return Ok(());
+            }
+            if self.is_at_end() {
+                return Err(self.ends(1));
+            }
+            let record = self.record()?;
+            if record.class == Class::StartGroup {
+                self.skip_group(record.number, level + 1)?;
+            }
+        }
+    }
+
+    /// The number of the group that ends here, if one does.
+    fn end_group(&mut self) -> Result<Option<u32>> {
+        let mut ahead = *self;
+        if ahead.is_at_end() {
+            return Ok(None);
+        }
+        let tag = ahead.small("tag", u32::MAX)?;
+        if self.wire.classes()[(tag & 7) as usize] != Class::EndGroup || tag >> 3 == 0 {
+            return Ok(None);
+        }
+        self.at = ahead.at;
+        Ok(Some(tag >> 3))
+    }
+
+    /// Skips whole records up to the end.
+    pub fn skip_all(&mut self, level: u32) -> Result<()> {
+        while !self.is_at_end() {
+            let record = self.record()?;
+            if record.class == Class::StartGroup {
+                self.skip_group(record.number, level + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Something that no encoder writes.
+#[cold]
+pub(crate) fn odd(oddity: Oddity, at: usize) -> CodecError {
+    CodecError::foreign(Error::NotCanonical(oddity)).at(at)
+}

@@ -1,0 +1,447 @@
+//! Messages, fields and enums as encoders and decoders need them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::wire::Class;
+
+/// The messages and enums of a schema. Cheap to clone and to share.
+///
+/// ```
+/// use variant_protobuf::{Schema, DecodeOptions, EncodeOptions};
+/// use variant_codec::Value;
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let value = Value::from(vec![("name".into(), "Ada".into()), ("hp".into(), 7.into())]);
+/// let bytes = player.encode(&value, &EncodeOptions::default())?;
+/// assert_eq!(bytes, b"\x0a\x03Ada\x10\x07");
+/// assert_eq!(player.decode(&bytes, &DecodeOptions::default())?, value);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Schema(pub(crate) Arc<Tables>);
+
+/// One message of a [`Schema`]. Cheap to clone and to share.
+#[derive(Clone)]
+pub struct Message {
+    pub(crate) schema: Schema,
+    pub(crate) index: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub messages: Vec<MessageTable>,
+    pub enums: Vec<EnumTable>,
+    /// Full names, without a leading dot.
+    pub by_name: HashMap<Box<str>, u32>,
+    /// Last parts of names.
+    pub by_short_name: HashMap<Box<str>, Vec<u32>>,
+}
+
+impl Schema {
+    /// The message of this name: with its package, as `game.net.Player`, or without, where only one message is called so.
+    ///
+    /// # Errors
+    /// [`Error::NoMessage`], [`Error::Ambiguous`].
+    pub fn message(&self, name: &str) -> Result<Message> {
+        let message = |index| Message { schema: self.clone(), index };
+        if let Some(&index) = self.0.by_name.get(name) {
+            return Ok(message(index));
+        }
+        match self.0.by_short_name.get(name).map_or(&[][..], Vec::as_slice) {
+            [] => Err(Error::NoMessage(name.to_owned())),
+            &[index] => Ok(message(index)),
+            several => {
+                let full_name = |&index: &u32| self.0.messages[index as usize].name.to_string();
+                let full_names = several.iter().map(full_name).collect();
+                Err(Error::Ambiguous { name: name.to_owned(), full_names })
+            }
+        }
+    }
+
+    /// All messages but the entries of maps, in the order of the files.
+    pub fn messages(&self) -> impl Iterator<Item = Message> {
+        let is_message = |&index: &usize| !self.0.messages[index].is_map_entry;
+        (0..self.0.messages.len())
+            .filter(is_message)
+            .map(|index| Message { schema: self.clone(), index: index as u32 })
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.messages.iter().map(|message| &message.name)).finish()
+    }
+}
+
+impl Message {
+    /// Its name with its package.
+    pub fn name(&self) -> &str {
+        &self.table().name
+    }
+
+    /// Its fields, by number.
+    pub fn fields(&self) -> &[Field] {
+        &self.table().fields
+    }
+
+    /// The schema that it belongs to.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    pub(crate) fn table(&self) -> &MessageTable {
+        &self.schema.0.messages[self.index as usize]
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Message").field(&self.name()).finish()
+    }
+}
+
+/// The type of a field's values, or of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Double,
+    Float,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Sint32,
+    Sint64,
+    Fixed32,
+    Fixed64,
+    Sfixed32,
+    Sfixed64,
+    Bool,
+    String,
+    Bytes,
+    /// By its index among the enums.
+    Enum(u32),
+    /// By its index among the messages.
+    Message(u32),
+}
+
+impl Kind {
+    /// What follows the tag of a single value, in both wires; negative numbers and bools have others in the compact one.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,
+            Self::Float | Self::Fixed32 | Self::Sfixed32 => Class::Fixed32,
+            Self::String | Self::Bytes | Self::Message(_) => Class::Bytes,
+            _ => Class::Varint,
+        }
+    }
+
+    /// The classes of records that hold a single value.
+    const fn classes(self) -> u16 {
+        match self.class() {
+            Class::Varint if matches!(self, Self::Bool) => {
+                Class::Varint.bit() | Class::True.bit() | Class::False.bit()
+            }
+            Class::Varint => Class::Varint.bit() | Class::Negative.bit(),
+            class => class.bit(),
+        }
+    }
+
+    /// Whether lists can be packed.
+    pub const fn can_be_packed(self) -> bool {
+        !matches!(self, Self::String | Self::Bytes | Self::Message(_))
+    }
+
+    /// Whether ints are values of it.
+    pub const fn takes_numbers(self) -> bool {
+        self.can_be_packed() && !matches!(self, Self::Bool)
+    }
+
+    /// Numbers that are varints and may be negative.
+    pub const fn is_signed_varint(self) -> bool {
+        matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
+    }
+
+    /// Its name in schemas; empty for messages and enums, which have one each.
+    pub const fn keyword(self) -> &'static str {
+        match self {
+            Self::Double => "double",
+            Self::Float => "float",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::Uint32 => "uint32",
+            Self::Uint64 => "uint64",
+            Self::Sint32 => "sint32",
+            Self::Sint64 => "sint64",
+            Self::Fixed32 => "fixed32",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed32 => "sfixed32",
+            Self::Sfixed64 => "sfixed64",
+            Self::Bool => "bool",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Enum(_) | Self::Message(_) => "",
+        }
+    }
+}
+
+/// How many values a field holds, and what says that it holds one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    /// One value, of which the default is not written.
+    Implicit,
+    /// One value or none.
+    Explicit,
+    /// One value.
+    Required,
+    /// A list.
+    Repeated,
+    /// A list whose elements share one record.
+    Packed,
+    /// Entries, which are messages with a key and a value.
+    Map,
+}
+
+/// The tag of a field, with the wire type 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tag {
+    /// Little-endian, to be written at once.
+    pub bytes: u64,
+    pub len: u8,
+}
+
+impl Tag {
+    pub fn new(number: u32) -> Self {
+        let mut room = [0; crate::wire::LONGEST_VARINT];
+        let len = crate::wire::put_varint(&mut room, u64::from(number) << 3);
+        Self {
+            bytes: room.iter().take(8).rev().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
+            len: len as u8,
+        }
+    }
+}
+
+/// What a field holds where it is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Default {
+    /// Nothing: messages, lists and maps.
+    None,
+    /// A number, a bool or an enum.
+    Int(i64),
+    Float(f64),
+    Text(Box<str>),
+    Bytes(Box<[u8]>),
+}
+
+/// A field of a message.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub(crate) name: Box<str>,
+    /// The same as code units, as an engine has its keys.
+    pub(crate) units: Box<[u32]>,
+    pub(crate) number: u32,
+    pub(crate) kind: Kind,
+    pub(crate) label: Label,
+    pub(crate) tag: Tag,
+    /// The classes of records that are read as this field.
+    pub(crate) classes: u16,
+    /// By its index among the message's oneofs, those of `optional` left out.
+    pub(crate) oneof: Option<u16>,
+    pub(crate) default: Default,
+    /// As schemas have it.
+    pub(crate) type_name: Box<str>,
+}
+
+impl Field {
+    /// A field with what follows from the rest.
+    pub(crate) fn new(name: &str, number: u32, kind: Kind, label: Label) -> Self {
+        let repeated = matches!(label, Label::Repeated | Label::Packed) && kind.can_be_packed();
+        Self {
+            name: name.into(),
+            units: name.chars().map(u32::from).collect(),
+            number,
+            kind,
+            label,
+            tag: Tag::new(number),
+            classes: kind.classes() | if repeated { Class::Bytes.bit() } else { 0 },
+            oneof: None,
+            default: Default::None,
+            type_name: kind.keyword().into(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its type as schemas have it, like `int32`, `game.Item` or `map<string, game.Item>`; that of the elements of a list.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// Whether it is a list. A map is none.
+    pub fn is_repeated(&self) -> bool {
+        matches!(self.label, Label::Repeated | Label::Packed)
+    }
+
+    /// Whether it is a map.
+    pub fn is_map(&self) -> bool {
+        self.label == Label::Map
+    }
+
+    /// Whether it can be told from a field with its default that it is absent.
+    pub fn has_presence(&self) -> bool {
+        matches!(self.label, Label::Explicit | Label::Required)
+    }
+
+    /// Whether it must be there.
+    pub fn is_required(&self) -> bool {
+        self.label == Label::Required
+    }
+}
+
+/// No field.
+pub(crate) const NONE: u16 = u16::MAX;
+
+#[derive(Debug)]
+pub(crate) struct MessageTable {
+    pub name: Box<str>,
+    /// By number. A field's rank is its place here.
+    pub fields: Vec<Field>,
+    pub is_map_entry: bool,
+    pub oneofs: Vec<Box<str>>,
+    pub required: usize,
+    /// Ranks of fields with small numbers.
+    dense: Box<[u16]>,
+    /// Ranks by the hash of the field's name; a power of two, never full.
+    names: Box<[u16]>,
+    /// Ranks of the fields without presence, and of those that have a default to show besides.
+    pub always: [Box<[u16]>; 2],
+}
+
+impl MessageTable {
+    /// Numbers up to this are looked up directly.
+    const DENSE: u32 = 1 << 10;
+    /// A message cannot have more fields.
+    pub const MOST_FIELDS: usize = 65535;
+
+    pub fn new(name: &str, mut fields: Vec<Field>, oneofs: Vec<Box<str>>, is_map_entry: bool) -> Self {
+        debug_assert!(fields.len() <= Self::MOST_FIELDS);
+        fields.sort_by_key(|field| field.number);
+        let last = fields.iter().map(|field| field.number).filter(|number| *number <= Self::DENSE).max();
+        let mut dense = vec![NONE; last.map_or(0, |last| last as usize + 1)];
+        let mut names = vec![NONE; (fields.len() * 2 + 1).next_power_of_two()];
+        for (rank, field) in fields.iter().enumerate() {
+            if let Some(slot) = dense.get_mut(field.number as usize) {
+                *slot = rank as u16;
+            }
+            let mut slot = hash(field.units.iter().copied()) as usize % names.len();
+            while names[slot] != NONE {
+                slot = (slot + 1) % names.len();
+            }
+            names[slot] = rank as u16;
+        }
+        let ranks = |wanted: fn(&Field) -> bool| {
+            (0..fields.len()).filter(|rank| wanted(&fields[*rank])).map(|rank| rank as u16).collect()
+        };
+        let always = [
+            ranks(|field| !field.has_presence()),
+            ranks(|field| {
+                let has_default = field.oneof.is_none() && !matches!(field.kind, Kind::Message(_));
+                !field.has_presence() || has_default
+            }),
+        ];
+        Self {
+            name: name.into(),
+            required: fields.iter().filter(|field| field.is_required()).count(),
+            fields,
+            is_map_entry,
+            oneofs,
+            dense: dense.into(),
+            names: names.into(),
+            always,
+        }
+    }
+
+    /// The rank of the field with this number, or [`NONE`].
+    #[inline(always)]
+    pub fn rank_of(&self, number: u32) -> u16 {
+        match self.dense.get(number as usize) {
+            Some(rank) => *rank,
+            None => self.sparse_rank_of(number),
+        }
+    }
+
+    #[inline(never)]
+    fn sparse_rank_of(&self, number: u32) -> u16 {
+        self.fields.binary_search_by_key(&number, |field| field.number).map_or(NONE, |rank| rank as u16)
+    }
+
+    /// The rank of the field whose name has these code units, or [`NONE`].
+    pub fn rank_of_name(&self, units: impl Iterator<Item = u32> + Clone) -> u16 {
+        let mut slot = hash(units.clone()) as usize % self.names.len();
+        loop {
+            let rank = self.names[slot];
+            if rank == NONE || units.clone().eq(self.fields[usize::from(rank)].units.iter().copied()) {
+                return rank;
+            }
+            slot = (slot + 1) % self.names.len();
+        }
+    }
+
+    /// The key and the value of a map's entry.
+    pub fn entry(&self) -> (&Field, &Field) {
+        (&self.fields[0], &self.fields[1])
+    }
+}
+
+/// FNV-1a of code units.
+fn hash(units: impl Iterator<Item = u32>) -> u32 {
+    units.fold(0x811C_9DC5, |hash, unit| (hash ^ unit).wrapping_mul(0x0100_0193))
+}
+
+#[derive(Debug)]
+pub(crate) struct EnumTable {
+    pub name: Box<str>,
+    /// Whether only listed numbers are values of it: in proto2.
+    pub is_closed: bool,
+    /// The first name of each number, by number.
+    names: Vec<(i32, Box<str>)>,
+    numbers: HashMap<Box<str>, i32>,
+}
+
+impl EnumTable {
+    /// Of names with their numbers, in the order of the schema.
+    pub fn new(name: &str, is_closed: bool, values: Vec<(Box<str>, i32)>) -> Self {
+        let mut names: Vec<_> = values.iter().map(|(name, number)| (*number, name.clone())).collect();
+        names.sort_by_key(|(number, _)| *number);
+        names.dedup_by_key(|(number, _)| *number);
+        Self { name: name.into(), is_closed, names, numbers: values.into_iter().collect() }
+    }
+
+    /// The name of this number.
+    pub fn name_of(&self, number: i32) -> Option<&str> {
+        let index = self.names.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        Some(&self.names[index].1)
+    }
+
+    /// The number of this name.
+    pub fn number_of(&self, name: &str) -> Option<i32> {
+        self.numbers.get(name).copied()
+    }
+
+    /// Whether this number is one of its values.
+    pub fn takes(&self, number: i32) -> bool {
+        !self.is_closed || self.name_of(number).is_some()
+    }
+}

@@ -228,7 +228,7 @@ fn godot_3_reads_and_writes_this() {
     assert_eq!(strict(root).unwrap(), Value::NodePath(empty));
     // An object with properties.
     let object = "11000000 09000000 5265666572656e6365000000 01000000 06000000 7363726970740000 00000000";
-    assert_eq!(strict(object).unwrap_err().kind(), &ErrorKind::ForeignObject("Reference".to_owned()));
+    assert_eq!(strict(object).unwrap_err().kind(), &ErrorKind::Godot3Object("Reference".to_owned()));
     let entries = vec![(string("class"), string("Reference")), (string("script"), Value::Nil)];
     assert_eq!(decode(object, Manner::Strict, true).unwrap(), Value::from(entries));
 }

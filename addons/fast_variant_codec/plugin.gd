@@ -2,7 +2,10 @@
 extends EditorPlugin
 ## The editor side of the addon. The class FastVariantCodec itself comes from the library in bin/ and works without it.
 
+const ExportPlugin := preload("export_plugin.gd")
+
 var _panel: Control
+var _export_plugin: ExportPlugin
 
 
 func _enter_tree() -> void:
@@ -14,12 +17,17 @@ func _enter_tree() -> void:
 			+ "then restart the editor."
 		)
 		return
+	_export_plugin = ExportPlugin.new()
+	add_export_plugin(_export_plugin)
 	# Loaded here: without the library its scripts do not compile.
 	_panel = load("res://addons/fast_variant_codec/panel/codec_panel.gd").new()
 	add_control_to_bottom_panel(_panel, "Variant Codec")
 
 
 func _exit_tree() -> void:
+	if _export_plugin:
+		remove_export_plugin(_export_plugin)
+		_export_plugin = null
 	if _panel:
 		remove_control_from_bottom_panel(_panel)
 		_panel.queue_free()

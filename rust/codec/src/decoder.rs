@@ -1015,7 +1015,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             return sink.nil();
         }
         if !self.dialect.replaces_object() {
-            return Err(self.error_at(at, ErrorKind::ForeignObject(class.to_owned())));
+            return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
         }
         self.check_key_depth(at)?;
         let count = self.property_count()?;

@@ -103,7 +103,7 @@ pub enum ErrorKind {
          have them as a Dictionary",
         class = quoted(.0)
     )]
-    ForeignObject(String),
+    Godot3Object(String),
     /// A value that Godot 3 cannot hold as it is, with what a lossy conversion makes of it.
     #[error("{0}")]
     NoCounterpart(Cow<'static, str>),

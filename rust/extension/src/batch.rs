@@ -57,26 +57,28 @@ pub struct Batch<A> {
 pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Array<PackedByteArray>> {
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = objects == Objects::AsIds;
-    encode_each(values, parallel, reasons, |value, buffer| codec::encode_to(buffer, value, objects, false))
+    encode_each(values, parallel, reasons, |value, buffer, &mut ()| {
+        codec::encode_to(buffer, value, objects, false)
+    })
 }
 
-/// One buffer for each value, as `encode` makes it.
-pub fn encode_each(
+/// One buffer for each value, as `encode` makes it, which keeps `K` from value to value, on one thread.
+pub fn encode_each<K: Default>(
     values: &AnyArray,
     parallel: bool,
     reasons: Reasons,
-    encode: impl Fn(&Variant, &mut PackedByteArray) -> Result<(), Error> + Sync,
+    encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<Array<PackedByteArray>> {
     let reader = Reader::new();
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
     let outcome = Outcome::keeping(reasons);
     let (slots, ()) = Slots::of_buffers(elements.len(), |slots| {
-        spread(slots, parallel, |slots, &mut ()| {
+        spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
             while slots.len() > 0 && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
-                let encoded = element(&elements, index).and_then(|value| encode(value, buffer));
+                let encoded = element(&elements, index).and_then(|value| encode(value, buffer, kept));
                 if let Err(error) = encoded {
                     outcome.add_failed(index, error);
                 }

@@ -56,7 +56,7 @@ impl StaticMethod for Encode {
             held(value, full_objects, |value, objects| codec::encode_to(bytes, value, objects, false))
         {
             *bytes = PackedByteArray::new();
-            report::failure("encode", &error);
+            report::failure("FastVariantCodec.encode", &error);
         }
     }
 }
@@ -88,12 +88,12 @@ impl StaticMethod for Decode {
             Ok(built) => {
                 *value = built.value;
                 if built.misfits > 0 {
-                    report::misfits("decode", built.misfits);
+                    report::misfits("FastVariantCodec.decode", built.misfits);
                 }
             }
             Err(error) => {
                 *value = Variant::nil();
-                report::failure("decode", &error);
+                report::failure("FastVariantCodec.decode", &error);
             }
         }
     }

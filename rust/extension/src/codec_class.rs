@@ -51,7 +51,7 @@ impl FastVariantCodec {
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         let batch = batch::encode(&values, objects(full_objects), Reasons::First);
-        report::batch("encode_batch", &batch.failed);
+        report::batch("FastVariantCodec.encode_batch", &batch.failed);
         batch.slots
     }
 
@@ -63,9 +63,9 @@ impl FastVariantCodec {
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         let batch = batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
-        report::batch("decode_batch", &batch.failed);
+        report::batch("FastVariantCodec.decode_batch", &batch.failed);
         if batch.failed.indexes.is_empty() && batch.misfits > 0 {
-            report::misfits("decode_batch", batch.misfits);
+            report::misfits("FastVariantCodec.decode_batch", batch.misfits);
         }
         batch.slots
     }
@@ -79,7 +79,7 @@ impl FastVariantCodec {
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
         batch::pack(&values, objects(full_objects)).unwrap_or_else(|failed| {
-            report::batch("pack_batch", &failed);
+            report::batch("FastVariantCodec.pack_batch", &failed);
             PackedByteArray::new()
         })
     }
@@ -110,7 +110,7 @@ impl FastVariantCodec {
     /// [param full_objects], objects are written with class and properties.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        write("save_batch", &path, &values, full_objects, files::replace)
+        write("FastVariantCodec.save_batch", &path, &values, full_objects, files::replace)
     }
 
     /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of the file at [param path],
@@ -122,7 +122,7 @@ impl FastVariantCodec {
     /// and one error is printed, as where a value cannot be encoded or the file cannot be written.
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        write("append_batch", &path, &values, full_objects, files::append)
+        write("FastVariantCodec.append_batch", &path, &values, full_objects, files::append)
     }
 
     /// Decodes every value of a file as [method save_batch], [method append_batch] and [method FileAccess.store_var] write
@@ -271,7 +271,7 @@ impl FastVariantCodec {
     fn encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> PackedByteArray {
         let mut bytes = PackedByteArray::new();
         if let Err(error) = godot3::encode_to(&mut bytes, &value, lossy) {
-            report::failure("encode_godot3", &error);
+            report::failure("FastVariantCodec.encode_godot3", &error);
             return PackedByteArray::new();
         }
         bytes
@@ -290,7 +290,7 @@ impl FastVariantCodec {
         match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default()) {
             Ok((built, _)) => built.value,
             Err(error) => {
-                report::failure("decode_godot3", &error);
+                report::failure("FastVariantCodec.decode_godot3", &error);
                 Variant::nil()
             }
         }
@@ -302,9 +302,10 @@ impl FastVariantCodec {
     /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]
     fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
-        let encode = |value: &Variant, bytes: &mut PackedByteArray| godot3::encode_to(bytes, value, lossy);
-        let batch = batch::encode_each(&values, true, Reasons::First, encode);
-        report::batch("encode_godot3_batch", &batch.failed);
+        let batch = batch::encode_each(&values, true, Reasons::First, |value, bytes, &mut ()| {
+            godot3::encode_to(bytes, value, lossy)
+        });
+        report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
         batch.slots
     }
 
@@ -318,7 +319,7 @@ impl FastVariantCodec {
         let batch = batch::decode_each(&buffers, true, Reasons::First, |input, keys| {
             godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
         });
-        report::batch("decode_godot3_batch", &batch.failed);
+        report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
         batch.slots
     }
 
@@ -463,7 +464,7 @@ pub fn objects(full: bool) -> Objects {
 }
 
 /// The limits given, or those for save files.
-fn strict_limits(limits: OptionalLimits) -> Limits {
+pub fn strict_limits(limits: OptionalLimits) -> Limits {
     limits.0.map_or_else(Limits::default, |limits| limits.bind().to_limits())
 }
 

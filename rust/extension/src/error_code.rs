@@ -59,6 +59,9 @@ codes! {
     FileError "FILE_ERROR" "A file cannot be read or written."
     Cancelled "CANCELLED" "The job was cancelled."
     NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot hold as it is."
+    BadSchema "BAD_SCHEMA" "A schema that cannot be compiled, or that does not have the message."
+    NotInSchema "NOT_IN_SCHEMA" "A value that is no message of its schema."
+    BadMessage "BAD_MESSAGE" "Bytes that are no message."
 }
 
 impl From<&Error> for ErrorCode {
@@ -69,6 +72,7 @@ impl From<&Error> for ErrorCode {
             | ErrorKind::UnknownGodot3Type(_)
             | ErrorKind::UnknownElementType(_) => Self::UnknownType,
             ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
+            ErrorKind::Foreign(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,
@@ -91,6 +95,21 @@ impl From<&Error> for ErrorCode {
             ErrorKind::Argument(_) => Self::BadArgument,
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             _ => Self::ObjectRefused,
+        }
+    }
+}
+
+impl ErrorCode {
+    fn of_message(error: &variant_protobuf::Error) -> Self {
+        use variant_protobuf::Error as E;
+        match error {
+            E::Schema { .. } | E::NoMessage(_) | E::Ambiguous { .. } => Self::BadSchema,
+            E::TooDeep => Self::TooDeep,
+            E::NotCanonical(_) => Self::NotCanonical,
+            E::LongVarint(_) | E::BadNumber { .. } | E::BadWireType { .. } | E::StrayEndGroup(_) => {
+                Self::BadMessage
+            }
+            _ => Self::NotInSchema,
         }
     }
 }

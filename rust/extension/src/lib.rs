@@ -5,6 +5,8 @@
 //! | `codec_class.rs`, `call_class.rs`, `result_class.rs`, `limits_class.rs`, `job_class.rs`, `error_code.rs`, `help.rs` | what scripts see |
 //! | `outline.rs` | what bytes hold, for scripts |
 //! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
+//! | `godot3.rs` | Godot 3's format |
+//! | `protobuf.rs`, `protobuf_class.rs`, `schema_class.rs` | messages, and what scripts see of them |
 //! | `files.rs`, `jobs.rs` | files of values; batches and files whose result comes later |
 //! | `pool.rs`, `background.rs` | the threads that work on all this |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
@@ -35,8 +37,11 @@ mod limits_class;
 mod objects;
 mod outline;
 mod pool;
+mod protobuf;
+mod protobuf_class;
 mod report;
 mod result_class;
+mod schema_class;
 mod settings;
 mod shared;
 mod source;

@@ -11,26 +11,24 @@ const NAMED: usize = 10;
 
 /// Prints why a call of `method` failed.
 pub fn failure(method: &str, error: &Error) {
-    godot_error!("FastVariantCodec.{method}: {error}.");
+    godot_error!("{method}: {error}.");
 }
 
 /// Prints how many elements and keys a call of `method` left out, as the engine does.
 pub fn misfits(method: &str, count: usize) {
-    godot_error!(
-        "FastVariantCodec.{method}: {count} value(s) left out of typed containers that do not take their types."
-    );
+    godot_error!("{method}: {count} value(s) left out of typed containers that do not take their types.");
 }
 
 /// Prints which items of a batch failed, if any did.
 pub fn batch(method: &str, failed: &Failed) {
     if let Some(summary) = summary(failed) {
-        godot_error!("FastVariantCodec.{method}: {summary}.");
+        godot_error!("{method}: {summary}.");
     }
 }
 
 /// Prints why a file is not what a call of `method` was to make of it.
 pub fn file(method: &str, error: &FileError) {
-    godot_error!("FastVariantCodec.{method}: {error}.");
+    godot_error!("{method}: {error}.");
 }
 
 /// Which items of a batch failed, if any did, and why the first of them.

@@ -22,7 +22,7 @@ use crate::snippets::{self, Snippet};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 14] = [
     ("project.godot", include_str!("../trial/project.godot")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
@@ -32,6 +32,8 @@ const FILES: [(&str, &str); 12] = [
     ("reload.gd", include_str!("../trial/reload.gd")),
     ("pages.gd", include_str!("../trial/pages.gd")),
     ("snippets.gd", include_str!("../trial/snippets.gd")),
+    ("messages/snapshot.proto", include_str!("../trial/messages/snapshot.proto")),
+    ("messages/number.proto", include_str!("../trial/messages/number.proto")),
     ("main.tscn", include_str!("../trial/main.tscn")),
     ("addons/trial/plugin.cfg", include_str!("../trial/addons/trial/plugin.cfg")),
     ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),

@@ -1,0 +1,96 @@
+//! Messages: live Variants to the bytes of a message and back, and the schemas that say what messages are.
+
+use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
+use godot::classes::FileAccess;
+use variant_codec::{Limits, Manner, Result, Source as _};
+use variant_protobuf::{
+    DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
+};
+
+use crate::builder::{Built, VariantBuilder};
+use crate::codec::{self, Input};
+use crate::engine;
+use crate::files;
+use crate::keys::Keys;
+use crate::source::{Live, Objects};
+
+/// Makes `bytes` those of a message. `encoder` may be kept from value to value.
+///
+/// # Errors
+/// What is no such message, with the path to the place; `bytes` may be any then.
+pub fn encode_to(
+    bytes: &mut PackedByteArray,
+    value: &Variant,
+    encoder: &mut MessageEncoder<'_>,
+) -> Result<()> {
+    encoder.clear();
+    Live::new(value, Objects::AsIds, false).pour(encoder)?;
+    codec::set(bytes, encoder.written())
+}
+
+/// The same for one value.
+///
+/// # Errors
+/// As [`encode_to`].
+pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -> Result<PackedByteArray> {
+    codec::with_memory(|memory| {
+        let mut encoder = MessageEncoder::with_memory(message, options, std::mem::take(memory));
+        let mut bytes = PackedByteArray::new();
+        let encoded = encode_to(&mut bytes, value, &mut encoder);
+        *memory = encoder.into_bytes();
+        encoded.map(|()| bytes)
+    })
+}
+
+/// The message that the bytes are. `keys` may be kept from message to message.
+///
+/// # Errors
+/// What is wrong with the bytes, with offset and path.
+pub fn decode(bytes: &[u8], message: &Message, options: &DecodeOptions, keys: &mut Keys) -> Result<Built> {
+    // The engine can copy nothing from bytes in a format that it does not read.
+    let nothing = Input::Owned(PackedByteArray::new());
+    let mut builder = VariantBuilder::new(Manner::Engine, &options.limits, keys, &nothing);
+    MessageDecoder::new(message, bytes, options).pour(&mut builder)?;
+    Ok(builder.finish())
+}
+
+/// Compiles the schema in a file, a `.proto` file or a descriptor set. Imports are looked for in `folders`, beside the file,
+/// and in `res://`, in this order.
+///
+/// # Errors
+/// Why there is none, with file, line and column.
+pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<Schema, Error> {
+    let bytes = files::read(path, &Limits::for_save_files()).map_err(|error| Error::Schema {
+        file: String::new(),
+        line: 0,
+        column: 0,
+        reason: error.to_string(),
+    })?;
+    if path.get_extension().to_string() != "proto" {
+        return Schema::from_descriptor_set(engine::bytes(&bytes));
+    }
+    let root = path.get_file().to_string();
+    let name = root.clone();
+    let beside = [path.get_base_dir(), GString::from("res://")];
+    let folders = folders.as_slice().to_vec();
+    let compiled = Schema::compile(&root, move |import| {
+        if import == name {
+            return text(&bytes);
+        }
+        let import = GString::from(import);
+        let mut places = folders.iter().chain(&beside).map(|folder| folder.path_join(&import));
+        let place = places.find(|place| FileAccess::file_exists(place))?;
+        text(&files::read(&place, &Limits::for_save_files()).ok()?)
+    });
+    compiled.map_err(|error| match error {
+        Error::Schema { file, line, column, reason } if file == root => {
+            Error::Schema { file: path.to_string(), line, column, reason }
+        }
+        error => error,
+    })
+}
+
+/// `None` where it is no text.
+fn text(bytes: &PackedByteArray) -> Option<String> {
+    String::from_utf8(engine::bytes(bytes).to_vec()).ok()
+}

@@ -213,4 +213,6 @@ func _framed(buffers: Array[PackedByteArray]) -> PackedByteArray:
 
 
 func _write(path: String, bytes: PackedByteArray) -> void:
-	FileAccess.open(path, FileAccess.WRITE).store_buffer(bytes)
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	file.store_buffer(bytes)
+	file.close()

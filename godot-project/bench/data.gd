@@ -20,6 +20,8 @@ static func make(kind: String, count: int) -> Variant:
 			return {"type": "move", "player": 42, "position": Vector3(1, 2.5, -3)}
 		"entities":
 			return range(count).map(_entity)
+		"messages":
+			return {"entities": range(count).map(_message)}
 		"ints":
 			return range(count).map(func(i: int) -> int: return i * 37 - 500000)
 		"floats":
@@ -50,6 +52,15 @@ static func _entity(i: int) -> Dictionary:
 		"position": Vector3(i % 640, 1.5, i / 640.0), "tint": Color.from_hsv(i % 100 / 100.0, 0.5, 1.0),
 		"tags": ["enemy", "boss"] if i % 50 == 0 else ["enemy"],
 	}
+
+
+## The same, of types that a message has.
+static func _message(i: int) -> Dictionary:
+	var entity := _entity(i)
+	entity["position"] = PackedFloat32Array([entity.position.x, entity.position.y, entity.position.z])
+	entity["tint"] = (entity.tint as Color).to_rgba32()
+	entity["tags"] = PackedStringArray(entity.tags)
+	return entity
 
 
 ## 50 characters.

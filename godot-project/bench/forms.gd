@@ -3,6 +3,21 @@
 ## Every function that is timed fills an array with results, one for each call, so that nothing is freed meanwhile.
 extends RefCounted
 
+## Of the inputs of the kind "messages".
+const SCHEMA := """
+	syntax = "proto3";
+	message Snapshot { repeated Entity entities = 1; }
+	message Entity {
+		int32 id = 1;
+		string name = 2;
+		float hp = 3;
+		bool alive = 4;
+		repeated float position = 5;
+		fixed32 tint = 6;
+		repeated string tags = 7;
+	}
+"""
+const SCHEMA_FILE := "user://bench.proto"
 ## Beyond this the engine's text formats take many seconds.
 const LONGEST_TEXT_INPUT := 16_000_000
 
@@ -21,6 +36,10 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Text.new(value)
 		"message":
 			return Message.new(value)
+		"protobuf":
+			return ProtobufMessage.new(value, false)
+		"compact":
+			return ProtobufMessage.new(value, true)
 		"batch":
 			return Batch.new(value)
 		"pack":
@@ -39,6 +58,10 @@ class OneValue:
 	func _init(of: Variant) -> void:
 		value = of
 		bytes = var_to_bytes(of)
+
+	## What the codec writes.
+	func codec_bytes() -> int:
+		return bytes.size()
 
 	## A method that the library does not have yet.
 	func missing() -> String:
@@ -127,6 +150,38 @@ class OneValue:
 	func decode_text(kept: Array) -> void:
 		for i in kept.size():
 			kept[i] = str_to_var(variant_text)
+
+
+## A protobuf message, or the same in the compact wire types.
+class ProtobufMessage:
+	extends OneValue
+	var schema: FastProtobufSchema
+	var message: PackedByteArray
+
+	func _init(of: Variant, compact: bool) -> void:
+		super(of)
+		var file := FileAccess.open(SCHEMA_FILE, FileAccess.WRITE)
+		file.store_string(SCHEMA)
+		file.close()
+		schema = FastProtobufCodec.load_schema(SCHEMA_FILE)
+		schema.compact = compact
+		message = schema.encode("Snapshot", of)
+
+	func codec_bytes() -> int:
+		return message.size()
+
+	func difference() -> String:
+		return "" if schema.decode("Snapshot", message) == value else "another value"
+
+	func encode_codec(kept: Array) -> void:
+		var input: Dictionary = value
+		for i in kept.size():
+			kept[i] = schema.encode("Snapshot", input)
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = message
+		for i in kept.size():
+			kept[i] = schema.decode("Snapshot", input)
 
 
 ## This and the next five are one small value each, in calls whose argument has a static type.

@@ -40,6 +40,7 @@ func _run(options: Dictionary) -> bool:
 		var samples := Measure.of(form, op, int(options["pairs"]), float(options["seconds"]), options.has("others"))
 		samples["op"] = op
 		samples["bytes"] = form.bytes.size()
+		samples["codec_bytes"] = form.codec_bytes()
 		_report(samples)
 	return true
 

@@ -81,6 +81,9 @@ pub struct Row {
     pub spread: f64,
     /// The size of the encoded form.
     pub bytes: u64,
+    /// The same for the codec, which has other formats, too.
+    #[serde(default)]
+    pub codec_bytes: Option<u64>,
     /// Encoding: the bytes copied into a fresh array. Decoding: `duplicate(true)` of the value.
     pub floor_ns: Option<f64>,
     /// How many pairs were measured.
@@ -220,6 +223,7 @@ pub(super) mod tests {
             ratio,
             spread,
             bytes: 8,
+            codec_bytes: None,
             floor_ns: None,
             pairs: 5,
             engine_free_ns: 0.0,

@@ -30,6 +30,8 @@ pub struct Samples {
     op: Op,
     /// A float, as every number in Godot's JSON.
     bytes: f64,
+    #[serde(default)]
+    codec_bytes: Option<f64>,
     engine: Vec<f64>,
     codec: Vec<f64>,
     /// The loop alone, without a call in it.
@@ -82,6 +84,7 @@ impl Samples {
             ratio: median(&ratios)?,
             spread: spread(&ratios)?,
             bytes: self.bytes as u64,
+            codec_bytes: self.codec_bytes.map(|bytes| bytes as u64),
             floor_ns: median(&calls(&self.floor)).map(rounded),
             pairs: ratios.len(),
             engine_free_ns: rounded(median(&self.engine_free)?),

@@ -48,7 +48,10 @@ pub fn results<'a>(rows: impl IntoIterator<Item = &'a Row>, place: Place) -> Tab
             row.floor_ns.map_or_else(String::new, time),
             time(row.engine_free_ns),
             time(row.free_ns),
-            row.bytes.to_string(),
+            match row.codec_bytes {
+                Some(bytes) if bytes != row.bytes => format!("{}, codec {bytes}", row.bytes),
+                _ => row.bytes.to_string(),
+            },
         ]);
     }
     table

@@ -73,7 +73,7 @@ const REACH_TINY: Reach = Reach { all_threads: [Some(1.0), None], ..NOTHING };
 const REACH_DOCUMENT: Reach = reach_apart([4.0, 1.8], [6.0, 3.0]);
 
 /// Name, kind, count, form, and what is to be reached.
-const TABLE: [(&str, &str, u32, &str, Reach); 22] = [
+const TABLE: [(&str, &str, u32, &str, Reach); 24] = [
     ("entities", "entities", 50_000, "value", reach_apart([5.0, 1.8], [8.0, 3.0])),
     ("ints", "ints", 1_000_000, "value", reach(6.0, 8.0)),
     ("floats", "floats", 500_000, "value", reach(4.0, 9.0)),
@@ -96,6 +96,8 @@ const TABLE: [(&str, &str, u32, &str, Reach); 22] = [
     ("batch of Strings", "ascii", 50_000, "batch", NOTHING),
     ("pack_batch of entities", "entities", 50_000, "pack", reach(10.0, 3.0)),
     ("pack_batch of ints", "ints", 50_000, "pack", NOTHING),
+    ("entities as a protobuf message", "messages", 50_000, "protobuf", reach_apart([1.0, 1.0], [1.0, 1.0])),
+    ("entities as a compact message", "messages", 50_000, "compact", reach_apart([1.0, 1.0], [1.0, 1.0])),
 ];
 
 /// What many of them are called, kind, form and largest size. A million entities would need several gigabytes.

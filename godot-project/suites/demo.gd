@@ -3,6 +3,7 @@
 extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")
+const Messages := preload("res://demo/messages.gd")
 const Extension := preload("res://suites/extension.gd")
 
 const FRAMES := 240
@@ -32,6 +33,10 @@ func _run() -> void:
 			await process_frame
 		_checks.same_int("snapshots", FRAMES / 60, _taken)
 		_checks.same_int("the button that is pressed", manner, _demo.manner)
+	_checks.begin_test("messages")
+	var sizes := Messages.sizes_of(_demo.world.state)
+	_checks.truth("the messages hold the world", sizes["protobuf"] > 0 and sizes["compact"] > 0)
+	_checks.truth("they are smaller", sizes["compact"] <= sizes["protobuf"] and sizes["protobuf"] < sizes["Godot"], str(sizes))
 	_checks.begin_test("keys")
 	await _check_keys()
 	print("%d passed, %d failed" % [_checks.passed, _checks.failed])

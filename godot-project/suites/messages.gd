@@ -32,6 +32,7 @@ func _initialize() -> void:
 	_outlines()
 	_files()
 	_godot_3()
+	_protobuf()
 	_wrong_arguments()
 	printerr("@@ end")
 	quit(0)
@@ -66,6 +67,27 @@ func _godot_3() -> void:
 	_expect(0, "try_encode_godot3", func() -> void: FastVariantCodec.try_encode_godot3(Vector4.ONE))
 	_expect(0, "convert_godot3_file of no file", func() -> void: FastVariantCodec.convert_godot3_file("user://none", "user://to"))
 	_expect(0, "convert_file_to_godot3 of no file", func() -> void: FastVariantCodec.convert_file_to_godot3("user://none", "user://to"))
+
+
+func _protobuf() -> void:
+	const FILE := "res://suites/fixtures/messages/everything.proto"
+	_expect(1, "load_schema of no file", func() -> void: FastProtobufCodec.load_schema("res://none.proto"))
+	_expect(0, "try_load_schema of no file", func() -> void: FastProtobufCodec.try_load_schema("res://none.proto"))
+	var schema := FastProtobufCodec.load_schema(FILE)
+	var many: Array = []
+	many.resize(1000)
+	many.fill({"f_int32": "text"})
+	var bad: Array = []
+	bad.resize(1000)
+	bad.fill(PackedByteArray([0xff]))
+	_expect(1, "a message of no such fields", func() -> void: schema.encode("Everything", {"r_point": many}))
+	_expect(1, "bytes that are no message", func() -> void: schema.decode("Everything", bad[0]))
+	_expect(1, "encode_batch of 1000 bad messages", func() -> void: schema.encode_batch("Everything", many))
+	_expect(1, "decode_batch of 1000 bad buffers", func() -> void: schema.decode_batch("Everything", bad))
+	_expect(1, "no such message", func() -> void: schema.encode("Nothing", {}))
+	_expect(1, "no such message for a batch", func() -> void: schema.encode_batch("Nothing", many))
+	_expect(0, "try_encode", func() -> void: schema.try_encode("Everything", many[0]))
+	_expect(0, "try_decode", func() -> void: schema.try_decode("Everything", bad[0]))
 
 
 func _decode_failures() -> void:

@@ -1,0 +1,64 @@
+## The demo's world as a protobuf message, and how large it is: godot --headless --path godot-project --script res://demo/messages.gd
+extends SceneTree
+
+const SCHEMA := "res://demo/snapshot.proto"
+const World := preload("res://demo/world.gd")
+const CREATURES := 2000
+
+
+func _initialize() -> void:
+	var world: World = World.new()
+	world.multimesh = MultiMesh.new()
+	for id in CREATURES:
+		world.state["creatures"].append(world._creature(id))
+	var sizes := sizes_of(world.state)
+	for form: String in sizes:
+		print("%-10s %9d bytes" % [form, sizes[form]])
+	world.free()
+	quit()
+
+
+## The bytes that the world takes in each form; 0 where a message does not say what the world is.
+static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
+	var schema := FastProtobufCodec.load_schema(SCHEMA)
+	var message := to_message(state)
+	var sizes: Dictionary[String, int] = {"Godot": FastVariantCodec.encoded_size(state)}
+	for compact: bool in [false, true]:
+		schema.compact = compact
+		var bytes := schema.encode("Snapshot", message)
+		var is_whole := same_world(from_message(schema.decode("Snapshot", bytes)), state)
+		sizes["compact" if compact else "protobuf"] = bytes.size() if is_whole else 0
+	return sizes
+
+
+## Messages have no vectors: a Vector2 becomes a message of its own.
+static func to_message(state: Dictionary) -> Dictionary:
+	var creatures: Array[Dictionary] = []
+	for creature: Dictionary in state["creatures"]:
+		var message := creature.duplicate()
+		for key: String in ["position", "velocity"]:
+			var vector: Vector2 = creature[key]
+			message[key] = {"x": vector.x, "y": vector.y}
+		creatures.append(message)
+	return {"time": state["time"], "creatures": creatures}
+
+
+static func from_message(message: Dictionary) -> Dictionary:
+	for creature: Dictionary in message["creatures"]:
+		for key: String in ["position", "velocity"]:
+			creature[key] = Vector2(creature[key]["x"], creature[key]["y"])
+	return message
+
+
+## A message has hp as a float of 32 bits.
+static func same_world(a: Dictionary, b: Dictionary) -> bool:
+	var left: Array = a["creatures"]
+	var right: Array = b["creatures"]
+	if a["time"] != b["time"] or left.size() != right.size():
+		return false
+	for index in left.size():
+		var creature: Dictionary = right[index].duplicate()
+		creature["hp"] = PackedFloat32Array([creature["hp"]])[0]
+		if left[index] != creature:
+			return false
+	return true

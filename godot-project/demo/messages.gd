@@ -50,15 +50,13 @@ static func from_message(message: Dictionary) -> Dictionary:
 	return message
 
 
-## A message has hp as a float of 32 bits.
+## Whether two worlds are the same. A message has hp as a float of 32 bits, and no StringNames.
 static func same_world(a: Dictionary, b: Dictionary) -> bool:
-	var left: Array = a["creatures"]
-	var right: Array = b["creatures"]
-	if a["time"] != b["time"] or left.size() != right.size():
-		return false
-	for index in left.size():
-		var creature: Dictionary = right[index].duplicate()
+	return _as_text(a) == _as_text(b)
+
+
+static func _as_text(state: Dictionary) -> String:
+	var message := to_message(state)
+	for creature: Dictionary in message["creatures"]:
 		creature["hp"] = PackedFloat32Array([creature["hp"]])[0]
-		if left[index] != creature:
-			return false
-	return true
+	return JSON.stringify(message, "", true, true)

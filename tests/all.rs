@@ -1,10 +1,11 @@
-//! The other tests but godot.rs in one program, which is compiled soonest: for `cargo xtask mutants`.
+//! The other tests but godot.rs and godot3_engine.rs in one program, which is compiled soonest: for `cargo xtask mutants`.
 
 mod depth;
 mod errors;
 mod events;
 mod format_document;
 mod frames;
+mod godot3_vectors;
 mod limits;
 mod messages;
 mod outline;

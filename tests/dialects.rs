@@ -177,8 +177,13 @@ fn what_would_be_lost_is_an_error() {
         |keys: &[Value]| Value::from(keys.iter().map(|key| (key.clone(), Value::Nil)).collect::<Vec<_>>());
     let (ints, reals) = (example(VariantType::Vector2i), example(VariantType::Vector2));
     let root = NodePath { absolute: true, names: Vec::new(), subnames: Vec::new() };
+    let array = || Value::from(Vec::<Value>::new());
+    let (wide_ints, wide_floats) = (Value::PackedInt64Array(vec![]), Value::PackedFloat64Array(vec![]));
     for value in [
         entries(&[ints.clone(), reals.clone()]),
+        entries(&[array(), wide_ints.clone()]),
+        entries(&[wide_floats.clone(), array()]),
+        entries(&[wide_floats, wide_ints]),
         Value::Rid(7),
         Value::NodePath(root),
         Value::String("\u{FEFF}x".to_owned()),
@@ -207,6 +212,9 @@ fn godot_3_reads_and_writes_this() {
     }
     let pair = "04000000 06000000 eda0bdedb880 0000";
     assert_eq!(strict(pair).unwrap(), string("😀"));
+    let path = "0f000000 01000080 00000000 00000000 06000000 eda0bdedb880 0000";
+    let emoji = NodePath { absolute: false, names: vec!["😀".to_owned()], subnames: Vec::new() };
+    assert_eq!(strict(path).unwrap(), Value::NodePath(emoji));
     for (units, first) in [("eda080", 0xD800), ("f4908080", 0x11_0000), ("f7bfbfbf", 0x1F_FFFF)] {
         let error = strict(&text(units)).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::InvalidCodeUnit(first));

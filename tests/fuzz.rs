@@ -7,7 +7,7 @@ use std::{fs, thread};
 
 use conformance::fuzzing::{self, mutate::mutate};
 use conformance::random_messages::{EVERYTHING, random_message, schema};
-use conformance::rows;
+use conformance::{godot3, rows};
 use fastrand::Rng;
 use variant_codec::{Value, frames};
 use variant_protobuf::{EncodeOptions, Wire};
@@ -33,6 +33,11 @@ fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
 /// One value each.
 fn values() -> Vec<Vec<u8>> {
     rows().into_iter().map(|row| row.bytes).collect()
+}
+
+/// One value each, of Godot 3 and of Godot 4.
+fn values_of_both() -> Vec<Vec<u8>> {
+    godot3::rows().into_iter().map(|row| row.bytes).chain(values()).collect()
 }
 
 /// A few values each, behind their lengths.
@@ -108,6 +113,7 @@ mod target {
         outline: values;
         frames: batches;
         values: noise;
+        godot3: values_of_both;
         text: noise;
         protobuf: messages;
     }

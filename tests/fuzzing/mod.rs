@@ -4,6 +4,7 @@
 
 pub mod decode;
 pub mod frames;
+pub mod godot3;
 pub mod mutate;
 pub mod outline;
 pub mod parts;

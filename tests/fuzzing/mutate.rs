@@ -6,14 +6,17 @@ use variant_codec::VariantType;
 const WORD: usize = size_of::<u32>();
 /// Counts that mean something, and some that should not.
 const COUNTS: [u32; 10] = [0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0x8000_0002, 0xFFFF_FFFF];
-/// Headers and counts of containers that hold one value each.
-const OPENERS: [&[u32]; 6] = [
+/// Headers and counts of containers that hold one value each, the last ones those of Godot 3.
+const OPENERS: [&[u32]; 9] = [
     &[28, 1],
     &[28 | 1 << 16, 28, 1],
     &[27, 1, 0],
     &[27 | 1 << 18, 27, 1, 0],
     &[24, 1, 0x41, 1, 1, 0x62],
     &[28 | 2 << 16, 1, 0x41, 1],
+    &[19, 1],
+    &[18, 1, 0],
+    &[17, 1, 0x41, 1, 1, 0x62],
 ];
 
 /// Changes `data`, which stays at most `max` bytes long. The same seed changes it in the same way.

@@ -11,13 +11,7 @@ use crate::visit;
 pub fn check(data: &[u8]) {
     let limits = limits(data);
     if let Ok(value) = read(data, Manner::Strict, &limits) {
-        let held = Held::by(&value);
-        assert!(held.depth <= limits.max_depth, "{held:?}");
-        assert!(held.elements <= limits.max_elements, "{held:?}");
-        assert!(held.entries <= limits.max_dictionary_entries, "{held:?}");
-        assert!(held.least_memory <= limits.max_memory, "{held:?}");
-        assert_eq!(held.types & !limits.allowed_types, 0, "{held:?}");
-        assert!(data.len() <= limits.max_bytes);
+        check_held(&value, &limits, data);
     }
     let Ok(value) = read(data, Manner::Strict, &one_value()) else { return };
     let engine = read(data, Manner::Engine, &everything()).expect("what strict reads");
@@ -25,8 +19,19 @@ pub fn check(data: &[u8]) {
     check_limits(data, &value);
 }
 
+/// An accepted value keeps the limits.
+pub(super) fn check_held(value: &Value, limits: &Limits, data: &[u8]) {
+    let held = Held::by(value);
+    assert!(held.depth <= limits.max_depth, "{held:?}");
+    assert!(held.elements <= limits.max_elements, "{held:?}");
+    assert!(held.entries <= limits.max_dictionary_entries, "{held:?}");
+    assert!(held.least_memory <= limits.max_memory, "{held:?}");
+    assert_eq!(held.types & !limits.allowed_types, 0, "{held:?}");
+    assert!(data.len() <= limits.max_bytes);
+}
+
 /// Limits of all kinds, made of the last bytes.
-fn limits(data: &[u8]) -> Limits {
+pub(super) fn limits(data: &[u8]) -> Limits {
     let mut tail = Tail::of(data);
     let mut up_to = |end: u64| tail.below(end + 1);
     Limits {

@@ -413,11 +413,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
     #[inline(always)]
-    fn node_path_part(&mut self) -> Result<&'a str> {
+    fn node_path_part(&mut self) -> Result<(&'a [u8], usize)> {
         let at = self.at;
         located(at, self.budget.name())?;
-        let bytes = self.counted_bytes(true)?;
-        self.name_text(bytes, at)
+        Ok((self.counted_bytes(true)?, at))
     }
 
     /// An element of a PackedStringArray, whose closing NUL is counted.
@@ -658,13 +657,22 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
         }
         located(at, self.budget.node_path(total as usize))?;
-        let mut parts = Vec::new();
-        if parts.try_reserve_exact(total as usize).is_err() {
+        let (mut texts, mut parts) = (Vec::new(), Vec::new());
+        let converted = if D::HAS_CARELESS_WRITERS { total } else { 0 };
+        if parts.try_reserve_exact(total as usize).is_err()
+            || texts.try_reserve_exact(converted as usize).is_err()
+        {
             let bytes = total as usize * size_of::<Text<'_>>();
             return Err(self.error_at(at, ErrorKind::OutOfMemory(bytes)));
         }
-        for _ in 0..total {
-            parts.push(Text::Utf8(self.node_path_part()?));
+        for _ in 0..converted {
+            let (bytes, at) = self.node_path_part()?;
+            texts.push(self.text(bytes, at)?);
+        }
+        parts.extend(texts.iter().map(|text| Text::Utf8(text)));
+        for _ in converted..total {
+            let (bytes, at) = self.node_path_part()?;
+            parts.push(Text::Utf8(self.name_text(bytes, at)?));
         }
         let (names, subnames) = parts.split_at(parts.len().min(names as usize));
         // Godot 3 makes nothing of the flag alone.
@@ -1010,12 +1018,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Pours an object that no Godot 4 can make as a Dictionary, if that is asked for.
     fn pour_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
+        // As Godot 3 without permission for objects: also one without a class, which is null with it.
+        if !self.dialect.replaces_object() {
+            return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
+        }
         if class.is_empty() {
             self.odd(true, at, Oddity::NullObject)?;
             return sink.nil();
-        }
-        if !self.dialect.replaces_object() {
-            return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
         }
         self.check_key_depth(at)?;
         let count = self.property_count()?;

@@ -70,10 +70,13 @@ pub struct Downgrade<O> {
 pub struct Keys(u64);
 
 /// Types of which equal values were different keys before.
-const ALIKE: [(VariantType, VariantType); 3] = [
+const ALIKE: [(VariantType, VariantType); 6] = [
     (VariantType::Vector2i, VariantType::Vector2),
     (VariantType::Rect2i, VariantType::Rect2),
     (VariantType::Vector3i, VariantType::Vector3),
+    (VariantType::PackedInt64Array, VariantType::Array),
+    (VariantType::PackedFloat64Array, VariantType::Array),
+    (VariantType::PackedInt64Array, VariantType::PackedFloat64Array),
 ];
 
 impl<O: Output> Downgrade<O> {
@@ -307,6 +310,7 @@ impl<O: Output> Sink for Downgrade<O> {
     }
 
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
+        self.met |= bit(VariantType::Array);
         if element != ElementType::Untyped {
             self.change("typed Array", "Array");
         }

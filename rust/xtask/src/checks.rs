@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::diff;
 use crate::endure::{self, Endurance};
+use crate::exchange;
 use crate::godot::{self, Godot};
+use crate::godot3;
 use crate::judge::{self, Tally};
 use crate::kill;
 use crate::library::{self, Build, Profile};
@@ -92,6 +94,14 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
             let options = stress::Options { calls: Some(STRESS_CALLS), access, ..Default::default() };
             stress::run(workspace, godot, &options)
         })?;
+    }
+    if godot3::can_be_had() {
+        let old = report.step("godot 3", || Ok((Tally::default(), godot3::find_or_install(workspace)?)))?;
+        let options = exchange::Options::default();
+        report.check("files with Godot 3", || exchange::files(workspace, godot, &old, &options))?;
+        report.check("packets with Godot 3", || exchange::packets(workspace, godot, &old, &options))?;
+    } else {
+        report.skip("files and packets with Godot 3", "no server build for this system, and no GODOT3_BIN");
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
     report.check("without threads", || suites::without_threads(workspace, godot))?;

@@ -7,11 +7,13 @@ use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use xtask::bench::{self, report};
 use xtask::endure::Endurance;
+use xtask::godot3::{self, Godot3};
 use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, fuzz, godot, kill, mutants, package, panel, sanitize, stress, valgrind,
+    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, sanitize, stress,
+    valgrind,
 };
 
 /// Every chore of this repository.
@@ -29,6 +31,11 @@ enum Chore {
     /// Looks at GODOT4_BIN, then for `godot4` and `godot` on PATH, then in target/godot. Installs from Debian's testing
     /// suite where the machine knows a Debian archive, else the official release. Nothing is installed system-wide.
     Godot,
+    /// Find or install real Godot 3 engines, and say where they are
+    ///
+    /// Looks at GODOT3_BIN, then in target/godot3. Installs the servers 3.2 and 3.6 from Debian where the machine knows a
+    /// Debian archive, else the official releases. Nothing is installed system-wide.
+    Godot3,
     /// Compile the addon's library and copy it into addons/fast_variant_codec/bin/
     ///
     /// The release library is the default, in the editor too.
@@ -49,6 +56,8 @@ enum Chore {
     Exported,
     /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until told to stop
     Diff(diff::Options),
+    /// Let Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec, and compare every byte
+    Exchange(exchange::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
     Stress(stress::Options),
     /// Kill Godot in the middle of saving and appending, over and over, and look at the files
@@ -87,6 +96,9 @@ enum Chore {
         /// Where to write them
         #[arg(long, value_name = "FILE", default_value = "tests/vectors/godot4.tsv")]
         out: PathBuf,
+        /// Those of Godot 3 instead, to tests/vectors/godot3.tsv
+        #[arg(long, conflicts_with = "out")]
+        godot3: bool,
     },
     /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
     ///
@@ -231,6 +243,11 @@ fn run(chore: Chore) -> Result<bool> {
             let godot = godot::find_or_install(&workspace)?;
             println!("{}\n{}", godot.editor.display(), godot.version);
         }
+        Chore::Godot3 => {
+            for Godot3 { program, version } in godot3::find_or_install(&workspace)? {
+                println!("{}\n{version}", program.display());
+            }
+        }
         Chore::Build(args) => {
             let profile = if args.debug { Profile::Debug } else { Profile::Release };
             let build = Build { profile, target: args.target, no_threads: args.no_threads };
@@ -253,6 +270,11 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Diff(options) => {
             println!("{}", diff::run(&workspace, &ready(&workspace)?, &options)?);
+        }
+        Chore::Exchange(options) => {
+            let (godot, old) = (ready(&workspace)?, godot3::find_or_install(&workspace)?);
+            let files = exchange::files(&workspace, &godot, &old, &options)?;
+            println!("{}", files + exchange::packets(&workspace, &godot, &old, &options)?);
         }
         Chore::Stress(options) => {
             stress::run(&workspace, &ready(&workspace)?, &options)?;
@@ -292,7 +314,11 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Sanitize => {
             sanitize::run(&workspace)?;
         }
-        Chore::Vectors { out } => {
+        Chore::Vectors { godot3: true, .. } => {
+            let out = workspace.root.join("tests/vectors/godot3.tsv");
+            println!("{} rows in {}", godot3::vectors::write(&workspace, &out)?, out.display());
+        }
+        Chore::Vectors { out, godot3: false } => {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;
             println!("{lines} lines in {}", out.display());

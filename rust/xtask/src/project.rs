@@ -30,6 +30,11 @@ impl<'a> Project<'a> {
         Ok(Self { godot, folder, home })
     }
 
+    /// The engine's version.
+    pub fn version(&self) -> &str {
+        &self.godot.version
+    }
+
     /// Lists the extension as loaded; otherwise only an editor that has opened the project does that.
     pub fn register_extension(&self) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");

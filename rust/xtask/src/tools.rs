@@ -63,7 +63,7 @@ fn from_debian(workspace: &Workspace, machine: &debian::Machine, package: &str) 
             fs::remove_dir_all(&unfinished)?;
         }
         fs::create_dir_all(&unfinished)?;
-        machine.install(package, &[package], &unfinished)?;
+        machine.install(debian::TESTING, package, &[package], &unfinished)?;
         fs::rename(&unfinished, &home)?;
     }
     let program = |name: &str| debian::script(&home, &format!("usr/lib/{package}/bin/{name}"), name);

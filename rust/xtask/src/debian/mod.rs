@@ -1,6 +1,6 @@
-//! Programs from Debian's testing suite, unpacked into a private folder.
+//! Programs from a suite of Debian, unpacked into a private folder.
 //!
-//! They need a newer C library than stable Debian has, so they bring their own: they are started with the loader and
+//! They need another C library than the machine has, so they bring their own: they are started with the loader and
 //! libraries of the folder. Nothing is installed on the machine, and no root is needed.
 
 mod apt_sources;
@@ -20,6 +20,12 @@ use crate::run;
 /// Where the packages are unpacked, inside the private folder.
 const ROOT: &str = "root";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// Where older suites have some of them.
+const OLD_LIBRARIES: &str = "lib/x86_64-linux-gnu";
+const LOADER: &str = "ld-linux-x86-64.so.2";
+
+/// The suite with the newest programs.
+pub const TESTING: &str = "testing";
 
 /// A machine with apt that knows the Debian archive.
 pub struct Machine {
@@ -40,11 +46,12 @@ pub fn machine() -> Option<Machine> {
 }
 
 impl Machine {
-    /// Downloads and unpacks `packages` and everything that they depend on into `folder`; `what` says what they are.
-    pub fn install(&self, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
-        let apt = Apt::prepare(folder, self)?;
+    /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` says what they
+    /// are.
+    pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
+        let apt = Apt::prepare(folder, self, suite)?;
 
-        let step = Progress::spinner("reading the package lists of Debian testing");
+        let step = Progress::spinner(format!("reading the package lists of Debian {suite}"));
         run::read(apt.command().arg("update"))?;
         step.done();
 
@@ -67,20 +74,20 @@ impl Machine {
     }
 }
 
-/// An apt that knows only the testing suite and keeps its whole state in one folder.
+/// An apt that knows only one suite and keeps its whole state in one folder.
 struct Apt {
     folder: PathBuf,
     configuration: PathBuf,
 }
 
 impl Apt {
-    fn prepare(parent: &Path, machine: &Machine) -> Result<Self> {
+    fn prepare(parent: &Path, machine: &Machine, suite: &str) -> Result<Self> {
         let folder = parent.join("apt");
         for part in ["lists/partial", "cache/archives/partial", "empty"] {
             fs::create_dir_all(folder.join(part))?;
         }
         let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
-        let source = format!("deb {}{} testing main\n", key.unwrap_or_default(), machine.archive.uri);
+        let source = format!("deb {}{} {suite} main\n", key.unwrap_or_default(), machine.archive.uri);
         fs::write(folder.join("sources.list"), source)?;
         fs::write(folder.join("status"), "")?;
 
@@ -152,7 +159,7 @@ Acquire::Retries "3";
             }
         };
         if !status.success() {
-            bail!("the download from Debian testing failed:\n{}", fs::read_to_string(&log)?);
+            bail!("the download from Debian failed:\n{}", fs::read_to_string(&log)?);
         }
         Ok(())
     }
@@ -205,23 +212,29 @@ pub fn libraries(home: &Path) -> PathBuf {
 
 /// The loader that fits these.
 pub fn loader(home: &Path) -> PathBuf {
-    libraries(home).join("ld-linux-x86-64.so.2")
+    libraries(home).join(LOADER)
 }
 
 /// Writes a script that starts an unpacked program with the loader and libraries that it needs, and returns its path.
 pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
-    let (loader, libraries, program) = (loader(home), libraries(home), root(home).join(program));
+    let (root, script) = (root(home), home.join(name));
+    let program = root.join(program);
     ensure!(program.is_file(), "{} was not unpacked", program.display());
-    let script = home.join(name);
+    let [new, old] = [LIBRARIES, OLD_LIBRARIES].map(|folder| root.join(folder));
+    let loader = [&new, &old].map(|folder| folder.join(LOADER)).into_iter().find(|file| file.exists());
     let text = format!(
-        "#!/bin/sh\nexec '{}' --library-path '{}' '{}' \"$@\"\n",
-        loader.display(),
-        libraries.display(),
+        "#!/bin/sh\nexec '{}' --library-path '{}:{}' '{}' \"$@\"\n",
+        loader.with_context(|| format!("{LOADER} was not unpacked"))?.display(),
+        new.display(),
+        old.display(),
         program.display()
     );
-    fs::write(&script, text)?;
-    #[cfg(unix)]
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    // One that is there may be running.
+    if fs::read_to_string(&script).ok().as_ref() != Some(&text) {
+        fs::write(&script, text)?;
+        #[cfg(unix)]
+        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    }
     Ok(script)
 }
 

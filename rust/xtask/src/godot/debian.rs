@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::Godot;
 use crate::archive;
-use crate::debian::{Machine, files_with_extension, libraries, loader, machine, root};
+use crate::debian::{Machine, TESTING, files_with_extension, libraries, loader, machine, root};
 use crate::progress::Progress;
 use crate::run;
 
@@ -33,7 +33,7 @@ const PROGRAMS: &str = "usr/bin";
 
 /// Downloads and unpacks everything into `folder`.
 pub fn install(machine: &Machine, folder: &Path) -> Result<()> {
-    machine.install("Godot", &PACKAGES, folder)
+    machine.install(TESTING, "Godot", &PACKAGES, folder)
 }
 
 /// Whether `home` holds an engine of this kind.
@@ -85,7 +85,7 @@ pub fn valgrind(home: &Path) -> Result<Command> {
     let program = root.join(PROGRAMS).join("valgrind.bin");
     if !program.is_file() {
         let machine = machine().context("this machine knows no Debian archive to install valgrind from")?;
-        machine.install("valgrind", &WATCH_PACKAGES, home)?;
+        machine.install(TESTING, "valgrind", &WATCH_PACKAGES, home)?;
         // It looks for what it must know about the C library here, whatever folder that is meant for.
         let beside = libraries(home).join(".debug");
         fs::create_dir_all(&beside)?;

@@ -1,7 +1,7 @@
 //! Finding a real Godot 4, or installing one in a private folder.
 
 mod debian;
-mod release;
+pub(crate) mod release;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ fn read_stamp(file: &Path) -> Option<Stamp> {
     serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
 
-fn remove_folder(folder: &Path) -> Result<()> {
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             bail!("cannot remove {}: {error}", folder.display())

@@ -35,11 +35,16 @@ fn artifact() -> Result<(String, &'static str)> {
 /// Downloads the release into `folder`, checks it and unpacks it.
 pub fn install(folder: &Path) -> Result<()> {
     let (name, _) = artifact()?;
+    fetch(VERSION, &name, folder)
+}
+
+/// Downloads one archive of a version into `folder`, checks it and unpacks it.
+pub fn fetch(version: &str, name: &str, folder: &Path) -> Result<()> {
     let sums = folder.join(CHECKSUMS);
-    download(&format!("{RELEASES}/{VERSION}/{CHECKSUMS}"), &sums)?;
-    let zip = folder.join(&name);
-    download(&format!("{RELEASES}/{VERSION}/{name}"), &zip)?;
-    verify(&zip, &name, &fs::read_to_string(&sums)?)?;
+    download(&format!("{RELEASES}/{version}/{CHECKSUMS}"), &sums)?;
+    let zip = folder.join(name);
+    download(&format!("{RELEASES}/{version}/{name}"), &zip)?;
+    verify(&zip, name, &fs::read_to_string(&sums)?)?;
 
     let step = Progress::spinner(format!("unpacking {name}"));
     archive::unpack(&zip, folder)?;

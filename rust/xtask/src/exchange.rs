@@ -1,0 +1,278 @@
+//! `cargo xtask exchange`: Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
+
+use crate::godot::Godot;
+use crate::godot3::{Godot3, padding};
+use crate::judge::{self, Tally};
+use crate::project::Project;
+use crate::run::{self, Echo, Outcome};
+use crate::suites;
+use crate::workspace::Workspace;
+
+const LIMIT: Duration = Duration::from_secs(300);
+/// How long an engine may take to start.
+const START: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(10);
+const PRINTED_FAILURES: u64 = 20;
+/// The name of values in which there are objects.
+const OBJECT: &str = "object";
+
+/// Choices for the exchange.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seed of the random values, to repeat a run
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u32>,
+    /// How many random values each engine writes, beside the edge values
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub values: u64,
+    /// How many rounds of packets
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub packets: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { seed: None, values: 1000, packets: 300 }
+    }
+}
+
+impl Options {
+    fn seed(&self) -> u32 {
+        let now = || SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.subsec_micros());
+        self.seed.unwrap_or_else(now)
+    }
+}
+
+/// A Godot 3, a Godot 4 and a folder that both use.
+struct Pair<'a> {
+    workspace: &'a Workspace,
+    old: &'a Godot3,
+    new: Project<'a>,
+    folder: TempDir,
+    seed: u32,
+}
+
+impl Pair<'_> {
+    fn arguments(&self, options: &[(&str, String)]) -> Vec<String> {
+        let own = [("--folder", self.folder.path().display().to_string()), ("--seed", self.seed.to_string())];
+        own.iter().chain(options).flat_map(|(name, value)| [(*name).to_owned(), value.clone()]).collect()
+    }
+
+    fn old_script(&self, script: &str, options: &[(&str, String)]) -> Command {
+        self.old.script(self.workspace, script, &self.arguments(options))
+    }
+
+    fn new_script(&self, script: &str, options: &[(&str, String)]) -> Command {
+        self.new.script(script, &self.arguments(options))
+    }
+
+    /// What an engine left behind; its log with what is wrong.
+    fn judged(outcome: &Outcome) -> Result<Tally> {
+        judge::suite(outcome).with_context(|| outcome.log.clone())
+    }
+
+    fn lines(&self, name: &str) -> Result<Vec<String>> {
+        let text = fs::read_to_string(self.folder.path().join(name)).with_context(|| name.to_owned())?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// The values of a file, each behind its length.
+    fn values(&self, name: &str) -> Result<Vec<Vec<u8>>> {
+        let bytes = fs::read(self.folder.path().join(name)).with_context(|| name.to_owned())?;
+        let mut rest = bytes.as_slice();
+        let mut values = Vec::new();
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let length = u32::from_le_bytes(*length) as usize;
+            let (value, behind) =
+                behind.split_at_checked(length).with_context(|| format!("{name} is cut"))?;
+            values.push(value.to_vec());
+            rest = behind;
+        }
+        ensure!(rest.is_empty(), "{name} is cut");
+        Ok(values)
+    }
+}
+
+/// A pair for each Godot 3.
+fn pairs<'a>(
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+    old: &'a [Godot3],
+    project: &'a Path,
+    options: &'a Options,
+) -> impl Iterator<Item = Result<Pair<'a>>> {
+    old.iter().map(move |old| {
+        let folder = tempfile::Builder::new().prefix("exchange-").tempdir_in(&workspace.target)?;
+        let new = suites::bundled(workspace, godot, project)?;
+        Ok(Pair { workspace, old, new, folder, seed: options.seed() })
+    })
+}
+
+/// Each engine writes edge values and random ones for the other, which says what they are and writes them again.
+///
+/// # Errors
+/// If any byte came out another one, but for the padding of NodePaths, which Godot 3 does not write.
+pub fn files(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
+    let project = workspace.project();
+    let mut all = Tally::default();
+    for pair in pairs(workspace, godot, old, &project, options) {
+        let pair = pair?;
+        let repeat = || format!("Godot {}, --seed {}", pair.old.version, pair.seed);
+        all = all + exchange_files(&pair, options).with_context(repeat)?;
+    }
+    ensure!(all.failed == 0, "{all}");
+    Ok(all)
+}
+
+fn exchange_files(pair: &Pair<'_>, options: &Options) -> Result<Tally> {
+    let values = [("--values", options.values.to_string())];
+    let outcome = run::watch(&mut pair.old_script("res://write.gd", &values), Echo::Nothing, LIMIT)?;
+    judge::clean(&outcome).with_context(|| outcome.log.clone())?;
+    let outcome =
+        run::watch(&mut pair.new_script("res://suites/exchange.gd", &values), Echo::Nothing, LIMIT)?;
+    let forms = Pair::judged(&outcome)?;
+    let outcome = run::watch(&mut pair.old_script("res://read.gd", &[]), Echo::Nothing, LIMIT)?;
+    judge::clean(&outcome).with_context(|| outcome.log.clone())?;
+
+    let named = pair.lines("from3.txt")?;
+    let named: Vec<_> = named.iter().map(|line| line.split_once('\t').unwrap_or(("", line))).collect();
+    let (names, texts): (Vec<_>, Vec<_>) =
+        named.into_iter().map(|(name, text)| (name, text.to_owned())).unzip();
+    let (mut bytes, mut text) = (Compared::default(), Compared::default());
+    let (written, read) = (pair.values("again3.dat")?, pair.values("back3.dat")?);
+    ensure!(written.len() == names.len() && read.len() == names.len(), "not as many values as were written");
+    for ((name, mut theirs), ours) in names.iter().zip(written).zip(read) {
+        if *name != OBJECT {
+            padding::clear(&mut theirs)?;
+            bytes.compare(name, &hex::encode(theirs), &hex::encode(ours));
+        }
+    }
+    text.compare_all(&names, &texts, &pair.lines("back3.txt")?)?;
+    text.compare_all(&names, &texts, &pair.lines("converted3.txt")?)?;
+
+    let texts = pair.lines("from4.txt")?;
+    let names: Vec<_> = (0..texts.len()).map(|number| format!("value {number} of Godot 4")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let (written, read) = (pair.values("from4.dat")?, pair.values("back4.dat")?);
+    ensure!(written.len() == names.len() && read.len() == names.len(), "not as many values as were written");
+    for ((name, ours), mut theirs) in names.iter().zip(&written).zip(read) {
+        padding::clear(&mut theirs)?;
+        bytes.compare(name, &hex::encode(ours), &hex::encode(theirs));
+    }
+    text.compare_all(&names, &texts, &pair.lines("back4.txt")?)?;
+    ensure!(
+        pair.values("converted4.dat")? == written,
+        "convert_file_to_godot3 writes other bytes than encode_godot3"
+    );
+
+    println!(
+        "Godot {} and {}, seed {}: bytes {}; texts {}; forms of the calls {forms}",
+        pair.old.numbers(),
+        pair.new.version(),
+        pair.seed,
+        bytes.tally,
+        text.tally
+    );
+    Ok(bytes.tally + text.tally + forms)
+}
+
+/// Counts what is the same, and prints what is not.
+#[derive(Default)]
+struct Compared {
+    tally: Tally,
+}
+
+impl Compared {
+    fn compare(&mut self, name: &str, written: &str, read: &str) {
+        if written == read {
+            self.tally.passed += 1;
+            return;
+        }
+        self.tally.failed += 1;
+        if self.tally.failed <= PRINTED_FAILURES {
+            println!("FAILED {name}:\n    {written:.400}\n    {read:.400}");
+        }
+    }
+
+    fn compare_all(&mut self, names: &[&str], written: &[String], read: &[String]) -> Result<()> {
+        ensure!(written.len() == read.len(), "{} values were written, {} read", written.len(), read.len());
+        names
+            .iter()
+            .zip(written)
+            .zip(read)
+            .for_each(|((name, written), read)| self.compare(name, written, read));
+        Ok(())
+    }
+}
+
+/// Both engines run at once and send each other values, one packet after the other, over this machine's own network.
+///
+/// # Errors
+/// If a value came out another one, or none came.
+pub fn packets(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
+    let project = workspace.project();
+    let mut all = Tally::default();
+    for pair in pairs(workspace, godot, old, &project, options) {
+        let pair = pair?;
+        let repeat = || format!("Godot {}, --seed {}", pair.old.version, pair.seed);
+        let (theirs, ours) = exchange_packets(&pair, options).with_context(repeat)?;
+        println!(
+            "Godot {} and {}, seed {}: {} rounds; there {theirs}; here {ours}",
+            pair.old.numbers(),
+            pair.new.version(),
+            pair.seed,
+            options.packets
+        );
+        all = all + theirs + ours;
+    }
+    Ok(all)
+}
+
+/// What Godot 3 and what Godot 4 checked.
+fn exchange_packets(pair: &Pair<'_>, options: &Options) -> Result<(Tally, Tally)> {
+    let packets = ("--packets", options.packets.to_string());
+    let port_file = pair.folder.path().join("port");
+    thread::scope(|scope| {
+        let mut new = pair.new_script("res://suites/packets.gd", std::slice::from_ref(&packets));
+        let new = scope.spawn(move || run::watch(&mut new, Echo::Nothing, LIMIT));
+        let started = Instant::now();
+        while !port_file.is_file() && !new.is_finished() && started.elapsed() < START {
+            thread::sleep(POLL);
+        }
+        let old = match fs::read_to_string(&port_file) {
+            Ok(port) => {
+                let mut old = pair.old_script("res://peer.gd", &[packets, ("--port", port)]);
+                Some(run::watch(&mut old, Echo::Nothing, LIMIT)?)
+            }
+            Err(_) => None,
+        };
+        let new = new.join().expect("no panic")?;
+        let ours = Pair::judged(&new)?;
+        let Some(old) = old else { bail!("Godot 4 did not listen:\n{}", new.log) };
+        Ok((Pair::judged(&old)?, ours))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_counted() {
+        let mut compared = Compared::default();
+        let line = |text: &str| vec![text.to_owned()];
+        compared.compare_all(&["a"], &line("1"), &line("1")).unwrap();
+        compared.compare_all(&["b"], &line("1"), &line("2")).unwrap();
+        assert_eq!(compared.tally, Tally { passed: 1, failed: 1 });
+        assert!(compared.compare_all(&["c"], &line("1"), &[]).is_err());
+    }
+}

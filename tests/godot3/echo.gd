@@ -1,0 +1,33 @@
+# Reads and writes values: godot3-server --path tests/godot3 -s res://echo.gd --input FILE --output FILE
+#
+# Each record of the input file is a value's bytes behind their length. Each of the output is 1, or 0 where the engine refuses
+# them, then behind their lengths the value written again and its text. Where the engine refuses, it ends the calling function
+# with a script error.
+extends SceneTree
+
+const Describe := preload("res://describe.gd")
+const Options := preload("res://options.gd")
+
+
+func _init() -> void:
+	OS.exit_code = 1  # Stands if a script error ends this function early.
+	var input := File.new()
+	var output := File.new()
+	input.open(Options.read("input"), File.READ)
+	output.open(Options.read("output"), File.WRITE)
+	while input.get_position() < input.get_len():
+		var read = _read(input.get_buffer(input.get_32()))
+		output.store_32(0 if read == null else 1)
+		var again := PoolByteArray() if read == null else var2bytes(read[0])
+		output.store_32(again.size())
+		output.store_buffer(again)
+		output.store_pascal_string("" if read == null else Describe.of(read[0]))
+	output.close()
+	print("@@ end")
+	quit(0)
+
+
+# The value in an Array; null where the engine refuses.
+func _read(bytes: PoolByteArray):
+	var value = bytes2var(bytes)
+	return [value]

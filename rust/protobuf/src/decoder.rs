@@ -13,7 +13,7 @@ use crate::reader::{Reader, Record, odd, range};
 use crate::schema::{
     Default as FieldDefault, EnumTable, Field, Kind, Label, Message, MessageTable, NONE, Tables,
 };
-use crate::wire::{Class, LONGEST_VARINT, Wire, order_of, put_varint, start_of, unzigzag, widen};
+use crate::wire::{Class, LONGEST_VARINT, Wire, narrow, order_of, put_varint, start_of, unzigzag, widen};
 use crate::{MAX_NESTING, UNKNOWN_KEY};
 
 /// Which fields are shown with their default where the message does not have them.
@@ -857,7 +857,9 @@ impl<'a> MessageDecoder<'a> {
         };
         let bytes = &self.bytes[range.clone()];
         let Some(names) = closed else {
-            return Ok(bytes.iter().map(|byte| usize::from(*byte < 0x80)).sum());
+            // Few enough at once to be counted in a byte.
+            let ends = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>();
+            return Ok(bytes.chunks(128).map(|bytes| usize::from(ends(bytes))).sum());
         };
         let mut reader = self.reader(range);
         let mut count = 0;
@@ -870,15 +872,26 @@ impl<'a> MessageDecoder<'a> {
     }
 
     /// Calls `take` with each element of a list.
-    #[inline(always)]
+    #[inline(never)]
     fn each_number(
         &self,
         field: &Field,
         records: Range<usize>,
+        take: impl FnMut(Number) -> Result<()>,
+    ) -> Result<()> {
+        self.each_number_as(field.kind, field, records, take)
+    }
+
+    /// The same where the field's kind may be known to the compiler.
+    #[inline(always)]
+    fn each_number_as(
+        &self,
+        kind: Kind,
+        field: &Field,
+        records: Range<usize>,
         mut take: impl FnMut(Number) -> Result<()>,
     ) -> Result<()> {
-        let kind = field.kind;
-        let zigzags = self.options.wire.packs_in_zigzag(kind);
+        let zigzags = self.options.wire.packs_in_zigzag(field.kind);
         let closed = match kind {
             Kind::Enum(index) => Some(self.enumeration(index)).filter(|names| names.is_closed),
             _ => None,
@@ -947,23 +960,60 @@ impl<'a> MessageDecoder<'a> {
         let mut elements = std::mem::take(&mut self.memory.elements);
         elements.clear();
         elements.try_reserve(size).map_err(|_| CodecError::new(ErrorKind::OutOfMemory(size)).at(at))?;
-        self.each_number(field, records, |number| {
-            match (number, ty) {
-                (Number::Int(int), T::PackedInt32Array) => {
-                    elements.extend_from_slice(&(int as i32).to_le_bytes())
-                }
-                (Number::Int(int), _) => elements.extend_from_slice(&int.to_le_bytes()),
-                (Number::Float(float), T::PackedFloat32Array) => {
-                    elements.extend_from_slice(&crate::wire::narrow(float).to_le_bytes());
-                }
-                (Number::Float(float), _) => elements.extend_from_slice(&float.to_le_bytes()),
-                (Number::Bool(_), _) => {}
-            }
-            Ok(())
-        })?;
+        elements.resize(size, 0);
+        self.read_numbers(field, records, width, &mut elements)?;
         let poured = located(at, sink.packed(ty, lanes(&elements)));
         self.memory.elements = elements;
         poured
+    }
+
+    /// The elements of a list, four or eight bytes each.
+    #[inline(never)]
+    fn read_numbers(
+        &self,
+        field: &Field,
+        records: Range<usize>,
+        width: usize,
+        elements: &mut [u8],
+    ) -> Result<()> {
+        match width {
+            4 => self.fill(field, records, elements.as_chunks_mut().0, |number| match number {
+                Number::Float(float) => narrow(float).to_le_bytes(),
+                Number::Int(int) => (int as i32).to_le_bytes(),
+                Number::Bool(bool) => i32::from(bool).to_le_bytes(),
+            }),
+            _ => self.fill(field, records, elements.as_chunks_mut().0, |number| match number {
+                Number::Float(float) => float.to_le_bytes(),
+                Number::Int(int) => int.to_le_bytes(),
+                Number::Bool(bool) => i64::from(bool).to_le_bytes(),
+            }),
+        }
+    }
+
+    /// Fills as many places as there are elements.
+    #[inline(always)]
+    fn fill<const N: usize>(
+        &self,
+        field: &Field,
+        records: Range<usize>,
+        places: &mut [[u8; N]],
+        spell: impl Fn(Number) -> [u8; N],
+    ) -> Result<()> {
+        let mut places = places.iter_mut();
+        let put = |number| {
+            if let Some(place) = places.next() {
+                *place = spell(number);
+            }
+            Ok(())
+        };
+        // A loop for each kind that is common.
+        match field.kind {
+            Kind::Int32 => self.each_number_as(Kind::Int32, field, records, put),
+            Kind::Sint32 => self.each_number_as(Kind::Sint32, field, records, put),
+            Kind::Uint32 => self.each_number_as(Kind::Uint32, field, records, put),
+            Kind::Int64 => self.each_number_as(Kind::Int64, field, records, put),
+            kind => self.each_number_as(kind, field, records, put),
+        }
     }
 
     fn pour_bools<S: Sink>(

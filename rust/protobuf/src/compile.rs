@@ -16,8 +16,8 @@ use crate::schema::{Default, EnumTable, Field, Kind, Label, MessageTable, Schema
 impl Schema {
     /// Compiles a `.proto` file and what it imports.
     ///
-    /// `resolve` gives the text of a file by its name: `root` itself, then names as `import` has them. What it does not
-    /// know of `google/protobuf/` is known here.
+    /// `resolve` gives the text of a file by its name: `root` itself, then names as `import` has them, which are paths
+    /// without `.`, `..` and `//`. What it does not know of `google/protobuf/` is known here.
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
@@ -67,7 +67,7 @@ struct Texts<F>(F);
 
 impl<F: Fn(&str) -> Option<String>> FileResolver for Texts<F> {
     fn resolve_path(&self, path: &std::path::Path) -> Option<String> {
-        // A name is taken as it is, `res://` and all.
+        // As it is, `res://` and all.
         path.to_str().map(str::to_owned)
     }
 
@@ -85,8 +85,9 @@ fn located(root: &str, error: &protox::Error) -> Error {
         Some((span.line() + 1, span.column() + 1))
     });
     let (line, column) = span.unwrap_or_default();
-    let file = error.file().unwrap_or(root).to_owned();
-    Error::Schema { file, line, column, reason: error.to_string() }
+    // Only the first file can be missing without an import to blame.
+    let reason = if error.file().is_none() { "file not found".to_owned() } else { error.to_string() };
+    Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
 }
 
 fn enum_table(descriptor: &EnumDescriptor) -> EnumTable {

@@ -1,0 +1,408 @@
+//! What is refused, in which words and where.
+
+mod support;
+
+use support::{dictionary, schema};
+use variant_codec::{Error as CodecError, ErrorKind, Limits, Manner, Value};
+use variant_protobuf::{DecodeOptions, EncodeOptions, Error, Oddity, Schema, Wire};
+
+const GAME: &str = r#"
+    syntax = "proto3";
+    package game;
+    enum Team { NONE = 0; RED = 1; }
+    message Item { string name = 1; uint32 count = 2; }
+    message Entity {
+        int32 hp = 1;
+        repeated Item items = 2;
+        map<string, Item> worn = 3;
+        Team team = 4;
+        bool alive = 5;
+        repeated float path = 6;
+        oneof state { int32 asleep = 7; string walking = 8; }
+        bytes blob = 9;
+        map<int32, int32> scores = 10;
+        repeated bool flags = 11;
+    }
+    message World { repeated Entity entities = 1; World inner = 2; }
+"#;
+
+const OLD: &str = r#"
+    syntax = "proto2";
+    enum Team { RED = 1; BLUE = 2; }
+    message Old {
+        required int32 id = 1;
+        optional Team team = 2;
+        repeated Team teams = 3 [packed = true];
+        map<string, Team> by_name = 4;
+        optional group Pair = 5 { optional int32 left = 6; }
+        optional int32 lives = 7 [default = 3];
+        optional string name = 8 [default = "?"];
+    }
+"#;
+
+fn array(values: impl IntoIterator<Item = Value>) -> Value {
+    Value::from(values.into_iter().collect::<Vec<_>>())
+}
+
+fn refused(schema: &Schema, message: &str, value: &Value) -> CodecError {
+    let message = schema.message(message).unwrap();
+    message.encode(value, &EncodeOptions::default()).expect_err("it is no such message")
+}
+
+#[test]
+fn values_that_are_no_message() {
+    let schema = schema(GAME);
+    let entity = |key, value: Value| {
+        let entity = dictionary([("hp", 1.into()), (key, value)]);
+        dictionary([("entities", array([dictionary([]), dictionary([]), dictionary([]), entity]))])
+    };
+    let item = |key, value| entity("items", array([dictionary([(key, value)])]));
+    for (value, expected) in [
+        (Value::Nil, "expected a Dictionary, the message game.World, found Nil"),
+        (dictionary([("hp", 1.into())]), r#"game.World has no field "hp" (at .<key 0>)"#),
+        (
+            Value::from(vec![(Value::Int(1), Value::Nil)]),
+            "expected the name of a field, found int (at .<key 0>)",
+        ),
+        (entity("mana", 1.into()), r#"game.Entity has no field "mana" (at ."entities"[3].<key 1>)"#),
+        (
+            entity("items", 1.into()),
+            r#"expected an Array for repeated game.Item, found int (at ."entities"[3]."items")"#,
+        ),
+        (
+            item("count", (-1).into()),
+            r#"-1 does not fit: expected an int for uint32 (at ."entities"[3]."items"[0]."count")"#,
+        ),
+        (
+            item("count", 1.0.into()),
+            r#"expected an int for uint32, found float (at ."entities"[3]."items"[0]."count")"#,
+        ),
+        (
+            item("name", Value::NodePath(Default::default())),
+            r#"expected a String, found NodePath (at ."entities"[3]."items"[0]."name")"#,
+        ),
+        (entity("hp", 1.into()), r#"the field hp is there twice (at ."entities"[3])"#),
+        (
+            entity("hp", (1_i64 << 31).into()),
+            r#"2147483648 does not fit: expected an int for int32 (at ."entities"[3]."hp")"#,
+        ),
+        (entity("alive", 1.into()), r#"expected a bool, found int (at ."entities"[3]."alive")"#),
+        (
+            entity("team", "BLUE".into()),
+            r#"the enum game.Team has no value "BLUE" (at ."entities"[3]."team")"#,
+        ),
+        (
+            entity("team", true.into()),
+            r#"expected an int or a name of the enum game.Team, found bool (at ."entities"[3]."team")"#,
+        ),
+        (
+            entity("path", array([1.0.into(), "x".into()])),
+            r#"expected a float for float, found String (at ."entities"[3]."path"[1])"#,
+        ),
+        (
+            entity("path", Value::PackedStringArray(vec!["x".into()])),
+            r#"expected an Array or packed array for repeated float, found PackedStringArray (at ."entities"[3]."path")"#,
+        ),
+        (
+            entity("path", array([1.0.into(), Value::Nil])),
+            r#"expected a float for float, found Nil (at ."entities"[3]."path"[1])"#,
+        ),
+        (
+            entity("flags", Value::PackedByteArray(vec![1])),
+            r#"expected a bool, found int (at ."entities"[3]."flags")"#,
+        ),
+        (
+            entity("blob", "text".into()),
+            r#"expected a PackedByteArray for bytes, found String (at ."entities"[3]."blob")"#,
+        ),
+        (
+            entity("worn", array([])),
+            r#"expected a Dictionary for map<string, game.Item>, found Array (at ."entities"[3]."worn")"#,
+        ),
+        (
+            entity("worn", dictionary([("hat", Value::Nil)])),
+            r#"expected a Dictionary, the message game.Item, found Nil (at ."entities"[3]."worn"."hat")"#,
+        ),
+        (
+            entity("worn", Value::from(vec![(Value::Int(1), dictionary([]))])),
+            r#"expected a String, found int (at ."entities"[3]."worn".<key 0>)"#,
+        ),
+        (
+            entity("worn", dictionary([("hat", dictionary([])), ("hat", dictionary([]))])),
+            r#"the key "hat" is there twice (at ."entities"[3]."worn")"#,
+        ),
+        (
+            entity(
+                "scores",
+                Value::from(vec![(2.into(), 1.into()), (1.into(), 1.into()), (2.into(), 1.into())]),
+            ),
+            r#"a key is there twice (at ."entities"[3]."scores")"#,
+        ),
+    ] {
+        let value =
+            if expected.contains("entities") || !matches!(value, Value::Nil) { value } else { Value::Nil };
+        assert_eq!(refused(&schema, "World", &value).to_string(), expected);
+    }
+    let both = dictionary([("walking", "".into()), ("asleep", 0.into())]);
+    assert_eq!(
+        refused(&schema, "Entity", &both).to_string(),
+        "asleep and walking exclude each other: both belong to the oneof state"
+    );
+    let one = dictionary([("walking", Value::Nil), ("asleep", 0.into())]);
+    assert_eq!(schema.message("Entity").unwrap().encode(&one, &EncodeOptions::default()).unwrap(), [0x38, 0]);
+}
+
+#[test]
+fn kinds_of_errors_can_be_told() {
+    let schema = schema(GAME);
+    let error = refused(&schema, "Entity", &dictionary([("hp", "full".into())]));
+    let ErrorKind::Foreign(foreign) = error.kind() else { panic!("{error}") };
+    let expected = Error::WrongType { expected: "an int for int32".into(), found: "String".into() };
+    assert_eq!(foreign.downcast_ref::<Error>(), Some(&expected));
+    assert_eq!(error.path(), r#"."hp""#);
+}
+
+#[test]
+fn what_proto2_asks_for() {
+    let schema = schema(OLD);
+    let id = ("id", 0.into());
+    for (value, expected) in [
+        (dictionary([]), "Old lacks the required field id"),
+        (dictionary([("id", Value::Nil)]), "Old lacks the required field id"),
+        (
+            dictionary([id.clone(), ("team", 3.into())]),
+            r#"3 does not fit: expected an int or a name of the enum Team (at ."team")"#,
+        ),
+        (dictionary([id.clone(), ("pair", dictionary([]))]), r#"Old has no field "pair" (at .<key 1>)"#),
+    ] {
+        assert_eq!(refused(&schema, "Old", &value).to_string(), expected);
+    }
+    let old = schema.message("Old").unwrap();
+    let value = dictionary([id, ("team", "BLUE".into()), ("teams", Value::PackedInt32Array(vec![1, 2]))]);
+    let bytes = old.encode(&value, &EncodeOptions::default()).unwrap();
+    assert_eq!(hex::encode(&bytes), "080010021a020102");
+}
+
+#[test]
+fn messages_that_are_nested_too_deeply() {
+    let schema = schema(GAME);
+    let nested = |levels| (0..levels).fold(dictionary([]), |inner, _| dictionary([("inner", inner)]));
+    let world = schema.message("World").unwrap();
+    for wire in [Wire::Protobuf, Wire::Compact] {
+        let bytes = world.encode(&nested(100), &EncodeOptions { wire }).unwrap();
+        let options = DecodeOptions { wire, ..DecodeOptions::default() };
+        world.decode(&bytes, &options).unwrap();
+        let error = world.encode(&nested(101), &EncodeOptions { wire }).unwrap_err();
+        assert!(error.to_string().starts_with("messages nested deeper than 100 levels"), "{error}");
+        // One level more, by hand.
+        let tag = if wire == Wire::Protobuf { 0x12 } else { 0x16 };
+        let mut deeper = vec![tag];
+        deeper.extend([0x80 | (bytes.len() & 0x7F) as u8, (bytes.len() >> 7) as u8]);
+        deeper.extend(bytes);
+        let error = world.decode(&deeper, &options).unwrap_err();
+        assert!(error.to_string().starts_with("messages nested deeper than 100 levels"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_message() {
+    let schema = schema(GAME);
+    let long = format!("7a{}01", "ff".repeat(10));
+    for (message, hex, expected) in [
+        ("Entity", "08", "the data end too early: 1 bytes needed, 0 left (at byte 1)"),
+        ("Entity", "0880", "the data end too early: 2 bytes needed, 1 left (at byte 1)"),
+        ("Entity", "08ffffffffffffffffffffff01", "a varint of more than 10 bytes (at byte 1)"),
+        ("Entity", &long, "a varint of more than 5 bytes (at byte 1)"),
+        ("Entity", "0001", "a field number of 0 cannot be right (at byte 0)"),
+        ("Entity", "ffffffff7f", "a tag of 34359738367 cannot be right (at byte 0)"),
+        ("Entity", "4affffffff0f", "a length of 4294967295 cannot be right (at byte 1)"),
+        ("Entity", "4a0500", "the data end too early: 5 bytes needed, 1 left (at byte 2)"),
+        ("Entity", "0f", "the field number 1 has the wire type 7, which does not exist (at byte 0)"),
+        ("Entity", "6c", "the end of the group 13, which has not started (at byte 0)"),
+        ("Entity", "6b74", "the end of the group 14, which has not started (at byte 1)"),
+        ("Entity", "6b0801", "the data end too early: 1 bytes needed, 0 left (at byte 3)"),
+        (
+            "World",
+            "0a04120208ff",
+            r#"the data end too early: 2 bytes needed, 1 left (at byte 5) (at ."entities"[0]."items"[0])"#,
+        ),
+        (
+            "World",
+            "0a0512030a01ff",
+            r#"the text is not valid UTF-8 (at byte 4) (at ."entities"[0]."items"[0]."name")"#,
+        ),
+        (
+            "Entity",
+            "320500000000ff",
+            r#"the data end too early: 3 bytes needed, 0 left (at byte 7) (at ."path")"#,
+        ),
+        ("Entity", "520108", r#"the data end too early: 1 bytes needed, 0 left (at byte 3) (at ."scores")"#),
+        (
+            "Entity",
+            "1a080a01611203080080",
+            r#"the data end too early: 2 bytes needed, 1 left (at byte 9) (at ."worn"."a")"#,
+        ),
+    ] {
+        let bytes = hex::decode(hex).unwrap();
+        let error = schema.message(message).unwrap().decode(&bytes, &DecodeOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{hex}");
+    }
+}
+
+#[test]
+fn compact_bytes_that_are_no_message() {
+    let schema = schema(GAME);
+    let options = DecodeOptions { wire: Wire::Compact, ..DecodeOptions::default() };
+    for (hex, expected) in [
+        ("0f", "the field number 1 has the wire type 7, which does not exist (at byte 0)"),
+        ("09", "the data end too early: 1 bytes needed, 0 left (at byte 1)"),
+        ("0c000000", "the data end too early: 4 bytes needed, 3 left (at byte 1)"),
+    ] {
+        let error =
+            schema.message("Entity").unwrap().decode(&hex::decode(hex).unwrap(), &options).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{hex}");
+    }
+}
+
+#[test]
+fn the_strict_manner_takes_what_is_written() {
+    let (new, old) = (schema(GAME), schema(OLD));
+    use Wire::{Compact, Protobuf};
+    for (schema, wire, message, hex, oddity) in [
+        (&new, Protobuf, "Entity", "888000 01", Oddity::LongVarint),
+        (&new, Protobuf, "Entity", "088100", Oddity::LongVarint),
+        (&new, Protobuf, "Entity", "4a8100 00", Oddity::LongVarint),
+        (&new, Protobuf, "Entity", "2801 0801", Oddity::Order),
+        (&new, Protobuf, "Entity", "0801 0802", Oddity::Repeated),
+        (&new, Protobuf, "Entity", "3801 42 00", Oddity::Repeated),
+        (&new, Protobuf, "Entity", "3204 00000000 3204 00000000", Oddity::Repeated),
+        (&new, Protobuf, "Entity", "7801", Oddity::UnknownField),
+        (&new, Protobuf, "Entity", "0d00000000", Oddity::WireType),
+        (&new, Protobuf, "Entity", "0880808080 10", Oddity::Range),
+        (&new, Protobuf, "Entity", "2802", Oddity::Range),
+        (&new, Protobuf, "Entity", "0800", Oddity::Default),
+        (&new, Protobuf, "Entity", "4a00", Oddity::Default),
+        (&new, Protobuf, "Entity", "3500000000", Oddity::Packing),
+        (&new, Protobuf, "Entity", "3200", Oddity::Packing),
+        (&new, Protobuf, "Entity", "5202 0801", Oddity::Map),
+        (&new, Protobuf, "Entity", "5204 1001 0801", Oddity::Order),
+        (&new, Protobuf, "Entity", "5204 0802 1001 5204 0801 1001", Oddity::Map),
+        (&new, Protobuf, "Entity", "5204 0801 1001 5204 0801 1001", Oddity::Map),
+        (&new, Compact, "Entity", "0900", Oddity::Form),
+        (&new, Compact, "Entity", "0981808080808080808001", Oddity::Form),
+        (&new, Compact, "Entity", "08ffffffffffffffffff01", Oddity::Form),
+        (&new, Compact, "Entity", "2801", Oddity::Form),
+        (&old, Protobuf, "Old", "0801 1003", Oddity::Range),
+        (&old, Protobuf, "Old", "0801 1a0103", Oddity::Range),
+        (&old, Protobuf, "Old", "0801 2205 0a0161 1003", Oddity::Range),
+        (&old, Protobuf, "Old", "0801 2b 2c", Oddity::UnknownField),
+    ] {
+        let bytes = hex::decode(hex.replace(' ', "")).unwrap();
+        let message = schema.message(message).unwrap();
+        let lenient = DecodeOptions { wire, ..DecodeOptions::default() };
+        let taken = message.decode(&bytes, &lenient);
+        assert!(taken.is_ok(), "{hex}: {taken:?}");
+        let error = message.decode(&bytes, &DecodeOptions { manner: Manner::Strict, ..lenient }).unwrap_err();
+        let ErrorKind::Foreign(foreign) = error.kind() else { panic!("{hex}: {error}") };
+        assert_eq!(foreign.downcast_ref(), Some(&Error::NotCanonical(oddity)), "{hex}");
+        assert!(error.offset().is_some(), "{hex}");
+    }
+    let strict = DecodeOptions { manner: Manner::Strict, ..DecodeOptions::default() };
+    let error = old.message("Old").unwrap().decode(&[], &strict).unwrap_err();
+    assert_eq!(error.to_string(), "Old lacks the required field id (at byte 0)");
+}
+
+#[test]
+fn limits_are_kept() {
+    let schema = schema(GAME);
+    let world = schema.message("World").unwrap();
+    let item = dictionary([("name", "sword".into()), ("count", 1.into())]);
+    let entity = dictionary([
+        ("items", array([item.clone(), item])),
+        ("path", Value::PackedFloat32Array(vec![0.0; 1000])),
+    ]);
+    let bytes =
+        world.encode(&dictionary([("entities", array([entity]))]), &EncodeOptions::default()).unwrap();
+    let decode = |limits| {
+        let options = DecodeOptions { limits, ..DecodeOptions::default() };
+        world.decode(&bytes, &options).map_err(|error| error.to_string())
+    };
+    let all = Limits::unlimited();
+    // World, list, Entity, list, Item and its fields.
+    assert!(decode(Limits { max_depth: 5, ..all.clone() }).is_ok());
+    for (limits, name) in [
+        (Limits { max_depth: 4, ..all.clone() }, "max_depth"),
+        (Limits { max_bytes: bytes.len() - 1, ..all.clone() }, "max_bytes"),
+        (Limits { max_elements: 1000, ..all.clone() }, "max_elements"),
+        (Limits { max_dictionary_entries: 5, ..all.clone() }, "max_dictionary_entries"),
+        (Limits { max_memory: 4000, ..all.clone() }, "max_memory"),
+        (Limits { allowed_types: 0, ..all.clone() }, "allowed_types"),
+    ] {
+        let error = decode(limits).unwrap_err();
+        assert!(error.contains(name), "{error}");
+    }
+    // Many empty messages are many values: their fields without presence are there.
+    let many = [0x0a, 0].repeat(20_000);
+    let limits = Limits::for_network();
+    let options = DecodeOptions { limits, ..DecodeOptions::default() };
+    let error = world.decode(&many, &options).unwrap_err().to_string();
+    assert!(error.contains("max_"), "{error}");
+    let options = DecodeOptions { defaults: variant_protobuf::Defaults::Omit, ..options };
+    assert!(world.decode(&many, &options).is_ok());
+}
+
+#[test]
+fn schemas_that_do_not_compile() {
+    let compile = |text: &'static str| {
+        let resolve = move |name: &str| match name {
+            "a.proto" => Some(text.to_owned()),
+            "b.proto" => Some("syntax = \"proto3\";\nimport \"a.proto\";\nmessage B { C c = 1; }".to_owned()),
+            "c.proto" => Some("syntax = \"proto3\";\nmessage C {}".to_owned()),
+            _ => None,
+        };
+        Schema::compile("a.proto", resolve).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (text, expected) in [
+        ("syntax = \"proto3\";\nmessage A {\n  int32 hp;\n}", "a.proto:3:11: expected '=', but found ';'"),
+        (
+            "syntax = \"proto3\";\nmessage A {\n  Nothing x = 1;\n}",
+            "a.proto:3:3: name 'Nothing' is not defined",
+        ),
+        (
+            "syntax = \"proto3\";\nmessage A {\n  int32 x = 1;\n  int32 y = 1;\n}",
+            "a.proto:3:13: field number '1' is already used",
+        ),
+        ("syntax = \"proto3\";\n\nimport \"gone.proto\";", "a.proto:3:1: import 'gone.proto' not found"),
+        (
+            "syntax = \"proto3\";\nimport \"b.proto\";",
+            "a.proto: import cycle detected: a.proto -> b.proto -> a.proto",
+        ),
+        ("edition = \"2023\";\nmessage A {}", "a.proto:1:1: expected"),
+    ] {
+        let error = compile(text).unwrap_err();
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+    }
+    assert_eq!(
+        compile(
+            "syntax = \"proto3\";\nimport \"c.proto\"; import \"google/protobuf/timestamp.proto\";\n
+        message A { C c = 1; google.protobuf.Timestamp at = 2; }"
+        ),
+        Ok(())
+    );
+    let gone = Schema::compile("gone.proto", |_| None).unwrap_err();
+    assert_eq!(gone.to_string(), "gone.proto: file not found");
+    assert!(matches!(Schema::from_descriptor_set(b"\xff"), Err(Error::Schema { .. })));
+}
+
+#[test]
+fn messages_are_found_by_name() {
+    let schema = schema(
+        "syntax = \"proto3\"; package a; message M { message N {} } message O { message N {} int32 x = 1; }",
+    );
+    assert_eq!(schema.message("a.M.N").unwrap().name(), "a.M.N");
+    assert_eq!(schema.message("O").unwrap().name(), "a.O");
+    assert_eq!(schema.message("N").unwrap_err().to_string(), r#""N" may mean a.M.N or a.O.N"#);
+    assert_eq!(schema.message("P").unwrap_err().to_string(), r#"the schema has no message "P""#);
+    let names: Vec<_> = schema.messages().map(|message| message.name().to_owned()).collect();
+    assert_eq!(names, ["a.M", "a.M.N", "a.O", "a.O.N"]);
+}

@@ -42,6 +42,23 @@ pub fn held<'a>(described: &'a Json, name: &str) -> Option<&'a Json> {
     pairs.iter().find(|pair| pair[0] == name).map(|pair| &pair[1])
 }
 
+/// Whether a field with such a value is held, at any depth.
+pub fn holds(messages: &Messages, name: &str, described: &Json, is: &impl Fn(&Field, &Json) -> bool) -> bool {
+    let inside = |field: &Field, value: &Json| match &field.message {
+        Some(name) if field.ty == "message" => holds(messages, name, value, is),
+        _ => false,
+    };
+    messages[name].iter().any(|field| match held(described, &field.name) {
+        None => false,
+        Some(value) if is(field, value) => true,
+        Some(value) => match field.label {
+            Label::One => inside(field, value),
+            Label::Many => list(value).iter().any(|item| inside(field, item)),
+            Label::Map => list(value).iter().any(|pair| inside(entry(field).1, &pair[1])),
+        },
+    })
+}
+
 fn decoded_field(messages: &Messages, field: &Field, described: &Json, form: Form) -> Value {
     match field.label {
         Label::One => decoded_one(messages, field, described, form),
@@ -86,7 +103,8 @@ pub fn decoded_list(messages: &Messages, field: &Field, items: &[Json], form: Fo
         "enum" if form.enum_names => {
             let values = items.iter().map(|item| decoded_one(messages, field, item, form));
             let values: Vec<_> = values.collect();
-            let name = |value: &Value| if let Value::String(name) = value { Some(name.clone()) } else { None };
+            let name =
+                |value: &Value| if let Value::String(name) = value { Some(name.clone()) } else { None };
             match values.iter().map(name).collect() {
                 Some(names) => Value::PackedStringArray(names),
                 // Numbers without a name stay numbers.
@@ -154,7 +172,7 @@ fn text(described: &Json) -> &str {
 }
 
 /// Of unsigned numbers the same 64 bits.
-fn int(described: &Json) -> i64 {
+pub fn int(described: &Json) -> i64 {
     described.as_i64().or(described.as_u64().map(|value| value as i64)).expect("an int")
 }
 

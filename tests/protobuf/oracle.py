@@ -71,6 +71,7 @@ class Schema:
             "label": "map" if entry else "many" if field.is_repeated else "one",
             "presence": field.has_presence,
             "required": field.is_required,
+            "packed": field.is_packed,
             "oneof": oneof.name if oneof and field.full_name not in self.alone else None,
             "default": describe_one(field, field.default_value) if is_single else None,
             "message": field.message_type and field.message_type.full_name,
@@ -86,7 +87,7 @@ class Schema:
             with_unknown, entries = canonical(message).hex(), has_unknown_entries(message)
             message.DiscardUnknownFields()
             read = {"value": describe(message), "bytes": canonical(message).hex(), "complete": message.IsInitialized()}
-            read |= {"unknown_entries": True} if entries else {"with_unknown": with_unknown}
+            read |= {"unknown_entries": entries} | ({} if entries else {"with_unknown": with_unknown})
         except (DecodeError, EncodeError) as error:
             read = {"error": str(error)}
         except UnicodeError:

@@ -65,6 +65,7 @@ pub struct Field {
     pub values: Option<Vec<(String, i64)>>,
     /// Whether the enum has no other numbers.
     pub closed: bool,
+    pub packed: bool,
     /// The key and the value of a map.
     pub entry: Option<Box<(Field, Field)>>,
 }
@@ -86,6 +87,8 @@ pub enum Reading {
         bytes: Option<Hex>,
         /// The same with unknown fields, unless some are entries of maps.
         with_unknown: Option<Hex>,
+        /// Whether some are.
+        unknown_entries: bool,
         /// Whether no required field is missing.
         complete: bool,
     },
@@ -145,7 +148,8 @@ impl Oracle {
 
     /// What these bytes are, as messages of these types.
     pub fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
-        let inputs: Vec<_> = inputs.iter().map(|(message, bytes)| json!([message, hex::encode(bytes)])).collect();
+        let inputs: Vec<_> =
+            inputs.iter().map(|(message, bytes)| json!([message, hex::encode(bytes)])).collect();
         self.ask(&json!({"ask": "read", "inputs": inputs}))
     }
 

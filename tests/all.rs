@@ -16,3 +16,4 @@ mod runs;
 mod text;
 mod transcode;
 mod vectors;
+mod wires;

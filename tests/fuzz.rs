@@ -6,9 +6,11 @@ use std::path::Path;
 use std::{fs, thread};
 
 use conformance::fuzzing::{self, mutate::mutate};
+use conformance::random_messages::{EVERYTHING, random_message, schema};
 use conformance::rows;
 use fastrand::Rng;
-use variant_codec::frames;
+use variant_codec::{Value, frames};
+use variant_protobuf::{EncodeOptions, Wire};
 
 /// Without optimisation, a thousand levels of nesting take so much.
 const STACK: usize = 64 << 20;
@@ -54,6 +56,16 @@ fn noise() -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// Random messages in both wires.
+fn messages() -> Vec<Vec<u8>> {
+    let message = schema(EVERYTHING).message("Everything").expect("it is there");
+    let messages = (0..100).map(|seed| random_message(&mut Rng::with_seed(seed), &message, 30));
+    let wires = [Wire::Protobuf, Wire::Compact];
+    let encode =
+        |value: Value| wires.map(|wire| message.encode(&value, &EncodeOptions { wire }).expect("it fits"));
+    messages.flat_map(encode).filter(|bytes| bytes.len() <= LONGEST).collect()
+}
+
 fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>) {
     let run = move || {
         let check = |input: &[u8]| {
@@ -97,5 +109,6 @@ mod target {
         frames: batches;
         values: noise;
         text: noise;
+        protobuf: messages;
     }
 }

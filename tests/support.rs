@@ -1,6 +1,7 @@
 //! What the test programs share: vectors that the engine wrote, and random values and bytes.
 
 pub mod fuzzing;
+pub mod random_messages;
 
 use std::collections::HashSet;
 use std::fs;

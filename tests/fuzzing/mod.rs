@@ -7,6 +7,7 @@ pub mod frames;
 pub mod mutate;
 pub mod outline;
 pub mod parts;
+pub mod protobuf;
 pub mod strict;
 pub mod text;
 pub mod transcode;

@@ -1,0 +1,78 @@
+//! Messages in both wires.
+
+use std::sync::LazyLock;
+
+use variant_codec::{EncodeOptions as GodotOptions, Limits, Manner, Measure, Source, Value};
+use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageDecoder, Wire};
+
+use super::{check_error, encoded};
+use crate::random_messages::{EVERYTHING, OLD, schema};
+
+static MESSAGES: LazyLock<[Message; 2]> = LazyLock::new(|| {
+    [(EVERYTHING, "Everything"), (OLD, "Old")]
+        .map(|(text, name)| schema(text).message(name).expect("it is there"))
+});
+
+/// Reads any bytes as a message of either schema, in either wire.
+pub fn check(data: &[u8]) {
+    for message in &*MESSAGES {
+        for wire in [Wire::Protobuf, Wire::Compact] {
+            check_message(message, wire, data);
+        }
+    }
+}
+
+fn check_message(message: &Message, wire: Wire, data: &[u8]) {
+    // A message of two bytes may be dozens of values.
+    let limits = Limits { max_elements: 50_000, ..Limits::unlimited() };
+    let lenient = DecodeOptions { wire, manner: Manner::Engine, limits, ..DecodeOptions::default() };
+    let strict = DecodeOptions { manner: Manner::Strict, ..lenient.clone() };
+    let read = decode(message, data, &lenient);
+    if let Some(value) = decode(message, data, &strict) {
+        assert_eq!(read.as_ref().map(encoded), Some(encoded(&value)), "both manners read the same");
+        let written = message.encode(&value, &EncodeOptions { wire });
+        assert_eq!(written.as_deref(), Ok(data), "what is read strictly is what is written");
+    }
+    let Some(value) = read else { return };
+    for wire in [Wire::Protobuf, Wire::Compact] {
+        // What is missing may be read, but not written.
+        let Ok(written) = message.encode(&value, &EncodeOptions { wire }) else {
+            assert!(decode(message, data, &strict).is_none(), "what is read strictly can be written");
+            break;
+        };
+        let again = decode(message, &written, &DecodeOptions { wire, ..strict.clone() });
+        assert_eq!(again.as_ref().map(encoded), Some(encoded(&value)), "what is written is read strictly");
+    }
+    for options in [
+        DecodeOptions { keep_unknown: true, ..lenient.clone() },
+        DecodeOptions { keep_unknown: true, enum_names: true, defaults: Defaults::Omit, ..lenient.clone() },
+        DecodeOptions { string_name_keys: true, enum_names: true, defaults: Defaults::All, ..lenient },
+    ] {
+        let Some(value) = decode(message, data, &options) else { continue };
+        let Ok(written) = message.encode(&value, &EncodeOptions { wire }) else { continue };
+        let again = decode(message, &written, &options).expect("what is written can be read");
+        assert_eq!(message.encode(&again, &EncodeOptions { wire }), Ok(written), "what is kept comes back");
+        // A default that stands in the bytes is shown, and not written.
+        if options.defaults != Defaults::Omit {
+            assert_eq!(encoded(&again), encoded(&value), "what is kept comes back");
+        }
+    }
+}
+
+/// Reads in both ways, which agree; an error lies within the data.
+fn decode(message: &Message, data: &[u8], options: &DecodeOptions) -> Option<Value> {
+    let built = message.decode(data, options);
+    let mut measure = Measure::counting(GodotOptions::default());
+    let poured = MessageDecoder::new(message, data, options).pour(&mut measure);
+    match built {
+        Ok(value) => {
+            assert_eq!(poured.map(|()| measure.bytes()), value.encoded_size());
+            Some(value)
+        }
+        Err(error) => {
+            assert_eq!(poured.as_ref(), Err(&error));
+            check_error(&error, 0, data.len());
+            None
+        }
+    }
+}

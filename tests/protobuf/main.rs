@@ -49,6 +49,8 @@ const SHOWN_CHARACTERS: usize = 400;
 /// Of these, in front of where a difference starts.
 const SHOWN_BEFORE: usize = 80;
 
+const NOT_UTF8: &str = "refused: not UTF-8, in proto2";
+
 #[derive(Parser)]
 struct Options {
     /// The interpreter
@@ -174,10 +176,8 @@ fn compare(oracles: &mut Oracles, seed: u64, checks: &mut Checks) -> Result<()> 
             let mut case = Case { seed, kind, messages: &messages, message, row, checks };
             match &row.reading {
                 Reading::Accepted { value, .. } if kind == "plain" => case.canonical(value, &mut rng),
-                // Entries of maps that hold unknown fields: this implementation alone puts them aside as a whole.
-                Reading::Accepted { unknown_entries: true, .. } => {
-                    checks.leave_out("unknown fields in maps")
-                }
+                // An entry of a map that holds unknown fields: this implementation alone puts it aside as a whole.
+                Reading::Accepted { unknown_entries: true, .. } => checks.leave_out("unknown fields in maps"),
                 Reading::Accepted { value, bytes, with_unknown, complete, .. } => {
                     case.accepted(value, bytes.as_ref(), with_unknown.as_ref(), *complete);
                 }
@@ -269,10 +269,16 @@ impl Case<'_> {
         self.check("compact: the same is read", same, || differ(&found, value));
         let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
         self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
-        // Zigzag takes a byte more for some elements of packed lists that are not negative.
+        // In these lists, zigzag takes a byte more where the highest bit is the last one of a varint's byte.
         let grows = |field: &Field, value: &Json| {
             let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
-            zigzag && described::list(value).iter().any(|item| described::int(item) >= 64)
+            let fills = |item: &Json| {
+                matches!(
+                    i64::BITS - described::int(item).leading_zeros(),
+                    7 | 14 | 21 | 28 | 35 | 42 | 49 | 56 | 63
+                )
+            };
+            zigzag && described::list(value).iter().any(fills)
         };
         let may_grow = described::holds(self.messages, &self.row.message, described, &grows);
         let shorter = bytes.len() <= self.row.bytes.0.len();
@@ -327,7 +333,7 @@ impl Case<'_> {
     /// Texts that are not UTF-8, which official implementations accept in proto2.
     fn not_utf8(&mut self) {
         let found = self.decode(DEFAULT, Manner::Engine);
-        self.check("refused: not UTF-8 in proto2", found.is_err(), || format!("{found:?}"));
+        self.check(NOT_UTF8, found.is_err(), || format!("{found:?}"));
     }
 
     /// Strict reading accepts only what is written.
@@ -378,11 +384,15 @@ impl Case<'_> {
 
 /// The rule of docs/protobuf.md by which we refuse what the oracle accepts.
 fn explained(error: &Error) -> Option<&'static str> {
-    let ErrorKind::Foreign(foreign) = error.kind() else { return None };
-    match foreign.downcast_ref()? {
-        variant_protobuf::Error::BadNumber { what: "field number", .. } => {
-            Some("refused: the field number 0")
-        }
+    match error.kind() {
+        // Of a text that another one replaces; the others are not described.
+        ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
+        ErrorKind::Foreign(foreign) => match foreign.downcast_ref()? {
+            variant_protobuf::Error::BadNumber { what: "field number", .. } => {
+                Some("refused: the field number 0")
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ texts in it are not UTF-8, which proto2 allows.
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -27,7 +28,7 @@ from grpc_tools import protoc
 
 import schemas
 from messages import MAP_KEY, MAP_VALUE, TYPES, Filler, describe, describe_one, is_map
-from spellings import LEN, START, Speller, mutate, varint
+from spellings import LEN, START, Speller, mutate, read_records, varint, wire_type
 
 
 class Schema:
@@ -41,6 +42,7 @@ class Schema:
         # The compiler makes a oneof of each `optional` of proto3.
         self.alone: set[str] = set()
         for file in descriptor_pb2.FileDescriptorSet.FromString(self.set).file:
+            remove_unknown(file, file.message_type)
             pool.Add(file)
             known = pool.FindFileByName(file.name).message_types_by_name
             found = [(known[proto.name], proto) for proto in file.message_type]
@@ -84,10 +86,11 @@ class Schema:
         """The row for these bytes: type, bytes, and what is read or the error."""
         try:
             message = self.classes[name].FromString(data)
-            with_unknown, entries = canonical(message).hex(), has_unknown_entries(message)
+            with_unknown, entries = canonical(message).hex(), list(entries_aside(message))
             message.DiscardUnknownFields()
             read = {"value": describe(message), "bytes": canonical(message).hex(), "complete": message.IsInitialized()}
-            read |= {"unknown_entries": entries} | ({} if entries else {"with_unknown": with_unknown})
+            read |= {"unknown_entries": not all(is_plain(field, entry) for field, entry in entries)}
+            read |= {} if entries else {"with_unknown": with_unknown}
         except (DecodeError, EncodeError) as error:
             read = {"error": str(error)}
         except UnicodeError:
@@ -116,16 +119,28 @@ def canonical(message: Message) -> bytes:
     return message.SerializePartialToString(deterministic=True)
 
 
-def has_unknown_entries(message: Message) -> bool:
-    """Whether entries of maps are kept as unknown fields.
+def entries_aside(message: Message) -> Iterator[tuple[Field, bytes]]:
+    """Entries of maps that are kept as unknown fields.
 
-    This implementation does so where an entry holds a number that its enum does not have, and also where it holds an
-    unknown field, which others drop.
+    Those are entries with a number that their enum does not have; in this implementation, but no other one, also entries
+    that hold unknown fields themselves.
     """
-    maps = [field.number for field in message.DESCRIPTOR.fields if is_map(field)]
-    if any(unknown.field_number in maps and unknown.wire_type == LEN for unknown in UnknownFieldSet(message)):
-        return True
-    return any(has_unknown_entries(inner) for field, value in message.ListFields() for inner in inside(field, value))
+    maps = {field.number: field for field in message.DESCRIPTOR.fields if is_map(field)}
+    for unknown in UnknownFieldSet(message):
+        if unknown.field_number in maps and unknown.wire_type == LEN:
+            yield maps[unknown.field_number], unknown.data
+    for field, value in message.ListFields():
+        for inner in inside(field, value):
+            yield from entries_aside(inner)
+
+
+def is_plain(field: Field, entry: bytes) -> bool:
+    """Whether the map's entry holds no unknown field."""
+    fields = field.message_type.fields_by_number
+    try:
+        return all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in read_records(entry))
+    except ValueError:
+        return False
 
 
 def inside(field: Field, value: Any) -> list[Message]:
@@ -134,6 +149,16 @@ def inside(field: Field, value: Any) -> list[Message]:
     if inner.message_type is None:
         return []
     return list(value.values() if is_map(field) else value if field.is_repeated else [value])
+
+
+def remove_unknown(scope: Any, messages: Any) -> None:
+    """Groups and extensions are unknown fields for us, and so for the oracle."""
+    scope.ClearField("extension")
+    for message in messages:
+        groups = [field for field in message.field if field.type == Field.TYPE_GROUP]
+        for field in groups:
+            message.field.remove(field)
+        remove_unknown(message, message.nested_type)
 
 
 def by_number(message: Descriptor) -> list[Field]:

@@ -10,6 +10,7 @@ KEYS = [*INTS, "bool", "string"]
 WORDS = ["hp", "pos", "Name", "message", "optional", "in", "to", "a_long_name_of_a_field_that_goes_on", "_x", "HP"]
 # Where tags become longer, and the last one that there is.
 EDGES = [1, 2, 15, 16, 17, 127, 128, 2047, 2048, 18999, 20000, 262143, 262144, 33554431, 33554432, 536870911]
+EXTENSION = 50000
 WELL_KNOWN = {"timestamp": "Timestamp", "struct": "Struct", "wrappers": "Int64Value", "any": "Any"}
 
 DEFAULTS = {
@@ -37,6 +38,7 @@ class File:
     proto3: bool
     enums: list[Enum] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    extensible: list[str] = field(default_factory=list)
     names: int = 0
 
     def name(self, stem: str) -> str:
@@ -75,8 +77,15 @@ class File:
             self.messages.append(f"{full}.{nested}")
         count = rng.choice([0, 1, 3, 8, 8, 12, 20])
         numbers = rng.sample([*EDGES, *range(3, 15), *range(200, 240, 7)], count)
+        if not self.proto3 and rng.random() < 0.3:
+            self.extensible.append(full)
+            lines.append(f"{inner}extensions {EXTENSION};")
         while numbers:
-            if len(numbers) > 3 and rng.random() < 0.2:
+            if not self.proto3 and rng.random() < 0.05:
+                group = self.name("Group")
+                lines.append(f"{inner}{rng.choice(['optional', 'repeated'])} group {group} = {numbers.pop()} {{")
+                lines += [self.write_field(inner + "  ", 1, "optional"), f"{inner}}}"]
+            elif len(numbers) > 3 and rng.random() < 0.2:
                 members = [self.write_field(inner + "  ", number, "oneof") for number in numbers[:3]]
                 lines += [f"{inner}oneof {self.name('one')} {{", *members, f"{inner}}}"]
                 numbers = numbers[3:]
@@ -89,6 +98,9 @@ class File:
         names = [self.name("Message") for _ in range(count)]
         self.messages += [scope + name for name in names]
         return [self.write_message("", scope, name) for name in names]
+
+    def write_extensions(self) -> list[str]:
+        return [f"extend .{m} {{\n{self.write_field('  ', EXTENSION, 'optional')}\n}}" for m in self.extensible]
 
     def label(self) -> str:
         label = self.rng.choice(["", "", "optional", "repeated", "repeated", "map"])
@@ -104,8 +116,8 @@ class File:
             return f"{indent}map<{rng.choice(KEYS)}, {value}> {name} = {number};"
         kind = self.type(messages=label != "required")
         options = self.options(kind, label)
-        label = "" if label == "oneof" else label + " "
-        return f"{indent}{label}{kind} {name} = {number}{options};".replace(indent + " ", indent)
+        label = "" if label in ("", "oneof") else label + " "
+        return f"{indent}{label}{kind} {name} = {number}{options};"
 
     def type(self, messages: bool = True, first_is_zero: bool = False) -> str:
         rng = self.rng
@@ -140,6 +152,7 @@ def write(rng: Random) -> dict[str, str]:
     scope = "shared."
     parts = [base.write_enum("", scope), base.write_enum("", scope)]
     parts += base.write_messages(scope, 2)
+    parts += base.write_extensions()
     files = {"shared/base.proto": text(base, "shared", [], parts)}
 
     main = File(rng, rng.random() < 0.5, base.enums[:], base.messages[:], names=100)
@@ -152,6 +165,7 @@ def write(rng: Random) -> dict[str, str]:
         main.messages.append(f"google.protobuf.{message}")
     parts = [main.write_enum("", scope)]
     parts += main.write_messages(scope, rng.randint(3, 5))
+    parts += main.write_extensions()
     files["main.proto"] = text(main, package, imports, parts)
     return files
 

@@ -2,9 +2,10 @@
 
 from random import Random
 
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from messages import TYPES, is_map
+from schemas import EXTENSION
 
 VARINT, I64, LEN, START, END, I32 = range(6)
 PACKED = {"double": I64, "fixed64": I64, "sfixed64": I64, "float": I32, "fixed32": I32, "sfixed32": I32}
@@ -13,6 +14,12 @@ TAG = 5
 UNPACKABLE = ("string", "bytes", "message", "group")
 # A field's number, its wire type, and a number for varints, bytes for the rest; a group's bytes are the records in it.
 Record = tuple[int, int, int | bytes]
+
+
+def wire_type(field: FieldDescriptor) -> int:
+    """The wire type of a single value."""
+    kind = TYPES[field.type]
+    return LEN if kind in UNPACKABLE else PACKED.get(kind, VARINT)
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -26,7 +33,10 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_records(data: bytes) -> list[Record]:
-    """The records of a message without groups."""
+    """The records of a message.
+
+    Raises a ValueError where there are groups.
+    """
     records: list[Record] = []
     at = 0
     while at < len(data):
@@ -36,9 +46,9 @@ def read_records(data: bytes) -> list[Record]:
             value, at = read_varint(data, at)
             records.append((number, wire, value))
             continue
-        length = {I64: 8, I32: 4}.get(wire)
-        if length is None:
-            length, at = read_varint(data, at)
+        if wire not in (I64, LEN, I32):
+            raise ValueError(f"wire type {wire}")
+        length, at = read_varint(data, at) if wire == LEN else (8 if wire == I64 else 4, at)
         records.append((number, wire, data[at : at + length]))
         at += length
     return records
@@ -125,7 +135,7 @@ class Speller:
         assert isinstance(payload, bytes)
         items = self.items(kind, payload)
         if rng.random() < 0.5:
-            return [(number, PACKED.get(kind, VARINT), item) for item in items]
+            return [(number, wire_type(field), item) for item in items]
         middle = rng.randint(0, len(items))
         return [(number, LEN, self.pack(part)) for part in (items[:middle], items[middle:])]
 
@@ -146,7 +156,7 @@ class Speller:
     def stranger(self, descriptor: Descriptor, number: int | None = None) -> Record:
         """A record of any wire type, if for no number given, then for a field that the message does not have."""
         rng, known = self.rng, descriptor.fields_by_number
-        number = number or rng.choice([n for n in [*range(1, 30), 5000, 19000, 2**29 - 1] if n not in known])
+        number = number or rng.choice([n for n in [*range(1, 30), 5000, 19000, EXTENSION, 2**29 - 1] if n not in known])
         wire = rng.choice([VARINT, VARINT, I64, LEN, START, I32])
         if wire == VARINT:
             return number, wire, rng.choice([0, 1, rng.getrandbits(64)])

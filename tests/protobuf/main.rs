@@ -19,7 +19,7 @@ use variant_codec::{Error, ErrorKind, Value};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Manner, Message, Schema, Wire};
 
 use described::{Form, Shown};
-use process::{About, Field, Hex, Messages, Oracle, RandomSchema, Reading, Row};
+use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
 
 /// Random messages of each schema, of each kind.
 const MESSAGES: usize = 10;
@@ -163,6 +163,9 @@ fn compare(oracles: &mut Oracles, seed: u64, checks: &mut Checks) -> Result<()> 
     let RandomSchema { files, set, messages } = oracles.schema(seed)?;
     let official = Schema::from_descriptor_set(&set.0)?;
     let compiled = Schema::compile("main.proto", move |path| files.get(path).cloned())?;
+    for schema in [&compiled, &official] {
+        same_fields(seed, schema, &messages, checks)?;
+    }
     let mut rng = Rng::with_seed(seed);
     for (kind, count) in [("plain", MESSAGES), ("respelled", MESSAGES), ("damaged", MESSAGES), ("deep", DEEP)]
     {
@@ -187,6 +190,28 @@ fn compare(oracles: &mut Oracles, seed: u64, checks: &mut Checks) -> Result<()> 
         }
     }
     written_by_us(oracles, seed, &compiled, &messages, checks)
+}
+
+/// All messages and fields of a schema, ours and the oracle's.
+fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Checks) -> Result<()> {
+    let known = schema.messages().count();
+    checks.check("schema: the same messages", known == messages.len(), 0, || format!("seed {seed}: {known}"));
+    for (name, fields) in messages {
+        let ours = schema.message(name)?;
+        let same = ours.fields().len() == fields.len()
+            && ours.fields().iter().zip(fields).all(|(ours, field)| {
+                ours.name() == field.name
+                    && ours.number() == field.number
+                    && ours.is_repeated() == (field.label == Label::Many)
+                    && ours.is_map() == (field.label == Label::Map)
+                    && ours.has_presence() == field.presence
+                    && ours.is_required() == field.required
+            });
+        checks.check("schema: the same fields", same, 0, || {
+            format!("seed {seed}, {name}: {:?}", ours.fields())
+        });
+    }
+    Ok(())
 }
 
 /// Our bytes, read by the oracle.
@@ -372,13 +397,10 @@ impl Case<'_> {
     }
 
     fn check(&mut self, what: &'static str, held: bool, finding: impl FnOnce() -> String) {
-        if held {
-            return self.checks.count(what);
-        }
-        let Row { message, bytes, .. } = self.row;
-        let hex = cut(&hex::encode(&bytes.0));
-        let finding = format!("seed {}, {}, {message}: {hex}\n{}", self.seed, self.kind, finding());
-        self.checks.fail(what, bytes.0.len(), finding);
+        let (Row { message, bytes, .. }, seed, kind) = (self.row, self.seed, self.kind);
+        self.checks.check(what, held, bytes.0.len(), || {
+            format!("seed {seed}, {kind}, {message}: {}\n{}", cut(&hex::encode(&bytes.0)), finding())
+        });
     }
 }
 
@@ -472,9 +494,13 @@ impl Checks {
         *self.left_out.entry(what).or_default() += 1;
     }
 
-    fn fail(&mut self, what: &'static str, bytes: usize, finding: String) {
+    /// Notes whether a check held for so many bytes.
+    fn check(&mut self, what: &'static str, held: bool, bytes: usize, finding: impl FnOnce() -> String) {
+        if held {
+            return self.count(what);
+        }
         *self.failed.entry(what).or_default() += 1;
-        self.findings.push((bytes, format!("FAILED {what}: {finding}")));
+        self.findings.push((bytes, format!("FAILED {what}: {}", finding())));
         self.findings.sort();
         self.findings.truncate(SHOWN_FINDINGS);
     }

@@ -50,6 +50,7 @@ pub enum Label {
 #[derive(Deserialize)]
 pub struct Field {
     pub name: String,
+    pub number: u32,
     /// `int32` and so on, `enum` or `message`.
     #[serde(rename = "type")]
     pub ty: String,

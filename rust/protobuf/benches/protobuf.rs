@@ -9,7 +9,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use variant_codec::{Decoder, Encoder, Limits, Manner, Measure, Room, Source, Value, ValueBuilder};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Message, MessageDecoder, MessageEncoder, Schema, Wire};
 
-const ENTITIES: i64 = 5_000;
+const ENTITIES: i64 = 200;
 const WIRES: [(&str, Wire); 2] = [("protobuf", Wire::Protobuf), ("compact", Wire::Compact)];
 
 const SCHEMA: &str = r#"
@@ -20,6 +20,7 @@ const SCHEMA: &str = r#"
         int32 team = 7; repeated string tags = 8; repeated int32 effects = 9;
     }
     message Snapshot { uint64 tick = 1; repeated Entity entities = 2; }
+    message List { repeated sint32 numbers = 1; }
 "#;
 
 fn dictionary<const N: usize>(entries: [(&str, Value); N]) -> Value {
@@ -44,6 +45,18 @@ fn entity(i: i64) -> Value {
     ])
 }
 
+/// The same with the entries of all Dictionaries from the last to the first.
+fn reversed(value: &Value) -> Value {
+    match value {
+        Value::Dictionary(dictionary) => {
+            let entries = dictionary.entries.iter().rev();
+            Value::from(entries.map(|(key, value)| (key.clone(), reversed(value))).collect::<Vec<_>>())
+        }
+        Value::Array(array) => Value::from(array.values.iter().map(reversed).collect::<Vec<_>>()),
+        other => other.clone(),
+    }
+}
+
 fn main() {
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(300))
@@ -61,6 +74,7 @@ fn main() {
 
     encode(&mut criterion, &message, &value);
     decode(&mut criterion, &message, &godot, &bytes);
+    lists(&mut criterion, &schema.message("List").expect("it is there"));
     criterion.final_summary();
 }
 
@@ -78,13 +92,15 @@ fn encode(criterion: &mut Criterion, message: &Message, value: &Value) {
     });
     for (name, wire) in WIRES {
         let mut encoder = MessageEncoder::new(message, &EncodeOptions { wire });
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                encoder.clear();
-                black_box(value).pour(&mut encoder).expect("it is one");
-                encoder.written().len()
+        for (order, value) in [("in order", value), ("in another order", &reversed(value))] {
+            group.bench_function(BenchmarkId::new(name, order), |bencher| {
+                bencher.iter(|| {
+                    encoder.clear();
+                    black_box(value).pour(&mut encoder).expect("it is one");
+                    encoder.written().len()
+                });
             });
-        });
+        }
     }
     group.finish();
 }
@@ -120,5 +136,25 @@ fn decode(criterion: &mut Criterion, message: &Message, godot: &[u8], bytes: &[V
             bencher.iter(|| MessageDecoder::new(message, black_box(bytes), &options).pour(&mut measure()));
         });
     }
+    group.finish();
+}
+
+/// Packed arrays of numbers of all sizes, which Godot's format copies.
+fn lists(criterion: &mut Criterion, message: &Message) {
+    const NUMBERS: i32 = 10_000;
+    let numbers = (0..NUMBERS).map(|i| i.wrapping_mul(0x9E37_79B9_u32 as i32) >> (i % 32)).collect();
+    let value = dictionary([("numbers", Value::PackedInt32Array(numbers))]);
+    let mut group = criterion.benchmark_group("list");
+    group.throughput(Throughput::Elements(NUMBERS as u64));
+    let mut encoder = MessageEncoder::new(message, &EncodeOptions::default());
+    group.bench_function("encode", |bencher| {
+        bencher.iter(|| {
+            encoder.clear();
+            black_box(&value).pour(&mut encoder)
+        });
+    });
+    let bytes = message.encode(&value, &EncodeOptions::default()).expect("it is one");
+    let options = DecodeOptions::default();
+    group.bench_function("decode", |bencher| bencher.iter(|| message.decode(black_box(&bytes), &options)));
     group.finish();
 }

@@ -56,7 +56,7 @@ impl Schema {
             if !message.is_map_entry() {
                 tables.by_short_name.entry(message.name().into()).or_default().push(index as u32);
             }
-            tables.messages.push(indexes.message_table(message)?);
+            tables.push(indexes.message_table(message)?);
         }
         Ok(Self(Arc::new(tables)))
     }

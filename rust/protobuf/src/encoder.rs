@@ -50,6 +50,8 @@ pub struct MessageEncoder<'s> {
     spare: Vec<u8>,
     /// Memory for the members of oneofs that have been seen.
     members: Vec<u16>,
+    /// Which field has followed each one last time, by their places in the schema; empty while all keys come in order.
+    followers: Vec<u16>,
 }
 
 /// Where the next value goes.
@@ -136,6 +138,7 @@ impl<'s> MessageEncoder<'s> {
             depth: 0,
             spare: Vec::new(),
             members: Vec::new(),
+            followers: Vec::new(),
         }
     }
 
@@ -341,25 +344,26 @@ impl<'s> MessageEncoder<'s> {
         field.label == Label::Implicit
     }
 
-    /// The rank of the field with this name, and the place of its value.
+    /// Finds the field with this name.
     #[inline(always)]
     fn name(&mut self, text: Text<'_>) -> Result<()> {
         let message = self.level.message;
-        // Mostly the next one.
-        let next = usize::from(self.level.last.wrapping_add(1));
-        let hit = message.fields.get(next).is_some_and(|field| match text {
-            Text::Utf32(units) => *field.units == *units,
-            Text::Utf8(text) => *field.name == *text,
+        // 0 for the first one.
+        let next = self.level.last.wrapping_add(1);
+        let follower = message.first_follower + usize::from(next);
+        let expected = self.followers.get(follower).copied().unwrap_or(next);
+        let hit = message.fields.get(usize::from(expected)).is_some_and(|field| match text {
+            Text::Utf32(units) => text::same_units(&field.units, units),
+            Text::Utf8(text) => text::same_bytes(field.name.as_bytes(), text.as_bytes()),
         });
-        let rank = if hit { next as u16 } else { self.look_up(text)? };
-        // Compared with 0 for the first one.
-        self.level.in_order &= rank.wrapping_add(1) > self.level.last.wrapping_add(1);
+        let rank = if hit { expected } else { self.look_up(text, follower)? };
+        self.level.in_order &= rank.wrapping_add(1) > next;
         self.level.last = rank;
         Ok(())
     }
 
     #[inline(never)]
-    fn look_up(&self, text: Text<'_>) -> Result<u16> {
+    fn look_up(&mut self, text: Text<'_>, follower: usize) -> Result<u16> {
         let message = self.level.message;
         let rank = match text {
             Text::Utf32(units) => message.rank_of_name(units.iter().copied()),
@@ -368,6 +372,10 @@ impl<'s> MessageEncoder<'s> {
         if rank == NONE && text.to_lossy() != UNKNOWN_KEY {
             return Err(self.no_field(text.quoted()));
         }
+        if self.followers.is_empty() {
+            self.followers = self.tables.followers();
+        }
+        self.followers[follower] = rank;
         Ok(rank)
     }
 

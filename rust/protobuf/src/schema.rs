@@ -42,6 +42,20 @@ pub(crate) struct Tables {
     pub by_short_name: HashMap<Box<str>, Vec<u32>>,
 }
 
+impl Tables {
+    /// For each field and each start of a message, the rank of the next field.
+    pub fn followers(&self) -> Vec<u16> {
+        self.messages.iter().flat_map(|message| 0..=message.fields.len() as u16).collect()
+    }
+
+    /// Adds a message.
+    pub fn push(&mut self, message: MessageTable) {
+        let first_follower =
+            self.messages.last().map_or(0, |last| last.first_follower + last.fields.len() + 1);
+        self.messages.push(MessageTable { first_follower, ..message });
+    }
+}
+
 impl Schema {
     /// The message of this name: with its package, as `game.net.Player`, or without, where only one message is called so.
     ///
@@ -321,6 +335,8 @@ pub(crate) struct MessageTable {
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
+    /// Its place in [`Tables::followers`].
+    pub first_follower: usize,
     /// Ranks of fields with small numbers.
     dense: Box<[u16]>,
     /// Ranks by the hash of the field's name; a power of two, never full.
@@ -367,6 +383,7 @@ impl MessageTable {
             fields,
             is_map_entry,
             oneofs,
+            first_follower: 0,
             dense: dense.into(),
             names: names.into(),
             always,

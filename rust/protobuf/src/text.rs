@@ -43,6 +43,27 @@ fn put_mixed(mut room: &mut [u8], units: &[u32]) {
     }
 }
 
+/// Whether two names are the same: without the call that comparing slices takes, which is long for a few characters.
+#[inline(always)]
+pub fn same_units(a: &[u32], b: &[u32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+}
+
+/// The same for UTF-8.
+#[inline(always)]
+pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    // Two words that overlap.
+    match (a.first_chunk::<8>(), a.first_chunk::<4>()) {
+        (Some(_), _) if a.len() > 16 => a == b,
+        (Some(start), _) => b.first_chunk() == Some(start) && a.last_chunk::<8>() == b.last_chunk(),
+        (_, Some(start)) => b.first_chunk() == Some(start) && a.last_chunk::<4>() == b.last_chunk(),
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +75,20 @@ mod tests {
             let mut room = vec![0; utf8_len(&units).unwrap()];
             put_utf8(&mut room, &units);
             assert_eq!(room, text.as_bytes());
+        }
+        for len in 0..40 {
+            let name: Vec<u8> = (0..len).collect();
+            let units = |name: &[u8]| name.iter().map(|&byte| byte.into()).collect::<Vec<u32>>();
+            assert!(same_bytes(&name, &name.clone()) && same_units(&units(&name), &units(&name)));
+            for at in 0..name.len() {
+                let mut other = name.clone();
+                other[at] ^= 0x40;
+                assert!(
+                    !same_bytes(&name, &other) && !same_units(&units(&name), &units(&other)),
+                    "{len} {at}"
+                );
+            }
+            assert!(!same_bytes(&name, &[&name[..], b"_"].concat()));
         }
         for unit in [0xD800, 0xDFFF, 0x11_0000, u32::MAX] {
             assert_eq!(utf8_len(&[0x61, unit]), Err(ErrorKind::InvalidCodeUnit(unit).into()));

@@ -89,7 +89,7 @@ class Schema:
             with_unknown, entries = canonical(message).hex(), list(entries_aside(message))
             message.DiscardUnknownFields()
             read = {"value": describe(message), "bytes": canonical(message).hex(), "complete": message.IsInitialized()}
-            read |= {"unknown_entries": not all(is_plain(field, entry) for field, entry in entries)}
+            read |= {"unknown_entries": not all(is_foreign(field, entry) for field, entry in entries)}
             read |= {} if entries else {"with_unknown": with_unknown}
         except (DecodeError, EncodeError) as error:
             read = {"error": str(error)}
@@ -122,8 +122,8 @@ def canonical(message: Message) -> bytes:
 def entries_aside(message: Message) -> Iterator[tuple[Field, bytes]]:
     """Entries of maps that are kept as unknown fields.
 
-    Those are entries with a number that their enum does not have; in this implementation, but no other one, also entries
-    that hold unknown fields themselves.
+    Those are entries with a number that their enum does not have; in the implementation in C, all others that hold
+    something unknown, too.
     """
     maps = {field.number: field for field in message.DESCRIPTOR.fields if is_map(field)}
     for unknown in UnknownFieldSet(message):
@@ -134,13 +134,16 @@ def entries_aside(message: Message) -> Iterator[tuple[Field, bytes]]:
             yield from entries_aside(inner)
 
 
-def is_plain(field: Field, entry: bytes) -> bool:
-    """Whether the map's entry holds no unknown field."""
+def is_foreign(field: Field, entry: bytes) -> bool:
+    """Whether the entry holds a number that its enum does not have, and nothing else that is unknown."""
     fields = field.message_type.fields_by_number
     try:
-        return all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in read_records(entry))
+        records = read_records(entry)
     except ValueError:
         return False
+    are_known = all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in records)
+    # One of two would be known.
+    return are_known and sum(number == MAP_VALUE for number, _, _ in records) == 1
 
 
 def inside(field: Field, value: Any) -> list[Message]:

@@ -92,7 +92,9 @@ fn located(root: &str, error: &protox::Error) -> Error {
 
 fn enum_table(descriptor: &EnumDescriptor) -> EnumTable {
     let is_closed = descriptor.parent_file().syntax() == Syntax::Proto2;
-    let values = descriptor.values().map(|value| (value.name().into(), value.number())).collect();
+    // `values` sorts them by number: of two names for one, any may come first.
+    let values = &descriptor.enum_descriptor_proto().value;
+    let values = values.iter().map(|value| (value.name().into(), value.number())).collect();
     EnumTable::new(descriptor.full_name(), is_closed, values)
 }
 

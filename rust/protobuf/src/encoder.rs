@@ -460,9 +460,6 @@ impl<'s> MessageEncoder<'s> {
         map: Option<&'s Field>,
         length_at: u32,
     ) -> Result<OpenDictionary<'s>> {
-        if self.depth > MAX_NESTING {
-            return Err(Error::TooDeep.into());
-        }
         self.depth += 1;
         let level = Level::new(message, map, self.segments.len());
         let level = std::mem::replace(&mut self.level, level);
@@ -768,10 +765,15 @@ impl<'s> Sink for MessageEncoder<'s> {
     #[inline(always)]
     fn begin_dictionary(
         &mut self,
-        _len: usize,
+        len: usize,
         _key: ElementType<'_>,
         _value: ElementType<'_>,
     ) -> Result<OpenDictionary<'s>> {
+        // Of a map, its entries are what is nested.
+        let is_nested = len > 0 || !matches!(self.place, Place::Map(_));
+        if is_nested && self.depth > MAX_NESTING {
+            return Err(Error::TooDeep.into());
+        }
         let (Place::Single(field) | Place::Element(field) | Place::Map(field)) = self.place else {
             return match self.place {
                 Place::Root => self.open(self.root, None, 0),

@@ -16,6 +16,7 @@ use crate::kill;
 use crate::library::{self, Build, Profile};
 use crate::package;
 use crate::panel;
+use crate::protobuf;
 use crate::run::{self, Echo};
 use crate::stress;
 use crate::suites::{self, Access, Conformance};
@@ -29,6 +30,7 @@ const QUIT_RUNS: u64 = 5;
 const QUIT_RUNS_ALL: u64 = 50;
 const RANDOM_ALL: u64 = 200_000;
 const DIFF_CASES: u64 = 10_000;
+const PROTOBUF_SCHEMAS: u64 = 60;
 const STRESS_CALLS: u64 = 500;
 const KILLS: u64 = 20;
 const KILLS_ALL: u64 = 200;
@@ -63,6 +65,10 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     })?;
     report.check("build", || plain(library::build(workspace, &Build::default())))?;
     report.check("Rust tests", || rust_tests(workspace))?;
+    report.check("protobuf oracle", || {
+        let options = protobuf::Options { schemas: Some(PROTOBUF_SCHEMAS), seed: 1, ..Default::default() };
+        protobuf::run(workspace, &options)
+    })?;
     for (name, threads, portable, threshold) in [
         ("conformance, 1 thread", 1, false, None),
         ("conformance, 2 threads", 2, false, None),

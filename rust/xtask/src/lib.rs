@@ -22,6 +22,8 @@ pub mod package;
 pub mod panel;
 pub mod progress;
 pub mod project;
+pub mod protobuf;
+pub mod python;
 pub mod run;
 pub mod sanitize;
 mod snippets;

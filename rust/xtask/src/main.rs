@@ -12,8 +12,8 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, sanitize, stress,
-    valgrind,
+    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, protobuf, python,
+    sanitize, stress, valgrind,
 };
 
 /// Every chore of this repository.
@@ -104,6 +104,13 @@ enum Chore {
     ///
     /// Installs cargo-fuzz under target/ first. Inputs are gathered in target/fuzz/corpus from run to run.
     Fuzz(FuzzArgs),
+    /// Compare random messages of random schemas with the official implementation of protobuf, until told to stop
+    Protobuf(protobuf::Options),
+    /// Find a Python, or install one under target/, with the official implementation of protobuf, and say where it is
+    ///
+    /// Takes `python3` or `python` on PATH if it is 3.10 to 3.15 with pip, else Debian's. The packages, pinned with their
+    /// checksums, come from PyPI. Nothing is installed system-wide.
+    Python,
     /// Use the editor panel by mouse and keyboard, in an editor window on a display made for it
     Panel(panel::Options),
     /// Write the zip that users install, with every library that has been built
@@ -332,6 +339,11 @@ fn run(chore: Chore) -> Result<bool> {
                 keep: args.keep,
             };
             return fuzz::run(&workspace, &options);
+        }
+        Chore::Protobuf(options) => println!("{}", protobuf::run(&workspace, &options)?),
+        Chore::Python => {
+            let python = python::find_or_install(&workspace)?;
+            println!("{} ({})\n{}", python.program.display(), python.version, python.packages.display());
         }
         Chore::Panel(options) => {
             let godot = ready(&workspace)?;

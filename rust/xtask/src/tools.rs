@@ -1,7 +1,6 @@
 //! Programs that a few chores need beside Cargo, installed under `target/` when they are first asked for.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -57,15 +56,7 @@ pub fn llvm(workspace: &Workspace) -> Result<Llvm> {
 
 fn from_debian(workspace: &Workspace, machine: &debian::Machine, package: &str) -> Result<Llvm> {
     let home = workspace.tools().join(package);
-    if !home.is_dir() {
-        let unfinished = home.with_extension("unfinished");
-        if unfinished.is_dir() {
-            fs::remove_dir_all(&unfinished)?;
-        }
-        fs::create_dir_all(&unfinished)?;
-        machine.install(debian::TESTING, package, &[package], &unfinished)?;
-        fs::rename(&unfinished, &home)?;
-    }
+    machine.install_once(debian::TESTING, package, &[package], &home)?;
     let program = |name: &str| debian::script(&home, &format!("usr/lib/{package}/bin/{name}"), name);
     Ok(Llvm { cov: program("llvm-cov")?, profdata: program("llvm-profdata")? })
 }

@@ -46,6 +46,20 @@ pub fn machine() -> Option<Machine> {
 }
 
 impl Machine {
+    /// Installs into the folder `home`, unless it is there. An interrupted install is never taken for a finished one.
+    pub fn install_once(&self, suite: &str, what: &str, packages: &[&str], home: &Path) -> Result<()> {
+        if home.is_dir() {
+            return Ok(());
+        }
+        let unfinished = home.with_extension("unfinished");
+        if unfinished.is_dir() {
+            fs::remove_dir_all(&unfinished)?;
+        }
+        fs::create_dir_all(&unfinished)?;
+        self.install(suite, what, packages, &unfinished)?;
+        Ok(fs::rename(&unfinished, home)?)
+    }
+
     /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` says what they
     /// are.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {

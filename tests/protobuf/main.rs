@@ -1,0 +1,518 @@
+//! Our protobuf beside the official one: `cargo xtask protobuf`.
+//!
+//! Random messages of random schemas, written by each and read by the other; the same with what the wire format allows
+//! but nobody writes; and damaged bytes, which both must refuse or read as the same.
+
+mod described;
+mod process;
+mod random;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use fastrand::Rng;
+use serde_json::Value as Json;
+use variant_codec::{Error, ErrorKind, Value};
+use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Manner, Message, Schema, Wire};
+
+use described::{Form, Shown};
+use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
+
+/// Random messages of each schema, of each kind.
+const MESSAGES: usize = 10;
+/// Those nested as deeply as can be.
+const DEEP: usize = 2;
+/// What the message holds, and no more.
+const HELD: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
+/// As values are read unless asked for otherwise.
+const DEFAULT: Form = Form { shown: Shown::Implicit, ..HELD };
+/// How values can be read.
+const FORMS: [Form; 4] = [
+    HELD,
+    Form { enum_names: true, string_name_keys: true, ..HELD },
+    DEFAULT,
+    Form { shown: Shown::Defaults, ..HELD },
+];
+/// Byte for byte.
+const WRITTEN: &str = "written as the oracle does, byte for byte";
+/// Byte for byte.
+const UNKNOWN_WRITTEN: &str = "written with unknown fields as the oracle does, byte for byte";
+/// Byte for byte.
+const OURS_WRITTEN: &str = "ours: the oracle writes the same, byte for byte";
+/// Findings that are printed, the shortest ones.
+const SHOWN_FINDINGS: usize = 10;
+/// Characters that are printed of a value or of bytes.
+const SHOWN_CHARACTERS: usize = 400;
+/// Of these, in front of where a difference starts.
+const SHOWN_BEFORE: usize = 80;
+
+const NOT_UTF8: &str = "refused: not UTF-8, in proto2";
+
+#[derive(Parser)]
+struct Options {
+    /// The interpreter
+    #[arg(long, value_name = "PROGRAM")]
+    python: PathBuf,
+    /// Seed of the first schema; the others have the seeds after it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Go on for so long
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// Go on for so many schemas
+    #[arg(long, value_name = "N")]
+    schemas: Option<u64>,
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let (mut oracles, about) = Oracles::start(&options.python)?;
+    println!("protobuf {} in Python {}, seeds from {} on", about.version, about.python, options.seed);
+    let started = Instant::now();
+    let mut checks = Checks::default();
+    let mut schemas = 0;
+    let in_time = || options.seconds.is_none_or(|seconds| started.elapsed() < Duration::from_secs(seconds));
+    while in_time() && options.schemas.is_none_or(|wanted| schemas < wanted) {
+        let seed = options.seed + schemas;
+        compare(&mut oracles, seed, &mut checks).with_context(|| format!("seed {seed}"))?;
+        schemas += 1;
+    }
+    checks.print(schemas, started.elapsed());
+    Ok(())
+}
+
+/// The official implementation, twice.
+struct Oracles {
+    /// The one in C, which everybody uses. It says what bytes mean.
+    reader: Oracle,
+    /// The one in Python. It says how messages are written: the other one writes the entries of maps from the last key to
+    /// the first, negative keys as if they were large.
+    writer: Oracle,
+}
+
+impl Oracles {
+    fn start(python: &Path) -> Result<(Self, About)> {
+        let (reader, about) = Oracle::start(python, "upb")?;
+        let (writer, _) = Oracle::start(python, "python")?;
+        Ok((Self { reader, writer }, about))
+    }
+
+    fn schema(&mut self, seed: u64) -> Result<RandomSchema> {
+        self.writer.schema(seed)?;
+        self.reader.schema(seed)
+    }
+
+    /// Random messages as they are written.
+    fn canonical(&mut self, seed: u64) -> Result<Vec<Row>> {
+        let written = self.writer.messages(seed, MESSAGES, "plain")?;
+        let inputs: Vec<_> =
+            written.iter().map(|row| (row.message.as_str(), row.bytes.0.as_slice())).collect();
+        self.read(&inputs)
+    }
+
+    /// Other bytes.
+    fn strange(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
+        let rows = self.reader.messages(seed, count, kind)?;
+        self.rewrite(rows)
+    }
+
+    /// What these bytes are.
+    fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
+        let rows = self.reader.read(inputs)?;
+        self.rewrite(rows)
+    }
+
+    /// Puts what the writer would write in place of what the reader would.
+    fn rewrite(&mut self, mut rows: Vec<Row>) -> Result<Vec<Row>> {
+        let mut inputs = Vec::new();
+        for row in &rows {
+            if let Reading::Accepted { bytes: Some(bytes), with_unknown, .. } = &row.reading {
+                inputs.push((row.message.as_str(), bytes.0.as_slice()));
+                inputs.push((row.message.as_str(), with_unknown.as_ref().unwrap_or(bytes).0.as_slice()));
+            }
+        }
+        let mut written = self.writer.read(&inputs)?.into_iter();
+        for row in &mut rows {
+            if let Reading::Accepted { value, bytes, with_unknown, .. } = &mut row.reading {
+                let (known, all) = (written.next(), written.next());
+                match known.context("an answer is missing")?.reading {
+                    // Other NaNs than the usual one become that.
+                    Reading::Accepted { value: again, .. } if again != *value => *bytes = None,
+                    Reading::Accepted { bytes: again, .. } => *bytes = again,
+                    // It refuses what is nested as deeply as the reader allows. There are no maps in that.
+                    _ => {}
+                }
+                *with_unknown = match all.context("an answer is missing")?.reading {
+                    Reading::Accepted { value: again, with_unknown: all, .. } if again == *value => {
+                        all.filter(|_| with_unknown.is_some())
+                    }
+                    // It refuses long tags at the ends of groups.
+                    _ => None,
+                };
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// One random schema, from its seed on.
+fn compare(oracles: &mut Oracles, seed: u64, checks: &mut Checks) -> Result<()> {
+    let RandomSchema { files, set, messages } = oracles.schema(seed)?;
+    let official = Schema::from_descriptor_set(&set.0)?;
+    let compiled = Schema::compile("main.proto", move |path| files.get(path).cloned())?;
+    for schema in [&compiled, &official] {
+        same_fields(seed, schema, &messages, checks)?;
+    }
+    let mut rng = Rng::with_seed(seed);
+    for (kind, count) in [("plain", MESSAGES), ("respelled", MESSAGES), ("damaged", MESSAGES), ("deep", DEEP)]
+    {
+        let rows = match kind {
+            "plain" => oracles.canonical(seed)?,
+            _ => oracles.strange(seed, count, kind)?,
+        };
+        for (index, row) in rows.iter().enumerate() {
+            let schema = if index % 2 == 0 { &compiled } else { &official };
+            let message = schema.message(&row.message)?;
+            let mut case = Case { seed, kind, messages: &messages, message, row, checks };
+            match &row.reading {
+                Reading::Accepted { value, .. } if kind == "plain" => case.canonical(value, &mut rng),
+                // An entry of a map that holds unknown fields: this implementation alone puts it aside as a whole.
+                Reading::Accepted { unknown_entries: true, .. } => checks.leave_out("unknown fields in maps"),
+                Reading::Accepted { value, bytes, with_unknown, complete, .. } => {
+                    case.accepted(value, bytes.as_ref(), with_unknown.as_ref(), *complete);
+                }
+                Reading::Refused { error } => case.refused(error),
+                Reading::NotUtf8 { .. } => case.not_utf8(),
+            }
+        }
+    }
+    written_by_us(oracles, seed, &compiled, &messages, checks)
+}
+
+/// All messages and fields of a schema, ours and the oracle's.
+fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Checks) -> Result<()> {
+    let known = schema.messages().count();
+    checks.check("schema: the same messages", known == messages.len(), 0, || format!("seed {seed}: {known}"));
+    for (name, fields) in messages {
+        let ours = schema.message(name)?;
+        let same = ours.fields().len() == fields.len()
+            && ours.fields().iter().zip(fields).all(|(ours, field)| {
+                ours.name() == field.name
+                    && ours.number() == field.number
+                    && ours.is_repeated() == (field.label == Label::Many)
+                    && ours.is_map() == (field.label == Label::Map)
+                    && ours.has_presence() == field.presence
+                    && ours.is_required() == field.required
+            });
+        checks.check("schema: the same fields", same, 0, || {
+            format!("seed {seed}, {name}: {:?}", ours.fields())
+        });
+    }
+    Ok(())
+}
+
+/// Our bytes, read by the oracle.
+fn written_by_us(
+    oracles: &mut Oracles,
+    seed: u64,
+    schema: &Schema,
+    messages: &Messages,
+    checks: &mut Checks,
+) -> Result<()> {
+    let mut rng = Rng::with_seed(seed);
+    let mut names: Vec<_> = messages.keys().collect();
+    names.sort();
+    let mut meant = Vec::new();
+    let mut written = Vec::new();
+    for _ in 0..MESSAGES {
+        let name = *rng.choice(&names).context("a schema without messages")?;
+        let described = random::message(&mut rng, messages, name);
+        let value = random::spelled(&mut rng, messages, name, &described);
+        let bytes = schema.message(name)?.encode(&value, &EncodeOptions::default());
+        written.push((name.as_str(), bytes.with_context(|| shown(&value))?));
+        meant.push(described);
+    }
+    let inputs: Vec<_> = written.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+    for (row, described) in oracles.read(&inputs)?.iter().zip(&meant) {
+        let message = schema.message(&row.message)?;
+        let mut case = Case { seed, kind: "ours", messages, message, row, checks };
+        let value = row.reading.value();
+        case.check("ours: the oracle reads what was meant", value == Some(described), || {
+            let found = value.map_or("no message".to_owned(), Json::to_string);
+            format!("meant {}\nread  {}", cut(&described.to_string()), cut(&found))
+        });
+        if let Reading::Accepted { bytes: Some(bytes), .. } = &row.reading {
+            case.check(OURS_WRITTEN, *bytes == row.bytes, || {
+                format!("the oracle writes {}", cut(&hex::encode(&bytes.0)))
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A message's bytes, with what the oracle reads in them.
+struct Case<'a> {
+    seed: u64,
+    kind: &'static str,
+    messages: &'a Messages,
+    message: Message,
+    row: &'a Row,
+    checks: &'a mut Checks,
+}
+
+impl Case<'_> {
+    /// Bytes that the oracle has written.
+    fn canonical(&mut self, described: &Json, rng: &mut Rng) {
+        for form in FORMS {
+            let expected = self.expected(described, form);
+            let found = self.decode(form, Manner::Strict);
+            let same = found.as_ref().is_ok_and(|found| identical(found, &expected));
+            self.check("read as the oracle does", same, || differ(&found, &expected));
+            if form.shown != Shown::Defaults {
+                self.writes(WRITTEN, &expected, &self.row.bytes);
+            }
+        }
+        let spelled = random::spelled(rng, self.messages, &self.row.message, described);
+        self.writes(WRITTEN, &spelled, &self.row.bytes);
+        self.compact(described, &spelled);
+    }
+
+    /// The compact wire types hold the same and are never longer.
+    fn compact(&mut self, described: &Json, spelled: &Value) {
+        let value = &self.expected(described, HELD);
+        let options = EncodeOptions { wire: Wire::Compact };
+        let bytes = match self.message.encode(spelled, &options) {
+            Ok(bytes) => bytes,
+            Err(error) => return self.check("compact: the same is read", false, || error.to_string()),
+        };
+        let options = DecodeOptions { wire: Wire::Compact, ..self.options(HELD, Manner::Strict) };
+        let found = self.message.decode(&bytes, &options);
+        let same = found.as_ref().is_ok_and(|found| identical(found, value));
+        self.check("compact: the same is read", same, || differ(&found, value));
+        let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
+        self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
+        // In these lists, zigzag takes a byte more where the highest bit is the last one of a varint's byte.
+        let grows = |field: &Field, value: &Json| {
+            let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
+            let fills = |item: &Json| {
+                matches!(
+                    i64::BITS - described::int(item).leading_zeros(),
+                    7 | 14 | 21 | 28 | 35 | 42 | 49 | 56 | 63
+                )
+            };
+            zigzag && described::list(value).iter().any(fills)
+        };
+        let may_grow = described::holds(self.messages, &self.row.message, described, &grows);
+        let shorter = bytes.len() <= self.row.bytes.0.len();
+        self.check("compact: no longer", shorter || may_grow, || hex::encode(&bytes));
+    }
+
+    /// Other bytes that the oracle reads.
+    fn accepted(
+        &mut self,
+        described: &Json,
+        bytes: Option<&Hex>,
+        with_unknown: Option<&Hex>,
+        complete: bool,
+    ) {
+        let expected = self.expected(described, DEFAULT);
+        let found = self.decode(DEFAULT, Manner::Engine);
+        let same =
+            found.as_ref().is_ok_and(|found| identical(&quiet(found.clone()), &quiet(expected.clone())));
+        if let Err(error) = &found
+            && let Some(rule) = explained(error)
+        {
+            return self.checks.count(rule);
+        }
+        self.check("read as the oracle does", same, || differ(&found, &expected));
+        if let Ok(found) = found
+            && same
+        {
+            if !complete {
+                // Official implementations write it when asked to.
+                let written = self.message.encode(&found, &EncodeOptions::default());
+                self.check("not written: lacks required fields", written.is_err(), || format!("{written:?}"));
+            } else {
+                bytes.inspect(|bytes| self.writes(WRITTEN, &found, bytes));
+                if let Some(with_unknown) = with_unknown {
+                    let options =
+                        DecodeOptions { keep_unknown: true, ..self.options(DEFAULT, Manner::Engine) };
+                    let found = self.message.decode(&self.row.bytes.0, &options).unwrap_or_default();
+                    self.writes(UNKNOWN_WRITTEN, &found, with_unknown);
+                }
+            }
+        }
+        self.strictly();
+    }
+
+    /// Bytes that the oracle refuses.
+    fn refused(&mut self, error: &str) {
+        let found = self.decode(DEFAULT, Manner::Engine);
+        self.check("refused as the oracle does", found.is_err(), || format!("{error}\n{found:?}"));
+        self.strictly();
+    }
+
+    /// Texts that are not UTF-8, which official implementations accept in proto2.
+    fn not_utf8(&mut self) {
+        let found = self.decode(DEFAULT, Manner::Engine);
+        self.check(NOT_UTF8, found.is_err(), || format!("{found:?}"));
+    }
+
+    /// Strict reading accepts only what is written.
+    fn strictly(&mut self) {
+        if let Ok(value) = self.decode(DEFAULT, Manner::Strict) {
+            self.writes("strict: written again", &value, &self.row.bytes);
+        }
+    }
+
+    fn options(&self, form: Form, manner: Manner) -> DecodeOptions {
+        let defaults = match form.shown {
+            Shown::Held => Defaults::Omit,
+            Shown::Implicit => Defaults::Implicit,
+            Shown::Defaults => Defaults::All,
+        };
+        let Form { enum_names, string_name_keys, .. } = form;
+        DecodeOptions { manner, defaults, enum_names, string_name_keys, ..Default::default() }
+    }
+
+    fn decode(&self, form: Form, manner: Manner) -> Result<Value, Error> {
+        self.message.decode(&self.row.bytes.0, &self.options(form, manner))
+    }
+
+    fn expected(&self, described: &Json, form: Form) -> Value {
+        described::decoded(self.messages, &self.row.message, described, form)
+    }
+
+    /// Our bytes for a value must be these.
+    fn writes(&mut self, what: &'static str, value: &Value, expected: &Hex) {
+        let found = self.message.encode(value, &EncodeOptions::default());
+        let same = found.as_ref().is_ok_and(|found| *found == expected.0);
+        self.check(what, same, || {
+            let found = found.map_or_else(|error| error.to_string(), hex::encode);
+            format!("for {}\n{}", shown(value), contrast(&hex::encode(&expected.0), &found))
+        });
+    }
+
+    fn check(&mut self, what: &'static str, held: bool, finding: impl FnOnce() -> String) {
+        let (Row { message, bytes, .. }, seed, kind) = (self.row, self.seed, self.kind);
+        self.checks.check(what, held, bytes.0.len(), || {
+            format!("seed {seed}, {kind}, {message}: {}\n{}", cut(&hex::encode(&bytes.0)), finding())
+        });
+    }
+}
+
+/// The rule of docs/protobuf.md by which we refuse what the oracle accepts.
+fn explained(error: &Error) -> Option<&'static str> {
+    match error.kind() {
+        // Of a text that another one replaces; the others are not described.
+        ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
+        ErrorKind::Foreign(foreign) => match foreign.downcast_ref()? {
+            variant_protobuf::Error::BadNumber { what: "field number", .. } => {
+                Some("refused: the field number 0")
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether all bits are the same.
+fn identical(a: &Value, b: &Value) -> bool {
+    match (a.encode(), b.encode()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// The value with no signalling NaN: Python's floats turn those of 32 bits into quiet ones.
+fn quiet(value: Value) -> Value {
+    match value {
+        Value::Dictionary(mut dictionary) => {
+            dictionary.entries.iter_mut().for_each(|(_, value)| *value = quiet(std::mem::take(value)));
+            Value::Dictionary(dictionary)
+        }
+        Value::Array(mut array) => {
+            array.values.iter_mut().for_each(|value| *value = quiet(std::mem::take(value)));
+            Value::Array(array)
+        }
+        Value::Float(float) if float.is_nan() => Value::Float(f64::from_bits(float.to_bits() | 1 << 51)),
+        Value::PackedFloat32Array(mut floats) => {
+            let quiet = |float: &mut f32| *float = f32::from_bits(float.to_bits() | 1 << 22);
+            floats.iter_mut().filter(|float| float.is_nan()).for_each(quiet);
+            Value::PackedFloat32Array(floats)
+        }
+        other => other,
+    }
+}
+
+fn differ(found: &Result<Value, Error>, expected: &Value) -> String {
+    let found = match found {
+        Ok(found) => format!("{found:?}"),
+        Err(error) => error.to_string(),
+    };
+    contrast(&format!("{expected:?}"), &found)
+}
+
+/// Where two texts differ.
+fn contrast(expected: &str, found: &str) -> String {
+    let same = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
+    let from = |text: &str| cut(&text.chars().skip(same.saturating_sub(SHOWN_BEFORE)).collect::<String>());
+    format!("expected {}\nfound    {}", from(expected), from(found))
+}
+
+fn shown(value: &Value) -> String {
+    cut(&format!("{value:?}"))
+}
+
+fn cut(text: &str) -> String {
+    let mut start: String = text.chars().take(SHOWN_CHARACTERS).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
+/// What was compared, and how often.
+#[derive(Default)]
+struct Checks {
+    held: BTreeMap<&'static str, u64>,
+    failed: BTreeMap<&'static str, u64>,
+    left_out: BTreeMap<&'static str, u64>,
+    /// Findings with the lengths of their bytes.
+    findings: Vec<(usize, String)>,
+}
+
+impl Checks {
+    fn count(&mut self, what: &'static str) {
+        *self.held.entry(what).or_default() += 1;
+    }
+
+    fn leave_out(&mut self, what: &'static str) {
+        *self.left_out.entry(what).or_default() += 1;
+    }
+
+    /// Notes whether a check held for so many bytes.
+    fn check(&mut self, what: &'static str, held: bool, bytes: usize, finding: impl FnOnce() -> String) {
+        if held {
+            return self.count(what);
+        }
+        *self.failed.entry(what).or_default() += 1;
+        self.findings.push((bytes, format!("FAILED {what}: {}", finding())));
+        self.findings.sort();
+        self.findings.truncate(SHOWN_FINDINGS);
+    }
+
+    /// The shortest findings, the counts, and a last line `N passed, N failed`.
+    fn print(&self, schemas: u64, elapsed: Duration) {
+        self.findings.iter().for_each(|(_, finding)| println!("{finding}\n"));
+        println!("{schemas} schemas in {:.1} s", elapsed.as_secs_f32());
+        self.failed.iter().for_each(|(what, count)| println!("{count:>9}  FAILED {what}"));
+        self.left_out.iter().for_each(|(what, count)| println!("{count:>9}  left out: {what}"));
+        self.held.iter().for_each(|(what, count)| println!("{count:>9}  {what}"));
+        let sum = |counts: &BTreeMap<_, u64>| counts.values().sum::<u64>();
+        println!("{} passed, {} failed", sum(&self.held), sum(&self.failed));
+    }
+}

@@ -1,0 +1,184 @@
+//! The official implementation, in a process of its own, and what it says.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
+
+/// `oracle.py`.
+pub struct Oracle {
+    process: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    complaints: File,
+}
+
+/// Which implementation it is.
+#[derive(Deserialize)]
+pub struct About {
+    pub version: String,
+    pub python: String,
+}
+
+/// A random schema.
+#[derive(Deserialize)]
+pub struct RandomSchema {
+    /// Texts by path. The one that imports the others is `main.proto`.
+    pub files: HashMap<String, String>,
+    /// What the official compiler made of them.
+    pub set: Hex,
+    pub messages: Messages,
+}
+
+/// The fields of each message by number, by the message's full name.
+pub type Messages = HashMap<String, Vec<Field>>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Label {
+    One,
+    Many,
+    Map,
+}
+
+#[derive(Deserialize)]
+pub struct Field {
+    pub name: String,
+    pub number: u32,
+    /// `int32` and so on, `enum` or `message`.
+    #[serde(rename = "type")]
+    pub ty: String,
+    pub label: Label,
+    pub presence: bool,
+    pub required: bool,
+    pub oneof: Option<String>,
+    /// As it is described.
+    pub default: Json,
+    pub message: Option<String>,
+    /// Names and numbers.
+    #[serde(rename = "enum")]
+    pub values: Option<Vec<(String, i64)>>,
+    /// Whether the enum has no other numbers.
+    pub closed: bool,
+    pub packed: bool,
+    /// The key and the value of a map.
+    pub entry: Option<Box<(Field, Field)>>,
+}
+
+/// A message of a type, and what the oracle reads in its bytes.
+#[derive(Deserialize)]
+pub struct Row {
+    pub message: String,
+    pub bytes: Hex,
+    pub reading: Reading,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Reading {
+    Accepted {
+        value: Json,
+        /// The value, written again, where that is known.
+        bytes: Option<Hex>,
+        /// The same with unknown fields, unless some are entries of maps.
+        with_unknown: Option<Hex>,
+        /// Whether some are.
+        unknown_entries: bool,
+        /// Whether no required field is missing.
+        complete: bool,
+    },
+    Refused {
+        /// What is wrong with it for the oracle, which says little.
+        error: String,
+    },
+    /// Accepted, but it holds texts that are not UTF-8.
+    #[expect(dead_code, reason = "it says that it is so")]
+    NotUtf8 { not_utf8: bool },
+}
+
+impl Reading {
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<&Json> {
+        match self {
+            Self::Accepted { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Hex(#[serde(with = "hex::serde")] pub Vec<u8>);
+
+impl Oracle {
+    /// Starts it, with the packages that `PYTHONPATH` names, in one of the two implementations that are in them: `upb`,
+    /// which everybody uses, or `python`.
+    pub fn start(python: &Path, implementation: &str) -> Result<(Self, About)> {
+        let complaints = tempfile::tempfile()?;
+        let mut process = Command::new(python)
+            .args(["-s", "-B"])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("protobuf/oracle.py"))
+            .env("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", implementation)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(complaints.try_clone()?)
+            .spawn()
+            .context("cannot start Python")?;
+        let questions = process.stdin.take().context("no way in")?;
+        let answers = BufReader::new(process.stdout.take().context("no way out")?);
+        let mut oracle = Self { process, questions, answers, complaints };
+        let about = oracle.answer()?;
+        Ok((oracle, about))
+    }
+
+    /// A random schema, which the questions after this are about.
+    pub fn schema(&mut self, seed: u64) -> Result<RandomSchema> {
+        self.ask(&json!({"ask": "schema", "seed": seed}))
+    }
+
+    /// Random messages of that schema.
+    pub fn messages(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
+        self.ask(&json!({"ask": "messages", "seed": seed, "count": count, "kind": kind}))
+    }
+
+    /// What these bytes are, as messages of these types.
+    pub fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
+        let inputs: Vec<_> =
+            inputs.iter().map(|(message, bytes)| json!([message, hex::encode(bytes)])).collect();
+        self.ask(&json!({"ask": "read", "inputs": inputs}))
+    }
+
+    fn ask<T: DeserializeOwned>(&mut self, question: &Json) -> Result<T> {
+        // If it has ended, its last words say more.
+        let _ = writeln!(self.questions, "{question}");
+        self.answer()
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let mut line = String::new();
+        if self.answers.read_line(&mut line)? == 0 {
+            let mut complaints = String::new();
+            self.complaints.rewind()?;
+            self.complaints.read_to_string(&mut complaints)?;
+            bail!("the oracle has ended:\n{complaints}");
+        }
+        let mut reader = serde_json::Deserializer::from_str(&line);
+        // Messages nest as deeply as the oracle reads them.
+        reader.disable_recursion_limit();
+        T::deserialize(&mut reader).context("not what was asked")
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

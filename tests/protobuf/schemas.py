@@ -1,0 +1,177 @@
+"""Random schemas, as the text of .proto files."""
+
+from dataclasses import dataclass, field
+from random import Random
+
+INTS = ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
+NUMBERS = [*INTS, "float", "double", "bool"]
+SCALARS = [*NUMBERS, "string", "bytes"]
+KEYS = [*INTS, "bool", "string"]
+WORDS = ["hp", "pos", "Name", "message", "optional", "in", "to", "a_long_name_of_a_field_that_goes_on", "_x", "HP"]
+# Where tags become longer, and the last one that there is.
+EDGES = [1, 2, 15, 16, 17, 127, 128, 2047, 2048, 18999, 20000, 262143, 262144, 33554431, 33554432, 536870911]
+EXTENSION = 50000
+WELL_KNOWN = {"timestamp": "Timestamp", "struct": "Struct", "wrappers": "Int64Value", "any": "Any"}
+
+DEFAULTS = {
+    "bool": ["true", "false"],
+    "float": ["1.5", "-0.0", "inf", "-inf", "nan", "1e38", "3"],
+    "double": ["1.5", "-0.0", "inf", "-inf", "nan", "1e308", "-7"],
+    "string": ['""', '"none"', r'"\n\"\303\244\xe2\x82\xac\0"', "'it is'"],
+    "bytes": ['""', r'"\0\377\001x"', r'"\x80\xff"'],
+}
+
+
+@dataclass
+class Enum:
+    name: str
+    values: list[str]
+    proto3: bool
+    first_is_zero: bool
+
+
+@dataclass
+class File:
+    """A file being written, and what its fields may refer to."""
+
+    rng: Random
+    proto3: bool
+    enums: list[Enum] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    extensible: list[str] = field(default_factory=list)
+    names: int = 0
+
+    def name(self, stem: str) -> str:
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def write_enum(self, indent: str, scope: str) -> str:
+        """An enum with a few values, some of them negative, some of them twice."""
+        rng, name = self.rng, self.name("Enum")
+        first_is_zero = self.proto3 or rng.random() < 0.7
+        extremes = [-1, 1, 2, 127, 128, -(2**31), 2**31 - 1, rng.randint(-(2**31), 2**31 - 1)]
+        numbers = [0 if first_is_zero else rng.choice([1, -5, 7])]
+        numbers += [n for n in rng.sample(extremes, rng.randint(0, 5)) if n not in numbers]
+        alias = rng.random() < 0.3
+        if alias:
+            numbers += rng.choices(numbers, k=rng.randint(1, 2))
+        values = [f"{name.upper()}_V{i}" for i in range(len(numbers))]
+        self.enums.append(Enum(scope + name, values, self.proto3, first_is_zero))
+        lines = [f"{indent}enum {name} {{"]
+        lines += [f"{indent}  option allow_alias = true;"] if alias else []
+        lines += [f"{indent}  {value} = {number};" for value, number in zip(values, numbers)]
+        return "\n".join([*lines, f"{indent}}}"])
+
+    def usable_enums(self, first_is_zero: bool = False) -> list[Enum]:
+        return [e for e in self.enums if (e.proto3 or not self.proto3) and (e.first_is_zero or not first_is_zero)]
+
+    def write_message(self, indent: str, scope: str, name: str, depth: int = 0) -> str:
+        """A message with fields of any kind, and with messages and enums inside."""
+        rng, full, inner = self.rng, scope + name, indent + "  "
+        lines = [f"{indent}message {name} {{"]
+        if rng.random() < 0.4:
+            lines.append(self.write_enum(inner, full + "."))
+        if depth < 2 and rng.random() < 0.4:
+            nested = self.name("Nested")
+            lines.append(self.write_message(inner, full + ".", nested, depth + 1))
+            self.messages.append(f"{full}.{nested}")
+        count = rng.choice([0, 1, 3, 8, 8, 12, 20])
+        numbers = rng.sample([*EDGES, *range(3, 15), *range(200, 240, 7)], count)
+        if not self.proto3 and rng.random() < 0.3:
+            self.extensible.append(full)
+            lines.append(f"{inner}extensions {EXTENSION};")
+        while numbers:
+            if not self.proto3 and rng.random() < 0.05:
+                group = self.name("Group")
+                lines.append(f"{inner}{rng.choice(['optional', 'repeated'])} group {group} = {numbers.pop()} {{")
+                lines += [self.write_field(inner + "  ", 1, "optional"), f"{inner}}}"]
+            elif len(numbers) > 3 and rng.random() < 0.2:
+                members = [self.write_field(inner + "  ", number, "oneof") for number in numbers[:3]]
+                lines += [f"{inner}oneof {self.name('one')} {{", *members, f"{inner}}}"]
+                numbers = numbers[3:]
+            else:
+                lines.append(self.write_field(inner, numbers.pop(), self.label()))
+        return "\n".join([*lines, f"{indent}}}"])
+
+    def write_messages(self, scope: str, count: int) -> list[str]:
+        """Messages that may refer to each other and to themselves."""
+        names = [self.name("Message") for _ in range(count)]
+        self.messages += [scope + name for name in names]
+        return [self.write_message("", scope, name) for name in names]
+
+    def write_extensions(self) -> list[str]:
+        return [f"extend .{m} {{\n{self.write_field('  ', EXTENSION, 'optional')}\n}}" for m in self.extensible]
+
+    def label(self) -> str:
+        label = self.rng.choice(["", "", "optional", "repeated", "repeated", "map"])
+        if label == "" and not self.proto3:
+            return self.rng.choice(["optional", "optional", "required"])
+        return label
+
+    def write_field(self, indent: str, number: int, label: str) -> str:
+        rng = self.rng
+        name = self.name(rng.choice(WORDS) + "_")
+        if label == "map":
+            value = self.type(first_is_zero=True)
+            return f"{indent}map<{rng.choice(KEYS)}, {value}> {name} = {number};"
+        kind = self.type(messages=label != "required")
+        options = self.options(kind, label)
+        label = "" if label in ("", "oneof") else label + " "
+        return f"{indent}{label}{kind} {name} = {number}{options};"
+
+    def type(self, messages: bool = True, first_is_zero: bool = False) -> str:
+        rng = self.rng
+        enums = self.usable_enums(first_is_zero)
+        draw = rng.random()
+        if draw < 0.15 and enums:
+            return "." + rng.choice(enums).name
+        if draw < 0.4 and messages:
+            return "." + rng.choice(self.messages)
+        return rng.choice(SCALARS)
+
+    def options(self, kind: str, label: str) -> str:
+        rng = self.rng
+        enum = next((e for e in self.enums if "." + e.name == kind), None)
+        if label == "repeated" and (kind in NUMBERS or enum) and rng.random() < 0.5:
+            return f" [packed = {rng.choice(['true', 'false'])}]"
+        if self.proto3 or label in ("repeated", "required") or kind.startswith(".") and not enum or rng.random() < 0.5:
+            return ""
+        if enum:
+            return f" [default = {rng.choice(enum.values)}]"
+        if kind in DEFAULTS:
+            return f" [default = {rng.choice(DEFAULTS[kind])}]"
+        bits = 32 if "32" in kind else 64
+        unsigned = kind.startswith(("u", "fixed"))
+        low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return f" [default = {rng.choice([low, high, 1, 42])}]"
+
+
+def write(rng: Random) -> dict[str, str]:
+    """Files by their paths; `main.proto` imports the others."""
+    base = File(rng, rng.random() < 0.5)
+    scope = "shared."
+    parts = [base.write_enum("", scope), base.write_enum("", scope)]
+    parts += base.write_messages(scope, 2)
+    parts += base.write_extensions()
+    files = {"shared/base.proto": text(base, "shared", [], parts)}
+
+    main = File(rng, rng.random() < 0.5, base.enums[:], base.messages[:], names=100)
+    imports = ["shared/base.proto"]
+    package = rng.choice(["", "game", "game.v1"])
+    scope = package + "." if package else ""
+    if rng.random() < 0.25:
+        file, message = rng.choice(list(WELL_KNOWN.items()))
+        imports.append(f"google/protobuf/{file}.proto")
+        main.messages.append(f"google.protobuf.{message}")
+    parts = [main.write_enum("", scope)]
+    parts += main.write_messages(scope, rng.randint(3, 5))
+    parts += main.write_extensions()
+    files["main.proto"] = text(main, package, imports, parts)
+    return files
+
+
+def text(file: File, package: str, imports: list[str], parts: list[str]) -> str:
+    head = [f'syntax = "{"proto3" if file.proto3 else "proto2"}";']
+    head += [f"package {package};"] if package else []
+    head += [f'import "{path}";' for path in imports]
+    return "\n".join([*head, *parts, ""])

@@ -97,7 +97,7 @@ impl Job {
         };
         let job = Self::new(Stage::Away, BUDGET, false);
         let same = Arc::clone(&job);
-        run(Lane::Reading, || {
+        run(Lane::Reading, &job, || {
             Box::new(move || same.go_on(decoding.limits.allow_objects, Box::new(decoding)))
         });
         job
@@ -107,7 +107,7 @@ impl Job {
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
         let job = Self::new(Stage::Away, BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
-        run(Lane::Reading, || {
+        run(Lane::Reading, &job, || {
             // A path that cannot be written to has nobody to wait for.
             let turn = target.ok().map(|target| Turn::of(&target));
             Box::new(move || {
@@ -146,7 +146,7 @@ impl Job {
         let job = Self::new(Stage::Away, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
         job.progress.set_total(values.len());
-        run(Lane::Writing, || {
+        run(Lane::Writing, &job, || {
             let turn = Turn::of(&target);
             Box::new(move || {
                 turn.wait();
@@ -288,10 +288,30 @@ impl Job {
     }
 }
 
-/// Has work done in the background, or here where that cannot be.
-fn run(lane: Lane, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
+/// Has work of a job done in the background, or here where that cannot be.
+fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
+    let ending = Ending(Arc::clone(job));
+    let make = || -> Box<dyn FnOnce() + Send> {
+        let work = make();
+        Box::new(move || {
+            let _ending = ending;
+            work();
+        })
+    };
     if let Err(work) = background::queue(lane, make) {
         work();
+    }
+}
+
+/// Ends a job whose work panics, since somebody may wait for it.
+struct Ending(Arc<Job>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let reason = "the job has failed through a fault of FastVariantCodec itself, which the log tells of";
+            self.0.finish(FastVariantResult::failed(&Error::object(reason)));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 extends SceneTree
 
 const Costly := preload("res://suites/costly.gd")
+const CostlyMessages := preload("res://suites/costly_messages.gd")
 const Extension := preload("res://suites/extension.gd")
 
 const RUNS := 5
@@ -24,8 +25,25 @@ func _initialize() -> void:
 		worst = maxf(worst, _measure(input, inputs[input]))
 		var torn := inputs[input].slice(0, -4)
 		worst = maxf(worst, _measure("%s, torn" % input, torn))
+	worst = maxf(worst, _measure_messages())
 	print("The longest that for_network() takes: %.1f ms" % worst)
 	quit(0)
+
+
+## The same for messages; nothing validates them without making them.
+func _measure_messages() -> float:
+	var worst := 0.0
+	var schema := FastProtobufCodec.load_schema(CostlyMessages.SCHEMA)
+	var inputs := CostlyMessages.inputs(_network.max_bytes)
+	print("\n%-35s %9s %12s %12s  %s" % ["message", "bytes", "try_decode", "decode", "for_network()"])
+	for input in inputs:
+		var bytes := inputs[input]
+		var limited := _milliseconds(func() -> void: schema.try_decode(CostlyMessages.MESSAGE, bytes, _network), RUNS)
+		var unlimited := _milliseconds(func() -> void: schema.decode(CostlyMessages.MESSAGE, bytes), 1)
+		var code: int = schema.try_decode(CostlyMessages.MESSAGE, bytes, _network).error
+		print("%-35s %9d %9.1f ms %9.1f ms  %s" % [input, bytes.size(), limited, unlimited, _code_names[code]])
+		worst = maxf(worst, limited)
+	return worst
 
 
 ## The milliseconds that the limited calls take at most.

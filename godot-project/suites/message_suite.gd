@@ -1,6 +1,7 @@
 ## Protobuf messages on live values: the bytes of the official implementation, batches, reasons, limits, the compact wire types.
 extends "res://suites/suite.gd"
 
+const CostlyMessages := preload("res://suites/costly_messages.gd")
 const FOLDER := "res://suites/fixtures/messages/"
 const SCHEMA := FOLDER + "everything.proto"
 const OLD := FOLDER + "old.proto"
@@ -267,6 +268,20 @@ func test_limits() -> bool:
 	checks.same_int("elements", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
 	limits.max_bytes = 10
 	checks.same_int("bytes", FastVariantCodec.MAX_BYTES_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
+	return true
+
+
+func test_costly_messages() -> bool:
+	checks.subject(checks.MIXED, "costly messages")
+	var inputs := CostlyMessages.inputs(20_000)
+	for input in inputs:
+		for keep: bool in [false, true]:
+			var schema := FastProtobufCodec.load_schema(SCHEMA)
+			schema.keep_unknown = keep
+			var decoded: Variant = schema.decode(CostlyMessages.MESSAGE, inputs[input])
+			checks.truth(input + " is read", decoded is Dictionary)
+			var again: Variant = schema.decode(CostlyMessages.MESSAGE, schema.encode(CostlyMessages.MESSAGE, decoded))
+			checks.same_value(input, decoded, again)
 	return true
 
 

@@ -1028,6 +1028,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         self.check_key_depth(at)?;
         let count = self.property_count()?;
+        located(at, self.budget.value(VariantType::Dictionary))?;
         located(at, self.budget.dictionary(count + 1))?;
         let untyped = ElementType::Untyped;
         let mut dictionary = located(at, sink.begin_dictionary(count + 1, untyped, untyped))?;

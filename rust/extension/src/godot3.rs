@@ -93,7 +93,8 @@ fn convert(
             Direction::From3 => upgrade(&bytes[record], &limits, lossy, part),
             Direction::To3 => downgrade(&bytes[record], &limits, lossy, part),
         };
-        let made = made.map_err(|error| error.shifted(start))?;
+        // What only the writer refuses knows no place in the bytes but that of its record.
+        let made = made.map_err(|error| error.at(0).shifted(start))?;
         if !made.is_empty() {
             let mut changes = lock(&changes);
             made.into_iter().for_each(|change| add_change(&mut changes, change));

@@ -32,6 +32,8 @@ func _initialize() -> void:
 	_say_port(folder)
 	for number in arguments[arguments.find("--packets") + 1].to_int():
 		var packet := _next_packet(number)
+		if packet.is_empty():
+			return
 		var received: Array = FastVariantCodec.decode_godot3(packet)
 		_check("number", received[0] == number)
 		var text := Godot3.text_of(received[1])

@@ -103,9 +103,14 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     }
     if godot3::can_be_had() {
         let old = report.step("godot 3", || Ok((Tally::default(), godot3::find_or_install(workspace)?)))?;
-        let options = exchange::Options::default();
-        report.check("files with Godot 3", || exchange::files(workspace, godot, &old, &options))?;
-        report.check("packets with Godot 3", || exchange::packets(workspace, godot, &old, &options))?;
+        for (how, portable) in [("", false), (", portable", true)] {
+            let access = Access { portable, ..Access::default() };
+            let options = exchange::Options { access, ..Default::default() };
+            let files = || exchange::files(workspace, godot, &old, &options);
+            report.check(&format!("files with Godot 3{how}"), files)?;
+            let packets = || exchange::packets(workspace, godot, &old, &options);
+            report.check(&format!("packets with Godot 3{how}"), packets)?;
+        }
     } else {
         report.skip("files and packets with Godot 3", "no server build for this system, and no GODOT3_BIN");
     }

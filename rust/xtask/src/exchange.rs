@@ -14,7 +14,7 @@ use crate::godot3::{Godot3, padding};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::suites;
+use crate::suites::{self, Access};
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -37,11 +37,14 @@ pub struct Options {
     /// How many rounds of packets
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub packets: u64,
+    /// How the extension works.
+    #[command(flatten)]
+    pub access: Access,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: None, values: 1000, packets: 300 }
+        Self { seed: None, values: 1000, packets: 300, access: Access::default() }
     }
 }
 
@@ -59,6 +62,7 @@ struct Pair<'a> {
     new: Project<'a>,
     folder: TempDir,
     seed: u32,
+    access: &'a Access,
 }
 
 impl Pair<'_> {
@@ -72,7 +76,9 @@ impl Pair<'_> {
     }
 
     fn new_script(&self, script: &str, options: &[(&str, String)]) -> Command {
-        self.new.script(script, &self.arguments(options))
+        let mut command = self.new.script(script, &self.arguments(options));
+        self.access.apply(&mut command);
+        command
     }
 
     /// What an engine left behind; its log with what is wrong.
@@ -113,7 +119,7 @@ fn pairs<'a>(
     old.iter().map(move |old| {
         let folder = tempfile::Builder::new().prefix("exchange-").tempdir_in(&workspace.target)?;
         let new = suites::bundled(workspace, godot, project)?;
-        Ok(Pair { workspace, old, new, folder, seed: options.seed() })
+        Ok(Pair { workspace, old, new, folder, seed: options.seed(), access: &options.access })
     })
 }
 

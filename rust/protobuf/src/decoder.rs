@@ -9,7 +9,7 @@ use std::ops::Range;
 use variant_codec::format::{BOM, MAX_BYTES, MAX_DEPTH};
 use variant_codec::{
     Budget, ElementType, Error as CodecError, ErrorKind, Lanes, Limit, Limits, Manner, Precision, Result,
-    Sink, Source, Step, Text, Value, ValueBuilder, VariantType,
+    Sink, Source, Spent, Step, Text, Value, ValueBuilder, VariantType,
 };
 
 use crate::error::{Error, Oddity};
@@ -160,6 +160,21 @@ impl<'a> MessageDecoder<'a> {
             budget: Budget::new(&options.limits),
             memory: Memory::default(),
         }
+    }
+
+    /// The same for other bytes, which use up limits of their own. Memory is kept.
+    pub fn with_bytes(self, bytes: &'a [u8]) -> Self {
+        Self { bytes, budget: Budget::new(self.budget.limits), ..self }
+    }
+
+    /// The same, where other values have used up some of the limits.
+    pub fn after(self, spent: Spent) -> Self {
+        Self { budget: Budget::after(spent, self.budget.limits), ..self }
+    }
+
+    /// What values have used up of the limits, this one included.
+    pub fn spent(&self) -> Spent {
+        self.budget.spent()
     }
 
     fn enumeration(&self, index: u32) -> &'a EnumTable {
@@ -509,6 +524,10 @@ impl Source for MessageDecoder<'_> {
                 CodecError::new(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)).at(0)
             );
         }
+        // An error may have left something there.
+        self.memory.found.clear();
+        self.memory.unknown.clear();
+        self.memory.entries.clear();
         self.pour_message(sink, self.root, 0..0, 0, 0)
     }
 }

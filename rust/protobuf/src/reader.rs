@@ -4,7 +4,7 @@ use variant_codec::{Error as CodecError, ErrorKind, Result};
 
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
-use crate::wire::{Class, LONGEST_TAG, LONGEST_VARINT, Wire};
+use crate::wire::{Class, LONGEST_TAG, LONGEST_VARINT, Wire, short_varint};
 
 /// Reads bytes up to an end; offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,16 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Ok(byte.into())
             }
-            _ => self.long_varint(longest),
+            _ => {
+                let start = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk());
+                match start.and_then(|bytes| short_varint(*bytes)) {
+                    Some((value, len)) if len <= longest && !self.strict => {
+                        self.at += len;
+                        Ok(value)
+                    }
+                    _ => self.long_varint(longest),
+                }
+            }
         }
     }
 

@@ -99,9 +99,32 @@ pub(crate) const fn varint_len(value: u64) -> usize {
     ((value | 1).ilog2() as usize * 9 + 73) / 64
 }
 
+/// The lowest bits of each byte of a varint's first eight, and what marks them as not the last one.
+const SEVENS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+const MARKS: u64 = !SEVENS;
+
 /// Writes a varint to the start of `room`, and returns how many bytes it takes.
 #[inline(always)]
-pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
+pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
+    if value < 0x80 {
+        room[0] = value as u8;
+        return 1;
+    }
+    if value >= 1 << 56 {
+        return put_long_varint(room, value);
+    }
+    // All groups of seven bits are moved apart at once.
+    let value = value & 0x0FFF_FFFF | (value & 0x00FF_FFFF_F000_0000) << 4;
+    let value = value & 0x0000_3FFF_0000_3FFF | (value & 0x0FFF_C000_0FFF_C000) << 2;
+    let value = value & 0x007F_007F_007F_007F | (value & 0x3F80_3F80_3F80_3F80) << 1;
+    let last = value.ilog2() / 8;
+    let marked = value | MARKS & ((1 << (8 * last)) - 1);
+    room[..8].copy_from_slice(&marked.to_le_bytes());
+    last as usize + 1
+}
+
+#[inline(never)]
+fn put_long_varint(room: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     let mut at = 0;
     while value >= 0x80 && at < LONGEST_VARINT - 1 {
         room[at] = value as u8 | 0x80;
@@ -110,6 +133,21 @@ pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], mut value: u64) -> usi
     }
     room[at] = value as u8;
     at + 1
+}
+
+/// The varint that starts with these bytes, and how many it takes; `None` if it takes more.
+#[inline(always)]
+pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(bytes);
+    let ends = !word & MARKS;
+    if ends == 0 {
+        return None;
+    }
+    let value = word & SEVENS & (ends ^ (ends - 1));
+    let value = value & 0x007F_007F_007F_007F | (value & 0x7F00_7F00_7F00_7F00) >> 1;
+    let value = value & 0x0000_3FFF_0000_3FFF | (value & 0x3FFF_0000_3FFF_0000) >> 2;
+    let value = value & 0x0FFF_FFFF | (value & 0x0FFF_FFFF_0000_0000) >> 4;
+    Some((value, ends.trailing_zeros() as usize / 8 + 1))
 }
 
 /// Signed numbers in the order 0, −1, 1, −2, …
@@ -176,7 +214,12 @@ mod tests {
             for value in [(1_u64 << bits) - 1, 1 << bits, u64::MAX >> bits] {
                 let expected = (64 - value.leading_zeros() as usize).div_ceil(7).max(1);
                 assert_eq!(varint_len(value), expected, "{value}");
-                assert_eq!(put_varint(&mut [0; LONGEST_VARINT], value), expected, "{value}");
+                let (mut room, mut by_loop) = ([0xFF; LONGEST_VARINT], [0; LONGEST_VARINT]);
+                assert_eq!(put_varint(&mut room, value), expected, "{value}");
+                assert_eq!(put_long_varint(&mut by_loop, value), expected, "{value}");
+                assert_eq!(room[..expected], by_loop[..expected], "{value}");
+                let read = room.first_chunk().and_then(|bytes| short_varint(*bytes));
+                assert_eq!(read, (expected <= 8).then_some((value, expected)), "{value}");
             }
         }
     }

@@ -3,8 +3,10 @@
 mod support;
 
 use support::{dictionary, schema};
-use variant_codec::{Error as CodecError, ErrorKind, Limits, Manner, Value};
-use variant_protobuf::{DecodeOptions, EncodeOptions, Error, Oddity, Schema, Wire};
+use variant_codec::{Error as CodecError, ErrorKind, Limits, Manner, Source, Value, ValueBuilder};
+use variant_protobuf::{
+    DecodeOptions, EncodeOptions, Error, MessageDecoder, MessageEncoder, Oddity, Schema, Wire,
+};
 
 const GAME: &str = r#"
     syntax = "proto3";
@@ -349,6 +351,44 @@ fn limits_are_kept() {
     assert!(error.contains("max_"), "{error}");
     let options = DecodeOptions { defaults: variant_protobuf::Defaults::Omit, ..options };
     assert!(world.decode(&many, &options).is_ok());
+}
+
+/// One encoder and one decoder for many messages, with errors between them.
+#[test]
+fn memory_is_kept_from_message_to_message() {
+    let schema = schema(GAME);
+    let entity = schema.message("Entity").unwrap();
+    let good =
+        dictionary([("worn", dictionary([("hat", dictionary([("count", 1.into())]))])), ("hp", 7.into())]);
+    let bad = dictionary([("worn", dictionary([("hat", dictionary([("count", (-1).into())]))]))]);
+    let bytes = entity.encode(&good, &EncodeOptions::default()).unwrap();
+    let mut encoder = MessageEncoder::new(&entity, &EncodeOptions::default());
+    let options = DecodeOptions { keep_unknown: true, ..DecodeOptions::default() };
+    let expected = entity.decode(&bytes, &options).unwrap();
+    let torn = [b"\x7a\x00", &bytes[..], b"\x0a"].concat();
+    let mut decoder = MessageDecoder::new(&entity, &bytes, &options);
+    let mut spent = None;
+    for _ in 0..3 {
+        encoder.clear();
+        (&good).pour(&mut encoder).unwrap();
+        assert_eq!(encoder.written(), bytes);
+        encoder.clear();
+        assert!((&bad).pour(&mut encoder).is_err());
+
+        decoder = decoder.with_bytes(&torn);
+        assert!(decoder.pour(&mut ValueBuilder::default()).is_err());
+        decoder = decoder.with_bytes(&bytes);
+        let mut builder = ValueBuilder::default();
+        decoder.pour(&mut builder).unwrap();
+        assert_eq!(builder.into_value(), expected);
+        assert_eq!(*spent.get_or_insert(decoder.spent()), decoder.spent());
+    }
+    let limits = Limits { max_elements: 40, ..Limits::unlimited() };
+    let options = DecodeOptions { limits, ..DecodeOptions::default() };
+    let mut decoder = MessageDecoder::new(&entity, &bytes, &options);
+    decoder.pour(&mut ValueBuilder::default()).unwrap();
+    let spent = decoder.spent();
+    assert!(decoder.with_bytes(&bytes).after(spent).pour(&mut ValueBuilder::default()).is_err());
 }
 
 #[test]

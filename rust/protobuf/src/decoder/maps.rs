@@ -1,0 +1,144 @@
+//! Maps, whose entries are messages.
+
+use std::ops::Range;
+
+use variant_codec::{ElementType, Error as CodecError, Result, Sink, Step, VariantType};
+
+use super::{Entry, MessageDecoder, Number, located};
+use crate::MAX_NESTING;
+use crate::error::{Error, Oddity};
+use crate::reader::{odd, range};
+use crate::schema::{Field, Kind, MessageTable};
+use crate::wire::{order_of, start_of};
+
+impl<'a> MessageDecoder<'a> {
+    /// A map as a Dictionary whose entries are sorted by key.
+    #[inline(never)]
+    pub(super) fn pour_map<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        field: &'a Field,
+        records: Range<usize>,
+        depth: u32,
+        level: u32,
+    ) -> Result<()> {
+        let Kind::Message(index) = field.kind else { unreachable!("a map's entries are messages") };
+        let table = self.message(index);
+        let (first, first_entry) = (self.memory.found.len(), self.memory.entries.len());
+        let at = self.memory.found.get(records.start).map_or(0, |found| found.at as usize);
+        for record in records {
+            self.add_entry(table, record, level + 1)?;
+        }
+        self.sort_entries(table, first_entry, level + 1)?;
+        let count = self.memory.entries.len() - first_entry;
+        located(at, self.budget.value(VariantType::Dictionary))?;
+        located(at, self.budget.dictionary(count))?;
+        if count > 0 {
+            self.check_depth(depth + 1, at)?;
+        }
+        let (key, value) = table.entry();
+        let mut dictionary =
+            located(at, sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped))?;
+        for index in first_entry..first_entry + count {
+            let entry = self.memory.entries[index].clone();
+            let at = entry.at as usize;
+            located(at, sink.begin_key(&mut dictionary))?;
+            match key.kind {
+                Kind::String => self.pour_text(sink, &self.bytes[range(entry.key)], at)?,
+                Kind::Bool => located(at, self.pour_number(sink, key.kind, Number::Bool(entry.key != 0)))?,
+                kind => located(at, self.pour_number(sink, kind, Number::Int(entry.key as i64)))?,
+            }
+            located(at, sink.begin_value(&mut dictionary))?;
+            let records = entry.value.start as usize..entry.value.end as usize;
+            let poured = if records.is_empty() {
+                self.pour_default(sink, value, depth + 1, level + 1)
+            } else {
+                self.pour_single(sink, value, records, depth + 1, level + 1)
+            };
+            poured.map_err(|error| error.at(at).inside(self.step_of(key.kind, &entry)))?;
+            located(at, sink.end_entry(&mut dictionary))?;
+        }
+        self.memory.entries.truncate(first_entry);
+        self.memory.found.truncate(first);
+        located(at, sink.end_dictionary(dictionary))
+    }
+
+    /// Reads the key of an entry, and notes where its value is.
+    fn add_entry(&mut self, table: &'a MessageTable, record: usize, level: u32) -> Result<()> {
+        let (first, unknown) = (self.memory.found.len(), self.memory.unknown.len());
+        let found = self.memory.found[record];
+        let at = found.at as usize;
+        if level > MAX_NESTING {
+            return Err(CodecError::foreign(Error::TooDeep).at(at));
+        }
+        self.scan(table, range(found.value), level)?;
+        // What is unknown in an entry is lost, as everywhere.
+        self.memory.unknown.truncate(unknown);
+        self.settle(table, first, level)?;
+        let end = self.memory.found.len();
+        let value = first + self.memory.found[first..].partition_point(|found| found.rank == 0);
+        self.odd((value, end) != (first + 1, first + 2), at, Oddity::Map)?;
+        let key = table.entry().0;
+        for index in first..value.saturating_sub(1) {
+            self.check_replaced(key, self.memory.found[index], level)?;
+        }
+        let key = match self.memory.found[first..value].last() {
+            None => 0,
+            Some(found) => match key.kind {
+                Kind::String => found.value,
+                kind => match self.number(kind, *found, at)? {
+                    Number::Int(int) => int as u64,
+                    Number::Bool(bool) => bool.into(),
+                    Number::Float(_) => unreachable!("a float is no key"),
+                },
+            },
+        };
+        let order = match table.entry().0.kind {
+            Kind::String => start_of(&self.bytes[range(key)]),
+            kind => order_of(kind, key as i64),
+        };
+        self.memory.entries.push(Entry { order, key, at: found.at, value: value as u32..end as u32 });
+        Ok(())
+    }
+
+    /// Sorts entries by key. Of those with the same key, the last one stays.
+    fn sort_entries(&mut self, table: &'a MessageTable, first: usize, level: u32) -> Result<()> {
+        let bytes = self.bytes;
+        let (key, value) = table.entry();
+        let text = |entry: &Entry| if key.kind == Kind::String { &bytes[range(entry.key)] } else { &[] };
+        let compare = |a: &Entry, b: &Entry| a.order.cmp(&b.order).then_with(|| text(a).cmp(text(b)));
+        let entries = &mut self.memory.entries[first..];
+        let Some(index) = entries.windows(2).position(|pair| compare(&pair[0], &pair[1]).is_ge()) else {
+            return Ok(());
+        };
+        if self.strict {
+            return Err(odd(Oddity::Map, entries[index + 1].at as usize));
+        }
+        entries.sort_unstable_by(|a, b| compare(a, b).then(a.at.cmp(&b.at)));
+        let mut kept = first;
+        for index in first..self.memory.entries.len() {
+            let entry = self.memory.entries[index].clone();
+            let next = self.memory.entries.get(index + 1);
+            if next.is_some_and(|next| compare(&entry, next).is_eq()) {
+                for record in entry.value {
+                    self.check_replaced(value, self.memory.found[record as usize], level)?;
+                }
+            } else {
+                self.memory.entries[kept] = entry;
+                kept += 1;
+            }
+        }
+        self.memory.entries.truncate(kept);
+        Ok(())
+    }
+
+    /// Names the value at a map's key.
+    #[cold]
+    fn step_of(&self, kind: Kind, entry: &Entry) -> Step {
+        match kind {
+            Kind::String => Step::text_key(&String::from_utf8_lossy(&self.bytes[range(entry.key)])),
+            Kind::Bool => Step::Key((entry.key != 0).to_string()),
+            _ => Step::int_key(entry.key as i64),
+        }
+    }
+}

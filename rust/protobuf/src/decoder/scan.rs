@@ -1,0 +1,209 @@
+//! Which records a message has.
+
+use std::ops::Range;
+
+use variant_codec::{EncodeOptions as CodecOptions, Measure, Result};
+
+use super::{Found, Member, MessageDecoder};
+use crate::error::Oddity;
+use crate::reader::{Record, range};
+use crate::schema::{Field, Kind, Label, MessageTable, NONE};
+use crate::wire::{Class, LONGEST_VARINT, Wire, put_varint, unzigzag};
+
+impl<'a> MessageDecoder<'a> {
+    /// Notes the records of a message, and keeps what is unknown.
+    #[inline(always)]
+    pub(super) fn scan(&mut self, message: &'a MessageTable, range: Range<usize>, level: u32) -> Result<()> {
+        let mut reader = self.reader(range);
+        let mut last = None;
+        while !reader.is_at_end() {
+            let at = reader.at;
+            let Record { number, class, value } = reader.record()?;
+            let rank = message.rank_of(number);
+            let field = message.fields.get(usize::from(rank));
+            match field {
+                Some(field) if field.classes & class.bit() != 0 => {
+                    if self.strict {
+                        self.check_order(field, rank, last, at)?;
+                        last = Some(rank);
+                    }
+                    if let Kind::Enum(_) | Kind::Message(_) = field.kind
+                        && self.has_foreign_enum(field, class, value, at, level)?
+                    {
+                        self.add_unknown(at..reader.at);
+                        continue;
+                    }
+                    self.memory.found.push(Found { value, at: at as u32, rank, class });
+                }
+                _ => {
+                    let oddity = if field.is_some() { Oddity::WireType } else { Oddity::UnknownField };
+                    self.odd(true, at, oddity)?;
+                    if class == Class::StartGroup {
+                        reader.skip_group(number, level + 1)?;
+                    }
+                    self.add_unknown(at..reader.at);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn add_unknown(&mut self, range: Range<usize>) {
+        if self.options.keep_unknown {
+            self.memory.unknown.extend_from_slice(&self.bytes[range]);
+        }
+    }
+
+    /// Strictly, fields come by number, and only lists and maps again.
+    fn check_order(&self, field: &Field, rank: u16, last: Option<u16>, at: usize) -> Result<()> {
+        self.odd(last.is_some_and(|last| rank < last), at, Oddity::Order)?;
+        let may_repeat = matches!(field.label, Label::Repeated | Label::Map);
+        self.odd(last == Some(rank) && !may_repeat, at, Oddity::Repeated)
+    }
+
+    /// Whether a record goes to the unknown ones because of a number that is none of its enum's. Of a packed list, only
+    /// such elements do.
+    #[inline(never)]
+    fn has_foreign_enum(
+        &mut self,
+        field: &'a Field,
+        class: Class,
+        value: u64,
+        at: usize,
+        level: u32,
+    ) -> Result<bool> {
+        let index = match field.kind {
+            Kind::Enum(index) => index,
+            Kind::Message(index) if field.label == Label::Map => {
+                return self.has_foreign_value(self.message(index), range(value), at, level);
+            }
+            _ => return Ok(false),
+        };
+        let names = self.enumeration(index);
+        if !names.is_closed {
+            return Ok(false);
+        }
+        if class != Class::Bytes {
+            let foreign = !names.takes(value as i32);
+            self.odd(foreign, at, Oddity::Range)?;
+            return Ok(foreign);
+        }
+        let zigzags = self.options.wire.packs_in_zigzag(field.kind);
+        let mut reader = self.reader(range(value));
+        while !reader.is_at_end() {
+            let element_at = reader.at;
+            let raw = reader.varint(LONGEST_VARINT)?;
+            let number = if zigzags { unzigzag(raw) } else { raw as i64 };
+            if !names.takes(number as i32) {
+                self.odd(true, element_at, Oddity::Range)?;
+                self.add_unknown_number(field, number);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps an element of a list as a record of its own.
+    fn add_unknown_number(&mut self, field: &Field, number: i64) {
+        if !self.options.keep_unknown {
+            return;
+        }
+        let (class, magnitude) = match self.options.wire {
+            Wire::Compact if number < 0 => (Class::Negative, number.unsigned_abs()),
+            _ => (Class::Varint, number as u64),
+        };
+        let tag = self.options.wire.tag(field.tag, class).to_le_bytes();
+        self.memory.unknown.extend_from_slice(&tag[..usize::from(field.tag.len)]);
+        let mut room = [0; LONGEST_VARINT];
+        let len = put_varint(&mut room, magnitude);
+        self.memory.unknown.extend_from_slice(&room[..len]);
+    }
+
+    /// Whether the value of a map's entry is a number that is none of its enum's.
+    fn has_foreign_value(
+        &mut self,
+        entry: &'a MessageTable,
+        range: Range<usize>,
+        at: usize,
+        level: u32,
+    ) -> Result<bool> {
+        let Kind::Enum(index) = entry.entry().1.kind else { return Ok(false) };
+        let names = self.enumeration(index);
+        if !names.is_closed {
+            return Ok(false);
+        }
+        let mut reader = self.reader(range);
+        let mut foreign = false;
+        while !reader.is_at_end() {
+            let record = reader.record()?;
+            if record.class == Class::StartGroup {
+                reader.skip_group(record.number, level + 2)?;
+            }
+            if record.number == 2 && entry.entry().1.classes & record.class.bit() != 0 {
+                foreign = !names.takes(record.value as i32);
+            }
+        }
+        self.odd(foreign, at, Oddity::Range)?;
+        Ok(foreign)
+    }
+
+    /// Puts the records from `first` on in the order of their fields; of a oneof, those of its last member stay.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
+        if !message.oneofs.is_empty() {
+            self.settle_oneofs(message, first, level)?;
+        }
+        let found = &mut self.memory.found[first..];
+        if !found.is_sorted_by_key(|found| found.rank) {
+            found.sort_unstable_by_key(|found| (found.rank, found.at));
+        }
+        let left = found.iter().rev().take_while(|found| found.rank == NONE).count();
+        self.memory.found.truncate(self.memory.found.len() - left);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn settle_oneofs(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
+        self.memory.members.clear();
+        self.memory.members.resize(message.oneofs.len(), Member::default());
+        for index in (first..self.memory.found.len()).rev() {
+            let found = self.memory.found[index];
+            let field = &message.fields[usize::from(found.rank)];
+            let Some(oneof) = field.oneof else { continue };
+            let member = &mut self.memory.members[usize::from(oneof)];
+            match member.rank {
+                None => member.rank = Some(found.rank),
+                Some(rank) => {
+                    member.is_closed |= rank != found.rank;
+                    if member.is_closed {
+                        self.odd(true, found.at as usize, Oddity::Repeated)?;
+                        self.memory.found[index].rank = NONE;
+                        // It may have used what is noted of oneofs, which is needed here.
+                        let members = std::mem::take(&mut self.memory.members);
+                        self.check_replaced(field, found, level)?;
+                        self.memory.members = members;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a later value replaces must be as good.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check_replaced(&mut self, field: &'a Field, found: Found, level: u32) -> Result<()> {
+        match field.kind {
+            Kind::String => self.utf8(&self.bytes[range(found.value)], found.at as usize).map(|_| ()),
+            Kind::Message(index) if field.label != Label::Map => {
+                let first = self.memory.found.len();
+                self.memory.found.push(found);
+                let mut measure = Measure::counting(CodecOptions::default());
+                self.pour_message(&mut measure, self.message(index), first..first + 1, 0, level + 1)?;
+                self.memory.found.truncate(first);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

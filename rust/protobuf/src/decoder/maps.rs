@@ -1,5 +1,6 @@
 //! Maps, whose entries are messages.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use variant_codec::{ElementType, Error as CodecError, Result, Sink, Step, VariantType};
@@ -105,8 +106,11 @@ impl<'a> MessageDecoder<'a> {
     fn sort_entries(&mut self, table: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         let bytes = self.bytes;
         let (key, value) = table.entry();
-        let text = |entry: &Entry| if key.kind == Kind::String { &bytes[range(entry.key)] } else { &[] };
-        let compare = |a: &Entry, b: &Entry| a.order.cmp(&b.order).then_with(|| text(a).cmp(text(b)));
+        let has_texts = key.kind == Kind::String;
+        let compare = |a: &Entry, b: &Entry| match a.order.cmp(&b.order) {
+            Ordering::Equal if has_texts => bytes[range(a.key)].cmp(&bytes[range(b.key)]),
+            ordering => ordering,
+        };
         let entries = &mut self.memory.entries[first..];
         let Some(index) = entries.windows(2).position(|pair| compare(&pair[0], &pair[1]).is_ge()) else {
             return Ok(());

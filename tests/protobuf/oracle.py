@@ -5,8 +5,8 @@
     {"ask": "read", "inputs": [[MESSAGE, HEX], ...]}         what these bytes are, as messages of that schema
 
 A message comes as its type, its bytes, and how they are read: the value (`describe` in messages.py says how it is
-written down), the bytes of it, and the bytes with unknown fields; or the error; or that
-texts in it are not UTF-8, which proto2 allows.
+written down), the bytes of it, and the bytes with unknown fields; or the error; or that texts in it are not UTF-8, which
+proto2 allows.
 """
 
 import json

@@ -1,0 +1,118 @@
+//! How long messages take to be read that were made to take long, in nanoseconds for each byte, small and eight times as
+//! large: more by the larger one would mean that time grows faster than messages do.
+//!
+//! `cargo run --release -p variant_protobuf --example worst`
+
+use std::time::Instant;
+
+use variant_codec::{Limits, Measure, Source};
+use variant_protobuf::{DecodeOptions, Defaults, Message, MessageDecoder, Schema};
+
+const SIZES: [usize; 2] = [1 << 17, 1 << 20];
+/// The best of so many counts.
+const RUNS: usize = 5;
+
+const SCHEMA: &str = r#"
+    syntax = "proto3";
+    message M {
+        int32 number = 1; M inner = 2; repeated M list = 3; map<string, M> by_text = 4; map<int32, int32> by_number = 5;
+        oneof choice { M one = 6; int32 two = 7; M three = 8; }
+        repeated int32 numbers = 9; string text = 10; repeated string texts = 11; repeated bool bools = 12;
+    }
+"#;
+
+fn main() {
+    let resolve = |name: &str| (name == "worst.proto").then(|| SCHEMA.to_owned());
+    let schema = Schema::compile("worst.proto", resolve).expect("it compiles");
+    let message = schema.message("M").expect("it is there");
+    println!("| message | defaults | ns a byte, 128 KiB | ns a byte, 1 MiB |\n|---|---|---:|---:|");
+    let [small, large] = SIZES.map(messages);
+    for ((name, small), (_, large)) in small.iter().zip(&large) {
+        for defaults in [Defaults::Omit, Defaults::Implicit] {
+            let [small, large] = [small, large].map(|bytes| nanoseconds_a_byte(&message, bytes, defaults));
+            println!("| {name} | {defaults:?} | {small:.1} | {large:.1} |");
+        }
+    }
+}
+
+fn nanoseconds_a_byte(message: &Message, bytes: &[u8], defaults: Defaults) -> f64 {
+    let options = DecodeOptions { defaults, limits: Limits::unlimited(), ..DecodeOptions::default() };
+    let run = || {
+        let mut sink = Measure::counting(variant_codec::EncodeOptions::default());
+        let started = Instant::now();
+        MessageDecoder::new(message, bytes, &options).pour(&mut sink).expect("it is read");
+        started.elapsed().as_nanos() as f64 / bytes.len() as f64
+    };
+    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
+}
+
+/// Messages of about so many bytes.
+fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
+    let repeated = |piece: &[u8]| piece.repeat(size / piece.len());
+    let nested = |tag: u8, around: fn(&mut Vec<u8>)| {
+        let nest = |inner: Vec<u8>, _| {
+            let mut message = record(tag, &inner);
+            around(&mut message);
+            message
+        };
+        repeated(&(0..99).fold(Vec::new(), nest))
+    };
+    let entries = |entry: fn(u32) -> Vec<u8>| {
+        let (mut map, mut index) = (Vec::new(), 0_u32);
+        while map.len() < size {
+            // A number that says little of the one before it.
+            map.extend(entry(index.wrapping_mul(0x9E37_79B9)));
+            index += 1;
+        }
+        map
+    };
+    let tree = |double: fn(&[u8]) -> Vec<u8>| {
+        let mut tree = Vec::new();
+        while tree.len() < size / 2 {
+            tree = double(&tree);
+        }
+        tree
+    };
+    vec![
+        ("empty messages", repeated(&[0x1a, 0])),
+        ("pieces of a message", repeated(&[0x12, 0])),
+        ("members of a oneof in turn", repeated(&[0x32, 0, 0x42, 0])),
+        ("numbers without packing", repeated(&[0x48, 1])),
+        ("packed numbers", record(0x4a, &vec![1; size])),
+        ("scalars again and again", repeated(&[0x08, 1])),
+        ("texts again and again", repeated(&[0x52, 1, 0x61])),
+        ("empty texts", repeated(&[0x5a, 0])),
+        ("bools", record(0x62, &vec![1; size])),
+        ("fields out of order", repeated(&[0x5a, 0, 0x08, 1, 0x52, 0])),
+        ("entries without a number", repeated(&[0x2a, 0])),
+        ("entries without a text", repeated(&[0x22, 0])),
+        (
+            "numbers as keys, out of order",
+            entries(|key| record(0x2a, &[&[0x08], &*varint(key as usize >> 4)].concat())),
+        ),
+        (
+            "long texts as keys, out of order",
+            entries(|key| record(0x22, &record(0x0a, format!("{}{key:x}", "a".repeat(100)).as_bytes()))),
+        ),
+        ("messages in messages", nested(0x12, |_| ())),
+        ("lists in lists", nested(0x1a, |_| ())),
+        ("replaced members in replaced members", nested(0x32, |message| message.extend([0x38, 1]))),
+        ("a tree of replaced members", tree(|inner| [record(0x32, inner), record(0x42, inner)].concat())),
+        ("a tree of replaced entries", tree(|inner| record(0x22, &record(0x12, inner)).repeat(2))),
+    ]
+}
+
+/// A tag, a length and bytes.
+fn record(tag: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[tag], &*varint(bytes.len()), bytes].concat()
+}
+
+fn varint(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}

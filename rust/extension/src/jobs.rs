@@ -309,7 +309,8 @@ struct Ending(Arc<Job>);
 impl Drop for Ending {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let reason = "the job has failed through a fault of FastVariantCodec itself, which the log tells of";
+            let reason =
+                "the job has failed through a fault of FastVariantCodec itself, which the log tells of";
             self.0.finish(FastVariantResult::failed(&Error::object(reason)));
         }
     }

@@ -253,6 +253,15 @@ func test_hostile_bytes() -> bool:
 	return true
 
 
+func test_texts_that_strings_cannot_hold() -> bool:
+	checks.subject(TYPE_STRING, "NUL")
+	for hex: String in ["7203610062", "720100", "e20203610062", "9a03070a036100621001"]:
+		checks.same_int(hex, FastVariantCodec.INVALID_TEXT, _schema.try_decode("Everything", hex.hex_decode()).error)
+	for text: String in ["\ufeffmarked", "\ufeff\ufeff", "a\ufeff"]:
+		checks.same_value("a byte-order mark", text, _schema.decode("Everything", _schema.encode("Everything", {"f_string": text})).f_string)
+	return true
+
+
 func test_limits() -> bool:
 	checks.subject(checks.MIXED, "limits")
 	var limits := FastVariantLimits.for_network()

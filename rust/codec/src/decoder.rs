@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::changes::Change;
 use crate::dialect::{Dialect, Godot3, Godot4};
-use crate::downgrade::Change;
 use crate::error::{Error, ErrorKind, Oddity, Result, Step};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;

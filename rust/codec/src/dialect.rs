@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Deref;
 
-use crate::downgrade::{Change, add as add_change};
+use crate::changes::{self, Change};
 use crate::error::ErrorKind;
 use crate::format::{self, Shape, VariantType};
 use crate::utf8;
@@ -180,14 +180,14 @@ impl Dialect for Godot3 {
         }
         let (text, replaced) = utf8::from_lenient(bytes, self.lossy)?;
         if replaced > 0 {
-            add_change(&mut self.changes, Change { from: "no character", to: "U+FFFD", count: replaced });
+            changes::add(&mut self.changes, Change { from: "no character", to: "U+FFFD", count: replaced });
         }
         Ok(text.into())
     }
 
     fn replaces_object(&mut self) -> bool {
         if self.lossy {
-            add_change(&mut self.changes, Change { from: "Object", to: "Dictionary", count: 1 });
+            changes::add(&mut self.changes, Change { from: "Object", to: "Dictionary", count: 1 });
         }
         self.lossy
     }

@@ -1,5 +1,6 @@
 //! Events → bytes of Godot 3: values of types that Godot 3 lacks become values of those that it has.
 
+use crate::changes::{self, Change};
 use crate::dialect::Godot3;
 use crate::encoder::{Encoder, Output};
 use crate::error::{Error, ErrorKind, Result};
@@ -41,17 +42,6 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
         lost(T::PackedVector4Array, "Array of Quats"),
     ]
 };
-
-/// A kind of value that has become another, and how many there were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What it was.
-    pub from: &'static str,
-    /// What it has become.
-    pub to: &'static str,
-    /// How many.
-    pub count: u64,
-}
 
 /// Writes values in Godot 3's format.
 ///
@@ -103,7 +93,7 @@ impl<O: Output> Downgrade<O> {
 
     /// Counts a change.
     fn change(&mut self, from: &'static str, to: &'static str) {
-        add(&mut self.changes, Change { from, to, count: 1 });
+        changes::add(&mut self.changes, Change { from, to, count: 1 });
     }
 
     /// Counts the change of a type that Godot 3 lacks, if it may be made.
@@ -159,14 +149,6 @@ impl<O: Output> Downgrade<O> {
         self.encoder.begin_array(len, ElementType::Untyped)?;
         self.encoder.ints(&mut (), &mut ints)?;
         self.encoder.end_array(())
-    }
-}
-
-/// Adds a change to others.
-pub fn add(changes: &mut Vec<Change>, change: Change) {
-    match changes.iter_mut().find(|known| known.from == change.from && known.to == change.to) {
-        Some(known) => known.count += change.count,
-        None => changes.push(change),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Godot 4's binary Variant format, without an engine.
+//! Godot 4's binary Variant format, and Godot 3's, without an engine.
 //!
 //! What `var_to_bytes` writes and `bytes_to_var` reads, byte for byte: for servers, tools and tests in Rust, and the
 //! core of the FastVariantCodec addon. The format itself is described in the repository's `docs/format.md`.
@@ -21,9 +21,12 @@
 //! | size without encoding | [`&Value`](Value) → [`Measure`] |
 //! | validate without building | [`Decoder`] → [`Measure`] |
 //! | re-encode | [`Decoder`] → [`Encoder`] |
+//! | read Godot 3's format | [`Decoder::of_godot_3`] → any of these |
+//! | write Godot 3's format | any of these → [`Downgrade`] |
 //! | inspect | [`Decoder`] → [`Outline`] |
 #![forbid(unsafe_code)]
 
+mod changes;
 mod decoder;
 mod dialect;
 mod downgrade;
@@ -39,9 +42,10 @@ mod stream;
 mod utf8;
 mod value;
 
+pub use changes::{Change, add as add_change};
 pub use decoder::{Decoder, Manner, Notes, Piece, PieceKind};
 pub use dialect::{Dialect, GODOT_3_TYPES, Godot3, Godot4};
-pub use downgrade::{COUNTERPARTS, Change, Counterpart, Downgrade, add as add_change};
+pub use downgrade::{COUNTERPARTS, Counterpart, Downgrade};
 pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
 pub use error::{Error, ErrorKind, Foreign, Oddity, Result, Step, quoted};
 pub use format::VariantType;

@@ -456,6 +456,7 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        refuse_nul(text)?;
         match (ty, text) {
             (VariantType::StringName, _) => {
                 self.check_name(text)?;
@@ -813,6 +814,7 @@ impl Sink for VariantBuilder<'_> {
 
     #[inline(always)]
     fn string(&mut self, strings: &mut StringSlots, text: Text<'_>) -> Result<()> {
+        refuse_nul(text)?;
         strings.put(string(text));
         Ok(())
     }
@@ -834,6 +836,15 @@ impl Sink for VariantBuilder<'_> {
     fn end_strings(&mut self, strings: StringSlots) -> Result<()> {
         self.building.put(strings.into_array());
         Ok(())
+    }
+}
+
+/// The engine's functions end a text at a NUL. Its own format has none by here; messages may.
+#[inline(always)]
+fn refuse_nul(text: Text<'_>) -> Result<()> {
+    match text {
+        Text::Utf8(text) if text.as_bytes().contains(&0) => Err(ErrorKind::InvalidCodeUnit(0).into()),
+        _ => Ok(()),
     }
 }
 

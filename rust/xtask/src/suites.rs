@@ -110,6 +110,10 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
+/// Has the editor enable the addon, which then adds to exports what games need.
+const PLUGIN: &str =
+    "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
+
 /// Exports the bundled project as a release game, which runs all suites inside of it.
 pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
     let folder = project::copied(workspace, &Build::default())?;
@@ -128,7 +132,7 @@ pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result
         folder.path().join("empty.tscn"),
         "[gd_scene format=3]\n\n[node name=\"Empty\" type=\"Node\"]\n",
     )?;
-    fs::write(&settings, lines.collect::<Vec<_>>().join("\n"))?;
+    fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?;
     let project = bundled(workspace, godot, folder.path())?;
     let game = export::game(&project, folder.path(), template)?;
     let mut command = project.engine(&game);
@@ -142,7 +146,7 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
         project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
     let project = bundled(workspace, godot, folder.path())?;
     let mut all = Tally::default();
-    for suite in ["batches", "large", "files", "jobs", "threads"] {
+    for suite in ["batches", "large", "files", "jobs", "threads", "dialects", "messages"] {
         let arguments = ["--only", suite].map(str::to_owned);
         let outcome =
             run::watch(&mut project.script("res://suites/run.gd", &arguments), Echo::Nothing, LIMIT)?;

@@ -7,8 +7,8 @@ use conformance::Values;
 use proptest::prelude::*;
 use proptest::sample::select;
 use variant_codec::{
-    COUNTERPARTS, Decoder, EncodeOptions, Encoder, ErrorKind, GODOT_3_TYPES, Limits, Manner, NodePath,
-    Object, Oddity, PackedReals, Reals, Value, ValueBuilder, VariantType,
+    COUNTERPARTS, Decoder, Downgrade, EncodeOptions, Encoder, ErrorKind, GODOT_3_TYPES, Limits, Manner,
+    NodePath, Object, Oddity, PackedReals, Reals, Sink as _, Text, Value, ValueBuilder, VariantType,
 };
 
 const DOCUMENT: &str = include_str!("../docs/migrating-from-godot-3.md");
@@ -239,6 +239,32 @@ fn godot_3_reads_and_writes_this() {
     assert_eq!(strict(object).unwrap_err().kind(), &ErrorKind::Godot3Object("Reference".to_owned()));
     let entries = vec![(string("class"), string("Reference")), (string("script"), Value::Nil)];
     assert_eq!(decode(object, Manner::Strict, true).unwrap(), Value::from(entries));
+}
+
+#[test]
+fn nesting_has_the_engine_s_limit() {
+    let nested = |levels: usize| (0..levels).fold(Value::Nil, |inner, _| vec![inner].into());
+    let bytes = |levels: usize| [[0x13, 0, 0, 0, 1, 0, 0, 0].repeat(levels), vec![0; 4]].concat();
+    let read = |levels: usize| Value::decode_godot_3(&bytes(levels), &Limits::for_save_files(), false);
+    assert_eq!(nested(1024).encode_godot_3(false).unwrap(), bytes(1024));
+    assert_eq!(read(1024).unwrap(), nested(1024));
+    for lossy in [false, true] {
+        assert_eq!(nested(1025).encode_godot_3(lossy).unwrap_err().kind(), &ErrorKind::TooDeep);
+    }
+    assert_eq!(read(1025).unwrap_err().kind(), &ErrorKind::TooDeep);
+}
+
+/// An engine's String may hold what no Rust text does.
+#[test]
+fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
+    for (unit, written) in [(0xD800, "eda080"), (0x11_0000, "f4908080")] {
+        let write = |lossy| {
+            let mut downgrade = Downgrade::new(Vec::new(), lossy);
+            downgrade.text(VariantType::String, Text::Utf32(&[unit])).map(|()| downgrade.into_output())
+        };
+        assert_eq!(write(false).unwrap_err().kind(), &ErrorKind::InvalidCodeUnit(unit));
+        assert_eq!(hex::encode(&write(true).unwrap()[8..][..written.len() / 2]), written);
+    }
 }
 
 /// Random values of the types that both have, without RIDs that have an id.

@@ -21,10 +21,13 @@ use crate::{protobuf, report};
 /// [code]bytes[/code] a [PackedByteArray], maps a [Dictionary], messages in messages again a [Dictionary].
 ///
 /// ```gdscript
-/// FileAccess.open("user://player.proto", FileAccess.WRITE).store_string("""
+/// var file := FileAccess.open("user://player.proto", FileAccess.WRITE)
+/// file.store_string("""
 ///     syntax = "proto3";
 ///     message Player { string name = 1; int32 hp = 2; repeated float at = 3; }
 /// """)
+/// file.close()
+///
 /// var schema := FastProtobufCodec.load_schema("user://player.proto")
 /// var bytes := schema.encode("Player", {"name": "Ren", "hp": 87, "at": [1.5, 2.0]})
 /// print(schema.decode("Player", bytes))

@@ -43,6 +43,7 @@ pub enum Input<'a> {
 
 impl<'a> Input<'a> {
     /// The bytes of a Variant, `None` if it holds none; by a handle of our own if scripts may run meanwhile.
+    #[inline(always)]
     pub fn of(reader: Reader, variant: &'a Variant, scripts_run: bool) -> Option<Self> {
         if reader.ty(variant) != Some(VariantType::PackedByteArray) {
             return None;

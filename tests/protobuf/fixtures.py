@@ -8,7 +8,7 @@ import pathlib
 import sys
 import tempfile
 
-# Of the two implementations in the package, the one that sorts the entries of maps as those in C++ and Java do.
+# Of the two implementations in the package, the one that writes the entries of maps sorted by key.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 
 import google.protobuf

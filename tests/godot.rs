@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use conformance::{
-    Values, damaged_bytes, has_equal_keys, has_instance_ids, has_misfits, is_refusal, transcode,
+    Records, Values, damaged_bytes, has_equal_keys, has_instance_ids, has_misfits, is_refusal, transcode,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -56,24 +56,6 @@ fn engine(script: &str, input: Option<&[u8]>) -> Result<Vec<u8>> {
     let outcome = run::watch(&mut project.script(script, &arguments), Echo::Nothing, LIMIT)?;
     judge::clean(&outcome).with_context(|| outcome.log.clone())?;
     fs::read(&output).with_context(|| outcome.log)
-}
-
-/// Takes a u32, or bytes after their length, from the front.
-struct Records<'a>(&'a [u8]);
-
-impl<'a> Records<'a> {
-    fn number(&mut self) -> Result<usize> {
-        let (number, rest) = self.0.split_first_chunk().context("the engine's output is cut")?;
-        self.0 = rest;
-        Ok(u32::from_le_bytes(*number) as usize)
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8]> {
-        let length = self.number()?;
-        let (bytes, rest) = self.0.split_at_checked(length).context("the engine's output is cut")?;
-        self.0 = rest;
-        Ok(bytes)
-    }
 }
 
 /// How many bytes the engine read, and what it wrote then; `None` where it refused.

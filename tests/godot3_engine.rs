@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 use std::{env, fs};
 
-use anyhow::{Context, Result, ensure};
-use conformance::Values;
+use anyhow::{Result, ensure};
 use conformance::fuzzing::mutate::mutate;
 use conformance::godot3::{Answer, judge};
+use conformance::{Records, Values};
 use fastrand::Rng;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -29,24 +29,6 @@ static ENGINES: LazyLock<(Workspace, Vec<Godot3>)> = LazyLock::new(|| {
     let engines = can_be_had.then(|| godot3::find_or_install(&workspace).expect("Godot 3 is here"));
     (workspace, engines.unwrap_or_default())
 });
-
-/// Takes a u32, or bytes after their length, from the front.
-struct Records<'a>(&'a [u8]);
-
-impl<'a> Records<'a> {
-    fn number(&mut self) -> Result<usize> {
-        let (number, rest) = self.0.split_first_chunk().context("the engine's output is cut")?;
-        self.0 = rest;
-        Ok(u32::from_le_bytes(*number) as usize)
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8]> {
-        let length = self.number()?;
-        let (bytes, rest) = self.0.split_at_checked(length).context("the engine's output is cut")?;
-        self.0 = rest;
-        Ok(bytes)
-    }
-}
 
 /// What an engine makes of each input.
 fn ask(workspace: &Workspace, engine: &Godot3, inputs: &[Vec<u8>]) -> Result<Vec<Answer>> {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use anyhow::Context as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -191,6 +192,32 @@ fn identity(key: &Value) -> String {
             format!("{{{:?}}}", entries.collect::<Vec<_>>())
         }
         _ => format!("{key:?}").replace("StringName(", "String(").replace("-0.0", "0.0"),
+    }
+}
+
+/// What an engine has written for a test: numbers of 32 bits, and bytes behind their length, taken from the front.
+pub struct Records<'a>(pub &'a [u8]);
+
+impl<'a> Records<'a> {
+    /// The next number.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn number(&mut self) -> anyhow::Result<usize> {
+        let (number, rest) = self.0.split_first_chunk().context("the engine's output is cut")?;
+        self.0 = rest;
+        Ok(u32::from_le_bytes(*number) as usize)
+    }
+
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// If they are not all there.
+    pub fn bytes(&mut self) -> anyhow::Result<&'a [u8]> {
+        let length = self.number()?;
+        let (bytes, rest) = self.0.split_at_checked(length).context("the engine's output is cut")?;
+        self.0 = rest;
+        Ok(bytes)
     }
 }
 

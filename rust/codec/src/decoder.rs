@@ -658,7 +658,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         located(at, self.budget.node_path(total as usize))?;
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
-        let converted = if D::HAS_CARELESS_WRITERS { total } else { 0 };
+        let converted = if D::HAS_LENIENT_TEXT { total } else { 0 };
         if parts.try_reserve_exact(total as usize).is_err()
             || texts.try_reserve_exact(converted as usize).is_err()
         {

@@ -26,6 +26,8 @@ pub trait Dialect: Clone + Debug + 'static {
     const HAS_FLAGS: bool;
     /// Whether writers have left garbage in padding, and small ints in 8 bytes.
     const HAS_CARELESS_WRITERS: bool;
+    /// Whether text may have to be converted to be UTF-8.
+    const HAS_LENIENT_TEXT: bool;
     /// Whether an object's class and properties mean something to Godot 4.
     const HAS_CLASSES: bool;
     /// Bytes that follow the header of a value that may be part of a run, by id, narrow and wide; 0 for other types.
@@ -57,6 +59,7 @@ pub struct Godot4;
 impl Dialect for Godot4 {
     const HAS_FLAGS: bool = true;
     const HAS_CARELESS_WRITERS: bool = false;
+    const HAS_LENIENT_TEXT: bool = false;
     const HAS_CLASSES: bool = true;
     const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&VariantType::ALL);
     type Text<'a> = &'a str;
@@ -147,6 +150,7 @@ const GODOT_3_IDS: [Option<u8>; VariantType::COUNT] = {
 impl Dialect for Godot3 {
     const HAS_FLAGS: bool = false;
     const HAS_CARELESS_WRITERS: bool = true;
+    const HAS_LENIENT_TEXT: bool = true;
     const HAS_CLASSES: bool = false;
     const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&GODOT_3_TYPES);
     type Text<'a> = Cow<'a, str>;

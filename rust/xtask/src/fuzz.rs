@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: libFuzzer on every target of `tests/fuzz`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ pub struct Options {
     pub target: Option<String>,
     /// How many targets run at once.
     pub jobs: u32,
-    /// With address sanitizer, for which a nightly toolchain is needed.
+    /// With address sanitizer.
     pub address: bool,
     /// Whether the inputs in the repository are replaced by a smallest set that covers all that has been covered.
     pub keep: bool,
@@ -42,6 +42,20 @@ pub struct Options {
 
 /// Runs every target for its share of the time, prints what came of it, and says whether nothing was found.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    let executed = executions(workspace, options)?;
+    Ok(executed.values().all(|target| target.findings == 0))
+}
+
+/// What one target did.
+pub struct Executed {
+    /// How many inputs it was given.
+    pub executions: u64,
+    /// How many of them broke what must hold.
+    pub findings: usize,
+}
+
+/// Runs every target for its share of the time, prints what came of it, and gives it by the targets' names.
+pub fn executions(workspace: &Workspace, options: &Options) -> Result<BTreeMap<String, Executed>> {
     let fuzz = Fuzz::build(workspace, options.address)?;
     let targets = fuzz.targets(options.target.as_deref())?;
     let all = targets.len() as u32;
@@ -73,7 +87,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     for finding in rows.iter().flat_map(|row| &row.findings) {
         println!("found: {}\n{}", finding.display(), hex::encode(fs::read(finding)?));
     }
-    Ok(rows.iter().all(|row| row.findings.is_empty()))
+    let executed =
+        |row: Row| (row.target, Executed { executions: row.executions, findings: row.findings.len() });
+    Ok(rows.into_iter().map(executed).collect())
 }
 
 /// The targets, compiled.
@@ -100,7 +116,8 @@ impl Fuzz {
         build.args(["build", "--sanitizer", sanitizer, "--fuzz-dir"]).arg(&source);
         build.arg("--target-dir").arg(&target).current_dir(&workspace.root);
         if address {
-            build.env("RUSTUP_TOOLCHAIN", "nightly").env_remove("CARGO").env_remove("RUSTC");
+            // Lets a stable compiler take the option for it.
+            build.env("RUSTC_BOOTSTRAP", "1");
         }
         run::through(&mut build)?;
         let programs = fs::read_dir(&target)?

@@ -12,8 +12,8 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, protobuf, python,
-    sanitize, stress, valgrind,
+    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, protobuf, prove,
+    python, sanitize, stress, valgrind,
 };
 
 /// Every chore of this repository.
@@ -89,7 +89,7 @@ enum Chore {
     Endure(EndureArgs),
     /// The same in short under valgrind: no invalid access, no definite leak
     Valgrind(ValgrindArgs),
-    /// Run the Rust tests with the address, leak and thread sanitizers of the nightly toolchain
+    /// Run the Rust tests with the address, leak and thread sanitizers
     Sanitize,
     /// Let the engine write the byte vectors that the Rust tests read
     Vectors {
@@ -106,6 +106,11 @@ enum Chore {
     Fuzz(FuzzArgs),
     /// Compare random messages of random schemas with the official implementation of protobuf, until told to stop
     Protobuf(protobuf::Options),
+    /// Run the long runs that stand behind docs/testing.md, and write their figures into it
+    ///
+    /// Fuzzing, differential fuzzing, endurance, kills and all others, each up to its goal. A run that is stopped goes on
+    /// where it was, as long as the code is the same; what is proven for this code is not run again.
+    Prove(prove::Options),
     /// Find a Python, or install one under target/, with the official implementation of protobuf, and say where it is
     ///
     /// Takes `python3` or `python` on PATH if it is 3.10 to 3.15 with pip, else Debian's. The packages, pinned with their
@@ -223,7 +228,7 @@ struct FuzzArgs {
     /// How many targets run at once
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u32,
-    /// With address sanitizer, slower; for this a nightly toolchain is needed
+    /// With address sanitizer, slower
     #[arg(long)]
     address: bool,
     /// Then replace the inputs in tests/fuzz/corpus by a smallest set that covers as much
@@ -340,6 +345,7 @@ fn run(chore: Chore) -> Result<bool> {
             };
             return fuzz::run(&workspace, &options);
         }
+        Chore::Prove(options) => return prove::run(&workspace, &options),
         Chore::Protobuf(options) => println!("{}", protobuf::run(&workspace, &options)?),
         Chore::Python => {
             let python = python::find_or_install(&workspace)?;

@@ -1,11 +1,10 @@
-//! The Rust tests, compiled with the sanitizers that the nightly toolchain has.
+//! The Rust tests, compiled with the compiler's sanitizers.
 
 use std::env::consts::ARCH;
 use std::io::Write;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use cargo_metadata::TargetKind;
 use tempfile::NamedTempFile;
 
@@ -36,21 +35,15 @@ const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs them, one sanitizer after the other; the one for addresses looks for leaks, too.
 pub fn run(workspace: &Workspace) -> Result<Tally> {
-    let rustup = which::which("rustup").context("rustup is needed, to find the nightly toolchain")?;
-    let mut version = Command::new(&rustup);
-    version.args(["run", "nightly", "rustc", "--version"]);
-    let version = run::read(&mut version)
-        .context("there is no nightly toolchain; install it with: rustup toolchain install nightly")?;
-    print!("{version}");
-
     let mut suppressions = NamedTempFile::new()?;
     suppressions.write_all(SUPPRESSIONS.as_bytes())?;
     let tests = tests(workspace)?;
     let mut all = Tally::default();
     for (sanitizer, flags) in SANITIZERS {
         println!("\n{sanitizer} sanitizer");
-        let mut cargo = Command::new(&rustup);
-        cargo.current_dir(&workspace.root).args(["run", "nightly", "cargo", "test"]);
+        let mut cargo = workspace.cargo();
+        // Lets a stable compiler take the options.
+        cargo.arg("test").env("RUSTC_BOOTSTRAP", "1");
         // With a target named, build scripts and macros are compiled without the flags.
         cargo.args(["--target", &format!("{ARCH}-unknown-linux-gnu"), "--lib"]);
         cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));

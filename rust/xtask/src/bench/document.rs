@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use super::report::{Report, Verdict};
 use super::table::{self, Place};
 use super::{chart, report};
+use crate::document::replaced;
 use crate::workspace::Workspace;
 
 /// Writes the newest run; the text between the measured parts stays as it is.
@@ -20,15 +21,6 @@ pub fn write(workspace: &Workspace, reports: &[Report], charted: &[&str]) -> Res
     chart::draw(reports, charted, &docs.join("benchmarks.svg"))?;
     report::write(reports, &docs.join("benchmarks.json"))?;
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
-}
-
-/// The text with what stands between the two comments of this name exchanged.
-fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
-    let (before, rest) =
-        text.split_once(&begin).with_context(|| format!("there is no `{}`", begin.trim()))?;
-    let (_, after) = rest.split_once(&end).with_context(|| format!("there is no `{end}`"))?;
-    Ok(format!("{before}{begin}{}\n{end}{after}", content.trim_end()))
 }
 
 fn machine(reports: &[Report]) -> String {
@@ -94,16 +86,6 @@ mod tests {
     use super::super::report::tests::{report, row};
     use super::super::report::{Build, Row};
     use super::*;
-
-    const TEXT: &str = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n";
-
-    #[test]
-    fn only_the_measured_part_changes() {
-        let new = "a\n<!-- x: begin -->\nnew\n<!-- x: end -->\nb\n";
-        assert_eq!(replaced(TEXT, "x", "new\n").unwrap(), new);
-        assert_eq!(replaced(new, "x", "new").unwrap(), new);
-        assert!(replaced(TEXT, "y", "new").is_err());
-    }
 
     #[test]
     fn missed_and_slower_rows_are_listed() {

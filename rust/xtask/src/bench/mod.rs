@@ -312,7 +312,7 @@ fn judge(before: &[Report], now: &[Report]) -> Result<bool> {
 }
 
 /// The processor and how many there are.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let described = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or("a processor that does not tell its name", |(_, name)| name);

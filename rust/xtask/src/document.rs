@@ -1,0 +1,30 @@
+//! Documents of which a part is written by a command.
+
+use anyhow::{Context, Result};
+
+/// The text with what stands between the two comments of this name exchanged.
+///
+/// # Errors
+/// If there are no such comments.
+pub fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) =
+        text.split_once(&begin).with_context(|| format!("there is no `{}`", begin.trim()))?;
+    let (_, after) = rest.split_once(&end).with_context(|| format!("there is no `{end}`"))?;
+    Ok(format!("{before}{begin}{}\n{end}{after}", content.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n";
+
+    #[test]
+    fn only_the_measured_part_changes() {
+        let new = "a\n<!-- x: begin -->\nnew\n<!-- x: end -->\nb\n";
+        assert_eq!(replaced(TEXT, "x", "new\n").unwrap(), new);
+        assert_eq!(replaced(new, "x", "new").unwrap(), new);
+        assert!(replaced(TEXT, "y", "new").is_err());
+    }
+}

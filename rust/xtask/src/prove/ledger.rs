@@ -1,0 +1,148 @@
+//! What has been proven, of which code: `docs/ledger.json`, and the table in `docs/testing.md` that is made of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use indicatif::HumanCount;
+use serde::{Deserialize, Serialize};
+
+use super::proofs::PROOFS;
+use crate::document;
+use crate::run;
+use crate::workspace::Workspace;
+
+/// What decides how the code behaves. Documents do not.
+const CODE: [&str; 7] = ["rust", "tests", "godot-project", "addons", "Cargo.toml", "Cargo.lock", ".cargo"];
+/// How much of a commit's name is written.
+const SHORT_COMMIT: usize = 9;
+
+/// A proof that was completed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub proof: String,
+    pub amount: u64,
+    pub unit: String,
+    pub checks: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, u64>,
+    pub seconds: u64,
+    pub commit: String,
+    pub date: String,
+    pub machine: String,
+}
+
+/// The newest entry of each proof.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Ledger {
+    pub entries: Vec<Entry>,
+}
+
+impl Ledger {
+    pub fn read(workspace: &Workspace) -> Result<Self> {
+        let file = file(workspace);
+        match fs::read(&file) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", file.display()))
+            }
+            Err(_) => Ok(Self::default()),
+        }
+    }
+
+    /// Replaces what there was of the same proof.
+    pub fn enter(&mut self, entry: Entry) {
+        self.entries.retain(|other| other.proof != entry.proof);
+        self.entries.push(entry);
+        let place = |entry: &Entry| PROOFS.iter().position(|proof| proof.name == entry.proof);
+        self.entries.sort_by_key(|entry| place(entry).unwrap_or(usize::MAX));
+    }
+
+    /// Writes the ledger and the table in the document.
+    pub fn write(&self, workspace: &Workspace) -> Result<()> {
+        let mut json = serde_json::to_string_pretty(self)?;
+        json.push('\n');
+        fs::write(file(workspace), json)?;
+        let page = workspace.root.join("docs/testing.md");
+        let text = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
+        fs::write(&page, document::replaced(&text, "ledger", &self.table())?)
+            .with_context(|| format!("cannot write {}", page.display()))
+    }
+
+    /// The table, with the machines below it.
+    pub fn table(&self) -> String {
+        let mut machines: Vec<&str> = self.entries.iter().map(|entry| entry.machine.as_str()).collect();
+        machines.sort_unstable();
+        machines.dedup();
+        let mut lines = vec![
+            "| proof | done | checks | minutes | commit | date | command |".to_owned(),
+            "|---|---:|---:|---:|---|---|---|".to_owned(),
+        ];
+        for entry in &self.entries {
+            let command =
+                PROOFS.iter().find(|proof| proof.name == entry.proof).map_or("", |proof| proof.command);
+            let checks = if entry.checks > 0 { HumanCount(entry.checks).to_string() } else { String::new() };
+            lines.push(format!(
+                "| {} | {} {} | {checks} | {:.0} | {} | {} | `{command}` |",
+                entry.proof,
+                HumanCount(entry.amount),
+                entry.unit,
+                (entry.seconds as f64 / 60.0).max(1.0),
+                short(&entry.commit),
+                entry.date,
+            ));
+        }
+        for entry in self.entries.iter().filter(|entry| !entry.parts.is_empty()) {
+            let parts = entry.parts.iter().map(|(name, amount)| format!("`{name}` {}", HumanCount(*amount)));
+            lines.push(format!("\n{}: {}.", entry.proof, parts.collect::<Vec<_>>().join(", ")));
+        }
+        for machine in machines {
+            lines.push(format!("\nMachine: {machine}."));
+        }
+        lines.join("\n")
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..SHORT_COMMIT).unwrap_or(commit)
+}
+
+fn file(workspace: &Workspace) -> PathBuf {
+    workspace.root.join("docs/ledger.json")
+}
+
+fn git(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(&workspace.root).args(arguments);
+    git
+}
+
+/// The commit that is checked out.
+///
+/// # Errors
+/// If the code is not as it was committed: figures belong to a commit.
+pub fn commit(workspace: &Workspace) -> Result<String> {
+    let mut status = git(workspace, &["status", "--porcelain", "--"]);
+    let changed = run::read(status.args(CODE))?;
+    ensure!(
+        changed.is_empty(),
+        "the code is not committed, so that figures would belong to nothing:\n{changed}"
+    );
+    Ok(run::read(&mut git(workspace, &["rev-parse", "HEAD"]))?.trim().to_owned())
+}
+
+/// Today, by the clock of Greenwich.
+pub fn today() -> String {
+    jiff::Timestamp::now().strftime("%F").to_string()
+}
+
+/// Whether the code that is checked out is that of this commit.
+pub fn is_same_code(workspace: &Workspace, commit: &str) -> Result<bool> {
+    if commit.is_empty() {
+        return Ok(false);
+    }
+    let mut diff = git(workspace, &["diff", "--quiet", commit, "--"]);
+    // Another code, or a commit that this clone does not have.
+    Ok(diff.args(CODE).stderr(std::process::Stdio::null()).status()?.success())
+}

@@ -1,0 +1,218 @@
+//! `cargo xtask prove`: the long runs, and the ledger in `docs/testing.md` that they write.
+//!
+//! Each proof is a goal, such as a hundred million executions, reached in slices. What the slices came to is kept under
+//! `target/prove`, so that a run that is stopped goes on where it was, as long as the code is the same.
+
+mod ledger;
+mod proofs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use indicatif::HumanCount;
+use serde::{Deserialize, Serialize};
+
+use crate::bench;
+use crate::godot::{self, Godot};
+use crate::library::{self, Build};
+use crate::workspace::Workspace;
+use ledger::{Entry, Ledger};
+use proofs::{PROOFS, Proof};
+
+/// Choices for the proofs.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Only this proof; may be given several times [default: all]
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Begin nothing more after so many minutes; the next run goes on from there
+    #[arg(long, value_name = "N")]
+    minutes: Option<u64>,
+    /// Only say which proofs there are, and how far each is
+    #[arg(long)]
+    list: bool,
+}
+
+/// What a proof runs with.
+struct Tools<'a> {
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+}
+
+/// What a slice of a proof did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Done {
+    /// How much of the goal.
+    amount: u64,
+    /// Checks that held.
+    checks: u64,
+    /// The same for each of several things that are proven together, such as fuzz targets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parts: BTreeMap<String, u64>,
+}
+
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.amount += other.amount;
+        self.checks += other.checks;
+        for (name, amount) in other.parts {
+            *self.parts.entry(name).or_default() += amount;
+        }
+    }
+}
+
+/// How far a proof is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Standing {
+    slices: u64,
+    seconds: f64,
+    done: Done,
+}
+
+/// The unfinished proofs of one state of the code.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Standings {
+    commit: String,
+    proofs: BTreeMap<String, Standing>,
+}
+
+/// Runs the proofs that are not in the ledger yet for this code, and says whether all that were run hold.
+///
+/// # Errors
+/// If the code is not committed, or a document cannot be written.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    for name in &options.only {
+        let names: Vec<_> = PROOFS.iter().map(|proof| proof.name).collect();
+        ensure!(names.contains(&name.as_str()), "no proof is called {name}; there are {}", names.join(", "));
+    }
+    let chosen =
+        |proof: &&Proof| options.only.is_empty() || options.only.iter().any(|name| name == proof.name);
+    let mut run = Run::open(workspace)?;
+    if options.list {
+        PROOFS.iter().filter(chosen).for_each(|proof| println!("{}", run.described(proof)));
+        return Ok(true);
+    }
+    let open: Vec<_> = PROOFS.iter().filter(chosen).filter(|proof| !run.is_proven(proof)).collect();
+    if open.is_empty() {
+        println!("everything is proven for this code");
+        return Ok(true);
+    }
+    let godot = godot::find_or_install(workspace)?;
+    library::build(workspace, &Build::default())?;
+    let tools = Tools { workspace, godot: &godot };
+    let until = options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let mut failed = Vec::new();
+    for proof in open {
+        println!("\n== {}", run.described(proof));
+        match run.go_on(proof, &tools, until) {
+            Ok(true) => run.enter(proof, &tools)?,
+            Ok(false) => println!("to be continued"),
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                failed.push(proof.name);
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(true);
+    }
+    eprintln!("\nfailed: {}", failed.join(", "));
+    Ok(false)
+}
+
+/// The proofs of the code as it is.
+struct Run<'a> {
+    workspace: &'a Workspace,
+    commit: String,
+    ledger: Ledger,
+    /// The proofs that the ledger has for exactly this code.
+    proven: Vec<String>,
+    file: PathBuf,
+    standings: Standings,
+}
+
+impl<'a> Run<'a> {
+    fn open(workspace: &'a Workspace) -> Result<Self> {
+        let commit = ledger::commit(workspace)?;
+        let ledger = Ledger::read(workspace)?;
+        let mut proven = Vec::new();
+        for entry in &ledger.entries {
+            if ledger::is_same_code(workspace, &entry.commit)? {
+                proven.push(entry.proof.clone());
+            }
+        }
+        let file = workspace.target.join("prove/standings.json");
+        let standings = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .with_context(|| format!("{} is damaged; remove it", file.display()))?,
+            Err(_) => Standings::default(),
+        };
+        let standings = if ledger::is_same_code(workspace, &standings.commit)? {
+            standings
+        } else {
+            Standings { commit: commit.clone(), ..Standings::default() }
+        };
+        Ok(Self { workspace, commit, ledger, proven, file, standings })
+    }
+
+    fn is_proven(&self, proof: &Proof) -> bool {
+        self.proven.iter().any(|name| name == proof.name)
+    }
+
+    fn described(&self, proof: &Proof) -> String {
+        let done = self.standings.proofs.get(proof.name).map_or(0, |standing| standing.done.amount);
+        let done = if self.is_proven(proof) { "proven".to_owned() } else { HumanCount(done).to_string() };
+        format!("{}: {done} of {} {}", proof.name, HumanCount(proof.goal), proof.unit)
+    }
+
+    /// Runs slices of a proof, and says whether it is complete.
+    fn go_on(&mut self, proof: &Proof, tools: &Tools<'_>, until: Option<Instant>) -> Result<bool> {
+        let mut standing = self.standings.proofs.get(proof.name).cloned().unwrap_or_default();
+        while standing.done.amount < proof.goal {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(false);
+            }
+            let started = Instant::now();
+            let done = (proof.slice)(tools, standing.slices, proof.goal - standing.done.amount)?;
+            ensure!(done.amount > 0, "a slice of {} did nothing", proof.name);
+            standing.done.add(done);
+            standing.seconds += started.elapsed().as_secs_f64();
+            standing.slices += 1;
+            self.standings.proofs.insert(proof.name.to_owned(), standing.clone());
+            self.keep()?;
+            println!("{}", self.described(proof));
+        }
+        Ok(true)
+    }
+
+    fn keep(&self) -> Result<()> {
+        let folder = self.file.parent().context("the file lies in a folder")?;
+        fs::create_dir_all(folder)?;
+        fs::write(&self.file, serde_json::to_vec_pretty(&self.standings)?)?;
+        Ok(())
+    }
+
+    /// Writes a complete proof into the ledger and the document.
+    fn enter(&mut self, proof: &Proof, tools: &Tools<'_>) -> Result<()> {
+        let Some(Standing { done, seconds, .. }) = self.standings.proofs.remove(proof.name) else {
+            return Ok(());
+        };
+        self.ledger.enter(Entry {
+            proof: proof.name.to_owned(),
+            amount: done.amount,
+            unit: proof.unit.to_owned(),
+            checks: done.checks,
+            parts: done.parts,
+            seconds: seconds.round() as u64,
+            commit: self.commit.clone(),
+            date: ledger::today(),
+            machine: format!("{}, Godot {}", bench::machine(), tools.godot.version),
+        });
+        self.ledger.write(self.workspace)?;
+        self.proven.push(proof.name.to_owned());
+        self.keep()
+    }
+}

@@ -1,0 +1,190 @@
+//! Which proofs there are.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+
+use super::{Done, Tools};
+use crate::endure::{self, Endurance};
+use crate::judge::Tally;
+use crate::suites::Access;
+use crate::{diff, exchange, fuzz, godot3, kill, protobuf, sanitize, stress, valgrind};
+
+/// One long run.
+pub struct Proof {
+    pub name: &'static str,
+    /// How much is to be done.
+    pub goal: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// How to do some of it by hand.
+    pub command: &'static str,
+    /// Does a slice: the first, second … of them, when so much of the goal is left.
+    pub slice: fn(&Tools<'_>, u64, u64) -> Result<Done>,
+}
+
+/// The seconds of a slice whose length can be chosen.
+const SLICE: u64 = 120;
+/// The cases of a slice of differential fuzzing, which two engines share.
+const DIFF_SLICE: u64 = 30_000;
+const ENGINES: u32 = 2;
+const KILL_SLICE: u64 = 50;
+const ENDURANCE: Endurance =
+    Endurance { calls: 10_000_000, batches: 10_000, seed: endure::SEED, portable: false };
+
+/// All proofs, in the order in which they are run.
+pub const PROOFS: &[Proof] = &[
+    Proof {
+        name: "fuzzing",
+        goal: 100_000_000,
+        unit: "executions",
+        command: "cargo xtask fuzz --jobs 2",
+        slice: |tools, _, _| fuzzing(tools, false),
+    },
+    Proof {
+        name: "fuzzing, address sanitizer",
+        goal: 3_000_000,
+        unit: "executions",
+        command: "cargo xtask fuzz --jobs 2 --address",
+        slice: |tools, _, _| fuzzing(tools, true),
+    },
+    Proof {
+        name: "differential fuzzing",
+        goal: 1_000_000,
+        unit: "cases",
+        command: "cargo xtask diff --processes 2",
+        slice: differential,
+    },
+    Proof {
+        name: "endurance",
+        goal: ENDURANCE.calls,
+        unit: "calls",
+        command: "cargo xtask endure",
+        slice: |tools, _, _| endurance(tools, ENDURANCE),
+    },
+    Proof {
+        name: "endurance, portable",
+        goal: ENDURANCE.calls,
+        unit: "calls",
+        command: "cargo xtask endure --portable",
+        slice: |tools, _, _| endurance(tools, Endurance { portable: true, ..ENDURANCE }),
+    },
+    Proof {
+        name: "kills while saving",
+        goal: 200,
+        unit: "kills",
+        command: "cargo xtask kill",
+        slice: |tools, slice, left| {
+            let times = KILL_SLICE.min(left);
+            let options = kill::Options { times, seed: 1 + slice };
+            Ok(done(times, kill::run(tools.workspace, tools.godot, options)?))
+        },
+    },
+    Proof {
+        name: "many threads",
+        goal: 600,
+        unit: "seconds",
+        command: "cargo xtask stress",
+        slice: many_threads,
+    },
+    Proof {
+        name: "protobuf oracle",
+        goal: 400_000,
+        unit: "checks",
+        command: "cargo xtask protobuf",
+        slice: |tools, slice, _| {
+            /// More than there are schemas in a slice.
+            const SEEDS: u64 = 1_000_000;
+            let seed = 1 + slice * SEEDS;
+            let options = protobuf::Options { seconds: Some(SLICE), seed, ..Default::default() };
+            let tally = protobuf::run(tools.workspace, &options)?;
+            Ok(Done { amount: tally.passed, ..Done::default() })
+        },
+    },
+    Proof {
+        name: "exchange with Godot 3",
+        goal: 20_000,
+        unit: "values",
+        command: "cargo xtask exchange --values 20000 --packets 3000",
+        slice: |tools, slice, left| {
+            let old = godot3::find_or_install(tools.workspace)?;
+            let options = exchange::Options {
+                seed: Some(99 + slice as u32),
+                values: left,
+                packets: 3000,
+                access: Access::default(),
+            };
+            let files = exchange::files(tools.workspace, tools.godot, &old, &options)?;
+            let packets = exchange::packets(tools.workspace, tools.godot, &old, &options)?;
+            Ok(done(left, files + packets))
+        },
+    },
+    Proof {
+        name: "valgrind",
+        goal: 2 * valgrind::CALLS,
+        unit: "calls",
+        command: "cargo xtask valgrind",
+        slice: |tools, _, left| {
+            let tally = valgrind::run(tools.workspace, tools.godot, valgrind::CALLS, valgrind::BATCHES)?;
+            Ok(done(left, tally))
+        },
+    },
+    Proof {
+        name: "sanitizers, Rust tests",
+        goal: 1,
+        unit: "run with each",
+        command: "cargo xtask sanitize",
+        slice: |tools, _, left| Ok(done(left, sanitize::run(tools.workspace)?)),
+    },
+];
+
+fn done(amount: u64, tally: Tally) -> Done {
+    Done { amount, checks: tally.passed, parts: BTreeMap::new() }
+}
+
+fn fuzzing(tools: &Tools<'_>, address: bool) -> Result<Done> {
+    let options = fuzz::Options { seconds: SLICE, target: None, jobs: ENGINES, address, keep: false };
+    let executed = fuzz::executions(tools.workspace, &options)?;
+    let findings: usize = executed.values().map(|target| target.findings).sum();
+    ensure!(findings == 0, "{findings} finding(s)");
+    let parts: BTreeMap<_, _> =
+        executed.into_iter().map(|(name, target)| (name, target.executions)).collect();
+    Ok(Done { amount: parts.values().sum(), checks: 0, parts })
+}
+
+/// Direct, through documented functions, and with everything shared out to threads, in turns.
+fn access(slice: u64) -> (&'static str, Access) {
+    match slice % 3 {
+        0 => ("direct", Access::default()),
+        1 => ("portable", Access { portable: true, ..Access::default() }),
+        _ => ("all shared out", Access { portable: false, threads: Some(4), threshold: Some(0) }),
+    }
+}
+
+fn differential(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
+    let (how, access) = access(slice);
+    let cases = DIFF_SLICE.min(left).div_ceil(ENGINES.into());
+    let options = diff::Options {
+        cases: Some(cases),
+        seed: 1 + slice as u32 * ENGINES,
+        processes: Some(ENGINES),
+        access,
+        ..Default::default()
+    };
+    let tally = diff::run(tools.workspace, tools.godot, &options)?;
+    let amount = cases * u64::from(ENGINES);
+    Ok(Done { parts: BTreeMap::from([(how.to_owned(), amount)]), ..done(amount, tally) })
+}
+
+fn endurance(tools: &Tools<'_>, endurance: Endurance) -> Result<Done> {
+    Ok(done(endurance.calls, endure::run(tools.workspace, tools.godot, &endurance)?))
+}
+
+fn many_threads(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
+    let (how, access) = access(slice);
+    let seconds = SLICE.min(left);
+    let options =
+        stress::Options { seconds: Some(seconds), seed: Some(slice as u32), access, ..Default::default() };
+    let tally = stress::run(tools.workspace, tools.godot, &options)?;
+    Ok(Done { parts: BTreeMap::from([(how.to_owned(), seconds)]), ..done(seconds, tally) })
+}

@@ -146,3 +146,45 @@ pub fn is_same_code(workspace: &Workspace, commit: &str) -> Result<bool> {
     // Another code, or a commit that this clone does not have.
     Ok(diff.args(CODE).stderr(std::process::Stdio::null()).status()?.success())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(proof: &str, amount: u64) -> Entry {
+        Entry {
+            proof: proof.into(),
+            amount,
+            unit: "things".into(),
+            checks: 0,
+            parts: BTreeMap::new(),
+            seconds: 90,
+            commit: "0123456789abcdef".into(),
+            date: "2026-01-01".into(),
+            machine: "a machine".into(),
+        }
+    }
+
+    #[test]
+    fn an_entry_replaces_the_one_before_and_keeps_the_order_of_the_proofs() {
+        let mut ledger = Ledger::default();
+        let [first, second] = [PROOFS[0].name, PROOFS[1].name];
+        for (proof, amount) in [(second, 1), (first, 2), (second, 3)] {
+            ledger.enter(entry(proof, amount));
+        }
+        assert_eq!(ledger.entries, [entry(first, 2), entry(second, 3)]);
+        let table = ledger.table();
+        assert!(
+            table.contains(&format!("| {second} | 3 things |  | 2 | 012345678 | 2026-01-01 |")),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn the_document_shows_the_ledger() {
+        let workspace = Workspace::find().unwrap();
+        let page = fs::read_to_string(workspace.root.join("docs/testing.md")).unwrap();
+        let ledger = Ledger::read(&workspace).unwrap();
+        assert_eq!(document::replaced(&page, "ledger", &ledger.table()).unwrap(), page);
+    }
+}

@@ -52,7 +52,7 @@ impl FastVariantCodec {
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         let batch = batch::encode(&values, objects(full_objects), Reasons::First);
         report::batch("FastVariantCodec.encode_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Values keep the order of the
@@ -67,7 +67,7 @@ impl FastVariantCodec {
         if batch.failed.indexes.is_empty() && batch.misfits > 0 {
             report::misfits("FastVariantCodec.decode_batch", batch.misfits);
         }
-        batch.slots
+        batch.give()
     }
 
     /// Encodes each element of an Array, typed or not, in parallel, into one buffer. Each stands behind its length, a
@@ -95,7 +95,7 @@ impl FastVariantCodec {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        FastVariantResult::unpacked(batch::unpack(bytes, &strict_limits(limits)), None)
+        FastVariantResult::unpacked_for(batch::unpack(bytes, &strict_limits(limits)), None)
     }
 
     /// Encodes each element of [param values], an Array, typed or not, in parallel, and makes them the content of a file.
@@ -142,7 +142,7 @@ impl FastVariantCodec {
             turn.wait();
         }
         match files::read(&path, &limits) {
-            Ok(bytes) => FastVariantResult::unpacked(batch::unpack(bytes, &limits), Some(&path)),
+            Ok(bytes) => FastVariantResult::unpacked_for(batch::unpack(bytes, &limits), Some(&path)),
             Err(error) => FastVariantResult::of_file(&error),
         }
     }
@@ -240,7 +240,7 @@ impl FastVariantCodec {
         let (mut keys, mut spent) = (Keys::default(), Spent::default());
         match codec::decode(&Input::Owned(bytes), start..end, Manner::Strict, &limits, &mut keys, &mut spent)
         {
-            Ok((built, end)) => FastVariantResult::decoded(built.value, start, end),
+            Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
             Err(error) => FastVariantResult::failed(&error),
         }
     }
@@ -288,7 +288,7 @@ impl FastVariantCodec {
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         let limits = engine_limits(false);
         match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default()) {
-            Ok((built, _)) => built.value,
+            Ok((built, _)) => built.give(),
             Err(error) => {
                 report::failure("FastVariantCodec.decode_godot3", &error);
                 Variant::nil()
@@ -306,7 +306,7 @@ impl FastVariantCodec {
             godot3::encode_to(bytes, value, lossy)
         });
         report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
@@ -316,11 +316,11 @@ impl FastVariantCodec {
     #[func]
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
         let limits = engine_limits(false);
-        let batch = batch::decode_each(&buffers, true, Reasons::First, |input, keys| {
+        let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
             godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
         });
         report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Encodes a value as [method encode_godot3] does with the same [param lossy], and gives the bytes or the reason why
@@ -348,7 +348,7 @@ impl FastVariantCodec {
         let limits = strict_limits(limits);
         let mut keys = Keys::default();
         match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
-            Ok((built, end)) => FastVariantResult::decoded(built.value, 0, end),
+            Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
             Err(error) => FastVariantResult::failed(&error),
         }
     }

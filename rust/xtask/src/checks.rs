@@ -23,6 +23,7 @@ use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
 use crate::valgrind;
 use crate::workspace::{EXTENSION, Workspace};
+use crate::writers;
 
 const CARGO_LIMIT: Duration = Duration::from_secs(3600);
 const DUMP_LIMIT: Duration = Duration::from_secs(120);
@@ -123,6 +124,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
         report.check(name, || endure::run(workspace, godot, &endurance))?;
     }
+    report.check("several processes and one file", || writers::run(workspace, godot, writers::RECORDS))?;
     let times = if at_length { KILLS_ALL } else { KILLS };
     report.check(&format!("killed while saving, {times} times"), || {
         kill::run(workspace, godot, kill::Options { times, seed: 1 })

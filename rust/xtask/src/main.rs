@@ -13,7 +13,7 @@ use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
     checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, protobuf, python,
-    sanitize, stress, valgrind,
+    sanitize, stress, valgrind, writers,
 };
 
 /// Every chore of this repository.
@@ -62,6 +62,12 @@ enum Chore {
     Stress(stress::Options),
     /// Kill Godot in the middle of saving and appending, over and over, and look at the files
     Kill(kill::Options),
+    /// Have several processes add to, save, load and lock one file at once, and look at what becomes of it
+    Writers {
+        /// How many records each of two processes adds
+        #[arg(long, value_name = "N", default_value_t = writers::RECORDS)]
+        records: u64,
+    },
     /// Check that every failure prints exactly the error lines that it should
     Messages,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
@@ -285,6 +291,9 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Stress(options) => {
             stress::run(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Writers { records } => {
+            writers::run(&workspace, &ready(&workspace)?, records)?;
         }
         Chore::Kill(options) => {
             kill::run(&workspace, &ready(&workspace)?, options)?;

@@ -1,11 +1,64 @@
 ## Files: what FileAccess.store_var writes and get_var reads, and what becomes of broken ones.
 extends "res://suites/suite.gd"
 
+const Meddler := preload("res://suites/meddler.gd")
+const Watchdog := preload("res://suites/watchdog.gd")
+
 const FOLDER := "user://file_suite"
 const PATH := FOLDER + "/records.dat"
 const WRITERS: Array[String] = ["save_batch", "append_batch"]
 ## rw-r-----
 const PERMISSIONS := 0x1a0
+
+## A call that takes longer hangs.
+const LONGEST_CALL_MS := 30000
+## Places by what they are and the path in their folder, and how a shell makes them.
+const PLACES: Dictionary[String, String] = {
+	"new file: x": ":",
+	"file: x": "printf '' > x; chmod 640 x",
+	"executable file: x": "printf '' > x; chmod 755 x",
+	"read-only file: x": "printf '' > x; chmod 444 x",
+	"file that is only written: x": "printf '' > x; chmod 200 x",
+	"link to a file: x": "printf '' > to; chmod 600 to; ln -s to x",
+	"link to a file of another folder: x": "mkdir f; printf '' > f/to; ln -s '{folder}/f/to' x",
+	"dangling link: x": "ln -s to x",
+	"dangling link with a whole path: x": "ln -s '{folder}/to' x",
+	"dangling link with detours: x": "mkdir f g; ln -s ../g/../to f/y; ln -s f/y x",
+	"dangling chain: x": "ln -s to 1; ln -s 1 2; ln -s 2 3; ln -s 3 x",
+	"link into no folder: x": "ln -s f/to x",
+	"loop: x": "ln -s x x",
+	"loop of two: x": "ln -s y x; ln -s x y",
+	"by way of a loop: x/y": "ln -s x x",
+	"link to a folder: x": "mkdir f; ln -s f x",
+	"by way of a link to a folder: x/y": "mkdir f; ln -s f x",
+	"by way of a dangling link: x/y": "ln -s f x",
+	"folder: x": "mkdir x",
+	"full folder: x": "mkdir x; printf '' > x/y",
+	"folder with a slash: x/": "mkdir x",
+	"new file with a slash: x/": ":",
+	"file with a slash: x/": "printf '' > x",
+	"in a file: x/y": "printf '' > x",
+	"in no folder: x/y": ":",
+	"backslash: x\\y": "mkdir x",
+	"two dots: f/../x": "mkdir f",
+	"read-only folder: f/x": "mkdir f; chmod 555 f",
+	"FIFO: x": "mkfifo x",
+	"link to a FIFO: x": "mkfifo to; ln -s to x",
+	"device: x": "ln -s /dev/full x",
+	"terminal: x": "ln -s /dev/tty x",
+	"pipe: x": "ln -s /proc/self/fd/0 x",
+	"250 bytes: *": ":",
+	"255 bytes: *": ":",
+	"256 bytes: *": ":",
+	"file of /proc: x": "ln -s /proc/self/comm x",
+	"file of a read-only folder: f/x": "mkdir f; printf '' > f/x; chmod 555 f",
+}
+## Where the engine may write and we do not, each of our methods or one: what cannot be brought to the disk, and what cannot be
+## replaced, which root can.
+const REFUSED: Dictionary[String, Array] = {
+	"file of /proc: x": ["save_batch", "append_batch"],
+	"file of a read-only folder: f/x": ["save_batch"],
+}
 
 var _values: Array
 
@@ -136,8 +189,83 @@ func test_what_cannot_be_written() -> bool:
 		checks.same_int(writer, ERR_INVALID_DATA, _write_silently(writer, PATH, [1, endless, 3]))
 		checks.same_value("the old content", ["old"], _read_by_engine(PATH))
 	endless.clear()
-	if FileAccess.file_exists("/dev/full"):
-		checks.same_int("a full disk", ERR_FILE_CANT_WRITE, _write_silently("append_batch", "/dev/full", ["x"]))
+	return true
+
+
+## Each kind of place, made twice: one for the engine's FileAccess, one for us. Links are followed and refusals made as the
+## engine does, and afterwards both folders hold the same: names, kinds, links, rights, content.
+func test_places_are_as_with_the_engine() -> bool:
+	checks.subject(checks.MIXED, "places")
+	if OS.get_name() != "Linux":
+		return true
+	for place: String in PLACES:
+		for writer: String in WRITERS:
+			var folders := PackedStringArray()
+			for who: String in ["engine", "codec"]:
+				var folder := ProjectSettings.globalize_path(FOLDER.path_join(who))
+				_remove(folder)
+				DirAccess.make_dir_absolute(folder)
+				checks.same_int("%s: set up" % place, 0, _shell("cd '{folder}' && { %s; }" % PLACES[place], folder))
+				folders.append(folder)
+			var path := place.get_slice(": ", 1).replace("*", "n".repeat(place.to_int()))
+			var before := _listed(folders[1])
+			var by_engine := _engine_writes(folders[0].path_join(path), writer == "append_batch")
+			var code := _write_silently(writer, folders[1].path_join(path), ["new"])
+			var case := "%s, %s" % [place, writer]
+			if writer in REFUSED.get(place, []) and (code != OK or place.begins_with("file of /proc")):
+				checks.truth("%s: refused" % case, code != OK)
+				checks.same_value("%s: as it was" % case, before, _listed(folders[1]))
+				continue
+			checks.truth("%s: done or not, as by the engine" % case, (code == OK) == by_engine,
+					"%s, and the engine %s" % [error_string(code), "did" if by_engine else "did not"])
+			checks.same_value("%s: what is there" % case, _listed(folders[0]), _listed(folders[1]))
+			if code != OK:
+				checks.same_value("%s: as it was" % case, before, _listed(folders[1]))
+	for who: String in ["engine", "codec"]:
+		_remove(ProjectSettings.globalize_path(FOLDER.path_join(who)))
+	return true
+
+
+## While scripts run for one call, they may use the same file in another.
+func test_scripts_that_use_the_same_file() -> bool:
+	checks.subject(TYPE_OBJECT, "getters and setters")
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	var plain := [1, 2]
+	var deeds: Dictionary[String, Callable] = {
+		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).error != FastVariantCodec.FILE_ERROR,
+		"load_batch_async": func() -> bool:
+			return FastVariantCodec.load_batch_async(PATH).wait().error != FastVariantCodec.FILE_ERROR,
+		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, plain) == OK,
+		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, plain).wait().is_ok(),
+		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, plain) == OK,
+		"append_batch of a thread that is waited for": func() -> bool:
+			var thread := Thread.new()
+			thread.start(func() -> Error: return FastVariantCodec.append_batch(PATH, plain))
+			return thread.wait_to_finish() == OK,
+		"convert_file_to_godot3": func() -> bool:
+			return FastVariantCodec.convert_file_to_godot3(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
+		"convert_godot3_file": func() -> bool:
+			return FastVariantCodec.convert_godot3_file(PATH, PATH).error != FastVariantCodec.FILE_ERROR,
+	}
+	var meddler := Meddler.new()
+	var calls: Dictionary[String, Callable] = {
+		"load_batch": func() -> bool: return FastVariantCodec.load_batch(PATH, limits).is_ok(),
+		"load_batch_async": func() -> bool: return FastVariantCodec.load_batch_async(PATH, limits).wait().is_ok(),
+		"save_batch": func() -> bool: return FastVariantCodec.save_batch(PATH, [meddler], true) == OK,
+		"save_batch_async": func() -> bool: return FastVariantCodec.save_batch_async(PATH, [meddler], true).wait().is_ok(),
+		"append_batch": func() -> bool: return FastVariantCodec.append_batch(PATH, [meddler], true) == OK,
+	}
+	for call_name in calls:
+		for deed_name in deeds:
+			var case := "%s during %s" % [deed_name, call_name]
+			FastVariantCodec.save_batch(PATH, [meddler], true)
+			var done: Array[bool] = []
+			Meddler.deed = func() -> void: done.append(deeds[deed_name].call())
+			var watchdog := Watchdog.new(case, LONGEST_CALL_MS)
+			checks.truth(case, calls[call_name].call())
+			watchdog.stop()
+			checks.same_value("%s: what it says" % case, [true] as Array[bool], done)
 	return true
 
 
@@ -154,23 +282,6 @@ func test_links_and_permissions_stay() -> bool:
 	checks.truth("it is still one", folder.is_link("link.dat"))
 	checks.same_value("what it leads to", ["new"], _read_by_engine(target))
 	checks.same_int("its permissions", PERMISSIONS, FileAccess.get_unix_permissions(target))
-	return true
-
-
-## What a save leaves behind that was killed is removed by a later one, unless it may still be at work.
-func test_remains_are_removed() -> bool:
-	checks.subject(checks.MIXED, "remains")
-	if OS.get_name() != "Linux":
-		return true
-	for file_name: String in [".records.dat.aB3dE9", ".records.dat.young1", ".records.dat.longer7", ".records.old", "aB3dE9"]:
-		_write(FOLDER + "/" + file_name, PackedByteArray([1]))
-		if not file_name.contains("young"):
-			OS.execute("touch", ["-d", "2 hours ago", ProjectSettings.globalize_path(FOLDER + "/" + file_name)])
-	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, [1]))
-	for file_name: String in [".records.dat.young1", ".records.dat.longer7", ".records.old", "aB3dE9"]:
-		checks.truth("%s stays" % file_name, FileAccess.file_exists(FOLDER + "/" + file_name))
-		DirAccess.remove_absolute(FOLDER + "/" + file_name)
-	checks.truth("the remains are gone", not FileAccess.file_exists(FOLDER + "/.records.dat.aB3dE9"))
 	return true
 
 
@@ -233,6 +344,34 @@ func _store_by_engine(path: String, stored: Array) -> void:
 	var file := FileAccess.open(path, FileAccess.WRITE)
 	for value: Variant in stored:
 		file.store_var(value)
+
+
+## The engine quotes arguments so that what is double-quoted in them comes to an end.
+func _shell(command: String, folder: String, output: Array = []) -> int:
+	return OS.execute("sh", ["-c", command.format({"folder": folder})], output)
+
+
+func _remove(folder: String) -> void:
+	_shell("[ ! -e '{folder}' ] || { chmod -R u+w '{folder}'; rm -r '{folder}'; }", folder)
+
+
+## What a folder holds: kinds, rights, names, where links lead to within it, and content.
+func _listed(folder: String) -> PackedStringArray:
+	var output: Array = []
+	_shell("cd '{folder}' && find . -printf '%y %m %p %l\\n' && find . -type f -exec cksum {} +", folder, output)
+	var lines: PackedStringArray = output[0].replace(folder, "").split("\n")
+	lines.sort()
+	return lines
+
+
+func _engine_writes(path: String, at_end: bool) -> bool:
+	var mode := FileAccess.READ_WRITE if at_end and FileAccess.file_exists(path) else FileAccess.WRITE
+	var file := FileAccess.open(path, mode)
+	if not file:
+		return false
+	file.seek_end()
+	file.store_var("new")
+	return true
 
 
 func _write(path: String, bytes: PackedByteArray) -> void:

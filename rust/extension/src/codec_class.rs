@@ -13,12 +13,13 @@ use variant_codec::{Error, Limits, Manner, Outline, Spent};
 use crate::batch::Reasons;
 use crate::codec::Input;
 use crate::engine::OptionalLimits;
-use crate::files::{FileError, Target, Turn};
+use crate::files::{FileError, Target};
 use crate::job_class::FastVariantJob;
 use crate::jobs::Job;
 use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
+use crate::turns::Turn;
 use crate::{batch, codec, engine, files, godot3, job_class, outline, report};
 
 /// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
@@ -104,10 +105,12 @@ impl FastVariantCodec {
     ///
     /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one,
     /// brought to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code]
-    /// or [code]res://[/code], or is absolute.
+    /// or [code]res://[/code], or is absolute. Links are followed; what is no regular file is refused.
     ///
-    /// If a value cannot be encoded or the file cannot be written, one error is printed, and the file is as it was. With
-    /// [param full_objects], objects are written with class and properties.
+    /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is as it was, and nothing
+    /// is beside it. Another process that writes to the file with these methods is waited for, at most 5 seconds; then the
+    /// result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE]. With [param full_objects], objects are written with class and
+    /// properties.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         write("FastVariantCodec.save_batch", &path, &values, full_objects, files::replace)
@@ -119,7 +122,8 @@ impl FastVariantCodec {
     ///
     /// The values are on the disk when the call returns. If the game is killed meanwhile, the last record may be cut off;
     /// [method load_batch] then says so and gives those before it. To such a file nothing is added; it is as it was then,
-    /// and one error is printed, as where a value cannot be encoded or the file cannot be written.
+    /// and one error is printed, as where a value cannot be encoded or the file cannot be written. Several processes may
+    /// append to one file; they wait for one another as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         write("FastVariantCodec.append_batch", &path, &values, full_objects, files::append)
@@ -129,19 +133,16 @@ impl FastVariantCodec {
     /// it, strictly, in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: at a bad or
-    /// torn record, of those before. If the file cannot be read, the error is [constant FILE_ERROR]. Every path that
-    /// [method FileAccess.open] takes will do. Without limits, those of [method FastVariantLimits.for_save_files] apply.
+    /// torn record, of those before. What another process is just appending is there as a whole or not at all. If the file
+    /// cannot be read, the error is [constant FILE_ERROR]. Every path that [method FileAccess.open] takes will do. Without limits, those of [method FastVariantLimits.for_save_files] apply.
     #[func]
     fn load_batch(
         path: GString,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         let limits = strict_limits(limits);
-        let turn = Target::of(&path).ok().map(|target| Turn::of(&target));
-        if let Some(turn) = &turn {
-            turn.wait();
-        }
-        match files::read(&path, &limits) {
+        let target = Target::of(&path).ok();
+        match files::read_records(&path, target.as_ref().map(|target| (target, target.turn())), &limits) {
             Ok(bytes) => FastVariantResult::unpacked_for(batch::unpack(bytes, &limits), Some(&path)),
             Err(error) => FastVariantResult::of_file(&error),
         }
@@ -438,7 +439,7 @@ fn write(
     path: &GString,
     values: &AnyArray,
     full_objects: bool,
-    write: fn(&Target, &[Vec<u8>]) -> Result<(), FileError>,
+    write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
 ) -> Code {
     let written = Target::of(path).and_then(|target| {
         let parts = match batch::frame(values, objects(full_objects)) {
@@ -448,9 +449,7 @@ fn write(
                 return Ok(Code::ERR_INVALID_DATA);
             }
         };
-        let turn = Turn::of(&target);
-        turn.wait();
-        write(&target, &parts).map(|()| Code::OK)
+        write(&target, target.turn(), &parts).map(|()| Code::OK)
     });
     written.unwrap_or_else(|error| {
         report::file(method, &error);

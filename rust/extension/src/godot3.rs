@@ -15,7 +15,7 @@ use crate::batch::{self, Failed, Reasons};
 use crate::builder::{Built, VariantBuilder};
 use crate::codec::{self, Input};
 use crate::engine::{self, PRECISION};
-use crate::files::{self, FileError, Target, Turn};
+use crate::files::{self, FileError, Target};
 use crate::keys::Keys;
 use crate::pool::lock;
 use crate::result_class::FastVariantResult;
@@ -78,11 +78,8 @@ fn convert(
 ) -> std::result::Result<Gd<FastVariantResult>, FileError> {
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
-    let bytes = {
-        let turn = Target::of(from).ok().map(|source| Turn::of(&source));
-        turn.iter().for_each(Turn::wait);
-        files::read(from, &limits)?
-    };
+    let source = Target::of(from).ok();
+    let bytes = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
     let bytes = engine::bytes(&bytes);
     let (records, broken) = frames::records(bytes, &limits);
     let changes = Mutex::new(Vec::new());
@@ -109,9 +106,7 @@ fn convert(
     if !failed.indexes.is_empty() {
         return Ok(FastVariantResult::batch(Variant::nil(), &failed));
     }
-    let turn = Turn::of(&target);
-    turn.wait();
-    files::replace(&target, &parts)?;
+    files::replace(&target, target.turn(), &parts)?;
     let mut changed = VarDictionary::new();
     for Change { from, to, count } in changes.into_inner().unwrap_or_else(PoisonError::into_inner) {
         changed.set(&GString::from(&format!("{from} to {to}")), count as i64);

@@ -13,7 +13,7 @@ use crate::background::{self, Lane, Progress};
 use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
 use crate::builder::Made;
 use crate::engine::{GivenArray, OwnArray, SharedResult};
-use crate::files::{self, Target, Turn};
+use crate::files::{self, Target};
 use crate::pool::lock;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
@@ -150,18 +150,13 @@ impl Job {
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
         run(Lane::Reading, &job, || {
             // A path that cannot be written to has nobody to wait for.
-            let turn = target.ok().map(|target| Turn::of(&target));
+            let target = target.ok();
+            let turn = target.as_ref().map(Target::turn);
             Box::new(move || {
-                if let Some(turn) = &turn {
-                    turn.wait();
-                }
                 if same.progress.is_cancelled() {
                     return;
                 }
-                let path = GString::from(&name);
-                let bytes = files::read(&path, &limits);
-                drop(turn);
-                match bytes {
+                match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits) {
                     Ok(bytes) => {
                         let unpacking = Unpacking::of(bytes, limits);
                         same.go_on(Box::new(Loading { unpacking, path: name }));
@@ -187,11 +182,9 @@ impl Job {
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
         job.progress.set_total(values.len());
         run(Lane::Writing, &job, || {
-            let turn = Turn::of(&target);
+            let turn = target.turn();
             Box::new(move || {
-                turn.wait();
-                let written = files::replace(&target, &parts);
-                drop(turn);
+                let written = files::replace(&target, turn, &parts);
                 same.progress.advance(usize::MAX);
                 same.finish(match written {
                     Ok(()) => FastVariantResult::encoded(Variant::nil(), bytes),

@@ -7,7 +7,8 @@
 //! | `codec.rs`, `shared.rs`, `batch.rs` | one value, a large one on several threads, many values |
 //! | `godot3.rs` | Godot 3's format |
 //! | `protobuf.rs`, `protobuf_class.rs`, `schema_class.rs` | messages, and what scripts see of them |
-//! | `files.rs`, `jobs.rs` | files of values; batches and files whose result comes later |
+//! | `files.rs`, `turns.rs`, `disk/` | files of values, in which order they are used, how they are written |
+//! | `jobs.rs` | batches and files whose result comes later |
 //! | `pool.rs`, `background.rs` | the threads that work on all this |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `keys.rs` | what repeats from Dictionary to Dictionary |
@@ -24,6 +25,7 @@ mod call_class;
 mod codec;
 mod codec_class;
 mod collisions;
+mod disk;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
 mod error_code;
@@ -45,6 +47,7 @@ mod schema_class;
 mod settings;
 mod shared;
 mod source;
+mod turns;
 mod validator;
 
 /// Called by the engine when its classes exist and the library's have been registered.

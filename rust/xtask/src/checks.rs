@@ -24,6 +24,7 @@ use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
 use crate::valgrind;
 use crate::workspace::{EXTENSION, Workspace};
+use crate::writers;
 
 const CARGO_LIMIT: Duration = Duration::from_secs(3600);
 const DUMP_LIMIT: Duration = Duration::from_secs(120);
@@ -135,6 +136,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
             jobs::run(workspace, godot, &jobs::Options { jobs: JOBS, seed: 1, access })
         })?;
     }
+    report.check("several processes and one file", || writers::run(workspace, godot, writers::RECORDS))?;
     let times = if at_length { KILLS_ALL } else { KILLS };
     report.check(&format!("killed while saving, {times} times"), || {
         kill::run(workspace, godot, kill::Options { times, seed: 1 })

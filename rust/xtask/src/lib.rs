@@ -36,3 +36,4 @@ pub mod tools;
 pub mod trial;
 pub mod valgrind;
 pub mod workspace;
+pub mod writers;

@@ -13,7 +13,7 @@ use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
     checks, coverage, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel, protobuf,
-    prove, python, sanitize, stress, valgrind,
+    prove, python, sanitize, stress, valgrind, writers,
 };
 
 /// Every chore of this repository.
@@ -64,6 +64,12 @@ enum Chore {
     Jobs(jobs::Options),
     /// Kill Godot in the middle of saving and appending, over and over, and look at the files
     Kill(kill::Options),
+    /// Have several processes add to, save, load and lock one file at once, and look at what becomes of it
+    Writers {
+        /// How many records each of two processes adds
+        #[arg(long, value_name = "N", default_value_t = writers::RECORDS)]
+        records: u64,
+    },
     /// Check that every failure prints exactly the error lines that it should
     Messages,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
@@ -298,6 +304,9 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Jobs(options) => {
             jobs::run(&workspace, &ready(&workspace)?, &options)?;
+        }
+        Chore::Writers { records } => {
+            writers::run(&workspace, &ready(&workspace)?, records)?;
         }
         Chore::Kill(options) => {
             kill::run(&workspace, &ready(&workspace)?, options)?;

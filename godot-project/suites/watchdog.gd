@@ -1,0 +1,40 @@
+## Ends the process when something takes too long, so that what hangs fails instead of stalling.
+extends RefCounted
+
+const PAUSE_MS := 50
+
+var _what: String
+var _limit_ms: int
+var _thread := Thread.new()
+var _mutex := Mutex.new()
+var _stopped := false
+
+
+func _init(what: String, limit_ms: int) -> void:
+	_what = what
+	_limit_ms = limit_ms
+	_thread.start(_watch)
+
+
+## What was watched has come to its end.
+func stop() -> void:
+	_mutex.lock()
+	_stopped = true
+	_mutex.unlock()
+	_thread.wait_to_finish()
+
+
+func _watch() -> void:
+	var until := Time.get_ticks_msec() + _limit_ms
+	while not _is_stopped():
+		if Time.get_ticks_msec() > until:
+			printerr("%s hangs" % _what)
+			OS.kill(OS.get_process_id())
+		OS.delay_msec(PAUSE_MS)
+
+
+func _is_stopped() -> bool:
+	_mutex.lock()
+	var stopped := _stopped
+	_mutex.unlock()
+	return stopped

@@ -1,0 +1,36 @@
+//! What only Linux has: files without a name, and the list of all locks.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, OFlags, linkat, major, minor};
+
+/// A file without a name, in the file system of a folder.
+pub fn unnamed(folder: &Path) -> Option<File> {
+    OpenOptions::new().write(true).custom_flags(OFlags::TMPFILE.bits().cast_signed()).open(folder).ok()
+}
+
+/// Gives it one.
+pub fn name(file: &File, place: &Path) -> io::Result<()> {
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Which process has locked a file, as far as the system tells: not of processes outside of the own container.
+pub fn holder(place: &Path) -> Option<String> {
+    let found = fs::metadata(place).ok()?;
+    let file = format!("{:02x}:{:02x}:{}", major(found.dev()), minor(found.dev()), found.ino());
+    // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let number = locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&file.as_str())).then(|| words[4].to_owned())
+    })?;
+    Some(match fs::read_to_string(format!("/proc/{number}/comm")) {
+        Ok(name) => format!("process {number} ({})", name.trim()),
+        Err(_) => format!("process {number}"),
+    })
+}

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
 use crate::background::{self, Foreground};
+use crate::guard::carried;
 use crate::settings;
 
 /// No machine gains from more threads than this.
@@ -30,7 +31,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Shared<T, F> {
     {
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            self.run_next(scope);
+            carried("a thread of the pool", || self.run_next(scope));
         });
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, thread};
 
 use conformance::fuzzing::{self, mutate::mutate};
-use conformance::random_messages::{EVERYTHING, random_message, schema};
+use conformance::random_messages::{EVERYTHING, OLD, random_message, schema};
 use conformance::{godot3, rows};
 use fastrand::Rng;
 use variant_codec::{Value, frames};
@@ -71,6 +71,23 @@ fn messages() -> Vec<Vec<u8>> {
     messages.flat_map(encode).filter(|bytes| bytes.len() <= LONGEST).collect()
 }
 
+/// Descriptor sets, and files with what schemas have.
+fn schemas() -> Vec<Vec<u8>> {
+    // `message M { optional int32 a = 1; }` in the file "m", as protoc writes it, and what made a library panic once.
+    let sets = ["0a130a016d220e0a014d12090a01611801200128050a", "0a055201616200"];
+    let sets = sets.map(|set| hex::decode(set).expect("it is hexadecimal"));
+    let files = [
+        EVERYTHING,
+        OLD,
+        "edition = \"2023\"; message A {}",
+        "import public \"1.proto\"; message A { optional B b = 1; }\0message B { optional C c = 1; }",
+        "message A { required group G = 1 {} oneof o { group H = 2 {} int32 x = 3 [packed = true]; } }",
+        "import \"google/protobuf/descriptor.proto\"; message A { optional A a = 1; } \
+         extend google.protobuf.FileOptions { optional A a = 50000; } option (a) = { a { a < a {} > } };",
+    ];
+    sets.into_iter().chain(files.map(|file| file.as_bytes().to_vec())).collect()
+}
+
 fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>) {
     let run = move || {
         let check = |input: &[u8]| {
@@ -116,5 +133,6 @@ mod target {
         godot3: values_of_both;
         text: noise;
         protobuf: messages;
+        schemas: schemas;
     }
 }

@@ -9,6 +9,7 @@ pub mod mutate;
 pub mod outline;
 pub mod parts;
 pub mod protobuf;
+pub mod schemas;
 pub mod strict;
 pub mod text;
 pub mod transcode;

@@ -116,6 +116,9 @@ pub enum ErrorKind {
     /// There is no memory for so many bytes.
     #[error("no memory for {0} bytes")]
     OutOfMemory(usize),
+    /// A fault of a library, not of data or arguments.
+    #[error("a fault of FastVariantCodec itself, please report it: {0}")]
+    Internal(Box<str>),
     /// What a source or sink of another crate refuses.
     #[error("{0}")]
     Foreign(Foreign),

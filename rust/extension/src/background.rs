@@ -1,13 +1,13 @@
 //! Work in the background: the threads that do it, one piece of work after the other, and how it gives way to the game.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::guard::carried;
 use crate::pool::{STACK_BYTES, background_pool, lock};
 
 /// For how long a part waits for calls in the foreground. Not for their end: one may itself wait for the background.
@@ -130,13 +130,21 @@ impl Drop for Foreground {
 
 /// Does this on the threads of the pool, if there are any, as what `progress` is about.
 pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Send) -> R {
+    /// However the work ends.
+    struct Ended;
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            *lock(&CURRENT) = None;
+        }
+    }
+
     *lock(&CURRENT) = Some(Arc::clone(progress));
-    let result = match background_pool() {
-        Some(pool) => pool.run(work),
+    let _ended = Ended;
+    match background_pool() {
+        Some(pool) => pool.run(|| carried("a job on a thread of the pool", work)),
         None => work(),
-    };
-    *lock(&CURRENT) = None;
-    result
+    }
 }
 
 /// What a piece of work is about; there is a thread for each.
@@ -162,8 +170,7 @@ impl Worker {
         let run = move || {
             enter();
             for work in receiver {
-                // godot-rust has printed a panic by then; other work goes on.
-                drop(catch_unwind(AssertUnwindSafe(work)));
+                work();
             }
         };
         let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);

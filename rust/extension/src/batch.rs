@@ -13,6 +13,7 @@ use crate::background::{self, Foreground};
 use crate::builder::{Built, Made};
 use crate::codec::{self, Input};
 use crate::engine::{Elements, OwnArray, OwnedBytes, Reader, Slots};
+use crate::guard::caught;
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
 use crate::settings;
@@ -91,8 +92,12 @@ pub fn encode_each<K: Default>(
             let mut cost = 0;
             while slots.len() > 0 && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
-                let encoded = element(&elements, index).and_then(|value| encode(value, buffer, kept));
+                let encoded = element(&elements, index)
+                    .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));
                 if let Err(error) = encoded {
+                    if matches!(error.kind(), ErrorKind::Internal(_)) {
+                        *buffer = PackedByteArray::new();
+                    }
                     outcome.add_failed(index, error);
                 }
                 cost += buffer.len() + ITEM_COST;
@@ -167,7 +172,7 @@ fn decode_items<'a>(
     let decode_at = |index: usize, keys: &mut Keys| {
         let input = input(index)?;
         let bytes = input.bytes().len();
-        Ok((decode(&input, keys)?, bytes))
+        item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
     let (slots, ()) = Slots::of_variants(count, |slots| {
         spread(slots, parallel, |slots, keys| {
@@ -241,7 +246,7 @@ pub fn frame_each(
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = append(index, &mut part) {
+            if let Err(error) = caught("an item to pack", || append(index, &mut part)) {
                 outcome.add_failed(index, error);
             }
         }
@@ -346,8 +351,10 @@ impl Unpacking {
                 fill_part(slots, &outcome, |index| {
                     let record = records[index].clone();
                     let len = record.len();
-                    let (built, _) = codec::decode(&input, record, Manner::Strict, limits, keys, spent)?;
-                    Ok((built, len))
+                    item("an item to unpack", keys, |keys| {
+                        let (built, _) = codec::decode(&input, record, Manner::Strict, limits, keys, spent)?;
+                        Ok((built, len))
+                    })
                 });
                 if outcome.makes_useless(slots.start()) {
                     slots.skip();
@@ -414,6 +421,20 @@ pub fn with_own_packed(values: &AnyArray) -> AnyArray {
         }
     }
     copy
+}
+
+/// Does what is done for an item. What is kept from item to item is made anew after a fault.
+#[inline(always)]
+fn item<R, K: Default>(
+    place: &'static str,
+    kept: &mut K,
+    work: impl FnOnce(&mut K) -> Result<R, Error>,
+) -> Result<R, Error> {
+    caught(place, || work(kept)).inspect_err(|error| {
+        if matches!(error.kind(), ErrorKind::Internal(_)) {
+            *kept = K::default();
+        }
+    })
 }
 
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Error> {

@@ -2,7 +2,7 @@
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::private::InherentImplDocs;
-use variant_codec::{Manner, Result};
+use variant_codec::{Error, ErrorKind, Manner, Result};
 
 use crate::codec::Input;
 use crate::codec_class::{FastVariantCodec, engine_limits, objects};
@@ -46,18 +46,19 @@ impl Encode {
 
 impl StaticMethod for Encode {
     const NAME: &'static str = "encode";
+    const FULL_NAME: &'static str = "FastVariantCodec.encode";
     const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
     type Argument = Variant;
     type Return = PackedByteArray;
 
     #[inline(always)]
-    fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
-        if let Err(error) =
-            held(value, full_objects, |value, objects| codec::encode_to(bytes, value, objects, false))
-        {
-            *bytes = PackedByteArray::new();
-            report::failure("FastVariantCodec.encode", &error);
-        }
+    fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) -> Result<()> {
+        held(value, full_objects, |value, objects| codec::encode_to(bytes, value, objects, false))
+    }
+
+    fn fail(bytes: &mut PackedByteArray, error: &Error) {
+        *bytes = PackedByteArray::new();
+        report::failure(Self::FULL_NAME, error);
     }
 }
 
@@ -75,28 +76,28 @@ impl Decode {
 
 impl StaticMethod for Decode {
     const NAME: &'static str = "decode";
+    const FULL_NAME: &'static str = "FastVariantCodec.decode";
     const ARGUMENTS: [&'static str; 2] = ["bytes", "allow_objects"];
     type Argument = PackedByteArray;
     type Return = Variant;
 
     #[inline(always)]
-    fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
+    fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) -> Result<()> {
         // Setters may change the caller's variable.
         let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
         let limits = engine_limits(allow_objects);
-        match codec::decode_all(&input, Manner::Engine, &limits, &mut Keys::default()) {
-            Ok(built) => {
-                let misfits = built.misfits;
-                *value = built.give();
-                if misfits > 0 {
-                    report::misfits("FastVariantCodec.decode", misfits);
-                }
-            }
-            Err(error) => {
-                *value = Variant::nil();
-                report::failure("FastVariantCodec.decode", &error);
-            }
+        let built = codec::decode_all(&input, Manner::Engine, &limits, &mut Keys::default())?;
+        let misfits = built.misfits;
+        *value = built.give();
+        if misfits > 0 {
+            report::misfits(Self::FULL_NAME, misfits);
         }
+        Ok(())
+    }
+
+    fn fail(value: &mut Variant, error: &Error) {
+        *value = Variant::nil();
+        report::failure(Self::FULL_NAME, error);
     }
 }
 
@@ -110,13 +111,23 @@ impl EncodedSize {
 
 impl StaticMethod for EncodedSize {
     const NAME: &'static str = "encoded_size";
+    const FULL_NAME: &'static str = "FastVariantCodec.encoded_size";
     const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
     type Argument = Variant;
     type Return = i64;
 
     #[inline(always)]
-    fn call(value: &Variant, full_objects: bool, size: &mut i64) {
-        *size = held(value, full_objects, codec::encoded_size).map_or(-1, |bytes| bytes as i64);
+    fn call(value: &Variant, full_objects: bool, size: &mut i64) -> Result<()> {
+        *size = held(value, full_objects, codec::encoded_size)? as i64;
+        Ok(())
+    }
+
+    fn fail(size: &mut i64, error: &Error) {
+        *size = -1;
+        // Otherwise, encoding says what is wrong.
+        if matches!(error.kind(), ErrorKind::Internal(_)) {
+            report::failure(Self::FULL_NAME, error);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::batch::Reasons;
 use crate::codec::Input;
 use crate::engine::OptionalLimits;
 use crate::files::{FileError, Target};
+use crate::guard::guard;
 use crate::job_class::FastVariantJob;
 use crate::jobs::Job;
 use crate::keys::Keys;
@@ -51,9 +52,11 @@ impl FastVariantCodec {
     /// [param full_objects], the work stays on the calling thread, because getters run.
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
-        let batch = batch::encode(&values, objects(full_objects), Reasons::First);
-        report::batch("FastVariantCodec.encode_batch", &batch.failed);
-        batch.give()
+        guard("FastVariantCodec.encode_batch", || {
+            let batch = batch::encode(&values, objects(full_objects), Reasons::First);
+            report::batch("FastVariantCodec.encode_batch", &batch.failed);
+            batch.give()
+        })
     }
 
     /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Values keep the order of the
@@ -63,12 +66,15 @@ impl FastVariantCodec {
     /// [param allow_objects], the work stays on the calling thread, because setters run; see [method decode].
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
-        let batch = batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
-        report::batch("FastVariantCodec.decode_batch", &batch.failed);
-        if batch.failed.indexes.is_empty() && batch.misfits > 0 {
-            report::misfits("FastVariantCodec.decode_batch", batch.misfits);
-        }
-        batch.give()
+        guard("FastVariantCodec.decode_batch", || {
+            let batch =
+                batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
+            report::batch("FastVariantCodec.decode_batch", &batch.failed);
+            if batch.failed.indexes.is_empty() && batch.misfits > 0 {
+                report::misfits("FastVariantCodec.decode_batch", batch.misfits);
+            }
+            batch.give()
+        })
     }
 
     /// Encodes each element of an Array, typed or not, in parallel, into one buffer. Each stands behind its length, a
@@ -79,9 +85,11 @@ impl FastVariantCodec {
     /// [param full_objects], the work stays on the calling thread, because getters run.
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
-        batch::pack(&values, objects(full_objects)).unwrap_or_else(|failed| {
-            report::batch("FastVariantCodec.pack_batch", &failed);
-            PackedByteArray::new()
+        guard("FastVariantCodec.pack_batch", || {
+            batch::pack(&values, objects(full_objects)).unwrap_or_else(|failed| {
+                report::batch("FastVariantCodec.pack_batch", &failed);
+                PackedByteArray::new()
+            })
         })
     }
 
@@ -96,7 +104,9 @@ impl FastVariantCodec {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        FastVariantResult::unpacked_for(batch::unpack(bytes, &strict_limits(limits)), None)
+        guard("FastVariantCodec.unpack_batch", || {
+            FastVariantResult::unpacked_for(batch::unpack(bytes, &strict_limits(limits)), None)
+        })
     }
 
     /// Encodes each element of [param values], an Array, typed or not, in parallel, and makes them the content of a file.
@@ -113,7 +123,9 @@ impl FastVariantCodec {
     /// properties.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        write("FastVariantCodec.save_batch", &path, &values, full_objects, files::replace)
+        guard("FastVariantCodec.save_batch", || {
+            write("FastVariantCodec.save_batch", &path, &values, full_objects, files::replace)
+        })
     }
 
     /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of the file at [param path],
@@ -126,7 +138,9 @@ impl FastVariantCodec {
     /// append to one file; they wait for one another as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
-        write("FastVariantCodec.append_batch", &path, &values, full_objects, files::append)
+        guard("FastVariantCodec.append_batch", || {
+            write("FastVariantCodec.append_batch", &path, &values, full_objects, files::append)
+        })
     }
 
     /// Decodes every value of a file as [method save_batch], [method append_batch] and [method FileAccess.store_var] write
@@ -140,12 +154,14 @@ impl FastVariantCodec {
         path: GString,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        let limits = strict_limits(limits);
-        let target = Target::of(&path).ok();
-        match files::read_records(&path, target.as_ref().map(|target| (target, target.turn())), &limits) {
-            Ok(bytes) => FastVariantResult::unpacked_for(batch::unpack(bytes, &limits), Some(&path)),
-            Err(error) => FastVariantResult::of_file(&error),
-        }
+        guard("FastVariantCodec.load_batch", || {
+            let limits = strict_limits(limits);
+            let target = Target::of(&path).ok();
+            match files::read_records(&path, target.as_ref().map(|target| (target, target.turn())), &limits) {
+                Ok(bytes) => FastVariantResult::unpacked_for(batch::unpack(bytes, &limits), Some(&path)),
+                Err(error) => FastVariantResult::of_file(&error),
+            }
+        })
     }
 
     /// Encodes [param values] as [method encode_batch] does with the same [param full_objects], in slices: in each frame,
@@ -161,8 +177,10 @@ impl FastVariantCodec {
         #[opt(default = false)] full_objects: bool,
         #[opt(default = 2.0)] budget_ms: f64,
     ) -> Gd<FastVariantJob> {
-        let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or_default();
-        job_class::start(Job::encode(&values, objects(full_objects), budget))
+        guard("FastVariantCodec.encode_batch_async", || {
+            let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or_default();
+            job_class::start(Job::encode(&values, objects(full_objects), budget))
+        })
     }
 
     /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Prints nothing.
@@ -176,7 +194,9 @@ impl FastVariantCodec {
         buffers: AnyArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantJob> {
-        job_class::start(Job::decode(&buffers, strict_limits(limits)))
+        guard("FastVariantCodec.decode_batch_async", || {
+            job_class::start(Job::decode(&buffers, strict_limits(limits)))
+        })
     }
 
     /// Reads and decodes the file at [param path] as [method load_batch] does with the same [param limits], in the
@@ -189,7 +209,9 @@ impl FastVariantCodec {
         path: GString,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantJob> {
-        job_class::start(Job::load(&path, strict_limits(limits)))
+        guard("FastVariantCodec.load_batch_async", || {
+            job_class::start(Job::load(&path, strict_limits(limits)))
+        })
     }
 
     /// Encodes each element of an Array at once, and makes them the content of the file at [param path], in the
@@ -203,7 +225,9 @@ impl FastVariantCodec {
         values: AnyArray,
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantJob> {
-        job_class::start(Job::save(&path, &values, objects(full_objects)))
+        guard("FastVariantCodec.save_batch_async", || {
+            job_class::start(Job::save(&path, &values, objects(full_objects)))
+        })
     }
 
     /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects],
@@ -213,10 +237,10 @@ impl FastVariantCodec {
     /// of a Dictionary that [method decode] takes for one, and values of another type than their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
-        match codec::encode(&value, objects(full_objects), true) {
+        guard("FastVariantCodec.try_encode", || match codec::encode(&value, objects(full_objects), true) {
             Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
             Err(error) => FastVariantResult::failed(&error),
-        }
+        })
     }
 
     /// Decodes a value strictly and gives it, or the reason why there is none. Prints nothing.
@@ -230,20 +254,28 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
         #[opt(default = 0)] offset: i64,
     ) -> Gd<FastVariantResult> {
-        let limits = strict_limits(limits);
-        let Some(start) = usize::try_from(offset).ok().filter(|start| *start <= bytes.len()) else {
-            return FastVariantResult::failed(&Error::argument(format!(
-                "the offset {offset} does not lie in the {} bytes",
-                bytes.len()
-            )));
-        };
-        let end = bytes.len();
-        let (mut keys, mut spent) = (Keys::default(), Spent::default());
-        match codec::decode(&Input::Owned(bytes), start..end, Manner::Strict, &limits, &mut keys, &mut spent)
-        {
-            Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        guard("FastVariantCodec.try_decode", || {
+            let limits = strict_limits(limits);
+            let Some(start) = usize::try_from(offset).ok().filter(|start| *start <= bytes.len()) else {
+                return FastVariantResult::failed(&Error::argument(format!(
+                    "the offset {offset} does not lie in the {} bytes",
+                    bytes.len()
+                )));
+            };
+            let end = bytes.len();
+            let (mut keys, mut spent) = (Keys::default(), Spent::default());
+            match codec::decode(
+                &Input::Owned(bytes),
+                start..end,
+                Manner::Strict,
+                &limits,
+                &mut keys,
+                &mut spent,
+            ) {
+                Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
     }
 
     /// Checks [param bytes] as [method try_decode] does, with the same [param limits], and says what is wrong with them,
@@ -256,10 +288,12 @@ impl FastVariantCodec {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        match codec::validate(&Input::Owned(bytes), Manner::Strict, &strict_limits(limits)) {
-            Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        guard("FastVariantCodec.validate", || {
+            match codec::validate(&Input::Owned(bytes), Manner::Strict, &strict_limits(limits)) {
+                Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
     }
 
     /// Encodes a value to bytes that Godot 3's [code]bytes2var[/code] reads.
@@ -270,12 +304,14 @@ impl FastVariantCodec {
     /// printed; with [param lossy], it is lost. [code]docs/migrating-from-godot-3.md[/code] has the whole table.
     #[func]
     fn encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> PackedByteArray {
-        let mut bytes = PackedByteArray::new();
-        if let Err(error) = godot3::encode_to(&mut bytes, &value, lossy) {
-            report::failure("FastVariantCodec.encode_godot3", &error);
-            return PackedByteArray::new();
-        }
-        bytes
+        guard("FastVariantCodec.encode_godot3", || {
+            let mut bytes = PackedByteArray::new();
+            if let Err(error) = godot3::encode_to(&mut bytes, &value, lossy) {
+                report::failure("FastVariantCodec.encode_godot3", &error);
+                return PackedByteArray::new();
+            }
+            bytes
+        })
     }
 
     /// Decodes a value from bytes that Godot 3's [code]var2bytes[/code], [code]store_var[/code] or [code]put_var[/code]
@@ -287,14 +323,17 @@ impl FastVariantCodec {
     /// made from them.
     #[func]
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
-        let limits = engine_limits(false);
-        match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default()) {
-            Ok((built, _)) => built.give(),
-            Err(error) => {
-                report::failure("FastVariantCodec.decode_godot3", &error);
-                Variant::nil()
+        guard("FastVariantCodec.decode_godot3", || {
+            let limits = engine_limits(false);
+            match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default())
+            {
+                Ok((built, _)) => built.give(),
+                Err(error) => {
+                    report::failure("FastVariantCodec.decode_godot3", &error);
+                    Variant::nil()
+                }
             }
-        }
+        })
     }
 
     /// Encodes each element of an Array as [method encode_godot3] does with the same [param lossy], in parallel. Buffers
@@ -303,11 +342,13 @@ impl FastVariantCodec {
     /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]
     fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
-        let batch = batch::encode_each(&values, true, Reasons::First, |value, bytes, &mut ()| {
-            godot3::encode_to(bytes, value, lossy)
-        });
-        report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
-        batch.give()
+        guard("FastVariantCodec.encode_godot3_batch", || {
+            let batch = batch::encode_each(&values, true, Reasons::First, |value, bytes, &mut ()| {
+                godot3::encode_to(bytes, value, lossy)
+            });
+            report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
+            batch.give()
+        })
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
@@ -316,23 +357,27 @@ impl FastVariantCodec {
     /// Where a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes.
     #[func]
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
-        let limits = engine_limits(false);
-        let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-            godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
-        });
-        report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
-        batch.give()
+        guard("FastVariantCodec.decode_godot3_batch", || {
+            let limits = engine_limits(false);
+            let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
+                godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
+            });
+            report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
+            batch.give()
+        })
     }
 
     /// Encodes a value as [method encode_godot3] does with the same [param lossy], and gives the bytes or the reason why
     /// there are none. Prints nothing.
     #[func]
     fn try_encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> Gd<FastVariantResult> {
-        let mut bytes = PackedByteArray::new();
-        match godot3::encode_to(&mut bytes, &value, lossy) {
-            Ok(()) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        guard("FastVariantCodec.try_encode_godot3", || {
+            let mut bytes = PackedByteArray::new();
+            match godot3::encode_to(&mut bytes, &value, lossy) {
+                Ok(()) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
     }
 
     /// Decodes a value from [param bytes] as [method decode_godot3] does with the same [param lossy], but strictly, and
@@ -346,12 +391,14 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
-        let limits = strict_limits(limits);
-        let mut keys = Keys::default();
-        match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
-            Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        guard("FastVariantCodec.try_decode_godot3", || {
+            let limits = strict_limits(limits);
+            let mut keys = Keys::default();
+            match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
+                Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
     }
 
     /// Converts a file that Godot 3 wrote with [code]store_var[/code], called once or repeatedly, to one that
@@ -368,7 +415,9 @@ impl FastVariantCodec {
         to: GString,
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
-        godot3::convert_file(&from, &to, godot3::Direction::From3, lossy)
+        guard("FastVariantCodec.convert_godot3_file", || {
+            godot3::convert_file(&from, &to, godot3::Direction::From3, lossy)
+        })
     }
 
     /// Converts the file [param from], of values as [method save_batch] and [method FileAccess.store_var] write it, to
@@ -380,7 +429,9 @@ impl FastVariantCodec {
         to: GString,
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
-        godot3::convert_file(&from, &to, godot3::Direction::To3, lossy)
+        guard("FastVariantCodec.convert_file_to_godot3", || {
+            godot3::convert_file(&from, &to, godot3::Direction::To3, lossy)
+        })
     }
 
     /// Shows what bytes hold and where it lies, to the end or to where they stop being good. Nothing is made from
@@ -419,7 +470,9 @@ impl FastVariantCodec {
     /// that are no nodes: how many, and where they lie.
     #[func]
     fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
-        outline::to_dictionary(&Outline::of(engine::bytes(&bytes), outline::within_limit(max_nodes)))
+        guard("FastVariantCodec.inspect", || {
+            outline::to_dictionary(&Outline::of(engine::bytes(&bytes), outline::within_limit(max_nodes)))
+        })
     }
 
     /// Shows what bytes hold as a text, one line for each value: its offset, its size, its first bytes in hexadecimal, and
@@ -429,7 +482,9 @@ impl FastVariantCodec {
     /// At most 10,000 values and 100 notes are shown, each in fewer than 600 bytes; a line counts what is left out.
     #[func]
     fn describe(bytes: PackedByteArray) -> GString {
-        GString::from(&Outline::of(engine::bytes(&bytes), outline::DESCRIBED).to_string())
+        guard("FastVariantCodec.describe", || {
+            GString::from(&Outline::of(engine::bytes(&bytes), outline::DESCRIBED).to_string())
+        })
     }
 }
 

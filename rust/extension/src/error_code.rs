@@ -11,7 +11,8 @@ use godot::register::property::SimpleVar;
 use variant_codec::{Error, ErrorKind, Limit};
 
 use crate::codec_class::FastVariantCodec;
-use crate::help;
+use crate::guard::Outcome;
+use crate::{help, report};
 
 macro_rules! codes {
     ($($name:ident $constant:literal $doc:literal)*) => {
@@ -62,6 +63,7 @@ codes! {
     BadSchema "BAD_SCHEMA" "A schema that cannot be compiled, or that does not have the message."
     NotInSchema "NOT_IN_SCHEMA" "A value that is no message of its schema."
     BadMessage "BAD_MESSAGE" "Bytes that are no message."
+    InternalError "INTERNAL_ERROR" "A fault of this library itself. Nothing else is harmed; please report it, with the message."
 }
 
 impl From<&Error> for ErrorCode {
@@ -94,6 +96,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::TooLarge => Self::TooLarge,
             ErrorKind::Argument(_) => Self::BadArgument,
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
+            ErrorKind::Internal(_) => Self::InternalError,
             _ => Self::ObjectRefused,
         }
     }
@@ -111,6 +114,13 @@ impl ErrorCode {
             }
             _ => Self::NotInSchema,
         }
+    }
+}
+
+impl Outcome for ErrorCode {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::InternalError
     }
 }
 

@@ -8,8 +8,10 @@ use godot::classes::{Engine, IRefCounted, RefCounted, SceneTree};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::prelude::{GodotClass, godot_api};
+use variant_codec::Error;
 
 use crate::background;
+use crate::guard::{Outcome, guard};
 use crate::jobs::Job;
 use crate::result_class::FastVariantResult;
 
@@ -59,8 +61,10 @@ impl FastVariantJob {
     // The handle keeps the object, which a setter of the job's own slice may let go of.
     #[func(gd_self)]
     fn cancel(this: Gd<Self>) {
-        let job = Arc::clone(&this.bind().job);
-        job.cancel();
+        guard("FastVariantJob.cancel", || {
+            let job = Arc::clone(&this.bind().job);
+            job.cancel();
+        })
     }
 
     /// Waits until the job is done, and gives its result. What is left of a job that is done between frames is done here,
@@ -72,53 +76,65 @@ impl FastVariantJob {
     // As in `cancel`.
     #[func(gd_self)]
     fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {
-        let job = Arc::clone(&this.bind().job);
-        job.wait()
+        guard("FastVariantJob.wait", || {
+            let job = Arc::clone(&this.bind().job);
+            job.wait()
+        })
     }
 
     /// Whether there is a result, which [method wait] then gives at once.
     #[func]
     fn is_done(&self) -> bool {
-        self.job.is_done()
+        guard("FastVariantJob.is_done", || self.job.is_done())
     }
 
     /// How far the job is, from 0 to 1.
     #[func]
     fn get_progress(&self) -> f64 {
-        match self.job.progress() {
+        guard("FastVariantJob.get_progress", || match self.job.progress() {
             _ if self.is_done() => 1.0,
             (_, 0) => 0.0,
             (done, total) => done as f64 / total as f64,
-        }
+        })
     }
 
     // Called by the engine, on the main thread, before the next frame. The argument is the job itself: who calls holds it.
     #[func(gd_self, rename = _begin)]
     fn begin(this: Gd<Self>, held: Variant) {
-        let Some(main_loop) = Engine::singleton().get_main_loop() else { return };
-        match main_loop.try_cast::<SceneTree>() {
-            Ok(mut tree) => {
-                tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
+        guard("FastVariantJob._begin", || {
+            let Some(main_loop) = Engine::singleton().get_main_loop() else { return };
+            match main_loop.try_cast::<SceneTree>() {
+                Ok(mut tree) => {
+                    tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
+                }
+                // Nothing else tells of frames.
+                Err(_) => {
+                    let job = Arc::clone(&this.bind().job);
+                    job.come_to_an_end();
+                    Self::tell(&this);
+                }
             }
-            // Nothing else tells of frames.
-            Err(_) => {
-                let job = Arc::clone(&this.bind().job);
-                job.come_to_an_end();
-                Self::tell(&this);
-            }
-        }
+        })
     }
 
     // Called by the engine, on the main thread, in each frame.
     #[func(gd_self, rename = _frame)]
     fn frame(this: Gd<Self>, _held: Variant) {
-        let job = Arc::clone(&this.bind().job);
-        if Self::is_abandoned(&this) {
-            job.cancel();
-            return Self::leave(&this);
-        }
-        job.slice(Some(job.budget()));
-        Self::tell(&this);
+        guard("FastVariantJob._frame", || {
+            let job = Arc::clone(&this.bind().job);
+            if Self::is_abandoned(&this) {
+                job.cancel();
+                return Self::leave(&this);
+            }
+            job.slice(Some(job.budget()));
+            Self::tell(&this);
+        })
+    }
+}
+
+impl Outcome for Gd<FastVariantJob> {
+    fn failed(_method: &str, error: &Error) -> Self {
+        start(Job::done(FastVariantResult::failed(error)))
     }
 }
 

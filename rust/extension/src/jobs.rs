@@ -14,6 +14,7 @@ use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
 use crate::builder::Made;
 use crate::engine::{GivenArray, OwnArray, SharedResult};
 use crate::files::{self, Target};
+use crate::guard::caught;
 use crate::pool::lock;
 use crate::result_class::FastVariantResult;
 use crate::source::Objects;
@@ -99,7 +100,8 @@ impl Job {
         Arc::new(Self { stage, changed: Condvar::new(), progress, place, budget, is_save })
     }
 
-    fn done(result: Gd<FastVariantResult>) -> Arc<Self> {
+    /// A job that has ended before it began.
+    pub fn done(result: Gd<FastVariantResult>) -> Arc<Self> {
         Self::new(Stage::Done(Finished::of(result)), Place::Anywhere, BUDGET, true)
     }
 
@@ -240,8 +242,11 @@ impl Job {
         }
         let Stage::Sliced(mut work) = std::mem::replace(&mut *stage, Stage::InSlice) else { return };
         drop(stage);
-        let left = self.steps(&mut *work, budget);
-        self.set(if left { Stage::Sliced(work) } else { Stage::Done(work.finish()) });
+        let next = caught("a slice of a job", || {
+            let left = self.steps(&mut *work, budget);
+            Ok(if left { Stage::Sliced(work) } else { Stage::Done(work.finish()) })
+        });
+        self.set(next.unwrap_or_else(|error| Stage::Done(Finished::of(FastVariantResult::failed(&error)))));
     }
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
@@ -351,29 +356,22 @@ impl Job {
 
 /// Has work of a job done in the background, or here where that cannot be.
 fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
-    let ending = Ending(Arc::clone(job));
+    let same = Arc::clone(job);
     let make = || -> Box<dyn FnOnce() + Send> {
         let work = make();
         Box::new(move || {
-            let _ending = ending;
-            work();
+            // Somebody may wait for the job.
+            let place = if same.is_save { "a job that saves" } else { "a job that reads" };
+            if let Err(error) = caught(place, || {
+                work();
+                Ok(())
+            }) {
+                same.finish(FastVariantResult::failed(&error));
+            }
         })
     };
     if let Err(work) = background::queue(lane, make) {
         work();
-    }
-}
-
-/// Ends a job whose work panics, since somebody may wait for it.
-struct Ending(Arc<Job>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let reason =
-                "the job has failed through a fault of FastVariantCodec itself, which the log tells of";
-            self.0.finish(FastVariantResult::failed(&Error::object(reason)));
-        }
     }
 }
 

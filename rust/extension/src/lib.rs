@@ -12,7 +12,7 @@
 //! | `pool.rs`, `background.rs` | the threads that work on all this |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `keys.rs` | what repeats from Dictionary to Dictionary |
-//! | `report.rs` | errors for people |
+//! | `report.rs`, `guard.rs` | errors for people, and panics as such |
 //! | `settings.rs` | what users may choose |
 //! | `engine/` | engine memory: all unsafe code |
 
@@ -31,6 +31,7 @@ mod engine;
 mod error_code;
 mod files;
 mod godot3;
+mod guard;
 mod help;
 mod job_class;
 mod jobs;
@@ -52,6 +53,7 @@ mod validator;
 
 /// Called by the engine when its classes exist and the library's have been registered.
 fn start() {
+    guard::open();
     settings::register();
     settings::load();
     pool::open();

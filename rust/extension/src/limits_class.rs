@@ -4,7 +4,10 @@ use godot::builtin::{PackedInt32Array, PackedStringArray};
 use godot::classes::Resource;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::{Limits, VariantType};
+use variant_codec::{Error, Limits, VariantType};
+
+use crate::guard::{Outcome, guard};
+use crate::report;
 
 /// What [FastVariantCodec] accepts when it reads data strictly.
 ///
@@ -72,27 +75,40 @@ impl FastVariantLimits {
     /// memory, no colliding keys.
     #[func]
     fn for_network() -> Gd<Self> {
-        Self::from_limits(&Limits::for_network())
+        guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
     }
 
     /// Limits for the game's own files: everything that the format holds, but nothing behind it.
     #[func]
     fn for_save_files() -> Gd<Self> {
-        Self::from_limits(&Limits::for_save_files())
+        guard("FastVariantLimits.for_save_files", || Self::from_limits(&Limits::for_save_files()))
     }
 
     /// Everything that the format holds, whatever follows it. Objects are still off.
     #[func]
     fn unlimited() -> Gd<Self> {
-        Self::from_limits(&Limits::unlimited())
+        guard("FastVariantLimits.unlimited", || Self::from_limits(&Limits::unlimited()))
     }
 
     /// Allows values of these types, and no others: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that
     /// are no [enum Variant.Type] are ignored.
     #[func]
     fn allow_only(&mut self, types: PackedInt32Array) {
-        let known = types.as_slice().iter().filter_map(|&id| VariantType::from_id(u8::try_from(id).ok()?));
-        self.allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
+        guard("FastVariantLimits.allow_only", || {
+            let known =
+                types.as_slice().iter().filter_map(|&id| VariantType::from_id(u8::try_from(id).ok()?));
+            self.allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
+        })
+    }
+}
+
+/// What refuses everything, rather than nothing.
+impl Outcome for Gd<FastVariantLimits> {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        let mut resource = FastVariantLimits::new_gd();
+        resource.bind_mut().max_bytes = 0;
+        resource
     }
 }
 

@@ -9,6 +9,7 @@ use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
 use crate::background::{self, Foreground};
 use crate::engine::can_share_out;
+use crate::guard::carried;
 use crate::settings;
 
 /// No machine gains from more threads than this.
@@ -31,7 +32,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Shared<T, F> {
     {
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            self.run_next(scope);
+            carried("a thread of the pool", || self.run_next(scope));
         });
     }
 

@@ -5,6 +5,7 @@ use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, godot_api};
 
+use crate::guard::guard;
 use crate::result_class::FastVariantResult;
 use crate::schema_class::FastProtobufSchema;
 use crate::{protobuf, report};
@@ -32,13 +33,13 @@ impl FastProtobufCodec {
         path: GString,
         #[opt(default = &PackedStringArray::new())] import_folders: PackedStringArray,
     ) -> Option<Gd<FastProtobufSchema>> {
-        match protobuf::load(&path, &import_folders) {
+        guard("FastProtobufCodec.load_schema", || match protobuf::load(&path, &import_folders) {
             Ok(schema) => Some(FastProtobufSchema::of(schema)),
             Err(error) => {
                 report::failure("FastProtobufCodec.load_schema", &error.into());
                 None
             }
-        }
+        })
     }
 
     /// Compiles the schema in the file at [param path] as [method load_schema] does with the same [param import_folders],
@@ -48,9 +49,9 @@ impl FastProtobufCodec {
         path: GString,
         #[opt(default = &PackedStringArray::new())] import_folders: PackedStringArray,
     ) -> Gd<FastVariantResult> {
-        match protobuf::load(&path, &import_folders) {
+        guard("FastProtobufCodec.try_load_schema", || match protobuf::load(&path, &import_folders) {
             Ok(schema) => FastVariantResult::decoded(FastProtobufSchema::of(schema).to_variant(), 0, 0),
             Err(error) => FastVariantResult::failed(&error.into()),
-        }
+        })
     }
 }

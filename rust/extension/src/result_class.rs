@@ -11,6 +11,7 @@ use crate::batch::{Failed, Unpacked};
 use crate::builder::Made;
 use crate::error_code::ErrorCode;
 use crate::files::FileError;
+use crate::guard::{Outcome, guard};
 use crate::report;
 
 /// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
@@ -65,21 +66,29 @@ impl FastVariantResult {
     /// Whether there is a value.
     #[func]
     fn is_ok(&self) -> bool {
-        self.error == ErrorCode::Ok
+        guard("FastVariantResult.is_ok", || self.error == ErrorCode::Ok)
     }
 
     /// The property [member error]; [method get_error] is about an item.
     #[func]
     fn get_error_code(&self) -> ErrorCode {
-        self.error
+        guard("FastVariantResult.get_error_code", || self.error)
     }
 
     /// Why the item of a batch at this [param index] failed; empty for one that did not. The result of a job has the reason
     /// of each item, others that of the first.
     #[func]
     fn get_error(&self, index: i64) -> GString {
-        let found = self.reasons.binary_search_by_key(&index, |(failed, _)| *failed);
-        found.map_or_else(|_| GString::new(), |at| self.reasons[at].1.clone())
+        guard("FastVariantResult.get_error", || {
+            let found = self.reasons.binary_search_by_key(&index, |(failed, _)| *failed);
+            found.map_or_else(|_| GString::new(), |at| self.reasons[at].1.clone())
+        })
+    }
+}
+
+impl Outcome for Gd<FastVariantResult> {
+    fn failed(_method: &str, error: &Error) -> Self {
+        FastVariantResult::failed(error)
     }
 }
 

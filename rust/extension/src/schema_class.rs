@@ -12,6 +12,7 @@ use crate::batch::{self, Reasons};
 use crate::builder::Built;
 use crate::codec_class::{engine_limits, strict_limits};
 use crate::engine::{self, OptionalLimits};
+use crate::guard::guard;
 use crate::keys::Keys;
 use crate::result_class::FastVariantResult;
 use crate::{protobuf, report};
@@ -90,9 +91,11 @@ impl FastProtobufSchema {
     /// expected.
     #[func]
     fn encode(&self, message_name: GString, message: AnyDictionary) -> PackedByteArray {
-        self.encoded(&message_name, &message).unwrap_or_else(|error| {
-            report::failure("FastProtobufSchema.encode", &error);
-            PackedByteArray::new()
+        guard("FastProtobufSchema.encode", || {
+            self.encoded(&message_name, &message).unwrap_or_else(|error| {
+                report::failure("FastProtobufSchema.encode", &error);
+                PackedByteArray::new()
+            })
         })
     }
 
@@ -102,10 +105,12 @@ impl FastProtobufSchema {
     /// the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise a [Dictionary].
     #[func]
     fn decode(&self, message_name: GString, bytes: PackedByteArray) -> Variant {
-        let limits = engine_limits(false);
-        self.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
-            report::failure("FastProtobufSchema.decode", &error);
-            Variant::nil()
+        guard("FastProtobufSchema.decode", || {
+            let limits = engine_limits(false);
+            self.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
+                report::failure("FastProtobufSchema.decode", &error);
+                Variant::nil()
+            })
         })
     }
 
@@ -115,22 +120,24 @@ impl FastProtobufSchema {
     /// Where a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]
     fn encode_batch(&self, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
-        const METHOD: &str = "FastProtobufSchema.encode_batch";
-        let options = self.encode_options();
-        let message = match self.message(&message_name) {
-            Ok(message) => message,
-            Err(error) => {
-                report::failure(METHOD, &error);
-                return Array::new();
-            }
-        };
-        let batch = batch::encode_each(&messages, true, Reasons::First, |value, bytes, kept| {
-            let encoder: &mut Option<MessageEncoder<'_>> = kept;
-            let encoder = encoder.get_or_insert_with(|| MessageEncoder::new(&message, &options));
-            protobuf::encode_to(bytes, value, encoder)
-        });
-        report::batch(METHOD, &batch.failed);
-        batch.give()
+        guard("FastProtobufSchema.encode_batch", || {
+            const METHOD: &str = "FastProtobufSchema.encode_batch";
+            let options = self.encode_options();
+            let message = match self.message(&message_name) {
+                Ok(message) => message,
+                Err(error) => {
+                    report::failure(METHOD, &error);
+                    return Array::new();
+                }
+            };
+            let batch = batch::encode_each(&messages, true, Reasons::First, |value, bytes, kept| {
+                let encoder: &mut Option<MessageEncoder<'_>> = kept;
+                let encoder = encoder.get_or_insert_with(|| MessageEncoder::new(&message, &options));
+                protobuf::encode_to(bytes, value, encoder)
+            });
+            report::batch(METHOD, &batch.failed);
+            batch.give()
+        })
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param message_name], in
@@ -139,31 +146,33 @@ impl FastProtobufSchema {
     /// Where a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
     #[func]
     fn decode_batch(&self, message_name: GString, buffers: AnyArray) -> VarArray {
-        const METHOD: &str = "FastProtobufSchema.decode_batch";
-        let options = self.decode_options(engine_limits(false));
-        match self.message(&message_name) {
-            Ok(message) => {
-                let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                    protobuf::decode(input.bytes(), &message, &options, keys)
-                });
-                report::batch(METHOD, &batch.failed);
-                batch.give()
+        guard("FastProtobufSchema.decode_batch", || {
+            const METHOD: &str = "FastProtobufSchema.decode_batch";
+            let options = self.decode_options(engine_limits(false));
+            match self.message(&message_name) {
+                Ok(message) => {
+                    let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
+                        protobuf::decode(input.bytes(), &message, &options, keys)
+                    });
+                    report::batch(METHOD, &batch.failed);
+                    batch.give()
+                }
+                Err(error) => {
+                    report::failure(METHOD, &error);
+                    VarArray::new()
+                }
             }
-            Err(error) => {
-                report::failure(METHOD, &error);
-                VarArray::new()
-            }
-        }
+        })
     }
 
     /// Encodes a message as [method encode] does with the same [param message_name], and gives the bytes or the reason why
     /// there are none, with the path of the field. Prints nothing.
     #[func]
     fn try_encode(&self, message_name: GString, message: AnyDictionary) -> Gd<FastVariantResult> {
-        match self.encoded(&message_name, &message) {
+        guard("FastProtobufSchema.try_encode", || match self.encoded(&message_name, &message) {
             Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
             Err(error) => FastVariantResult::failed(&error),
-        }
+        })
     }
 
     /// Decodes the message that [param bytes] are, as [method decode] does with the same [param message_name], within
@@ -178,17 +187,21 @@ impl FastProtobufSchema {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        match self.decoded(&message_name, &bytes, strict_limits(limits)) {
-            Ok(value) => FastVariantResult::decoded(value, 0, bytes.len()),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        guard("FastProtobufSchema.try_decode", || {
+            match self.decoded(&message_name, &bytes, strict_limits(limits)) {
+                Ok(value) => FastVariantResult::decoded(value, 0, bytes.len()),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
     }
 
     /// The names of all messages, with their packages, in the order of the files.
     #[func]
     fn get_message_names(&self) -> PackedStringArray {
-        let messages = self.schema.iter().flat_map(Schema::messages);
-        messages.map(|message| GString::from(message.name())).collect()
+        guard("FastProtobufSchema.get_message_names", || {
+            let messages = self.schema.iter().flat_map(Schema::messages);
+            messages.map(|message| GString::from(message.name())).collect()
+        })
     }
 
     /// The fields of a message, named by [param message_name], by number: for each a Dictionary with [code]name[/code],
@@ -197,26 +210,28 @@ impl FastProtobufSchema {
     /// such message, the result is empty and one error is printed.
     #[func]
     fn get_fields(&self, message_name: GString) -> Array<VarDictionary> {
-        let message = match self.message(&message_name) {
-            Ok(message) => message,
-            Err(error) => {
-                report::failure("FastProtobufSchema.get_fields", &error);
-                return Array::new();
+        guard("FastProtobufSchema.get_fields", || {
+            let message = match self.message(&message_name) {
+                Ok(message) => message,
+                Err(error) => {
+                    report::failure("FastProtobufSchema.get_fields", &error);
+                    return Array::new();
+                }
+            };
+            let mut fields = Array::new();
+            for field in message.fields() {
+                let mut described = VarDictionary::new();
+                described.set("name", field.name());
+                described.set("number", i64::from(field.number()));
+                described.set("type", field.type_name());
+                described.set("repeated", field.is_repeated());
+                described.set("map", field.is_map());
+                described.set("required", field.is_required());
+                described.set("presence", field.has_presence());
+                fields.push(&described);
             }
-        };
-        let mut fields = Array::new();
-        for field in message.fields() {
-            let mut described = VarDictionary::new();
-            described.set("name", field.name());
-            described.set("number", i64::from(field.number()));
-            described.set("type", field.type_name());
-            described.set("repeated", field.is_repeated());
-            described.set("map", field.is_map());
-            described.set("required", field.is_required());
-            described.set("presence", field.has_presence());
-            fields.push(&described);
-        }
-        fields
+            fields
+        })
     }
 }
 

@@ -78,6 +78,11 @@ pub fn wrong_fact() -> Option<String> {
     from_environment("FAST_VARIANT_CODEC_WRONG_FACT")
 }
 
+/// A place to panic at on purpose, for the test that no panic reaches a script.
+pub fn fault() -> Option<String> {
+    from_environment("FAST_VARIANT_CODEC_PANIC")
+}
+
 fn from_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -1,17 +1,30 @@
 //! Schemas from `.proto` files and descriptor sets.
+//!
+//! Files are compiled by protox, which is given nothing that it could not take: a panic of its own is caught, but a stack
+//! that overflows or a loop without an end would not be. Descriptor sets, of files or from elsewhere, are checked here, and
+//! nowhere else.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use miette::Diagnostic;
-use prost_reflect::{
-    Cardinality, DescriptorPool, EnumDescriptor, FieldDescriptor, MessageDescriptor, Syntax,
-};
+use prost::Message as _;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
+use crate::descriptors;
 use crate::error::{Error, Result};
-use crate::schema::{Default, EnumTable, Field, Kind, Label, MessageTable, Schema, Tables};
+use crate::schema::Schema;
+
+/// A file takes no more bytes: what is made of them while it is read takes many times that.
+const MOST_BYTES: usize = 16 << 20;
+/// Brackets lie no deeper in one another than this, nor do files that import one another: the compiler calls itself for
+/// each. It has a lower limit of its own for messages in messages.
+const DEEPEST: usize = 100;
+/// A file that is imported publicly does not lead to more files, each counted as often as a way leads there, as the compiler
+/// follows each way.
+const MOST_WAYS: usize = 10_000;
 
 impl Schema {
     /// Compiles a `.proto` file and what it imports.
@@ -21,13 +34,19 @@ impl Schema {
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
-    pub fn compile(root: &str, resolve: impl Fn(&str) -> Option<String> + 'static) -> Result<Self> {
-        let mut resolver = ChainFileResolver::new();
-        resolver.add(Texts(resolve));
-        resolver.add(GoogleFileResolver::new());
-        let mut compiler = Compiler::with_file_resolver(resolver);
-        compiler.open_file(root).map_err(|error| located(root, &error))?;
-        Self::of(&compiler.descriptor_pool())
+    pub fn compile(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let compile = || {
+            let mut resolver = ChainFileResolver::new();
+            resolver.add(Texts::collect(root, resolve)?);
+            resolver.add(GoogleFileResolver::new());
+            let mut compiler = Compiler::with_file_resolver(resolver);
+            compiler.include_imports(true).include_source_info(true);
+            compiler.open_file(root).map_err(|error| located(root, &error))?;
+            Ok(compiler.file_descriptor_set())
+        };
+        let set = catch_unwind(AssertUnwindSafe(compile))
+            .unwrap_or_else(|_| Err(of_file(root, "the compiler of schemas has failed, which is a bug")))?;
+        descriptors::schema(&set.file)
     }
 
     /// Reads what `protoc --include_imports --descriptor_set_out` writes.
@@ -35,46 +54,151 @@ impl Schema {
     /// # Errors
     /// [`Error::Schema`].
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self> {
-        let pool = DescriptorPool::decode(bytes).map_err(|error| Error::Schema {
-            file: error.file().unwrap_or_default().to_owned(),
-            line: error.line().map_or(0, |line| line + 1),
-            column: error.column().map_or(0, |column| column + 1),
-            reason: error.to_string(),
-        })?;
-        Self::of(&pool)
-    }
-
-    fn of(pool: &DescriptorPool) -> Result<Self> {
-        let (messages, enums): (Vec<_>, Vec<_>) = (pool.all_messages().collect(), pool.all_enums().collect());
-        let indexes = Indexes {
-            messages: messages.iter().map(MessageDescriptor::full_name).zip(0..).collect(),
-            enums: enums.iter().map(EnumDescriptor::full_name).zip(0..).collect(),
-        };
-        let mut tables = Tables { enums: enums.iter().map(enum_table).collect(), ..Tables::default() };
-        for (index, message) in messages.iter().enumerate() {
-            tables.by_name.insert(message.full_name().into(), index as u32);
-            if !message.is_map_entry() {
-                tables.by_short_name.entry(message.name().into()).or_default().push(index as u32);
-            }
-            tables.push(indexes.message_table(message)?);
-        }
-        Ok(Self(Arc::new(tables)))
+        check_size("", bytes.len())?;
+        let set = FileDescriptorSet::decode(bytes)
+            .map_err(|error| of_file("", &format!("this is no descriptor set: {error}")))?;
+        descriptors::schema(&set.file)
     }
 }
 
-/// Files by their names.
-struct Texts<F>(F);
+fn of_file(file: &str, reason: &str) -> Error {
+    Error::Schema { file: file.to_owned(), line: 0, column: 0, reason: reason.to_owned() }
+}
 
-impl<F: Fn(&str) -> Option<String>> FileResolver for Texts<F> {
+fn check_size(file: &str, bytes: usize) -> Result<()> {
+    if bytes > MOST_BYTES {
+        return Err(of_file(file, &format!("a schema of more than {MOST_BYTES} bytes in one file")));
+    }
+    Ok(())
+}
+
+/// Files by their names.
+struct Texts(HashMap<String, String>);
+
+/// A file on the way to the one that is being read.
+struct Opened {
+    name: String,
+    descriptor: FileDescriptorProto,
+    /// How many of its imports have been seen.
+    seen: usize,
+}
+
+impl Opened {
+    /// `None` where the compiler will say what is wrong with it.
+    fn read(name: &str, text: &str) -> Option<Self> {
+        let file = File::from_source(name, text).ok()?;
+        Some(Self { name: name.to_owned(), descriptor: file.file_descriptor_proto().clone(), seen: 0 })
+    }
+}
+
+impl Texts {
+    /// The file and what it imports, in the order of the compiler.
+    fn collect(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let mut texts = HashMap::new();
+        let mut ways: HashMap<String, usize> = HashMap::new();
+        let mut open = Vec::new();
+        let mut next = Some(root.to_owned());
+        loop {
+            if let Some(name) = next.take()
+                && !texts.contains_key(&name)
+                && let Some(text) = resolve(&name)
+            {
+                check_size(&name, text.len())?;
+                check_text(&name, &text)?;
+                open.extend(Opened::read(&name, &text));
+                texts.insert(name, text);
+            }
+            if open.len() > DEEPEST {
+                return Err(of_file(root, &format!("files that import one another over {DEEPEST} levels")));
+            }
+            let Some(Opened { name, descriptor, seen }) = open.last_mut() else { return Ok(Self(texts)) };
+            next = descriptor.dependency.get(*seen).cloned();
+            *seen += 1;
+            if next.is_none() {
+                let public = descriptor.public_dependency.iter();
+                let public =
+                    public.filter_map(|index| descriptor.dependency.get(usize::try_from(*index).ok()?));
+                let count = public
+                    .fold(1, |count: usize, name| count.saturating_add(ways.get(name).copied().unwrap_or(1)));
+                if count > MOST_WAYS {
+                    return Err(of_file(name, "public imports that lead to the same files again and again"));
+                }
+                ways.insert(name.clone(), count);
+                open.pop();
+            }
+        }
+    }
+}
+
+impl FileResolver for Texts {
     fn resolve_path(&self, path: &std::path::Path) -> Option<String> {
         // As it is, `res://` and all.
         path.to_str().map(str::to_owned)
     }
 
     fn open_file(&self, name: &str) -> std::result::Result<File, protox::Error> {
-        let text = (self.0)(name).ok_or_else(|| protox::Error::file_not_found(name))?;
-        File::from_source(name, &text)
+        let text = self.0.get(name).ok_or_else(|| protox::Error::file_not_found(name))?;
+        File::from_source(name, text)
     }
+}
+
+/// Refuses what the compiler has no words for, and brackets in brackets without an end.
+fn check_text(file: &str, text: &str) -> Result<()> {
+    let at = |offset: usize, reason: String| {
+        let line = text[..offset].matches('\n').count() + 1;
+        let column = text[..offset].chars().rev().take_while(|character| *character != '\n').count() + 1;
+        Err(Error::Schema { file: file.to_owned(), line, column, reason })
+    };
+    let bytes = text.as_bytes();
+    let behind = |offset: usize, end: &str| text[offset..].find(end).map_or(bytes.len(), |at| offset + at);
+    let (mut offset, mut depth, mut is_first) = (0, 0_usize, true);
+    while let Some(&byte) = bytes.get(offset) {
+        let start = offset;
+        offset += 1;
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => continue,
+            b'#' => {
+                offset = behind(offset, "\n");
+                continue;
+            }
+            b'/' if bytes.get(offset) == Some(&b'/') => {
+                offset = behind(offset, "\n");
+                continue;
+            }
+            b'/' if bytes.get(offset) == Some(&b'*') => {
+                offset = behind(offset + 1, "*/");
+                offset += 2 * usize::from(offset < bytes.len());
+                continue;
+            }
+            b'"' | b'\'' => {
+                // A string ends with its line.
+                while let Some(&inside) = bytes.get(offset).filter(|inside| **inside != b'\n') {
+                    offset += 1 + usize::from(inside == b'\\' && bytes.get(offset + 1) != Some(&b'\n'));
+                    if inside == byte {
+                        break;
+                    }
+                }
+            }
+            b'{' | b'[' | b'<' | b'(' => {
+                depth += 1;
+                if depth > DEEPEST {
+                    return at(start, format!("brackets nested deeper than {DEEPEST} levels"));
+                }
+            }
+            b'}' | b']' | b'>' | b')' => depth = depth.saturating_sub(1),
+            _ if is_first && byte.is_ascii_alphabetic() => {
+                let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+                offset += bytes[offset..].iter().take_while(|byte| is_letter(byte)).count();
+                if &text[start..offset] == "edition" {
+                    let reason = "editions are not supported: only syntax = \"proto2\" and \"proto3\"";
+                    return at(start, reason.to_owned());
+                }
+            }
+            _ => {}
+        }
+        is_first = false;
+    }
+    Ok(())
 }
 
 /// What the compiler says, with its place.
@@ -88,121 +212,4 @@ fn located(root: &str, error: &protox::Error) -> Error {
     // Only the first file can be missing without an import to blame.
     let reason = if error.file().is_none() { "file not found".to_owned() } else { error.to_string() };
     Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
-}
-
-fn enum_table(descriptor: &EnumDescriptor) -> EnumTable {
-    let is_closed = descriptor.parent_file().syntax() == Syntax::Proto2;
-    // `values` sorts them by number: of two names for one, any may come first.
-    let values = &descriptor.enum_descriptor_proto().value;
-    let values = values.iter().map(|value| (value.name().into(), value.number())).collect();
-    EnumTable::new(descriptor.full_name(), is_closed, values)
-}
-
-/// Full names at their indexes.
-struct Indexes<'a> {
-    messages: HashMap<&'a str, u32>,
-    enums: HashMap<&'a str, u32>,
-}
-
-impl Indexes<'_> {
-    fn message_table(&self, message: &MessageDescriptor) -> Result<MessageTable> {
-        let oneofs: Vec<_> = message.oneofs().filter(|oneof| !oneof.is_synthetic()).collect();
-        let field = |field: FieldDescriptor| {
-            let oneof = field.containing_oneof().and_then(|oneof| {
-                oneofs.iter().position(|other| other.name() == oneof.name()).map(|index| index as u16)
-            });
-            Field { oneof, ..self.field(message, &field) }
-        };
-        // Groups are skipped like fields that nobody knows.
-        let fields: Vec<Field> = message.fields().filter(|field| !field.is_group()).map(field).collect();
-        if fields.len() > MessageTable::MOST_FIELDS {
-            let reason =
-                format!("{} has more than {} fields", message.full_name(), MessageTable::MOST_FIELDS);
-            let file = message.parent_file().name().to_owned();
-            return Err(Error::Schema { file, line: 0, column: 0, reason });
-        }
-        let oneofs = oneofs.iter().map(|oneof| oneof.name().into()).collect();
-        Ok(MessageTable::new(message.full_name(), fields, oneofs, message.is_map_entry()))
-    }
-
-    fn field(&self, message: &MessageDescriptor, field: &FieldDescriptor) -> Field {
-        let (kind, type_name) = self.kind(field);
-        let label = match field.cardinality() {
-            // An entry always has both.
-            _ if message.is_map_entry() => Label::Explicit,
-            Cardinality::Repeated if field.is_map() => Label::Map,
-            Cardinality::Repeated if kind.can_be_packed() && is_packed(field) => Label::Packed,
-            Cardinality::Repeated => Label::Repeated,
-            Cardinality::Required => Label::Required,
-            Cardinality::Optional if field.supports_presence() => Label::Explicit,
-            Cardinality::Optional => Label::Implicit,
-        };
-        Field {
-            default: default(field),
-            type_name: type_name.into(),
-            ..Field::new(field.name(), field.number(), kind, label)
-        }
-    }
-
-    /// The type of a field, and its name.
-    fn kind(&self, field: &FieldDescriptor) -> (Kind, String) {
-        use prost_reflect::Kind as K;
-
-        let kind = match field.kind() {
-            K::Double => Kind::Double,
-            K::Float => Kind::Float,
-            K::Int32 => Kind::Int32,
-            K::Int64 => Kind::Int64,
-            K::Uint32 => Kind::Uint32,
-            K::Uint64 => Kind::Uint64,
-            K::Sint32 => Kind::Sint32,
-            K::Sint64 => Kind::Sint64,
-            K::Fixed32 => Kind::Fixed32,
-            K::Fixed64 => Kind::Fixed64,
-            K::Sfixed32 => Kind::Sfixed32,
-            K::Sfixed64 => Kind::Sfixed64,
-            K::Bool => Kind::Bool,
-            K::String => Kind::String,
-            K::Bytes => Kind::Bytes,
-            K::Enum(descriptor) => {
-                return (Kind::Enum(self.enums[descriptor.full_name()]), descriptor.full_name().to_owned());
-            }
-            K::Message(descriptor) => {
-                let kind = Kind::Message(self.messages[descriptor.full_name()]);
-                let name = if field.is_map() {
-                    let (_, key) = self.kind(&descriptor.map_entry_key_field());
-                    let (_, value) = self.kind(&descriptor.map_entry_value_field());
-                    format!("map<{key}, {value}>")
-                } else {
-                    descriptor.full_name().to_owned()
-                };
-                return (kind, name);
-            }
-        };
-        (kind, kind.keyword().to_owned())
-    }
-}
-
-/// Whether elements share one record. `FieldDescriptor::is_packed` does not see options in the text of a schema.
-fn is_packed(field: &FieldDescriptor) -> bool {
-    let packed = field.field_descriptor_proto().options.as_ref().and_then(|options| options.packed);
-    packed.unwrap_or(field.parent_file().syntax() == Syntax::Proto3)
-}
-
-/// What an absent field holds.
-fn default(field: &FieldDescriptor) -> Default {
-    use prost_reflect::Value as V;
-
-    match field.default_value() {
-        V::Bool(value) => Default::Int(value.into()),
-        V::I32(value) | V::EnumNumber(value) => Default::Int(value.into()),
-        V::I64(value) => Default::Int(value),
-        V::U32(value) => Default::Int(value.into()),
-        V::U64(value) => Default::Int(value as i64),
-        V::F32(value) => Default::Float(value.into()),
-        V::F64(value) => Default::Float(value),
-        V::String(text) => Default::Text(text.into()),
-        V::Bytes(bytes) => Default::Bytes(bytes.as_ref().into()),
-        _ => Default::None,
-    }
 }

@@ -102,6 +102,8 @@ struct Memory {
     elements: Vec<u8>,
     /// Members of oneofs.
     members: Vec<Member>,
+    /// Groups that are members of oneofs, of all levels.
+    groups: Vec<FoundGroup>,
 }
 
 /// A record of a known field.
@@ -113,6 +115,17 @@ struct Found {
     /// The field's rank, or [`NONE`] for what another member of its oneof has replaced.
     rank: u16,
     class: Class,
+}
+
+/// A group that is a member of a oneof: unknown, but it takes the place of other members, and they its.
+#[derive(Clone, Debug)]
+struct FoundGroup {
+    number: u32,
+    oneof: u16,
+    at: u32,
+    /// Its place among the unknown fields; empty where those are not kept.
+    kept: Range<usize>,
+    is_replaced: bool,
 }
 
 /// An entry of a map.
@@ -129,7 +142,8 @@ struct Entry {
 /// What is known of a oneof, from its end on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    rank: Option<u16>,
+    /// The number of the last member.
+    number: Option<u32>,
     /// Whether another member stands in front of it.
     is_closed: bool,
 }
@@ -235,6 +249,7 @@ impl<'a> MessageDecoder<'a> {
         level: u32,
     ) -> Result<()> {
         let (first, unknown) = (self.memory.found.len(), self.memory.unknown.len());
+        let first_group = self.memory.groups.len();
         let at = self.memory.found.get(pieces.start).map_or(0, |found| found.at as usize);
         if level > MAX_NESTING {
             return Err(CodecError::foreign(Error::TooDeep).at(at));
@@ -247,7 +262,7 @@ impl<'a> MessageDecoder<'a> {
             let piece = range(self.memory.found[index].value);
             self.scan(message, piece, level)?;
         }
-        self.settle(message, first, level)?;
+        self.settle(message, first, first_group, level)?;
         let always = self.always(message);
         let found = &self.memory.found[first..];
         if self.strict && message.required > 0 {
@@ -528,6 +543,7 @@ impl Source for MessageDecoder<'_> {
         self.memory.found.clear();
         self.memory.unknown.clear();
         self.memory.entries.clear();
+        self.memory.groups.clear();
         self.pour_message(sink, self.root, 0..0, 0, 0)
     }
 }

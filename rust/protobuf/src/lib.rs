@@ -10,6 +10,7 @@
 mod buffer;
 mod compile;
 mod decoder;
+mod descriptors;
 mod encoder;
 mod error;
 mod reader;

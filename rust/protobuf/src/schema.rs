@@ -327,11 +327,21 @@ impl Field {
 /// No field.
 pub(crate) const NONE: u16 = u16::MAX;
 
+/// A group that is a member of a oneof. Otherwise, it is an unknown field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub number: u32,
+    /// By its index among the message's oneofs.
+    pub oneof: u16,
+}
+
 #[derive(Debug)]
 pub(crate) struct MessageTable {
     pub name: Box<str>,
     /// By number. A field's rank is its place here.
     pub fields: Vec<Field>,
+    /// Groups that are members of oneofs, which they empty as any member does.
+    pub groups: Vec<Group>,
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
@@ -351,7 +361,13 @@ impl MessageTable {
     /// A message cannot have more fields.
     pub const MOST_FIELDS: usize = 65535;
 
-    pub fn new(name: &str, mut fields: Vec<Field>, oneofs: Vec<Box<str>>, is_map_entry: bool) -> Self {
+    pub fn new(
+        name: &str,
+        mut fields: Vec<Field>,
+        groups: Vec<Group>,
+        oneofs: Vec<Box<str>>,
+        is_map_entry: bool,
+    ) -> Self {
         debug_assert!(fields.len() <= Self::MOST_FIELDS);
         fields.sort_by_key(|field| field.number);
         let last = fields.iter().map(|field| field.number).filter(|number| *number <= Self::DENSE).max();
@@ -381,6 +397,7 @@ impl MessageTable {
             name: name.into(),
             required: fields.iter().filter(|field| field.is_required()).count(),
             fields,
+            groups,
             is_map_entry,
             oneofs,
             first_follower: 0,

@@ -398,6 +398,7 @@ fn schemas_that_do_not_compile() {
             "a.proto" => Some(text.to_owned()),
             "b.proto" => Some("syntax = \"proto3\";\nimport \"a.proto\";\nmessage B { C c = 1; }".to_owned()),
             "c.proto" => Some("syntax = \"proto3\";\nmessage C {}".to_owned()),
+            "d.proto" => Some("\nedition = \"2024\";".to_owned()),
             _ => None,
         };
         Schema::compile("a.proto", resolve).map(|_| ()).map_err(|error| error.to_string())
@@ -417,7 +418,15 @@ fn schemas_that_do_not_compile() {
             "syntax = \"proto3\";\nimport \"b.proto\";",
             "a.proto: import cycle detected: a.proto -> b.proto -> a.proto",
         ),
-        ("edition = \"2023\";\nmessage A {}", "a.proto:1:1: expected"),
+        (
+            "// new\n\n edition = \"2023\";\nmessage A {}",
+            "a.proto:3:2: editions are not supported: only syntax",
+        ),
+        ("syntax = \"proto3\";\nimport \"d.proto\";", "d.proto:2:1: editions are not supported"),
+        (
+            "message A {\n  optional group Fine = 1 {}\n  required group G = 2 {}\n}",
+            "a.proto:3:3: A.g: groups are unknown fields here, so nobody could tell that a required one is missing",
+        ),
     ] {
         let error = compile(text).unwrap_err();
         assert!(error.starts_with(expected), "{error}\n{expected}");
@@ -432,6 +441,117 @@ fn schemas_that_do_not_compile() {
     let gone = Schema::compile("gone.proto", |_| None).unwrap_err();
     assert_eq!(gone.to_string(), "gone.proto: file not found");
     assert!(matches!(Schema::from_descriptor_set(b"\xff"), Err(Error::Schema { .. })));
+}
+
+/// Files that would take the compiler's stack or all time.
+#[test]
+fn schemas_without_measure() {
+    let compile = |resolve: &dyn Fn(usize) -> Option<String>| {
+        let resolve = |name: &str| resolve(name.strip_suffix(".proto")?.parse().ok()?);
+        Schema::compile("0.proto", resolve).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let alone = |text: String| move |index: usize| (index == 0).then(|| text.clone());
+    let nested = |depth: usize| format!("option (a) = {}{{}}{};", "{ a ".repeat(depth), "}".repeat(depth));
+    let custom = "import \"google/protobuf/descriptor.proto\"; message A { optional A a = 1; }
+        extend google.protobuf.FileOptions { optional A a = 50000; }\n";
+    assert_eq!(compile(&alone(format!("{custom}{}", nested(50)))), Ok(()));
+    let error = compile(&alone(format!("{custom}{}", nested(100_000)))).unwrap_err();
+    assert_eq!(error, "0.proto:3:414: brackets nested deeper than 100 levels");
+    let messages = |depth| format!("{}{}", "message M {".repeat(depth), "}".repeat(depth));
+    assert_eq!(compile(&alone(messages(30))), Ok(()));
+    assert!(compile(&alone(messages(100_000))).unwrap_err().contains("nested deeper"));
+    // Brackets that are no brackets.
+    let texts = "[".repeat(200);
+    let text = format!(
+        "// {texts}\n/* {texts} */ message A {{ optional string a = 1 [default = \"{texts}\\\"\"]; }}"
+    );
+    assert_eq!(compile(&alone(text)), Ok(()));
+
+    let chain = |length: usize| {
+        move |index: usize| {
+            Some(if index == length { String::new() } else { format!("import \"{}.proto\";", index + 1) })
+        }
+    };
+    assert_eq!(compile(&chain(90)), Ok(()));
+    assert_eq!(
+        compile(&chain(20_000)).unwrap_err(),
+        "0.proto: files that import one another over 100 levels"
+    );
+    let both = |index: usize| {
+        let next = |index: usize| format!("import public \"{}.proto\";\n", index.min(90));
+        Some(if index >= 89 { String::new() } else { next(index + 1) + &next(index + 2) })
+    };
+    assert!(
+        compile(&both).unwrap_err().contains("public imports that lead to the same files again and again")
+    );
+    let large = format!("// {}", "-".repeat(16 << 20));
+    assert!(compile(&alone(large)).unwrap_err().contains("more than 16777216 bytes"));
+}
+
+#[test]
+fn descriptor_sets_that_are_none() {
+    let refused = |set: &[u8]| Schema::from_descriptor_set(set).expect_err("it is no schema").to_string();
+    let field = |tag: u8, bytes: &[u8]| [&[tag, u8::try_from(bytes.len()).unwrap()], bytes].concat();
+    let file = |parts: &[&[u8]]| field(0x0a, &[&field(0x0a, b"m"), &parts.concat()[..]].concat());
+    let message = |parts: &[&[u8]]| field(0x22, &[&field(0x0a, b"M"), &parts.concat()[..]].concat());
+    // Name "a", number 1, optional, int32.
+    let int = [0x0a, 1, b'a', 0x18, 1, 0x20, 1, 0x28, 5];
+    assert!(Schema::from_descriptor_set(&file(&[&message(&[&field(0x12, &int)])])).is_ok());
+    let entry = |fields: &[&[u8]]| {
+        let fields: Vec<u8> = fields.iter().flat_map(|parts| field(0x12, parts)).collect();
+        // `map_entry`, which the field of M names.
+        let nested = field(0x1a, &[&field(0x0a, b"E"), &fields[..], &field(0x3a, &[0x38, 1])].concat());
+        let map = [&[0x0a, 1, b'm', 0x18, 2, 0x20, 3, 0x28, 11][..], &field(0x32, b".M.E")].concat();
+        file(&[&message(&[&nested, &field(0x12, &map)])])
+    };
+    let key = [0x0a, 3, b'k', b'e', b'y', 0x18, 1, 0x20, 1, 0x28, 5];
+    let value = [0x0a, 5, b'v', b'a', b'l', b'u', b'e', 0x18, 2, 0x20, 1, 0x28, 9];
+    assert!(Schema::from_descriptor_set(&entry(&[&key, &value])).is_ok());
+    let float_key = [0x0a, 3, b'k', b'e', b'y', 0x18, 1, 0x20, 1, 0x28, 2];
+    let cases: [&[&[u8]]; 6] =
+        [&[], &[&key], &[&value], &[&value, &value], &[&float_key, &value], &[&key, &value, &int]];
+    for fields in cases {
+        assert!(refused(&entry(fields)).starts_with("m: M.E"), "{fields:?}: {}", refused(&entry(fields)));
+    }
+    for (set, reason) in [
+        (file(&[&field(0x62, b"editions"), &[0x70, 0xe8, 0x07]]), "m: editions are not supported"),
+        (file(&[&field(0x62, b"proto4")]), "m: a syntax other than"),
+        (file(&[&field(0x22, b"")]), "m: a message or an enum without a proper name"),
+        (file(&[&field(0x22, &field(0x0a, b"@unknown"))]), "m: a message or an enum without a proper name"),
+        (file(&[&message(&[]), &message(&[])]), "m: M is there twice"),
+        (
+            file(&[&message(&[&field(0x12, &int), &field(0x12, &int)])]),
+            "m: M.a: field number 1 is already used",
+        ),
+        (
+            file(&[&message(&[&field(0x12, &[0x0a, 1, b'a', 0x20, 1, 0x28, 5])])]),
+            "m: M.a: 0 cannot be the number",
+        ),
+        (
+            file(&[&message(&[&field(0x12, &[&int[..], &[0x48, 7]].concat())])]),
+            "m: M.a is a member of no oneof",
+        ),
+        (
+            file(&[&message(&[&field(0x12, &[0x0a, 1, b'a', 0x18, 1, 0x20, 2, 0x28, 10])])]),
+            "m: M.a: groups are unknown fields here",
+        ),
+        (
+            file(&[&message(&[&field(
+                0x12,
+                &[&[0x0a, 1, b'a', 0x18, 1, 0x28, 11], &field(0x32, b".X")[..]].concat(),
+            )])]),
+            "m: M.a: there is no .X",
+        ),
+        (file(&[&field(0x2a, &field(0x0a, b"E"))]), "m: E has no values"),
+        // A file that imports itself publicly, of which a library never came back.
+        (file(&[&field(0x1a, b"m"), &[0x50, 0], &field(0x22, b"")]), "m: a message or an enum"),
+    ] {
+        assert!(refused(&set).starts_with(reason), "{}\n{reason}", refused(&set));
+    }
+    // Once a panic: a public import that there is not.
+    let set = hex::decode("0a055201616200").unwrap();
+    assert_eq!(refused(&set), "a file without a name of its own");
+    assert!(refused(&file(&[&field(0x1a, b"x")])).contains("protoc has --include_imports"));
 }
 
 #[test]

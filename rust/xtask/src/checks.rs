@@ -122,6 +122,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     report.check("project settings", || suites::own_settings(workspace, godot))?;
     report.check("demo scene", || suites::demo_scene(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
+    report.check("panics", || suites::panics(workspace, godot))?;
     for (name, portable) in [("endurance", false), ("endurance, portable", true)] {
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
         report.check(name, || endure::run(workspace, godot, &endurance))?;

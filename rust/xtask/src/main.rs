@@ -72,6 +72,8 @@ enum Chore {
     },
     /// Check that every failure prints exactly the error lines that it should
     Messages,
+    /// Have every method of the extension panic on purpose, inside Godot, and count what reaches the script
+    Panics,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
@@ -310,6 +312,9 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Kill(options) => {
             kill::run(&workspace, &ready(&workspace)?, options)?;
+        }
+        Chore::Panics => {
+            suites::panics(&workspace, &ready(&workspace)?)?;
         }
         Chore::Messages => {
             suites::messages(&workspace, &ready(&workspace)?)?;

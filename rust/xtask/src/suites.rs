@@ -28,6 +28,9 @@ const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 /// Makes the extension get one fact about engine memory wrong, to see that it notices.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
+/// Makes the extension panic at a place, to see that no panic reaches a script.
+const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
+
 /// The facts that the extension verifies at start-up.
 const FACTS: [&str; 12] = [
     "array_elements",
@@ -214,7 +217,22 @@ pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
-    let outcome = run::watch(&mut project.script("res://suites/messages.gd", &[]), Echo::Nothing, LIMIT)?;
+    announced(&mut project.script("res://suites/messages.gd", &[]))
+}
+
+/// A panic in every method, and at every place inside where one is caught.
+pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut command = project.script("res://suites/panics.gd", &[]);
+    command.env(PANIC_VARIABLE, "nowhere");
+    Access { threads: Some(4), threshold: Some(0), portable: false }.apply(&mut command);
+    announced(&mut command)
+}
+
+/// Calls that a script announces, each with the number of error lines that it may print.
+fn announced(command: &mut Command) -> Result<Tally> {
+    let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
     let calls = match judge::expectations(&outcome.stderr) {
         Ok(calls) => calls,
         Err(reason) => bail!("{reason}; the suite printed:\n{}", outcome.log),

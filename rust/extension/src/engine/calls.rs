@@ -5,7 +5,6 @@
 //! Variants, of which any number and type may come, and with plain values where a script's types are known.
 
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use godot::builtin::{PackedByteArray, StringName, Variant};
 use godot::meta::{FromGodot, ToGodot};
@@ -13,15 +12,18 @@ use godot::obj::GodotClass;
 use godot::register::info::MethodFlags;
 use godot::register::private::method::ClassMethodInfo;
 use godot::sys;
-use variant_codec::VariantType;
+use variant_codec::{Error, Result, VariantType};
 
 use super::interface::interface;
 use super::read::Reader;
+use crate::guard::caught;
 
 /// A static method with one argument and a flag that is false if left out.
 pub trait StaticMethod {
     /// Its name.
     const NAME: &'static str;
+    /// The same behind that of its class.
+    const FULL_NAME: &'static str;
     /// The names of the argument and of the flag.
     const ARGUMENTS: [&'static str; 2];
     /// The type of the argument.
@@ -31,7 +33,13 @@ pub trait StaticMethod {
 
     /// Does the work, and gives `result` its value, whatever it was. Scripts that run meanwhile may change the variable that
     /// `argument` is.
-    fn call(argument: &Self::Argument, flag: bool, result: &mut Self::Return);
+    ///
+    /// # Errors
+    /// Why there is no result; it may be anything then.
+    fn call(argument: &Self::Argument, flag: bool, result: &mut Self::Return) -> Result<()>;
+
+    /// Gives `result` the value that says that the call has failed.
+    fn fail(result: &mut Self::Return, error: &Error);
 }
 
 /// A type of arguments.
@@ -61,7 +69,7 @@ const _: () = assert!(
 ///
 /// # Safety
 /// - Where the engine wants such a result, there is a live one that can be borrowed as this.
-pub unsafe trait Return: ToGodot + Default {
+pub unsafe trait Return: ToGodot {
     /// Makes `result`, which is Nil, a value of this type, and then what `fill` makes of that.
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self));
 }
@@ -173,7 +181,9 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
 
 /// The argument and the flag, if there are as many as the method takes.
 #[inline(always)]
-fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Variant, bool), Refused> {
+fn checked<'a, M: StaticMethod>(
+    arguments: &[&'a Variant],
+) -> std::result::Result<(&'a Variant, bool), Refused> {
     match *arguments {
         [argument] => Ok((argument, false)),
         [argument, flag] => {
@@ -205,7 +215,11 @@ fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
 /// An argument of another type, as the engine converts it where a script's types are not known.
 #[cold]
 #[inline(never)]
-fn converted<A: FromGodot>(argument: &Variant, index: i32, ty: VariantType) -> Result<A, Refused> {
+fn converted<A: FromGodot>(
+    argument: &Variant,
+    index: i32,
+    ty: VariantType,
+) -> std::result::Result<A, Refused> {
     argument
         .try_to_relaxed()
         .map_err(|_| refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, index, ty.id().into()))
@@ -218,10 +232,10 @@ fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -
     Refused { error, argument, expected }
 }
 
-/// Runs the method. A panic, which godot-rust has printed by then, goes no further.
+/// Runs the method.
 #[inline(always)]
 fn run<M: StaticMethod>(argument: &M::Argument, flag: bool, result: &mut M::Return) {
-    if catch_unwind(AssertUnwindSafe(|| M::call(argument, flag, result))).is_err() {
-        *result = M::Return::default();
+    if let Err(error) = caught(M::FULL_NAME, || M::call(argument, flag, result)) {
+        M::fail(result, &error);
     }
 }

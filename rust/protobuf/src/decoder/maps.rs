@@ -75,7 +75,7 @@ impl<'a> MessageDecoder<'a> {
         self.scan(table, range(found.value), level)?;
         // What is unknown in an entry is lost, as everywhere.
         self.memory.unknown.truncate(unknown);
-        self.settle(table, first, level)?;
+        self.settle(table, first, self.memory.groups.len(), level)?;
         let end = self.memory.found.len();
         let value = first + self.memory.found[first..].partition_point(|found| found.rank == 0);
         self.odd((value, end) != (first + 1, first + 2), at, Oddity::Map)?;

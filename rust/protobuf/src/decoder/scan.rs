@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use variant_codec::{EncodeOptions as CodecOptions, Measure, Result};
 
-use super::{Found, Member, MessageDecoder};
+use super::{Found, FoundGroup, Member, MessageDecoder};
 use crate::error::Oddity;
 use crate::reader::{Record, range};
 use crate::schema::{Field, Kind, Label, MessageTable, NONE};
@@ -40,6 +40,10 @@ impl<'a> MessageDecoder<'a> {
                     self.odd(true, at, oddity)?;
                     if class == Class::StartGroup {
                         reader.skip_group(number, level + 1)?;
+                        if !message.groups.is_empty() {
+                            self.add_group(message, number, at..reader.at);
+                            continue;
+                        }
                     }
                     self.add_unknown(at..reader.at);
                 }
@@ -52,6 +56,19 @@ impl<'a> MessageDecoder<'a> {
     fn add_unknown(&mut self, range: Range<usize>) {
         if self.options.keep_unknown {
             self.memory.unknown.extend_from_slice(&self.bytes[range]);
+        }
+    }
+
+    /// Keeps a group, and notes where it is if it is a member of a oneof.
+    #[cold]
+    #[inline(never)]
+    fn add_group(&mut self, message: &'a MessageTable, number: u32, range: Range<usize>) {
+        let (at, start) = (range.start as u32, self.memory.unknown.len());
+        self.add_unknown(range);
+        if let Some(group) = message.groups.iter().find(|group| group.number == number) {
+            let kept = start..self.memory.unknown.len();
+            let oneof = group.oneof;
+            self.memory.groups.push(FoundGroup { number, oneof, at, kept, is_replaced: false });
         }
     }
 
@@ -147,11 +164,18 @@ impl<'a> MessageDecoder<'a> {
         Ok(foreign)
     }
 
-    /// Puts the records from `first` on in the order of their fields; of a oneof, those of its last member stay.
+    /// Puts the records from `first` on in the order of their fields; of a oneof, those of its last member stay, which may be
+    /// one of the groups from `first_group` on.
     #[inline(always)]
-    pub(super) fn settle(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
+    pub(super) fn settle(
+        &mut self,
+        message: &'a MessageTable,
+        first: usize,
+        first_group: usize,
+        level: u32,
+    ) -> Result<()> {
         if !message.oneofs.is_empty() {
-            self.settle_oneofs(message, first, level)?;
+            self.settle_oneofs(message, first, first_group, level)?;
         }
         let found = &mut self.memory.found[first..];
         if !found.is_sorted_by_key(|found| found.rank) {
@@ -163,30 +187,60 @@ impl<'a> MessageDecoder<'a> {
     }
 
     #[inline(never)]
-    fn settle_oneofs(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
+    fn settle_oneofs(
+        &mut self,
+        message: &'a MessageTable,
+        first: usize,
+        first_group: usize,
+        level: u32,
+    ) -> Result<()> {
         self.memory.members.clear();
         self.memory.members.resize(message.oneofs.len(), Member::default());
+        let mut group = self.memory.groups.len();
         for index in (first..self.memory.found.len()).rev() {
             let found = self.memory.found[index];
+            while group > first_group && self.memory.groups[group - 1].at > found.at {
+                group -= 1;
+                self.settle_group(group);
+            }
             let field = &message.fields[usize::from(found.rank)];
             let Some(oneof) = field.oneof else { continue };
-            let member = &mut self.memory.members[usize::from(oneof)];
-            match member.rank {
-                None => member.rank = Some(found.rank),
-                Some(rank) => {
-                    member.is_closed |= rank != found.rank;
-                    if member.is_closed {
-                        self.odd(true, found.at as usize, Oddity::Repeated)?;
-                        self.memory.found[index].rank = NONE;
-                        // It may have used what is noted of oneofs, which is needed here.
-                        let members = std::mem::take(&mut self.memory.members);
-                        self.check_replaced(field, found, level)?;
-                        self.memory.members = members;
-                    }
-                }
+            if self.memory.members[usize::from(oneof)].is_replaced(field.number) {
+                self.odd(true, found.at as usize, Oddity::Repeated)?;
+                self.memory.found[index].rank = NONE;
+                // It may have used what is noted of oneofs, which is needed here.
+                let members = std::mem::take(&mut self.memory.members);
+                self.check_replaced(field, found, level)?;
+                self.memory.members = members;
             }
         }
+        (first_group..group).rev().for_each(|group| self.settle_group(group));
+        self.drop_replaced_groups(first_group);
         Ok(())
+    }
+
+    fn settle_group(&mut self, index: usize) {
+        let group = &mut self.memory.groups[index];
+        group.is_replaced = self.memory.members[usize::from(group.oneof)].is_replaced(group.number);
+    }
+
+    /// Takes groups that other members have replaced out of the unknown fields.
+    #[inline(always)]
+    fn drop_replaced_groups(&mut self, first_group: usize) {
+        if self.memory.groups.len() == first_group {
+            return;
+        }
+        let unknown = &mut self.memory.unknown;
+        let mut replaced =
+            self.memory.groups[first_group..].iter().filter(|group| group.is_replaced).peekable();
+        let mut end = replaced.peek().map_or(unknown.len(), |group| group.kept.start);
+        while let Some(group) = replaced.next() {
+            let next = replaced.peek().map_or(unknown.len(), |next| next.kept.start);
+            unknown.copy_within(group.kept.end..next, end);
+            end += next - group.kept.end;
+        }
+        unknown.truncate(end);
+        self.memory.groups.truncate(first_group);
     }
 
     /// What a later value replaces must be as good.
@@ -205,5 +259,15 @@ impl<'a> MessageDecoder<'a> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Member {
+    /// Notes a member in front of those before, and says whether another one replaces it.
+    #[inline(always)]
+    fn is_replaced(&mut self, number: u32) -> bool {
+        let last = *self.number.get_or_insert(number);
+        self.is_closed |= last != number;
+        self.is_closed
     }
 }

@@ -1,0 +1,239 @@
+## Has each method of each class panic on purpose, found in ClassDB so that none is forgotten, and each place inside where
+## panics are caught; for `cargo xtask test`, which sets FAST_VARIANT_CODEC_PANIC.
+##
+## A panic is an error like others: a result or a job holds it, all others print one line, as `messages.gd` announces them.
+## The same call works at once afterwards.
+extends SceneTree
+
+const Extension := preload("res://suites/extension.gd")
+const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
+const CLASSES: Array[StringName] = [
+	&"FastVariantCodec", &"FastProtobufCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
+]
+const SCHEMA := "res://suites/fixtures/messages/everything.proto"
+const FILE := "user://panics"
+const OTHER_FILE := "user://panics_too"
+const GODOT_3_FILE := "user://panics_3"
+const LARGE := 3000
+const TIMES := 100
+
+var _methods := 0
+
+
+func _initialize() -> void:
+	_run()
+
+
+func _run() -> void:
+	if not Extension.is_loaded():
+		return quit(1)
+	OS.set_environment(VARIABLE, "nowhere")
+	printerr("@@ expect 0 preparing")
+	FastVariantCodec.save_batch(FILE, [1, 2, 3])
+	FastVariantCodec.convert_file_to_godot3(FILE, GODOT_3_FILE)
+	for owner in CLASSES:
+		var accessors := {}
+		for property in ClassDB.class_get_property_list(owner, true):
+			accessors[ClassDB.class_get_property_getter(owner, property["name"])] = true
+			accessors[ClassDB.class_get_property_setter(owner, property["name"])] = true
+		for method in ClassDB.class_get_method_list(owner, true):
+			# Those of properties are godot-rust's own.
+			if not accessors.has(StringName(method["name"])):
+				_methods += 1
+				_check_method(owner, method)
+	printerr("@@ expect 0 methods are found")
+	_truth("there are %d methods" % _methods, _methods >= 45)
+	_check_places()
+	await _check_leaks()
+	for file: String in [FILE, OTHER_FILE, GODOT_3_FILE]:
+		DirAccess.remove_absolute(file)
+	# What jobs still have to say.
+	for frame in 5:
+		await process_frame
+	printerr("@@ end")
+	quit(0)
+
+
+func _check_method(owner: StringName, method: Dictionary) -> void:
+	var place := "%s.%s" % [owner, method["name"]]
+	var type: int = method["return"]["type"]
+	var kind: StringName = method["return"]["class_name"]
+	var is_held := type == TYPE_OBJECT and kind in [&"FastVariantResult", &"FastVariantJob"]
+	printerr("@@ expect %d %s" % [0 if is_held else 1, place])
+	OS.set_environment(VARIABLE, place)
+	var failed: Variant = _call(owner, method)
+	OS.set_environment(VARIABLE, "nowhere")
+	if is_held:
+		_truth("%s has the error" % place, _is_fault(failed))
+	elif kind == &"FastVariantLimits":
+		_truth("%s refuses everything" % place, failed.max_bytes == 0)
+	elif method["name"] == "encoded_size":
+		_truth("%s is -1" % place, failed == -1)
+	elif kind == &"Error":
+		_truth("%s is ERR_BUG" % place, failed == ERR_BUG)
+	else:
+		_truth("%s gives nothing: %s" % [place, failed], not failed and (type == TYPE_NIL or failed == null or typeof(failed) == type))
+	if method["name"].begins_with("_"):
+		return
+	printerr("@@ expect 0 %s afterwards" % place)
+	var result: Variant = _call(owner, method)
+	if is_held:
+		_truth("%s works again" % place, not _is_fault(result))
+	elif type == TYPE_NIL or kind == &"Error" or method["name"] in ["is_ok", "is_done", "get_error"]:
+		_truth("%s works again" % place, kind != &"Error" or result == OK)
+	else:
+		_truth("%s gives something: %s" % [place, result], result or method["name"] == "get_progress")
+
+
+func _call(owner: StringName, method: Dictionary) -> Variant:
+	var arguments: Array = []
+	var needed: int = method["args"].size() - method["default_args"].size()
+	for argument: Dictionary in method["args"].slice(0, needed):
+		arguments.append(_argument(owner, method["name"], argument))
+	if method["flags"] & METHOD_FLAG_STATIC:
+		return ClassDB.callv(&"class_call_static", [owner, method["name"]] + arguments)
+	return _instance(owner).callv(method["name"], arguments)
+
+
+func _argument(owner: StringName, method: String, argument: Dictionary) -> Variant:
+	match argument["name"]:
+		"buffers" when owner == &"FastProtobufSchema":
+			return [PackedByteArray()]
+		"bytes" when owner == &"FastProtobufSchema":
+			return PackedByteArray()
+		"message_name":
+			return "Everything"
+		"path" when method.contains("schema"):
+			return SCHEMA
+		"path":
+			return OTHER_FILE if method.contains("save") or method.contains("append") else FILE
+		"from":
+			return GODOT_3_FILE if method == "convert_godot3_file" else FILE
+		"to":
+			return OTHER_FILE
+		"buffers":
+			return [var_to_bytes(null)]
+		"messages":
+			return [{}]
+		"bytes" when method == "unpack_batch":
+			return FastVariantCodec.pack_batch([1, 2, 3])
+	match argument["type"]:
+		TYPE_NIL:
+			return 7
+		TYPE_ARRAY:
+			return [7]
+		TYPE_DICTIONARY:
+			return {"f_int32": 7}
+		TYPE_PACKED_BYTE_ARRAY:
+			return var_to_bytes(7)
+	return type_convert(null, argument["type"])
+
+
+func _instance(owner: StringName) -> Object:
+	match owner:
+		&"FastProtobufSchema":
+			return FastProtobufCodec.load_schema(SCHEMA)
+		&"FastVariantResult":
+			return FastVariantCodec.try_encode(7)
+		&"FastVariantJob":
+			return FastVariantCodec.encode_batch_async([7])
+	return ClassDB.instantiate(owner)
+
+
+## Whether a result or a job has met the panic.
+func _is_fault(outcome: RefCounted) -> bool:
+	var result: FastVariantResult = outcome.wait() if outcome is FastVariantJob else outcome
+	if result.error != FastVariantCodec.INTERNAL_ERROR:
+		return false
+	return result.message.contains("please report it") and result.message.contains("put in on purpose")
+
+
+## Inside of calls: items, threads of the pool, jobs, slices.
+func _check_places() -> void:
+	var values := range(LARGE)
+	var buffers := FastVariantCodec.encode_batch(values)
+	var packed := FastVariantCodec.pack_batch(values)
+	var large: Array = []
+	for index in LARGE:
+		large.append({"name": "entity %d" % index, "at": [index, index + 1, "text"]})
+	var bytes := var_to_bytes(large)
+	var empty: Array[PackedByteArray] = []
+	empty.resize(LARGE)
+	var nothing: Array = []
+	nothing.resize(LARGE)
+
+	_place(1, "an item to encode", "encode_batch", func() -> Variant: return FastVariantCodec.encode_batch(values), empty)
+	_place(1, "an item to decode", "decode_batch", func() -> Variant: return FastVariantCodec.decode_batch(buffers), nothing)
+	_place(1, "an item to pack", "pack_batch", func() -> Variant: return FastVariantCodec.pack_batch(values), PackedByteArray())
+	_place(1, "an item to pack", "save_batch", func() -> Variant: return FastVariantCodec.save_batch(FILE, values), ERR_INVALID_DATA)
+	_held("an item to unpack", "unpack_batch", func() -> RefCounted: return FastVariantCodec.unpack_batch(packed))
+	_held("an item to unpack", "load_batch", func() -> RefCounted: return FastVariantCodec.load_batch(FILE))
+	_held("an item to encode", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
+	_held("an item to decode", "decode_batch_async", func() -> RefCounted: return FastVariantCodec.decode_batch_async(buffers))
+
+	const POOL := "a thread of the pool"
+	_place(1, POOL, "encode_batch", func() -> Variant: return FastVariantCodec.encode_batch(values), [])
+	_place(1, POOL, "decode_batch", func() -> Variant: return FastVariantCodec.decode_batch(buffers), [])
+	_place(1, POOL, "encode", func() -> Variant: return FastVariantCodec.encode(large), PackedByteArray())
+	_place(1, POOL, "decode", func() -> Variant: return FastVariantCodec.decode(bytes), null)
+	_held(POOL, "try_decode", func() -> RefCounted: return FastVariantCodec.try_decode(bytes))
+	_held(POOL, "unpack_batch", func() -> RefCounted: return FastVariantCodec.unpack_batch(packed))
+
+	_held("a job that reads", "decode_batch_async", func() -> RefCounted: return FastVariantCodec.decode_batch_async(buffers))
+	_held("a job that reads", "load_batch_async", func() -> RefCounted: return FastVariantCodec.load_batch_async(FILE))
+	_held("a job on a thread of the pool", "decode_batch_async",
+			func() -> RefCounted: return FastVariantCodec.decode_batch_async(buffers))
+	_held("a job on a thread of the pool", "load_batch_async", func() -> RefCounted: return FastVariantCodec.load_batch_async(FILE))
+	_held("a job that saves", "save_batch_async", func() -> RefCounted: return FastVariantCodec.save_batch_async(OTHER_FILE, values))
+	_held("a slice of a job", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
+
+
+## A call that prints `count` lines and gives what it gives where everything fails.
+func _place(count: int, place: String, method: String, codec_call: Callable, expected: Variant) -> void:
+	printerr("@@ expect %d %s: %s" % [count, place, method])
+	OS.set_environment(VARIABLE, place)
+	var failed: Variant = codec_call.call()
+	OS.set_environment(VARIABLE, "nowhere")
+	_truth("%s: %s" % [place, failed], typeof(failed) == typeof(expected) and failed == expected)
+	printerr("@@ expect 0 %s: %s afterwards" % [place, method])
+	var result: Variant = codec_call.call()
+	_truth("works again", typeof(result) != TYPE_NIL and result != expected)
+
+
+func _held(place: String, method: String, codec_call: Callable) -> void:
+	printerr("@@ expect 0 %s: %s" % [place, method])
+	OS.set_environment(VARIABLE, place)
+	# A job is waited for as long as it is to panic.
+	var is_fault := _is_fault(codec_call.call())
+	OS.set_environment(VARIABLE, "nowhere")
+	_truth("%s: the result has the error" % place, is_fault)
+	printerr("@@ expect 0 %s: %s afterwards" % [place, method])
+	_truth("works again", not _is_fault(codec_call.call()))
+
+
+## What was under construction is freed.
+func _check_leaks() -> void:
+	var bytes := var_to_bytes(range(LARGE).map(func(index: int) -> Dictionary: return {index: [index, "text"]}))
+	var buffers: Array = []
+	buffers.resize(LARGE)
+	buffers.fill(bytes.slice(0, 4))
+	for place: String in ["an item to decode", "a thread of the pool", "FastVariantCodec.try_decode"]:
+		printerr("@@ expect 0 leaks after %s" % place)
+		var before := 0
+		OS.set_environment(VARIABLE, place)
+		for index in TIMES:
+			if index == 10:
+				before = OS.get_static_memory_usage()
+			FastVariantCodec.try_decode(bytes)
+			FastVariantCodec.decode_batch_async(buffers).wait()
+			# Jobs stay until the next frames.
+			await process_frame
+			await process_frame
+		OS.set_environment(VARIABLE, "nowhere")
+		var grown := OS.get_static_memory_usage() - before
+		_truth("%d bytes more after %s" % [grown, place], grown < TIMES * LARGE * 8)
+
+
+func _truth(what: String, holds: bool) -> void:
+	if not holds:
+		printerr("ERROR: not so: %s" % what)

@@ -1,0 +1,166 @@
+//! Panics, of which none reaches a script: every entry point runs in [`guard`], items of batches and jobs in [`caught`].
+//!
+//! A panic is a fault of our own. It becomes an error like any other, with [`ErrorKind::Internal`], in the manner of the
+//! call, and nothing else is printed. `faults` puts panics in on purpose, to see that it is so.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::global::Error as Code;
+use godot::meta::Element;
+use godot::prelude::VarDictionary;
+use variant_codec::{Error, ErrorKind, Result};
+
+use crate::report;
+
+/// What a call gives that has failed through a fault of our own.
+pub trait Outcome {
+    /// Prints the error, or holds it.
+    fn failed(method: &str, error: &Error) -> Self;
+}
+
+/// Nothing, and a message.
+macro_rules! nothing {
+    ($($ty:ty)*) => {
+        $(impl Outcome for $ty {
+            fn failed(method: &str, error: &Error) -> Self {
+                report::failure(method, error);
+                Self::default()
+            }
+        })*
+    };
+}
+
+nothing! { () bool i64 f64 Variant GString PackedByteArray PackedStringArray VarDictionary }
+
+impl<T: Element> Outcome for Array<T> {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::default()
+    }
+}
+
+impl<T> Outcome for Option<T> {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        None
+    }
+}
+
+impl Outcome for Code {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::ERR_BUG
+    }
+}
+
+/// Does what an entry point does. `method` is its name as scripts have it, behind that of its class.
+#[inline(always)]
+pub fn guard<R: Outcome>(method: &'static str, call: impl FnOnce() -> R) -> R {
+    caught(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
+}
+
+/// Does this, and gives a panic as an error. `place` is what `faults` knows it by.
+///
+/// # Errors
+/// Those of `work`, and [`ErrorKind::Internal`]. What `work` changes may be half changed then.
+#[inline(always)]
+pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let quiet = Quiet::begin();
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        faults::at(place);
+        work()
+    }));
+    drop(quiet);
+    done.unwrap_or_else(|payload| Err(error(payload)))
+}
+
+/// Does this for another thread, which catches the panic and learns where it was.
+pub fn carried<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
+    caught(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
+}
+
+thread_local! {
+    /// How many guards the thread is in.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// What a panic on this thread said, and where it was.
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// As long as it lives, panics on this thread are not printed.
+struct Quiet(());
+
+impl Quiet {
+    #[inline(always)]
+    fn begin() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self(())
+    }
+}
+
+impl Drop for Quiet {
+    #[inline(always)]
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn error(payload: Box<dyn Any + Send>) -> Error {
+    let said = LAST.take();
+    match payload.downcast::<Error>() {
+        Ok(carried) => *carried,
+        Err(payload) => {
+            let message = said.unwrap_or_else(|| message(&*payload));
+            ErrorKind::Internal(message.into()).into()
+        }
+    }
+}
+
+fn message(payload: &dyn Any) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic").to_owned()
+}
+
+/// Has panics in guards noted instead of printed. Called when the library is loaded.
+pub fn open() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if DEPTH.get() == 0 {
+            return print(panic);
+        }
+        let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        LAST.set(Some(message(panic.payload()) + &place));
+    }));
+    faults::open();
+}
+
+/// Panics on purpose, for the tests: at the places that the environment names in `FAST_VARIANT_CODEC_PANIC` if that was set
+/// when the library was loaded.
+mod faults {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use crate::settings;
+
+    static ARE_WANTED: AtomicBool = AtomicBool::new(false);
+
+    pub fn open() {
+        ARE_WANTED.store(settings::fault().is_some(), Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub fn at(place: &str) {
+        if ARE_WANTED.load(Ordering::Relaxed) {
+            look(place);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(place: &str) {
+        assert!(settings::fault().as_deref() != Some(place), "put in on purpose in {place}");
+    }
+}

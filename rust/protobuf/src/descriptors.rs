@@ -1,0 +1,531 @@
+//! What descriptors say → tables, which rely on what is checked here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use prost_types::field_descriptor_proto::{Label as Cardinality, Type};
+use prost_types::{
+    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
+};
+
+use variant_codec::quoted;
+
+use crate::error::{Error, Result};
+use crate::schema::{Default, EnumTable, Field, Group, Kind, Label, MessageTable, Schema, Tables};
+
+/// The tags of what lies in descriptors, of which the paths to their places in a text are made.
+mod tag {
+    pub const FILE_MESSAGE: i32 = 4;
+    pub const FILE_ENUM: i32 = 5;
+    pub const MESSAGE_FIELD: i32 = 2;
+    pub const MESSAGE_MESSAGE: i32 = 3;
+    pub const MESSAGE_ENUM: i32 = 4;
+}
+
+/// The schema of these files, each with all that it imports.
+///
+/// # Errors
+/// [`Error::Schema`].
+pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
+    let mut names = Names::default();
+    let mut file_names = HashSet::new();
+    for file in files {
+        if file.name().is_empty() || !file_names.insert(file.name()) {
+            return Err(error(file, &[], "a file without a name of its own".to_owned()));
+        }
+    }
+    for file in files {
+        if let Some(missing) = file.dependency.iter().find(|import| !file_names.contains(import.as_str())) {
+            let reason =
+                format!("imports {}, which is missing: protoc has --include_imports", quoted(missing));
+            return Err(error(file, &[], reason));
+        }
+        names.add_file(file)?;
+    }
+    let mut tables = Tables::default();
+    for item in &names.enums {
+        tables.enums.push(item.enum_table()?);
+    }
+    for (index, item) in names.messages.iter().enumerate() {
+        tables.by_name.insert(item.name.as_str().into(), index as u32);
+        if !is_map_entry(item.descriptor) {
+            tables.by_short_name.entry(item.descriptor.name().into()).or_default().push(index as u32);
+        }
+        tables.push(names.message_table(item)?);
+    }
+    Ok(Schema(Arc::new(tables)))
+}
+
+/// A message or an enum.
+struct Item<'a, D> {
+    file: &'a FileDescriptorProto,
+    /// With package and messages around it.
+    name: String,
+    /// As source information has it.
+    path: Vec<i32>,
+    descriptor: &'a D,
+}
+
+impl<D> Item<'_, D> {
+    fn error(&self, path: &[i32], reason: String) -> Error {
+        let path = [&self.path, path].concat();
+        error(self.file, &path, reason)
+    }
+}
+
+/// What is wrong at a place in a file.
+fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
+    let locations = file.source_code_info.iter().flat_map(|info| &info.location);
+    let found = locations.filter(|location| location.path == path).find_map(|location| {
+        let number = |index| usize::try_from(*location.span.get(index)?).ok()?.checked_add(1);
+        Some((number(0)?, number(1)?))
+    });
+    let (line, column) = found.unwrap_or_default();
+    Error::Schema { file: file.name().to_owned(), line, column, reason }
+}
+
+/// Whether this is a name as schemas have it. Others could stand for what they are not, a path or a key of our own.
+fn is_name(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_ascii_digit())
+        && !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn is_map_entry(message: &DescriptorProto) -> bool {
+    message.options.as_ref().is_some_and(|options| options.map_entry())
+}
+
+fn is_proto3(file: &FileDescriptorProto) -> bool {
+    file.syntax() == "proto3"
+}
+
+/// What a name means.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Message(u32),
+    Enum(u32),
+}
+
+/// All messages and enums, each message before those that it holds.
+#[derive(std::default::Default)]
+struct Names<'a> {
+    messages: Vec<Item<'a, DescriptorProto>>,
+    enums: Vec<Item<'a, EnumDescriptorProto>>,
+    by_name: HashMap<String, Meaning>,
+}
+
+impl<'a> Names<'a> {
+    fn add_file(&mut self, file: &'a FileDescriptorProto) -> Result<()> {
+        match file.syntax() {
+            "" | "proto2" | "proto3" => {}
+            "editions" => {
+                let reason = "editions are not supported: only syntax = \"proto2\" and \"proto3\"";
+                return Err(error(file, &[], reason.to_owned()));
+            }
+            _ => return Err(error(file, &[], "a syntax other than \"proto2\" and \"proto3\"".to_owned())),
+        }
+        let package = file.package();
+        if !package.is_empty() && !package.split('.').all(is_name) {
+            return Err(error(file, &[], "a package without a proper name".to_owned()));
+        }
+        self.add_all(
+            file,
+            package,
+            &[],
+            &file.message_type,
+            tag::FILE_MESSAGE,
+            &file.enum_type,
+            tag::FILE_ENUM,
+        )
+    }
+
+    /// Messages and enums of a file or a message.
+    #[expect(clippy::too_many_arguments, reason = "files and messages have the same in places of their own")]
+    fn add_all(
+        &mut self,
+        file: &'a FileDescriptorProto,
+        scope: &str,
+        path: &[i32],
+        messages: &'a [DescriptorProto],
+        message_tag: i32,
+        enums: &'a [EnumDescriptorProto],
+        enum_tag: i32,
+    ) -> Result<()> {
+        for (descriptor, index) in messages.iter().zip(0..) {
+            let path = [path, &[message_tag, index]].concat();
+            let meaning = Meaning::Message(self.messages.len() as u32);
+            let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
+            self.messages.push(Item { file, name: name.clone(), path: path.clone(), descriptor });
+            let (nested, enums) = (&descriptor.nested_type, &descriptor.enum_type);
+            self.add_all(file, &name, &path, nested, tag::MESSAGE_MESSAGE, enums, tag::MESSAGE_ENUM)?;
+        }
+        for (descriptor, index) in enums.iter().zip(0..) {
+            let path = [path, &[enum_tag, index]].concat();
+            let meaning = Meaning::Enum(self.enums.len() as u32);
+            let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
+            self.enums.push(Item { file, name, path, descriptor });
+        }
+        Ok(())
+    }
+
+    /// Gives a name its meaning, and the name with its scope.
+    fn add(
+        &mut self,
+        file: &FileDescriptorProto,
+        scope: &str,
+        path: &[i32],
+        name: &str,
+        meaning: Meaning,
+    ) -> Result<String> {
+        if !is_name(name) {
+            return Err(error(file, path, "a message or an enum without a proper name".to_owned()));
+        }
+        let name = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
+        if self.by_name.insert(name.clone(), meaning).is_some() {
+            return Err(error(file, path, format!("{name} is there twice")));
+        }
+        Ok(name)
+    }
+
+    /// What a name means in a message: from the innermost scope outwards, unless it starts with a dot.
+    fn find(&self, message: &str, name: &str) -> Option<Meaning> {
+        if let Some(name) = name.strip_prefix('.') {
+            return self.by_name.get(name).copied();
+        }
+        let mut scope = message;
+        loop {
+            if let Some(meaning) = self.by_name.get(&format!("{scope}.{name}")) {
+                return Some(*meaning);
+            }
+            match scope.rsplit_once('.') {
+                Some((outer, _)) => scope = outer,
+                None => return self.by_name.get(name).copied(),
+            }
+        }
+    }
+
+    fn message_table(&self, item: &Item<'a, DescriptorProto>) -> Result<MessageTable> {
+        let Item { name, descriptor, .. } = item;
+        if descriptor.field.len() > MessageTable::MOST_FIELDS {
+            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MOST_FIELDS)));
+        }
+        let oneofs = Oneofs::of(item)?;
+        let (mut fields, mut groups) = (Vec::new(), Vec::new());
+        let (mut numbers, mut field_names) = (HashSet::new(), HashSet::new());
+        for (field, index) in descriptor.field.iter().zip(0..) {
+            let fail = |reason: String| {
+                Err(item.error(&[tag::MESSAGE_FIELD, index], format!("{name}.{}: {reason}", field.name())))
+            };
+            if !is_name(field.name()) {
+                return Err(item.error(
+                    &[tag::MESSAGE_FIELD, index],
+                    format!("{name} has a field without a proper name"),
+                ));
+            }
+            let number = match u32::try_from(field.number()) {
+                Ok(number @ (1..=18_999 | 20_000..=0x1FFF_FFFF)) => number,
+                _ => return fail(format!("{} cannot be the number of a field", field.number())),
+            };
+            if !numbers.insert(number) {
+                return fail(format!("field number {number} is already used"));
+            }
+            if !field_names.insert(field.name()) {
+                return fail("another field has this name".to_owned());
+            }
+            let Ok(cardinality) = Cardinality::try_from(field.label.unwrap_or(Cardinality::Optional as i32))
+            else {
+                return fail("neither optional, required nor repeated".to_owned());
+            };
+            if field.oneof_index.is_some() && cardinality != Cardinality::Optional {
+                return fail("a member of a oneof cannot be required or repeated".to_owned());
+            }
+            let oneof = oneofs.of_field(field);
+            if field.r#type == Some(Type::Group as i32) {
+                if cardinality == Cardinality::Required {
+                    let reason =
+                        "groups are unknown fields here, so nobody could tell that a required one is missing";
+                    return fail(reason.to_owned());
+                }
+                groups.extend(oneof.map(|oneof| Group { number, oneof }));
+                continue;
+            }
+            match self.field(item, field, cardinality) {
+                Ok(known) => fields.push(Field { oneof, ..known }),
+                Err(reason) => return fail(reason),
+            }
+        }
+        let is_map_entry = is_map_entry(descriptor);
+        if is_map_entry && !is_entry(&fields, descriptor) {
+            return Err(item.error(&[], format!("{name} is no entry of a map: it needs a key and a value")));
+        }
+        Ok(MessageTable::new(name, fields, groups, oneofs.names, is_map_entry))
+    }
+
+    /// A field, as far as it does not depend on others, or what is wrong with it.
+    fn field(
+        &self,
+        item: &Item<'a, DescriptorProto>,
+        field: &FieldDescriptorProto,
+        cardinality: Cardinality,
+    ) -> std::result::Result<Field, String> {
+        let (kind, type_name) = self.kind(item, field)?;
+        let proto3 = is_proto3(item.file);
+        let is_map = match kind {
+            Kind::Message(index) => is_map_entry(self.messages[index as usize].descriptor),
+            _ => false,
+        };
+        if is_map && (cardinality != Cardinality::Repeated || is_map_entry(item.descriptor)) {
+            return Err("the entry of a map is no message of its own".to_owned());
+        }
+        let packed = field.options.as_ref().and_then(|options| options.packed);
+        let has_presence = field.proto3_optional()
+            || field.oneof_index.is_some()
+            || matches!(kind, Kind::Message(_))
+            || !proto3;
+        let label = match cardinality {
+            // An entry always has both.
+            _ if is_map_entry(item.descriptor) => Label::Explicit,
+            Cardinality::Repeated if is_map => Label::Map,
+            Cardinality::Repeated if kind.can_be_packed() && packed.unwrap_or(proto3) => Label::Packed,
+            Cardinality::Repeated => Label::Repeated,
+            Cardinality::Required => Label::Required,
+            Cardinality::Optional if has_presence => Label::Explicit,
+            Cardinality::Optional => Label::Implicit,
+        };
+        let default = match (cardinality, field.default_value.as_deref()) {
+            (Cardinality::Repeated, None) => Default::None,
+            (Cardinality::Repeated, Some(_)) => return Err("a list has no default".to_owned()),
+            (_, text) => self.absent(kind, text)?,
+        };
+        let type_name = type_name.into();
+        Ok(Field { default, type_name, ..Field::new(field.name(), field.number() as u32, kind, label) })
+    }
+
+    /// The type of a field, and its name.
+    fn kind(
+        &self,
+        item: &Item<'a, DescriptorProto>,
+        field: &FieldDescriptorProto,
+    ) -> std::result::Result<(Kind, String), String> {
+        let ty = match field.r#type {
+            None if field.type_name.is_some() => None,
+            None => return Err("a field without a type".to_owned()),
+            Some(ty) => Some(Type::try_from(ty).map_err(|_| format!("{ty} is no type"))?),
+        };
+        let kind = match ty {
+            None | Some(Type::Message | Type::Enum | Type::Group) => {
+                let name = field.type_name();
+                let meaning = self.find(&item.name, name);
+                let kind = match (meaning, ty) {
+                    (Some(Meaning::Message(index)), None | Some(Type::Message)) => Kind::Message(index),
+                    (Some(Meaning::Enum(index)), None | Some(Type::Enum)) => Kind::Enum(index),
+                    (Some(_), _) => return Err(format!("{name} is of another kind")),
+                    (None, _) => return Err(format!("there is no {name}")),
+                };
+                return Ok((kind, self.type_name(kind)));
+            }
+            Some(Type::Double) => Kind::Double,
+            Some(Type::Float) => Kind::Float,
+            Some(Type::Int32) => Kind::Int32,
+            Some(Type::Int64) => Kind::Int64,
+            Some(Type::Uint32) => Kind::Uint32,
+            Some(Type::Uint64) => Kind::Uint64,
+            Some(Type::Sint32) => Kind::Sint32,
+            Some(Type::Sint64) => Kind::Sint64,
+            Some(Type::Fixed32) => Kind::Fixed32,
+            Some(Type::Fixed64) => Kind::Fixed64,
+            Some(Type::Sfixed32) => Kind::Sfixed32,
+            Some(Type::Sfixed64) => Kind::Sfixed64,
+            Some(Type::Bool) => Kind::Bool,
+            Some(Type::String) => Kind::String,
+            Some(Type::Bytes) => Kind::Bytes,
+        };
+        Ok((kind, kind.keyword().to_owned()))
+    }
+
+    /// The name of a type as schemas have it.
+    fn type_name(&self, kind: Kind) -> String {
+        match kind {
+            Kind::Enum(index) => self.enums[index as usize].name.clone(),
+            Kind::Message(index) => {
+                let entry = &self.messages[index as usize];
+                if !is_map_entry(entry.descriptor) {
+                    return entry.name.clone();
+                }
+                // The entry's own table is checked when its turn comes.
+                let of = |number| {
+                    let field = entry.descriptor.field.iter().find(|field| field.number() == number);
+                    let kind = field.and_then(|field| self.kind_in_entry(entry, field));
+                    kind.unwrap_or_default()
+                };
+                format!("map<{}, {}>", of(1), of(2))
+            }
+            kind => kind.keyword().to_owned(),
+        }
+    }
+
+    /// The name of the type of a key or value; `None` where it is none, entries of maps among them.
+    fn kind_in_entry(
+        &self,
+        entry: &Item<'a, DescriptorProto>,
+        field: &FieldDescriptorProto,
+    ) -> Option<String> {
+        if let Some(Meaning::Message(index)) = self.find(&entry.name, field.type_name())
+            && is_map_entry(self.messages[index as usize].descriptor)
+        {
+            return None;
+        }
+        self.kind(entry, field).ok().map(|(_, name)| name)
+    }
+
+    /// What an absent field holds, which may be said in a text.
+    fn absent(&self, kind: Kind, text: Option<&str>) -> std::result::Result<Default, String> {
+        let Some(text) = text else {
+            return Ok(match kind {
+                Kind::Message(_) => Default::None,
+                Kind::Double | Kind::Float => Default::Float(0.0),
+                Kind::String => Default::Text(Box::default()),
+                Kind::Bytes => Default::Bytes(Box::default()),
+                Kind::Enum(index) => Default::Int(self.first_number(index)),
+                _ => Default::Int(0),
+            });
+        };
+        let int = |int: Option<i64>| int.map(Default::Int);
+        let default = match kind {
+            Kind::Message(_) => return Err("a message has no default".to_owned()),
+            Kind::Double => text.parse().ok().map(Default::Float),
+            Kind::Float => text.parse::<f32>().ok().map(|float| Default::Float(float.into())),
+            Kind::Bool => int(text.parse().ok().map(bool::into)),
+            Kind::String => Some(Default::Text(text.into())),
+            Kind::Bytes => unescaped(text).map(|bytes| Default::Bytes(bytes.into())),
+            Kind::Enum(index) => {
+                let values = &self.enums[index as usize].descriptor.value;
+                int(values.iter().find(|value| value.name() == text).map(|value| value.number().into()))
+            }
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => int(text.parse::<i32>().ok().map(i64::from)),
+            Kind::Uint32 | Kind::Fixed32 => int(text.parse::<u32>().ok().map(i64::from)),
+            Kind::Uint64 | Kind::Fixed64 => int(text.parse::<u64>().ok().map(|number| number as i64)),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => int(text.parse().ok()),
+        };
+        default.ok_or_else(|| format!("a default that is no {}", self.type_name(kind)))
+    }
+
+    fn first_number(&self, index: u32) -> i64 {
+        // Each has one, as its table has checked.
+        self.enums[index as usize].descriptor.value.first().map_or(0, |value| value.number().into())
+    }
+}
+
+impl Item<'_, EnumDescriptorProto> {
+    fn enum_table(&self) -> Result<EnumTable> {
+        let Item { name, descriptor, .. } = self;
+        let mut names = HashSet::new();
+        for value in &descriptor.value {
+            if !is_name(value.name()) || !names.insert(value.name()) {
+                let reason = format!("{name} has a value without a proper name, or two with one name");
+                return Err(self.error(&[], reason));
+            }
+        }
+        if descriptor.value.is_empty() {
+            return Err(self.error(&[], format!("{name} has no values")));
+        }
+        let values = descriptor.value.iter().map(|value| (value.name().into(), value.number())).collect();
+        Ok(EnumTable::new(name, !is_proto3(self.file), values))
+    }
+}
+
+/// Whether these are the fields of a map's entry.
+fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
+    use Kind as K;
+    let field = |number| fields.iter().find(|field| field.number == number);
+    let (Some(key), Some(_)) = (field(1), field(2)) else { return false };
+    let are_single = descriptor
+        .field
+        .iter()
+        .all(|field| field.label() == Cardinality::Optional && field.oneof_index.is_none());
+    fields.len() == 2
+        && descriptor.field.len() == 2
+        && are_single
+        && !matches!(key.kind, K::Double | K::Float | K::Bytes | K::Enum(_) | K::Message(_))
+}
+
+/// The oneofs of a message, but for those of `optional`.
+struct Oneofs {
+    names: Vec<Box<str>>,
+    /// By their indexes in the descriptor, those in [`Oneofs::names`].
+    indexes: Vec<Option<u16>>,
+}
+
+impl Oneofs {
+    fn of(item: &Item<'_, DescriptorProto>) -> Result<Self> {
+        let Item { name, descriptor, .. } = item;
+        // For each, whether it has members, and whether it is one of `optional`.
+        let mut found = vec![(0, false); descriptor.oneof_decl.len()];
+        for field in &descriptor.field {
+            let Some(index) = field.oneof_index else { continue };
+            let Some((members, optional)) =
+                usize::try_from(index).ok().and_then(|index| found.get_mut(index))
+            else {
+                return Err(item.error(&[], format!("{name}.{} is a member of no oneof", field.name())));
+            };
+            *members += 1;
+            *optional |= field.proto3_optional();
+        }
+        let mut oneofs = Self { names: Vec::new(), indexes: Vec::new() };
+        for (oneof, (members, optional)) in descriptor.oneof_decl.iter().zip(found) {
+            if !is_name(OneofDescriptorProto::name(oneof)) || members == 0 || optional && members > 1 {
+                return Err(item.error(&[], format!("{name} has a oneof without a proper name or members")));
+            }
+            let index = (!optional).then_some(oneofs.names.len() as u16);
+            if !optional {
+                oneofs.names.push(oneof.name().into());
+            }
+            oneofs.indexes.push(index);
+        }
+        Ok(oneofs)
+    }
+
+    /// The oneof of a field.
+    fn of_field(&self, field: &FieldDescriptorProto) -> Option<u16> {
+        self.indexes.get(usize::try_from(field.oneof_index?).ok()?).copied().flatten()
+    }
+}
+
+/// What the escapes of C in a default stand for.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes().peekable();
+    let mut unescaped = Vec::new();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            unescaped.push(byte);
+            continue;
+        }
+        let digits = |bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>, radix, most, start: u32| {
+            let mut number = start;
+            for _ in 0..most {
+                let digit = bytes.peek().and_then(|digit| char::from(*digit).to_digit(radix));
+                let Some(digit) = digit else { break };
+                number = number * radix + digit;
+                bytes.next();
+            }
+            u8::try_from(number).ok()
+        };
+        unescaped.push(match bytes.next()? {
+            b'a' => 0x07,
+            b'b' => 0x08,
+            b'f' => 0x0C,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 0x0B,
+            quoted @ (b'\\' | b'?' | b'\'' | b'"') => quoted,
+            digit @ b'0'..=b'7' => digits(&mut bytes, 8, 2, u32::from(digit - b'0'))?,
+            b'x' | b'X' => {
+                bytes.peek().filter(|digit| digit.is_ascii_hexdigit())?;
+                digits(&mut bytes, 16, 2, 0)?
+            }
+            _ => return None,
+        });
+    }
+    Some(unescaped)
+}

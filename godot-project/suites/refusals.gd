@@ -69,10 +69,18 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 		var value_size := bytes.decode_var_size(position, allow_objects)
 		if value_size == 0:
 			return false
-		if declared.is_typed_value() and not _fits(bytes.decode_var(position, allow_objects), declared):
+		if (declared.is_typed_value() and _takes_key(declared, key)
+				and not _fits(bytes.decode_var(position, allow_objects), declared)):
 			return true
 		position += value_size
 	return false
+
+
+## Whether the engine keeps an entry with this key.
+static func _takes_key(declared: Dictionary, key: Variant) -> bool:
+	var empty := declared.duplicate()
+	empty.get_or_add(key, type_convert(null, declared.get_typed_value_builtin()))
+	return not empty.is_empty()
 
 
 static func _declared_type_size(bytes: PackedByteArray, position: int, kind: int) -> int:

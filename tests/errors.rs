@@ -179,7 +179,8 @@ fn other_writers_bytes_are_read_where_that_is_allowed() {
     for hex in accepted.split(", ") {
         let as_engine = read(hex, Manner::Engine, &PLAIN).unwrap();
         assert!(read(hex, Manner::Strict, &Limits::for_save_files()).is_err(), "{hex}");
-        let value = read(hex, Manner::Strict, &other_writers).unwrap_or_else(|error| panic!("{hex}: {error}"));
+        let value =
+            read(hex, Manner::Strict, &other_writers).unwrap_or_else(|error| panic!("{hex}: {error}"));
         assert_eq!(value.encode().unwrap(), as_engine.encode().unwrap(), "{hex}");
     }
     let refused = [
@@ -196,7 +197,9 @@ fn other_writers_bytes_are_read_where_that_is_allowed() {
         assert!(read(hex, Manner::Engine, &PLAIN).is_ok(), "{hex}");
         fails(hex, Manner::Strict, &other_writers, &NotCanonical(oddity), offset);
     }
-    for misfit in ["1c000100 02000000 01000000 00000000", "1b000100 02000000 01000000 04000000 00000000 00000000"] {
+    for misfit in
+        ["1c000100 02000000 01000000 00000000", "1b000100 02000000 01000000 04000000 00000000 00000000"]
+    {
         assert!(read(misfit, Manner::Strict, &other_writers).is_err(), "{misfit}");
     }
     assert!(read("00000000 00000000", Manner::Strict, &other_writers).is_err());

@@ -98,7 +98,8 @@ impl Example {
     /// Where other writers' bytes are allowed, what is accepted is what the engine reads.
     fn is_read_alike(&self) -> bool {
         let limits = Limits { allow_non_canonical: true, allow_trailing_bytes: false, ..self.limits() };
-        let encoded = |manner| Value::decode_as(&self.bytes, manner, &limits).and_then(|value| value.encode());
+        let encoded =
+            |manner| Value::decode_as(&self.bytes, manner, &limits).and_then(|value| value.encode());
         encoded(Manner::Strict).map_or(true, |bytes| encoded(Manner::Engine) == Ok(bytes))
     }
 

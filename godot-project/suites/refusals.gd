@@ -8,11 +8,16 @@ extends RefCounted
 const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
 	"key that cannot be hashed": "Q12: the engine prints a line for each container below 100 levels in a key",
+	"text that doubles": "the engine turns typed Arrays in each other into text, which doubles at each level until memory ends",
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
 
 ## So many containers may lie in each other in a key.
 const DEEPEST_KEY := 101
+
+## So many characters may be made of containers, and so many for each byte of the input.
+const FREE_TEXT := 1 << 16
+const TEXT_PER_BYTE := 16
 
 ## How often each refusal was met in this run.
 static var met: Dictionary[String, int] = {}
@@ -43,6 +48,27 @@ static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	if found:
 		_count("dropped")
 	return found
+
+
+## Whether a value that the engine decoded holds text for which the codec would have had to make too much. Half as much,
+## since what lies in it has been made, too.
+static func has_doubled_text(value: Variant, bytes: PackedByteArray) -> bool:
+	var characters := 0
+	var pending: Array = [value]
+	while not pending.is_empty():
+		var current: Variant = pending.pop_back()
+		if current is PackedStringArray:
+			for text: String in current:
+				characters += text.length()
+		elif current is Array:
+			pending.append_array(current)
+		elif current is Dictionary:
+			pending.append_array(current.keys())
+			pending.append_array(current.values())
+	var too_much := characters > FREE_TEXT / 2 + TEXT_PER_BYTE / 2 * bytes.size()
+	if too_much:
+		_count("text that doubles")
+	return too_much
 
 
 static func _count(refusal: String) -> void:

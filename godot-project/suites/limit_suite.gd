@@ -3,7 +3,14 @@ extends "res://suites/suite.gd"
 
 const Costly := preload("res://suites/costly.gd")
 
+const Entries := preload("res://suites/entries.gd")
+const Generators := preload("res://suites/generators.gd")
+
 const SIZE := 1 << 18
+
+## So many inputs are generated for each entry point, of so many bytes.
+const GENERATED := 12
+const GENERATED_BYTES := 1 << 16
 
 ## The id of a Dictionary in Godot 3's format.
 const GODOT_3_DICTIONARY := 18
@@ -260,6 +267,36 @@ func test_other_writers() -> bool:
 	return true
 
 
+## What searches have found is refused now, or takes no more memory than it is charged.
+func test_what_searches_found() -> bool:
+	var entries := Entries.new()
+	for row: Array in Entries.found():
+		checks.subject(checks.MIXED, "found in %s" % row[0])
+		_check_charge(entries, row[0], Generators.new(0, row[1]).bytes_of(row[2], row[0]))
+	return true
+
+
+## A short search without a clock: inputs made of generators take no more memory than they are charged, `validate` agrees, and
+## known attacks are refused.
+func test_generated_inputs() -> bool:
+	var entries := Entries.new()
+	for entry in Entries.NAMES:
+		checks.subject(checks.MIXED, "generated for %s" % entry)
+		var generators := Generators.new(hash([run_seed, entry]), GENERATED_BYTES)
+		var inputs := Generators.known_inputs(entry)
+		var known := inputs.size()
+		for index in GENERATED:
+			inputs.append(generators.mutated(inputs[index % inputs.size()], inputs[index % known], entry))
+		for input in inputs:
+			_check_charge(entries, entry, generators.bytes_of(input, entry))
+	checks.subject(TYPE_DICTIONARY, "known attack")
+	for entry: String in ["try_decode", "validate", "unpack_batch", "try_decode_godot3"]:
+		var attack: Dictionary = Generators.known_inputs(entry)[0]
+		var outcome: FastVariantResult = entries.ask(entry, Generators.new(0, 1 << 20).bytes_of(attack, entry))
+		checks.same_int("%s refuses it" % entry, FastVariantCodec.COLLIDING_KEYS, outcome.error)
+	return true
+
+
 ## Large values are read by several threads, and many at once.
 func test_other_writers_at_length() -> bool:
 	checks.subject(checks.MIXED, "other writers, at length")
@@ -328,6 +365,18 @@ func _check_validate(bytes: PackedByteArray, limits: FastVariantLimits, decoded:
 	checks.same_value("validate says the same", [decoded.error, decoded.message, decoded.offset, decoded.bytes_read],
 			[outcome.error, outcome.message, outcome.offset, outcome.bytes_read])
 	checks.truth("validate gives no value", outcome.value == null)
+
+
+func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> void:
+	var outcome: Variant = entries.ask(entry, bytes)
+	if entry == "try_decode":
+		_check_validate(bytes, entries.limits, outcome)
+	outcome = null
+	if entry not in Entries.CHARGED or not OS.is_debug_build():
+		return
+	var memory := entries.memory(entry, bytes)
+	if memory:
+		checks.truth("within its charge", memory[0] <= memory[1] + POOL_PAGES, "%s, %d bytes" % [memory, bytes.size()])
 
 
 ## A limit of less than what the engine has allocated refuses the value.

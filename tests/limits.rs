@@ -18,6 +18,7 @@ fn presets() {
     assert_eq!(network.max_dictionary_entries, 10_000);
     assert_eq!(network.max_memory, 16 * 1_048_576);
     assert!(network.refuse_colliding_keys && !network.allow_trailing_bytes && !network.allow_objects);
+    assert!(!network.allow_non_canonical);
     for (limits, trailing) in [(Limits::for_save_files(), false), (Limits::unlimited(), true)] {
         assert_eq!(limits.max_bytes, 2_147_483_647);
         assert_eq!(limits.max_depth, 1024);
@@ -26,6 +27,7 @@ fn presets() {
             (u64::MAX, u64::MAX, u64::MAX)
         );
         assert_eq!(limits.allow_trailing_bytes, trailing);
+        assert!(!limits.allow_non_canonical);
         assert!(!limits.refuse_colliding_keys && !limits.allow_objects && limits.allowed_classes.is_empty());
         assert_eq!(limits.allowed_types, (1 << 39) - 1);
     }
@@ -50,6 +52,39 @@ fn what_admits_all_data_of_a_length() {
     assert!(!Limits { refuse_colliding_keys: true, ..none.clone() }.admit_all_of(1));
     assert!(!Limits { max_memory: 0, ..none.clone() }.admit_all_of(1));
     assert!(!Limits::for_network().admit_all_of(1));
+}
+
+/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than the input and 1 MiB.
+#[test]
+fn keys_within_keys_are_limited() {
+    // Each the only key of the one around it.
+    let nested = |levels: usize, text: usize| {
+        let mut bytes = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(levels);
+        bytes.extend([4, 0, 0, 0]);
+        bytes.extend((text as u32).to_le_bytes());
+        bytes.extend(vec![b'a'; text]);
+        bytes.extend([0; 4].repeat(levels));
+        bytes
+    };
+    let limits = Limits { refuse_colliding_keys: true, ..Limits::for_save_files() };
+    let read = |bytes: &[u8], spent| read(bytes, &limits, spent);
+    assert!(read(&nested(1, 1 << 24), Spent::default()).is_ok());
+    assert!(read(&nested(2, 1 << 24), Spent::default()).is_ok());
+    assert!(read(&nested(30, 1 << 14), Spent::default()).is_ok());
+    for bytes in [nested(4, 1 << 20), nested(30, 1 << 17), nested(100, 1 << 15)] {
+        let error = read(&bytes, Spent::default()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::CollidingKeys(_)), "{error}");
+    }
+    // Values that share limits share this one.
+    let mut spent = Spent::default();
+    let refused = (0..100).find(|_| match read(&nested(30, 1 << 14), spent) {
+        Ok(more) => {
+            spent = more;
+            false
+        }
+        Err(error) => matches!(error.kind(), ErrorKind::CollidingKeys(_)),
+    });
+    assert!(refused.is_some_and(|reads| reads > 0));
 }
 
 /// Values that are read one after the other share what is limited for all of them.

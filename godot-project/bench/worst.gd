@@ -4,6 +4,8 @@ extends SceneTree
 
 const Costly := preload("res://suites/costly.gd")
 const CostlyMessages := preload("res://suites/costly_messages.gd")
+const Entries := preload("res://suites/entries.gd")
+const Generators := preload("res://suites/generators.gd")
 const Extension := preload("res://suites/extension.gd")
 
 const RUNS := 5
@@ -26,6 +28,7 @@ func _initialize() -> void:
 		var torn := inputs[input].slice(0, -4)
 		worst = maxf(worst, _measure("%s, torn" % input, torn))
 	worst = maxf(worst, _measure_messages())
+	worst = maxf(worst, _measure_found())
 	print("The longest that for_network() takes: %.1f ms" % worst)
 	quit(0)
 
@@ -43,6 +46,19 @@ func _measure_messages() -> float:
 		var code: int = schema.try_decode(CostlyMessages.MESSAGE, bytes, _network).error
 		print("%-35s %9d %9.1f ms %9.1f ms  %s" % [input, bytes.size(), limited, unlimited, _code_names[code]])
 		worst = maxf(worst, limited)
+	return worst
+
+
+## What searches have found.
+func _measure_found() -> float:
+	var worst := 0.0
+	var entries := Entries.new()
+	print("\nFound by searches, and mended since (suites/fixtures/found.json):")
+	for row: Array in Entries.found():
+		var bytes := Generators.new(0, row[1]).bytes_of(row[2], row[0])
+		var taken := entries.milliseconds(row[0], bytes, RUNS)
+		print("%-30s %9d %9.1f ms" % [row[0], bytes.size(), taken])
+		worst = maxf(worst, taken)
 	return worst
 
 

@@ -11,6 +11,9 @@ const DECLARED_SCRIPTS: Array[String] = [
 	"user://elsewhere.gd", "",
 ]
 
+## So many entries are tried for each two types.
+const PAIRS := 3
+
 const KIND_BUILTIN := 1
 const KIND_CLASS := 2
 const KIND_SCRIPT := 3
@@ -56,6 +59,107 @@ func test_scripts_with_objects() -> bool:
 		for source in _sources(true):
 			_check_element(declared, source, true)
 	return true
+
+
+## Keys of every type with values of every type, in Dictionaries of every two types: the engine drops the entry whose key it
+## does not take, whatever the value is.
+func test_keys_with_values() -> bool:
+	var generator := seeded("keys with values")
+	var sources := _by_type()
+	for key_type in TYPE_MAX:
+		for value_type in TYPE_MAX:
+			checks.subject(TYPE_DICTIONARY, "any entry in Dictionary[%s, %s]" % [type_string(key_type), type_string(value_type)])
+			var start := Wire.header(TYPE_DICTIONARY, KIND_BUILTIN | KIND_BUILTIN << 2) + Wire.word(key_type) + Wire.word(value_type)
+			for round_number in PAIRS:
+				var key := _any(sources[generator.randi() % TYPE_MAX], generator)
+				var value := _any(sources[generator.randi() % TYPE_MAX], generator)
+				# Keys that the engine does not take, behind and before some that it does.
+				var fitting := _any(sources[key_type], generator) + _any(sources[value_type], generator)
+				checks.no_problem("alone", Oracle.disagreement(start + Wire.word(1) + key + value))
+				checks.no_problem("behind another", Oracle.disagreement(start + Wire.word(2) + fitting + key + value))
+				checks.no_problem("before another", Oracle.disagreement(start + Wire.word(2) + key + value + fitting))
+	return true
+
+
+## The case of an audit: the engine gives {}.
+func test_a_value_that_goes_with_its_key() -> bool:
+	checks.subject(TYPE_DICTIONARY, "a value that goes with its key")
+	var start := Wire.header(TYPE_DICTIONARY, KIND_BUILTIN | KIND_BUILTIN << 2) + Wire.word(TYPE_STRING) + Wire.word(TYPE_INT)
+	var bytes := start + Wire.word(1) + var_to_bytes(null) + var_to_bytes(true)
+	var expected: Variant = Oracle.engine_decode(bytes)
+	checks.truth("an empty Dictionary", expected is Dictionary and expected.is_empty())
+	checks.same_value("decode", expected, Oracle.codec_decode(bytes))
+	checks.truth("and typed", (expected as Dictionary).is_same_typed(Oracle.codec_decode(bytes)))
+	checks.same_value("decode_batch", [expected], Oracle.codec_decode_batch([bytes]))
+	# The same in an entry that is kept.
+	bytes = start + Wire.word(1) + var_to_bytes("a") + var_to_bytes(true)
+	checks.truth("refused", Oracle.codec_decode(bytes) == null)
+	return true
+
+
+## Each level of typed Arrays turns the one below into text and escapes it. In the engine this ends where memory does; the
+## codec alone is asked what goes too far.
+func test_text_that_doubles() -> bool:
+	checks.subject(TYPE_PACKED_STRING_ARRAY, "texts in texts")
+	for levels in 20:
+		var bytes := _texts_in_texts(levels)
+		checks.no_problem("%d levels" % levels, Oracle.disagreement(bytes))
+		checks.no_problem("%d levels, as a key" % levels, Oracle.disagreement(_as_key(bytes)))
+	for levels: int in [30, 60, 500]:
+		for bytes: PackedByteArray in [_texts_in_texts(levels), _as_key(_texts_in_texts(levels)), _keys_in_keys(mini(levels, 90))]:
+			checks.truth("%d levels" % levels, Oracle.codec_decode(bytes) == null)
+			checks.same_value("in a batch", [null, 1], Oracle.codec_decode_batch([bytes, var_to_bytes(1)]))
+			checks.truth("strictly", not Codec.try_decode(bytes).is_ok())
+	# Beside so much else that several threads share it.
+	var filler := Wire.header(TYPE_ARRAY) + Wire.word(20_000) + Wire.repeated(var_to_bytes(["a"]), 20_000)
+	for count: int in [1, 10]:
+		for levels: int in [8, 60]:
+			var bytes := Wire.header(TYPE_ARRAY) + Wire.word(2 * count)
+			for index in count:
+				bytes.append_array(_texts_in_texts(levels) + (filler if count == 1 else var_to_bytes("x".repeat(70_000))))
+			if levels < 30:
+				checks.no_problem("%d at once" % count, Oracle.disagreement(bytes))
+			else:
+				checks.truth("%d at once" % count, Oracle.codec_decode(bytes) == null)
+	# Much text that grows no more than once.
+	for value: Variant in [PackedByteArray([255]), "\"", null, Vector4(1.0 / 3, 2.0 / 3, 1e-30, 1e30)]:
+		var inner: Array = []
+		inner.resize(20_000)
+		inner.fill(value)
+		var bytes := Wire.header(TYPE_ARRAY, KIND_BUILTIN) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1)
+		checks.no_problem("much of %s" % [value], Oracle.disagreement(bytes + var_to_bytes([inner])))
+	return true
+
+
+static func _texts_in_texts(levels: int) -> PackedByteArray:
+	var level := Wire.header(TYPE_ARRAY, KIND_BUILTIN) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1)
+	return Wire.repeated(level, levels) + Wire.header(TYPE_ARRAY) + Wire.word(1) + var_to_bytes("\"")
+
+
+static func _as_key(bytes: PackedByteArray) -> PackedByteArray:
+	return (Wire.header(TYPE_DICTIONARY, KIND_BUILTIN) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1) + bytes
+			+ Wire.header(TYPE_NIL))
+
+
+## Dictionaries with such a key in Arrays that are such keys.
+static func _keys_in_keys(levels: int) -> PackedByteArray:
+	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(1) + var_to_bytes("\"")
+	for level in levels:
+		bytes = Wire.header(TYPE_ARRAY) + Wire.word(1) + _as_key(bytes)
+	return _as_key(bytes)
+
+
+## Edge values of each type.
+func _by_type() -> Array[Array]:
+	var sources: Array[Array] = []
+	sources.resize(TYPE_MAX)
+	for source in _sources(false):
+		sources[source[0]].append(source)
+	return sources
+
+
+static func _any(sources: Array, generator: RandomNumberGenerator) -> PackedByteArray:
+	return sources[generator.randi() % sources.size()]
 
 
 ## Elements that fit, that are converted and that are dropped, mixed: the others keep their order.

@@ -63,6 +63,9 @@ static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 		"few long colliding keys": array_of(dictionary + entries(colliding_texts(16, "x".repeat(1000))), bytes),
 		"some colliding keys": array_of(dictionary + entries(colliding_texts(32)), bytes),
 		"long colliding keys": dictionary + entries(colliding_texts(1_000, "x".repeat(maxi(4, bytes / 1_000 - 100)))),
+		"colliding keys in keys": colliding_in_keys(14 if bytes >= 700_000 else 9, 4),
+		"two colliding keys in keys": array_of(colliding_in_keys(2, 8), bytes),
+		"colliding Arrays": array_of(dictionary + entries(colliding_arrays(12)), bytes),
 		"colliding names": array + counted_values(colliding_texts(bytes / 44), TYPE_STRING_NAME),
 	}
 	return rows
@@ -128,6 +131,61 @@ static func colliding_texts(count: int, start := "") -> Array:
 			content += EQUAL_PAIRS[i >> bit & 1]
 		texts.append(content)
 	return texts
+
+
+## Ints that have the hash 1 in the engine, by its `hash_one_uint64` backwards.
+static func colliding_ints(count: int) -> Array:
+	var ints: Array = []
+	for index in count:
+		var hashed := index << 32 | 1
+		hashed = _unshifted(hashed, 22) * _inverse(65)
+		hashed = _unshifted(hashed, 11) * _inverse(21)
+		ints.append((_unshifted(hashed, 31) + 1) * _inverse((1 << 18) - 1))
+	return ints
+
+
+## What gives `number`, where it is mixed with its own upper bits.
+static func _unshifted(number: int, bits: int) -> int:
+	var found := number
+	for round in 64 / bits:
+		found = number ^ (found >> bits & ~(-1 << 64 - bits))
+	return found
+
+
+## What gives 1 when it is multiplied by this odd number.
+static func _inverse(number: int) -> int:
+	var found := number
+	for round in 6:
+		found *= 2 - number * found
+	return found
+
+
+## A Dictionary of so many keys with one hash, which are such Dictionaries in turn, so many levels of them. All but the
+## last of them are in each, so that one takes long to tell from another.
+static func colliding_in_keys(
+		width: int, levels: int, header := Wire.header(TYPE_DICTIONARY)) -> PackedByteArray:
+	var keys: Array[PackedByteArray] = []
+	for number: int in colliding_ints(width + (levels - 1) * (width - 1)):
+		keys.append(var_to_bytes(number))
+	while keys.size() > 1:
+		var shared := keys.slice(0, width - 1)
+		var around: Array[PackedByteArray] = []
+		for last in keys.slice(width - 1):
+			around.append(_dictionary_of(header, shared + ([last] as Array[PackedByteArray])))
+		keys = around
+	return keys[0]
+
+
+static func _dictionary_of(header: PackedByteArray, keys: Array[PackedByteArray]) -> PackedByteArray:
+	var bytes := header + Wire.word(keys.size())
+	for key in keys:
+		bytes.append_array(key + Wire.header(TYPE_NIL))
+	return bytes
+
+
+## Arrays of many numbers that differ in the last, and have one hash.
+static func colliding_arrays(count: int) -> Array:
+	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 
 
 ## Dictionaries whose only key is a Dictionary, down to this value.

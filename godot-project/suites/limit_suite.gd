@@ -3,7 +3,17 @@ extends "res://suites/suite.gd"
 
 const Costly := preload("res://suites/costly.gd")
 
+const Entries := preload("res://suites/entries.gd")
+const Generators := preload("res://suites/generators.gd")
+
 const SIZE := 1 << 18
+
+## So many inputs are generated for each entry point, of so many bytes.
+const GENERATED := 12
+const GENERATED_BYTES := 1 << 16
+
+## The id of a Dictionary in Godot 3's format.
+const GODOT_3_DICTIONARY := 18
 
 ## What the engine keeps for other values too: a page of each of its pools.
 const POOL_PAGES := 1 << 19
@@ -59,6 +69,7 @@ func test_presets() -> bool:
 		["max_dictionary_entries", 10_000, -1, -1],
 		["max_memory", 16 << 20, -1, -1],
 		["allow_trailing_bytes", false, false, true],
+		["allow_non_canonical", false, false, false],
 		["refuse_colliding_keys", true, false, false],
 		["allow_objects", false, false, false],
 		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
@@ -147,6 +158,10 @@ func test_usual_keys_do_not_collide() -> bool:
 		"pairs": func(i: int) -> Variant: return [i / 100, i % 100],
 		"letters": func(i: int) -> Variant: return char(97 + i / 676) + char(97 + i / 26 % 26) + char(97 + i % 26),
 		"hexadecimal": func(i: int) -> Variant: return "%08x-%04x" % [hash(i), i],
+		"small Dictionaries": func(i: int) -> Variant: return {"x": i / 100, "y": i % 100},
+		"Dictionaries with keys in keys": func(i: int) -> Variant: return {{i % 100: "a"}: [i]},
+		"Arrays of ints": func(i: int) -> Variant: return [i, i / 7, i / 49],
+		"packed ints": func(i: int) -> Variant: return PackedInt32Array([i, i / 7]),
 		"random texts": func(_i: int) -> Variant: return str(generator.randi()) + str(generator.randi()),
 	}
 	for family in families:
@@ -159,6 +174,148 @@ func test_usual_keys_do_not_collide() -> bool:
 		checks.same_value("as names", "", FastVariantCodec.try_decode(var_to_bytes(names), network).message)
 		var paths: Array = made.keys().map(func(key: Variant) -> Variant: return NodePath(str(key)))
 		checks.same_value("in paths", "", FastVariantCodec.try_decode(var_to_bytes(paths), network).message)
+	return true
+
+
+## Collisions of keys that lie in keys multiply. They are refused before the engine compares such keys.
+func test_colliding_keys_within_keys() -> bool:
+	var network := FastVariantLimits.for_network()
+	for row: Array in [[14, 4], [9, 4], [5, 5], [3, 7], [2, 10]]:
+		checks.subject(TYPE_DICTIONARY, "%d colliding keys, %d levels" % row)
+		var bytes := Costly.colliding_in_keys(row[0], row[1])
+		var framed := Wire.word(bytes.size()) + bytes
+		for made: PackedByteArray in [bytes, Wire.header(TYPE_ARRAY) + Wire.word(1) + bytes]:
+			_check_validate(made, network, FastVariantCodec.try_decode(made, network))
+			checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.validate(made, network).error)
+		checks.same_int("in a batch", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.unpack_batch(framed, network).error)
+		var old := Costly.colliding_in_keys(row[0], row[1], Wire.word(GODOT_3_DICTIONARY))
+		checks.same_int("in Godot 3's format", FastVariantCodec.COLLIDING_KEYS,
+				FastVariantCodec.try_decode_godot3(old, network).error)
+		checks.same_int("in the background", FastVariantCodec.COLLIDING_KEYS,
+				FastVariantCodec.decode_batch_async([bytes], network).wait().error)
+		checks.truth("inspect reads it to its end", FastVariantCodec.inspect(bytes, 1)["end"] == bytes.size())
+	checks.subject(TYPE_DICTIONARY, "colliding keys in an Array in a key")
+	var inside := Wire.header(TYPE_ARRAY) + Wire.word(1) + Costly.colliding_in_keys(5, 4)
+	inside = Wire.header(TYPE_DICTIONARY) + Wire.word(1) + inside + Wire.header(TYPE_NIL)
+	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(inside, network).error)
+	checks.subject(TYPE_DICTIONARY, "large colliding keys")
+	for count: int in [4, 12]:
+		var arrays := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_arrays(count))
+		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(arrays, network).error)
+	return true
+
+
+## What other programs write and Godot does not: hexadecimal bytes → whether allow_non_canonical accepts them. The
+## rows of docs/format.md, chapter 13; the engine reads all of them.
+const OTHER_WRITERS: Dictionary[String, bool] = {
+	"0100000002000000": true,
+	"020001000500000000000000": true,
+	"03000100000000000000f83f": true,
+	"030000000000c07f": true,
+	"040000000100000061000001": true,
+	"1d0000000100000001000001": true,
+	"1d0000000100000001": true,
+	"0400000004000000efbbbf61": true,
+	"22000000010000000100000061000000": true,
+	"220000000200000000000000": false,
+	"22000000020000000000000002000000c3a90000": true,
+	"1c000000010000800200000001000000": true,
+	"1b0000000100008002000000010000000200000002000000": true,
+	"180001000000000000000000": true,
+	"1c00010000000000010000000200000001000000": true,
+	"0000ffff": false,
+	"04000000020000006100000000000000": false,
+	"040000000200000061000000": false,
+	"22000000ffffffff": false,
+	"16000000000000800000000004000000": false,
+	"1b00000002000000020000000100000000000000020000000100000000000000": false,
+	"1c00010002000000010000000300000000000000": false,
+}
+
+
+func test_other_writers() -> bool:
+	var lenient := FastVariantLimits.for_network()
+	lenient.allow_non_canonical = true
+	var path := "user://other_writers.bin"
+	for hex in OTHER_WRITERS:
+		checks.subject(checks.MIXED, "other writers: %s" % hex)
+		var bytes := hex.hex_decode()
+		var expected: Variant = Oracle.engine_decode(bytes)
+		var code := FastVariantCodec.OK
+		if not OTHER_WRITERS[hex]:
+			code = FastVariantCodec.try_decode(bytes, FastVariantLimits.for_network()).error
+			checks.truth("has a code", code != FastVariantCodec.OK)
+		else:
+			checks.truth("refused otherwise", not FastVariantCodec.try_decode(bytes).is_ok())
+		var outcome := FastVariantCodec.try_decode(bytes, lenient)
+		checks.same_int("try_decode", code, outcome.error)
+		_check_validate(bytes, lenient, outcome)
+		if code == FastVariantCodec.OK:
+			checks.same_value("as the engine", expected, outcome.value)
+		var framed := Wire.word(bytes.size()) + bytes
+		var batch := FastVariantCodec.unpack_batch(framed, lenient)
+		checks.same_value("unpack_batch", [code, [expected] if code == 0 else []], [batch.error, batch.value])
+		FileAccess.open(path, FileAccess.WRITE).store_buffer(framed)
+		checks.same_int("load_batch", code, FastVariantCodec.load_batch(path, lenient).error)
+		for job: FastVariantJob in [
+			FastVariantCodec.load_batch_async(path, lenient), FastVariantCodec.decode_batch_async([bytes], lenient),
+		]:
+			var result := job.wait()
+			checks.same_value("in the background", [code, expected if code == 0 else null],
+					[result.error, result.value[0] if result.value else null])
+	DirAccess.remove_absolute(path)
+	return true
+
+
+## What searches have found is refused now, or takes no more memory than it is charged.
+func test_what_searches_found() -> bool:
+	var entries := Entries.new()
+	for row: Array in Entries.found():
+		checks.subject(checks.MIXED, "found in %s" % row[0])
+		_check_charge(entries, row[0], Generators.new(0, row[1]).bytes_of(row[2], row[0]))
+	return true
+
+
+## A short search without a clock: inputs made of generators take no more memory than they are charged, `validate` agrees, and
+## known attacks are refused.
+func test_generated_inputs() -> bool:
+	var entries := Entries.new()
+	for entry in Entries.NAMES:
+		checks.subject(checks.MIXED, "generated for %s" % entry)
+		var generators := Generators.new(hash([run_seed, entry]), GENERATED_BYTES)
+		var inputs := Generators.known_inputs(entry)
+		var known := inputs.size()
+		for index in GENERATED:
+			inputs.append(generators.mutated(inputs[index % inputs.size()], inputs[index % known], entry))
+		for input in inputs:
+			_check_charge(entries, entry, generators.bytes_of(input, entry))
+	checks.subject(TYPE_DICTIONARY, "known attack")
+	for entry: String in ["try_decode", "validate", "unpack_batch", "try_decode_godot3"]:
+		var attack: Dictionary = Generators.known_inputs(entry)[0]
+		var outcome: FastVariantResult = entries.ask(entry, Generators.new(0, 1 << 20).bytes_of(attack, entry))
+		checks.same_int("%s refuses it" % entry, FastVariantCodec.COLLIDING_KEYS, outcome.error)
+	return true
+
+
+## Large values are read by several threads, and many at once.
+func test_other_writers_at_length() -> bool:
+	checks.subject(checks.MIXED, "other writers, at length")
+	var lenient := FastVariantLimits.for_save_files()
+	lenient.allow_non_canonical = true
+	for hex in OTHER_WRITERS:
+		# What misses its padding is the last.
+		if not OTHER_WRITERS[hex] or hex.length() % 8:
+			continue
+		var value := hex.hex_decode()
+		var element := Wire.header(TYPE_ARRAY) + Wire.word(2) + value + value
+		var bytes := Wire.header(TYPE_ARRAY) + Wire.word(30_000) + Wire.repeated(element, 30_000)
+		var outcome := FastVariantCodec.try_decode(bytes, lenient)
+		checks.truth("as the engine: %s" % hex, outcome.is_ok()
+				and var_to_bytes(outcome.value) == var_to_bytes(bytes_to_var(bytes)), outcome.message)
+		bytes = Wire.header(TYPE_ARRAY) + Wire.word(30_000) + Wire.repeated(value, 30_000)
+		outcome = FastVariantCodec.try_decode(bytes, lenient)
+		checks.truth("in a row: %s" % hex, outcome.is_ok()
+				and var_to_bytes(outcome.value) == var_to_bytes(bytes_to_var(bytes)), outcome.message)
 	return true
 
 
@@ -208,6 +365,18 @@ func _check_validate(bytes: PackedByteArray, limits: FastVariantLimits, decoded:
 	checks.same_value("validate says the same", [decoded.error, decoded.message, decoded.offset, decoded.bytes_read],
 			[outcome.error, outcome.message, outcome.offset, outcome.bytes_read])
 	checks.truth("validate gives no value", outcome.value == null)
+
+
+func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> void:
+	var outcome: Variant = entries.ask(entry, bytes)
+	if entry == "try_decode":
+		_check_validate(bytes, entries.limits, outcome)
+	outcome = null
+	if entry not in Entries.CHARGED or not OS.is_debug_build():
+		return
+	var memory := entries.memory(entry, bytes)
+	if memory:
+		checks.truth("within its charge", memory[0] <= memory[1] + POOL_PAGES, "%s, %d bytes" % [memory, bytes.size()])
 
 
 ## A limit of less than what the engine has allocated refuses the value.

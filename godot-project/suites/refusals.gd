@@ -8,11 +8,16 @@ extends RefCounted
 const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
 	"key that cannot be hashed": "Q12: the engine prints a line for each container below 100 levels in a key",
+	"text that doubles": "the engine turns typed Arrays in each other into text, which doubles at each level until memory ends",
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
 
 ## So many containers may lie in each other in a key.
 const DEEPEST_KEY := 101
+
+## So many characters may be made of containers, and so many for each byte of the input.
+const FREE_TEXT := 1 << 16
+const TEXT_PER_BYTE := 16
 
 ## How often each refusal was met in this run.
 static var met: Dictionary[String, int] = {}
@@ -45,6 +50,27 @@ static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	return found
 
 
+## Whether a value that the engine decoded holds text for which the codec would have had to make too much. Half as much,
+## since what lies in it has been made, too.
+static func has_doubled_text(value: Variant, bytes: PackedByteArray) -> bool:
+	var characters := 0
+	var pending: Array = [value]
+	while not pending.is_empty():
+		var current: Variant = pending.pop_back()
+		if current is PackedStringArray:
+			for text: String in current:
+				characters += text.length()
+		elif current is Array:
+			pending.append_array(current)
+		elif current is Dictionary:
+			pending.append_array(current.keys())
+			pending.append_array(current.values())
+	var too_much := characters > FREE_TEXT / 2 + TEXT_PER_BYTE / 2 * bytes.size()
+	if too_much:
+		_count("text that doubles")
+	return too_much
+
+
 static func _count(refusal: String) -> void:
 	met[refusal] = met.get(refusal, 0) + 1
 
@@ -69,10 +95,18 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 		var value_size := bytes.decode_var_size(position, allow_objects)
 		if value_size == 0:
 			return false
-		if declared.is_typed_value() and not _fits(bytes.decode_var(position, allow_objects), declared):
+		if (declared.is_typed_value() and _takes_key(declared, key)
+				and not _fits(bytes.decode_var(position, allow_objects), declared)):
 			return true
 		position += value_size
 	return false
+
+
+## Whether the engine keeps an entry with this key.
+static func _takes_key(declared: Dictionary, key: Variant) -> bool:
+	var empty := declared.duplicate()
+	empty.get_or_add(key, type_convert(null, declared.get_typed_value_builtin()))
+	return not empty.is_empty()
 
 
 static func _declared_type_size(bytes: PackedByteArray, position: int, kind: int) -> int:

@@ -13,8 +13,11 @@ pub fn check(data: &[u8]) {
     if let Ok(value) = read(data, Manner::Strict, &limits) {
         check_held(&value, &limits, data);
     }
-    let Ok(value) = read(data, Manner::Strict, &one_value()) else { return };
+    let other_writers = Limits { allow_non_canonical: true, ..one_value() };
+    let Ok(lenient) = read(data, Manner::Strict, &other_writers) else { return };
     let engine = read(data, Manner::Engine, &everything()).expect("what strict reads");
+    assert_eq!(encoded(&engine), encoded(&lenient));
+    let Ok(value) = read(data, Manner::Strict, &one_value()) else { return };
     assert_eq!(encoded(&engine), encoded(&value));
     check_limits(data, &value);
 }
@@ -43,6 +46,7 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         allow_trailing_bytes: up_to(1) == 1,
         refuse_colliding_keys: false,
         allow_objects: up_to(1) == 1,
+        allow_non_canonical: up_to(1) == 1,
         allowed_classes: Vec::new(),
         // All, but perhaps one.
         allowed_types: ALL_TYPES & !(1 << up_to(63)),

@@ -155,7 +155,8 @@ impl<'a> Decoder<'a, Godot4, true> {
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     fn at_start(dialect: D, bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
-        let budget = Budget::new(limits);
+        let mut budget = Budget::new(limits);
+        budget.input(bytes.len());
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
@@ -174,7 +175,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// The same, where other values have used up some of the limits.
     pub fn after(self, spent: Spent) -> Self {
-        Self { budget: Budget::after(spent, self.budget.limits), ..self }
+        let mut budget = Budget::after(spent, self.budget.limits);
+        budget.input(self.bytes.len());
+        Self { budget, ..self }
     }
 
     /// What values have used up of the limits, this one included.
@@ -283,7 +286,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// In the strict manner an error, in the engine's nothing.
     #[inline(always)]
     fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
-        if is_odd && self.manner == Manner::Strict {
+        if is_odd
+            && self.manner == Manner::Strict
+            && !(self.budget.limits.allow_non_canonical && oddity.is_harmless())
+        {
             return self.refuse(at, || ErrorKind::NotCanonical(oddity));
         }
         Ok(())
@@ -845,13 +851,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         {
             return Ok(0);
         }
+        // What is odd about numbers is harmless.
+        let all = self.manner == Manner::Engine || self.budget.limits.allow_non_canonical;
         let most = self.budget.values_left(ty).min(indexes.len());
         let mut run = Run { bytes: self.bytes, at: self.at, last: self.at, left: most };
         let poured = match (ty, run_bytes::<D>(header as u8, header)) {
-            (VariantType::Int, _) => {
-                sink.ints(array, &mut run.ints(self.manner == Manner::Engine || D::HAS_CARELESS_WRITERS))
-            }
-            (VariantType::Float, _) => sink.floats(array, &mut run.floats(self.manner)),
+            (VariantType::Int, _) => sink.ints(array, &mut run.ints(all || D::HAS_CARELESS_WRITERS)),
+            (VariantType::Float, _) => sink.floats(array, &mut run.floats(all)),
             (_, 8) => sink.fixed_run::<8>(array, ty, Self::precision(header), &mut run.fixed(header)),
             (_, 12) => sink.fixed_run::<12>(array, ty, Self::precision(header), &mut run.fixed(header)),
             (_, 16) => sink.fixed_run::<16>(array, ty, Self::precision(header), &mut run.fixed(header)),
@@ -927,6 +933,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         self.pour(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
+        if in_key {
+            located(at, self.budget.nested_key(self.at - at))?;
+        }
         located(at, sink.begin_value(dictionary))
     }
 
@@ -939,7 +948,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     ) -> Result<()> {
         let at = self.at;
         // In every manner: a typed script would take the value for what it is not.
-        if let Some(found) = self.misfit(value) {
+        if let Some(found) = self.misfit(value)
+            && sink.keeps_entry(dictionary)
+        {
             return Err(self.error(Self::wrong_type("Dictionary's values", value, found)));
         }
         self.pour(sink)?;
@@ -1188,15 +1199,14 @@ impl Run<'_> {
     }
 
     #[inline(always)]
-    fn floats(&mut self, manner: Manner) -> impl Iterator<Item = f64> {
+    fn floats(&mut self, all: bool) -> impl Iterator<Item = f64> {
         let accept = move |wide: bool, payload: u64| {
             let value = f64::from_bits(payload);
-            manner == Manner::Engine
-                || if wide {
-                    f64::from(value as f32) != value
-                } else {
-                    !f32::from_bits(payload as u32).is_nan()
-                }
+            all || if wide {
+                f64::from(value as f32) != value
+            } else {
+                !f32::from_bits(payload as u32).is_nan()
+            }
         };
         std::iter::from_fn(move || {
             let (wide, payload) = self.next_number(VariantType::Float, accept)?;

@@ -86,11 +86,17 @@ pub enum ErrorKind {
     #[error("an object of class {class}, which is not among `allowed_classes`; add it there if this is expected",
         class = quoted(.0))]
     ClassNotAllowed(String),
-    /// Keys or names that an engine's hash table would take too long to tell apart.
+    /// Keys or names that an engine's hash tables would take too long for.
     #[error(
-        "{0} that collide in the engine's hash tables, as chosen ones do; clear `refuse_colliding_keys` for data that you trust"
+        "{0}, which take the engine too long, as chosen ones do; clear `refuse_colliding_keys` for data that you trust"
     )]
     CollidingKeys(&'static str),
+    /// A typed container would make more text of other containers than so many characters.
+    #[error(
+        "a typed container turns containers into text, of which there would be more than {0} characters; the engine would go on \
+         until memory ends"
+    )]
+    TextTooLarge(usize),
     /// The value cannot be written: it would be 2 GiB or larger.
     #[error("the encoded value would be larger than 2147483647 bytes")]
     TooLarge,
@@ -201,6 +207,32 @@ pub enum Oddity {
     /// Two equal keys, of which the later wins.
     #[error("a Dictionary holds the same key twice")]
     DuplicateKey,
+}
+
+impl Oddity {
+    /// Whether the bytes say one thing only, and all of it is read: other writers than an engine's write such, and
+    /// [`Limits::allow_non_canonical`](crate::Limits::allow_non_canonical) accepts them.
+    pub fn is_harmless(self) -> bool {
+        match self {
+            Self::Bool
+            | Self::WideNumber
+            | Self::NarrowNan
+            | Self::Padding
+            | Self::MissingPadding
+            | Self::ByteOrderMark
+            | Self::MissingNul
+            | Self::SharedBit
+            | Self::NullObject
+            | Self::ElementType => true,
+            // A later engine may give bits a meaning; the others lose something, or make no sense.
+            Self::HeaderBits
+            | Self::Nul
+            | Self::NegativeCount
+            | Self::NodePathCounters
+            | Self::ScriptPath
+            | Self::DuplicateKey => false,
+        }
+    }
 }
 
 /// One step from a container to what it holds.

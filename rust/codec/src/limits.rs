@@ -66,6 +66,10 @@ mod cost {
     }
 }
 
+/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and as many as the input has. An engine
+/// hashes such a key once for each key around it.
+const FREE_NESTED_KEYS: u64 = 1 << 20;
+
 /// One of [`Limits`] that a value has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -120,8 +124,11 @@ pub struct Limits {
     pub max_memory: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
-    /// Whether an engine's reader refuses keys and names that collide in its hash tables, where each costs it more time
-    /// than the one before.
+    /// Whether the strict manner reads what other writers than an engine write where nothing is lost: see
+    /// [`Oddity::is_harmless`](crate::Oddity::is_harmless).
+    pub allow_non_canonical: bool,
+    /// Whether keys and names are refused that take an engine's hash tables long: those that collide, where each costs more
+    /// time than the one before, which an engine's reader finds out, and keys in keys in keys.
     pub refuse_colliding_keys: bool,
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
@@ -168,6 +175,7 @@ impl Limits {
             max_dictionary_entries: u64::MAX,
             max_memory: u64::MAX,
             allow_trailing_bytes: true,
+            allow_non_canonical: false,
             refuse_colliding_keys: false,
             allow_objects: false,
             allowed_classes: Vec::new(),
@@ -187,6 +195,10 @@ impl Default for Limits {
 pub struct Spent {
     elements: u64,
     memory: u64,
+    /// Bytes of keys within keys.
+    nested_keys: u64,
+    /// Bytes of input.
+    input: u64,
 }
 
 /// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
@@ -196,6 +208,8 @@ pub struct Budget<'l> {
     pub limits: &'l Limits,
     elements: u64,
     memory: u64,
+    nested_keys: u64,
+    input: u64,
 }
 
 /// Where a function gives an error, it is [`ErrorKind::LimitExceeded`] or [`ErrorKind::TypeNotAllowed`].
@@ -207,13 +221,19 @@ impl<'l> Budget<'l> {
     }
 
     /// What is left after other values.
-    pub fn after(Spent { elements, memory }: Spent, limits: &'l Limits) -> Self {
-        Self { limits, elements, memory }
+    pub fn after(Spent { elements, memory, nested_keys, input }: Spent, limits: &'l Limits) -> Self {
+        Self { limits, elements, memory, nested_keys, input }
+    }
+
+    /// So many more bytes are read.
+    pub fn input(&mut self, bytes: usize) {
+        self.input = self.input.saturating_add(bytes as u64);
     }
 
     /// What has been used up.
     pub fn spent(&self) -> Spent {
-        Spent { elements: self.elements, memory: self.memory }
+        let Self { elements, memory, nested_keys, input, .. } = *self;
+        Spent { elements, memory, nested_keys, input }
     }
 
     /// Charges one value of this type.
@@ -260,6 +280,19 @@ impl<'l> Budget<'l> {
         let table = if len == 0 { 0 } else { cost::TABLE };
         self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
         self.announce(len as u64 * 2)
+    }
+
+    /// Charges a key of so many encoded bytes that lies in another.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CollidingKeys`], where such keys are limited.
+    pub fn nested_key(&mut self, bytes: usize) -> Result<()> {
+        self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
+        let free = FREE_NESTED_KEYS.saturating_add(self.input);
+        if self.limits.refuse_colliding_keys && self.nested_keys > free {
+            return Err(ErrorKind::CollidingKeys("keys within keys of Dictionaries").into());
+        }
+        Ok(())
     }
 
     /// Charges text of so many bytes.

@@ -305,6 +305,11 @@ pub trait Sink {
     fn begin_key(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
     /// The key is complete; the next value belongs to it.
     fn begin_value(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    /// Whether the open entry is kept. What is wrong with its value does no harm otherwise.
+    #[inline(always)]
+    fn keeps_entry(&self, _dictionary: &Self::Dictionary) -> bool {
+        true
+    }
     /// The entry is complete.
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
     /// All entries are complete.

@@ -13,10 +13,10 @@ use variant_codec::{
 };
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
-use crate::collisions::{Buckets, FEW_KEYS};
+use crate::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::engine::{
-    Building, ContainerType, Conversions, LateValues, LeftValue, PRECISION, Reader, Slots, StringSlots,
-    raw_string, run_bytes, string,
+    Building, ContainerType, Conversions, Converted, LateValues, LeftValue, PRECISION, Reader, Slots,
+    StringSlots, raw_string, run_bytes, string,
 };
 use crate::keys::{Kept, Keys, Progress};
 use crate::objects;
@@ -29,6 +29,8 @@ pub struct VariantBuilder<'k> {
     conversions: &'static Conversions,
     keys: &'k mut Keys,
     refuses_colliding_keys: bool,
+    /// How many keys what comes next lies in.
+    key_level: u32,
     /// What is read, for what the engine can copy from it.
     input: &'k Input<'k>,
     /// The key that has just been poured.
@@ -38,6 +40,8 @@ pub struct VariantBuilder<'k> {
     /// Memory to turn text into code units.
     units: Vec<u32>,
     misfits: usize,
+    /// How many characters of text conversions have made of containers.
+    converted_text: usize,
     made: Made,
     /// What is left to others. Boxed: most values are small.
     parts: Option<Box<Parts<'k>>>,
@@ -156,6 +160,8 @@ pub struct Built {
     value: Variant,
     /// Elements and keys that were dropped, as the engine does, because their typed container does not take them.
     pub misfits: usize,
+    /// How many characters of text conversions have made of containers.
+    pub converted_text: usize,
     made: Made,
 }
 
@@ -173,10 +179,34 @@ impl Built {
         (self.value, self.made)
     }
 
-    /// The same with misfits of others in it.
-    pub fn with_misfits(self, others: usize) -> Self {
-        Self { misfits: self.misfits + others, ..self }
+    /// The same with what others filled in it.
+    pub fn with(self, others: Fill) -> Self {
+        let Fill { misfits, converted_text } = others;
+        Self { misfits: self.misfits + misfits, converted_text: self.converted_text + converted_text, ..self }
     }
+}
+
+/// What conversions came to in values that had been left.
+#[derive(Default)]
+pub struct Fill {
+    /// As in [`Built`].
+    pub misfits: usize,
+    /// As in [`Built`].
+    pub converted_text: usize,
+}
+
+/// Refuses so much text that typed containers would make of other containers in input of so many bytes.
+///
+/// # Errors
+/// That it is too much.
+pub fn check_converted_text(characters: usize, bytes: usize) -> Result<()> {
+    /// What the engine writes for one byte, at most, is far less.
+    const PER_BYTE: usize = 16;
+    const FREE: usize = 1 << 16;
+    const MOST: usize = 1 << 28;
+
+    let most = bytes.saturating_mul(PER_BYTE).saturating_add(FREE).min(MOST);
+    if characters > most { Err(ErrorKind::TextTooLarge(most).into()) } else { Ok(()) }
 }
 
 impl<'k> VariantBuilder<'k> {
@@ -190,11 +220,13 @@ impl<'k> VariantBuilder<'k> {
             conversions: Conversions::get(),
             keys,
             refuses_colliding_keys: limits.refuse_colliding_keys,
+            key_level: 0,
             input,
             key: Key::Put,
             progress: Progress::start(0, false),
             units: Vec::new(),
             misfits: 0,
+            converted_text: 0,
             made: Made::default(),
             parts: None,
         }
@@ -205,23 +237,23 @@ impl<'k> VariantBuilder<'k> {
         Self { parts: Some(Box::new(parts)), ..self }
     }
 
-    /// Fills what was left by another builder of the same input. Returns the values left out of typed containers.
+    /// Fills what was left by another builder of the same input. Returns what conversions came to.
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    pub fn fill(self, left: Left, decoder: &mut Decoder<'_>) -> Result<usize> {
+    pub fn fill(self, left: Left, decoder: &mut Decoder<'_>) -> Result<Fill> {
         let Left { parts, places } = left;
         match places {
             Places::Values(slots) => {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = ArrayFrame(None);
                 parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
-                Ok(builder.misfits)
+                Ok(Fill { misfits: builder.misfits, converted_text: builder.converted_text })
             }
             Places::Strings(mut strings) => {
                 let mut builder = self;
                 let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut pour).map(|()| 0)
+                parts.iter().try_for_each(&mut pour).map(|()| Fill::default())
             }
         }
     }
@@ -238,14 +270,25 @@ impl<'k> VariantBuilder<'k> {
     /// The value, once it is complete.
     #[inline(always)]
     pub fn finish(self) -> Built {
-        Built { value: self.building.finish(), misfits: self.misfits, made: self.made }
+        let Self { misfits, converted_text, made, .. } = self;
+        Built { value: self.building.finish(), misfits, converted_text, made }
     }
 
     /// Refuses the key that was put last if too many collide.
     #[inline(always)]
     fn check_key(&mut self, buckets: &mut Option<Box<Buckets>>) -> Result<()> {
-        let Some(buckets) = buckets else { return Ok(()) };
-        self.keys.collisions.add_key(buckets, self.building.last().hash_u32())
+        if !self.refuses_colliding_keys {
+            return Ok(());
+        }
+        let key = self.building.last();
+        // Even two of them may hold whatever takes long to compare.
+        let is_container =
+            || matches!(self.reader.ty(key), Some(VariantType::Array | VariantType::Dictionary));
+        if buckets.is_none() && !is_container() {
+            return Ok(());
+        }
+        let buckets = buckets.get_or_insert_default();
+        self.keys.collisions.add_key(buckets, &key, self.key_level > 0)
     }
 
     /// Refuses a name if too many collide.
@@ -365,15 +408,23 @@ impl<'k> VariantBuilder<'k> {
     }
 
     /// The value as the engine's typed append converts it without complaint; `None` if it would not take it.
-    fn converted(&self, declared: &ContainerType, value: Variant) -> Option<Variant> {
-        let ContainerType::Builtin(target) = declared else { return None };
-        self.conversions.takes_value(*target, &value).then(|| self.conversions.quieten(*target, value))
+    ///
+    /// # Errors
+    /// That too much text would be made of containers.
+    fn converted(&mut self, declared: &ContainerType, value: &Variant) -> Result<Option<Variant>> {
+        let ContainerType::Builtin(target) = declared else { return Ok(None) };
+        let Some(Converted { value, text }) = self.conversions.convert(*target, value) else {
+            return Ok(None);
+        };
+        self.converted_text = self.converted_text.saturating_add(text);
+        check_converted_text(self.converted_text, self.input.bytes().len())?;
+        Ok(Some(value))
     }
 
     /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
     #[cold]
     #[inline(never)]
-    fn sort_out(&mut self, declared: &ContainerType) {
+    fn sort_out(&mut self, declared: &ContainerType) -> Result<()> {
         let array = self.building.last().clone();
         let sorted = Building::empty_array_of(declared);
         let elements = self.reader.elements(&array);
@@ -381,7 +432,7 @@ impl<'k> VariantBuilder<'k> {
             let taken = if self.fits(declared, value) {
                 Some(value.clone())
             } else {
-                self.converted(declared, value.clone())
+                self.converted(declared, value)?
             };
             match taken {
                 Some(value) => drop(sorted.call("append", &[value])),
@@ -389,6 +440,7 @@ impl<'k> VariantBuilder<'k> {
             }
         }
         self.building.put(sorted);
+        Ok(())
     }
 
     /// The next key is not the one of the row that the open Dictionary has followed.
@@ -410,7 +462,8 @@ impl<'k> VariantBuilder<'k> {
             return Err(self.misfit("Dictionary's keys", &typed.key));
         }
         typed.unused.take_from(&mut self.made, typed.made_before);
-        match self.converted(&typed.key, self.building.last().clone()) {
+        let key = self.building.last().clone();
+        match self.converted(&typed.key, &key)? {
             Some(key) => self.building.put(key),
             None => {
                 self.misfits += 1;
@@ -654,7 +707,7 @@ impl Sink for VariantBuilder<'_> {
         if let Some(typed) = array.0
             && !typed.fits
         {
-            self.sort_out(&typed.element);
+            self.sort_out(&typed.element)?;
         }
         Ok(())
     }
@@ -741,7 +794,8 @@ impl Sink for VariantBuilder<'_> {
             }
         };
         let progress = Progress::start(len, typed.is_none() && self.reader.is_direct());
-        let buckets = (self.refuses_colliding_keys && len > FEW_KEYS).then(Box::default);
+        let counts_keys = self.refuses_colliding_keys && (len > FEW_KEYS || self.key_level > 0);
+        let buckets = counts_keys.then(Box::default);
         Ok(DictionaryFrame { typed, len, progress, buckets })
     }
 
@@ -749,12 +803,14 @@ impl Sink for VariantBuilder<'_> {
     fn begin_key(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
         self.building.next_key();
         self.progress = dictionary.progress;
+        self.key_level += 1;
         Ok(())
     }
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
         let DictionaryFrame { typed, len, progress, buckets } = dictionary;
+        self.key_level -= 1;
         let key = std::mem::replace(&mut self.key, Key::Put);
         if progress.is_copied() {
             if let Key::Next = key {
@@ -766,12 +822,13 @@ impl Sink for VariantBuilder<'_> {
         }
         match (typed, key) {
             (None, Key::Kept(kept)) => {
-                if let Some(template) = self.keys.note(progress, kept, *len) {
+                if let Some((template, effort)) = self.keys.note(progress, kept, *len) {
                     self.building.copy_entries(template);
+                    self.keys.collisions.add_effort(effort)?;
                     self.building.next_copied_value();
                 } else {
                     if let Some(buckets) = buckets {
-                        self.keys.check(kept, buckets)?;
+                        self.keys.check(kept, buckets, self.key_level > 0)?;
                     }
                     if let Some(key) = self.keys.kept(kept) {
                         self.building.next_value_of(key);
@@ -798,10 +855,15 @@ impl Sink for VariantBuilder<'_> {
     }
 
     #[inline(always)]
+    fn keeps_entry(&self, dictionary: &DictionaryFrame) -> bool {
+        dictionary.typed.as_ref().is_none_or(|typed| typed.keeps_entry)
+    }
+
+    #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
         if let Some(typed) = &mut dictionary.typed {
             // A typed script would take the value for what it is not.
-            if !self.fits(&typed.value, self.building.last()) {
+            if typed.keeps_entry && !self.fits(&typed.value, self.building.last()) {
                 return Err(self.misfit("Dictionary's values", &typed.value));
             }
             if !std::mem::replace(&mut typed.keeps_entry, true) {
@@ -823,7 +885,8 @@ impl Sink for VariantBuilder<'_> {
         if dictionary.progress.is_copied() {
             self.keys.confirm(dictionary.progress);
         } else {
-            self.keys.sight(dictionary.progress, self.reader, self.building.last());
+            let effort = dictionary.buckets.map_or_else(Effort::default, |buckets| buckets.effort());
+            self.keys.sight(dictionary.progress, self.reader, self.building.last(), effort);
         }
         Ok(())
     }

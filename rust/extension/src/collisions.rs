@@ -1,6 +1,11 @@
 //! What keys and names cost in the engine's hash tables: chosen ones all want the same place, and each takes longer than
 //! the one before.
 //!
+//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks each key of one up in the other,
+//! so that collisions among the keys of keys multiply with those of the keys around them. Such keys are therefore counted
+//! however few there are, and each comparison costs the more the more of them there have been. That keys within keys are
+//! also hashed once for each level is charged by the codec, see [`variant_codec::Budget::nested_key`].
+//!
 //! The tables are those of Godot 4.4 to 4.6. In an engine that has others, chosen keys may pass.
 
 use std::collections::hash_map::{Entry, RandomState};
@@ -9,7 +14,8 @@ use std::hash::BuildHasher;
 
 use variant_codec::{ErrorKind, Result};
 
-/// So few keys of a Dictionary cost little, however they collide.
+/// So few keys of a Dictionary cost little, however they collide, if neither they nor the Dictionary hold or are keys in
+/// turn.
 pub const FEW_KEYS: usize = 16;
 
 /// The effort that the engine may take.
@@ -21,22 +27,45 @@ struct Bounds {
     steps_per_key: u64,
 }
 
-const KEYS: Bounds = Bounds { what: "keys of Dictionaries", free_steps: 2_000_000, steps_per_key: 128 };
+const KEYS: Bounds =
+    Bounds { what: "colliding keys of Dictionaries", free_steps: 2_000_000, steps_per_key: 128 };
 /// Their steps are slower, and they are spread more widely.
-const NAMES: Bounds = Bounds { what: "names", free_steps: 100_000, steps_per_key: 16 };
+const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 
-/// So many comparisons of whole keys are free, and one for each key: those whose hashes are equal.
+/// So many comparisons of keys whose hashes are equal are free, and one for each key. Large keys count as many.
 const FREE_COMPARISONS: u64 = 1000;
+/// So many encoded bytes of a key are compared in one.
+const COMPARED_BYTES: u64 = 16;
+
+/// A key that is put into a Dictionary.
+pub trait Key {
+    /// The engine's hash of it.
+    fn hash(&self) -> u32;
+    /// How many bytes it takes, encoded.
+    fn bytes(&self) -> usize;
+}
 
 /// The effort that the engine takes.
-#[derive(Default)]
-struct Effort {
+#[derive(Clone, Copy, Default)]
+pub struct Effort {
     keys: u64,
     steps: u64,
     comparisons: u64,
 }
 
 impl Effort {
+    fn add(&mut self, other: Self) {
+        self.keys += other.keys;
+        self.steps = self.steps.saturating_add(other.steps);
+        self.comparisons = self.comparisons.saturating_add(other.comparisons);
+    }
+
+    /// `count` texts or keys of so many bytes are compared with one, each as if it were `factor`.
+    fn compare(&mut self, count: u64, bytes: usize, factor: u64) {
+        let each = (1 + bytes as u64 / COMPARED_BYTES).saturating_mul(factor);
+        self.comparisons = self.comparisons.saturating_add(count.saturating_mul(each));
+    }
+
     /// Refuses what takes more than it should.
     fn check(&self, bounds: &Bounds) -> Result<()> {
         if self.steps > bounds.free_steps + bounds.steps_per_key * self.keys
@@ -52,17 +81,34 @@ impl Effort {
 #[derive(Default)]
 pub struct Collisions {
     keys: Effort,
+    /// How often keys within keys have been compared.
+    nested: u64,
     names: Names,
 }
 
 impl Collisions {
-    /// A key with this hash is put into a Dictionary.
+    /// A key is put into a Dictionary, which may itself be a key or part of one.
     ///
     /// # Errors
     /// That too many keys collide.
-    pub fn add_key(&mut self, buckets: &mut Buckets, hash: u32) -> Result<()> {
-        self.keys.keys += 1;
-        buckets.add(hash, &mut self.keys)
+    pub fn add_key(&mut self, buckets: &mut Buckets, key: &impl Key, is_nested: bool) -> Result<()> {
+        let mut effort = Effort { keys: 1, ..Effort::default() };
+        let equal = buckets.add(key.hash(), &mut effort, self.keys)?;
+        if equal > 0 {
+            effort.compare(equal, key.bytes(), 1 + self.nested);
+            self.nested += if is_nested { equal } else { 0 };
+        }
+        buckets.effort.add(effort);
+        self.add_effort(effort)
+    }
+
+    /// The engine takes the same effort as before, for another Dictionary with the same keys.
+    ///
+    /// # Errors
+    /// That too many keys collide.
+    pub fn add_effort(&mut self, effort: Effort) -> Result<()> {
+        self.keys.add(effort);
+        self.keys.check(&KEYS)
     }
 
     /// A name is looked up, and added where it is new.
@@ -80,6 +126,8 @@ pub struct Buckets {
     hashes: Vec<u32>,
     /// The hash of the key in each place; 0 where there is none.
     places: Vec<u32>,
+    /// What all of them have cost.
+    effort: Effort,
 }
 
 impl Buckets {
@@ -90,32 +138,41 @@ impl Buckets {
         1610612741,
     ];
 
-    fn add(&mut self, hash: u32, effort: &mut Effort) -> Result<()> {
-        // The engine, too, has no key with hash 0.
-        self.hashes.push(hash.max(1));
-        let is_full = |size: usize| self.hashes.len() * 4 > size * 3;
-        let moved = if is_full(self.places.len()) {
-            let size = Self::SIZES.into_iter().map(|size| size as usize).find(|size| !is_full(*size));
-            self.places = vec![0; size.unwrap_or(usize::MAX)];
-            0
-        } else {
-            self.hashes.len() - 1
-        };
-        for index in moved..self.hashes.len() {
-            self.put(self.hashes[index], effort);
-            effort.check(&KEYS)?;
-        }
-        Ok(())
+    /// What all keys have cost.
+    pub fn effort(&self) -> Effort {
+        self.effort
     }
 
-    fn put(&mut self, hash: u32, effort: &mut Effort) {
+    /// Adds a key to others that have cost so much in all. Returns how many have the same hash.
+    fn add(&mut self, hash: u32, effort: &mut Effort, before: Effort) -> Result<u64> {
+        // The engine, too, has no key with hash 0.
+        let hash = hash.max(1);
+        let is_full = |size: usize| (self.hashes.len() + 1) * 4 > size * 3;
+        if is_full(self.places.len()) {
+            let size = Self::SIZES.into_iter().map(|size| size as usize).find(|size| !is_full(*size));
+            self.places = vec![0; size.unwrap_or(usize::MAX)];
+            for index in 0..self.hashes.len() {
+                // Keys that move are not compared.
+                self.put(self.hashes[index], effort);
+                let mut all = before;
+                all.add(*effort);
+                all.check(&KEYS)?;
+            }
+        }
+        self.hashes.push(hash);
+        Ok(self.put(hash, effort))
+    }
+
+    fn put(&mut self, hash: u32, effort: &mut Effort) -> u64 {
+        let mut equal = 0;
         let mut place = hash as usize % self.places.len();
         while self.places[place] != 0 {
             effort.steps += 1;
-            effort.comparisons += u64::from(self.places[place] == hash);
+            equal += u64::from(self.places[place] == hash);
             place = if place + 1 == self.places.len() { 0 } else { place + 1 };
         }
         self.places[place] = hash;
+        equal
     }
 }
 
@@ -152,7 +209,7 @@ impl Names {
                 if *first != fingerprint && self.others.insert(fingerprint) {
                     *others += 1;
                     *length += 1;
-                    self.effort.comparisons += u64::from(*others);
+                    self.effort.compare(u64::from(*others), name.len(), 1);
                 }
             }
         }
@@ -169,10 +226,35 @@ fn hash(text: &str) -> u32 {
 mod tests {
     use super::*;
 
+    /// A key with this hash and so many bytes.
+    struct Made(u32, usize);
+
+    impl Key for Made {
+        fn hash(&self) -> u32 {
+            self.0
+        }
+
+        fn bytes(&self) -> usize {
+            self.1
+        }
+    }
+
     /// Whether so many keys with these hashes pass.
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
-        hashes.map(|hash| collisions.add_key(&mut buckets, hash)).all(|result| result.is_ok())
+        hashes
+            .map(|hash| collisions.add_key(&mut buckets, &Made(hash, 8), false))
+            .all(|result| result.is_ok())
+    }
+
+    /// How many Dictionaries of two keys with one hash pass.
+    fn pairs(bytes: usize, is_nested: bool) -> usize {
+        let mut collisions = Collisions::default();
+        let passes = |_: &usize| {
+            let mut buckets = Buckets::default();
+            (0..2).all(|_| collisions.add_key(&mut buckets, &Made(7, bytes), is_nested).is_ok())
+        };
+        (0..100_000).take_while(passes).count()
     }
 
     #[test]
@@ -191,9 +273,25 @@ mod tests {
         let mut collisions = Collisions::default();
         let failed = (0..1000).find(|_| {
             let mut buckets = Buckets::default();
-            (0..20).any(|_| collisions.add_key(&mut buckets, 7).is_err())
+            (0..20).any(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_err())
         });
         assert!(failed.is_some());
+    }
+
+    #[test]
+    fn large_keys_and_keys_within_keys_cost_more() {
+        // Two keys are added for each comparison.
+        assert_eq!(pairs(8, false), 100_000);
+        assert!((400..4000).contains(&pairs(16 * 3, false)));
+        assert!(pairs(16_000, false) == 0);
+        assert!((10..200).contains(&pairs(8, true)));
+    }
+
+    #[test]
+    fn what_repeats_costs_the_same_again() {
+        let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
+        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_ok()));
+        assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,
             ErrorKind::TooDeep | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
-            ErrorKind::WrongElementType { .. } => Self::WrongElementType,
+            ErrorKind::WrongElementType { .. } | ErrorKind::TextTooLarge(_) => Self::WrongElementType,
             ErrorKind::NotCanonical(_) => Self::NotCanonical,
             ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
             ErrorKind::LimitExceeded(limit, _) => match limit {

@@ -4,8 +4,10 @@ use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
 use variant_codec::{Result, Text, VariantType};
 
-use crate::collisions::{Buckets, Collisions};
+use crate::codec;
+use crate::collisions::{Buckets, Collisions, Effort, Key};
 use crate::engine::{Building, ContainerType, Reader, string};
+use crate::source::Objects;
 
 /// Keys seen lately. The String of a key is made once and then shared, as the engine shares Strings; a row of keys that
 /// repeats is copied by the engine in one go.
@@ -21,6 +23,16 @@ pub struct Keys {
     pub collisions: Collisions,
 }
 
+impl Key for &Variant {
+    fn hash(&self) -> u32 {
+        self.hash_u32()
+    }
+
+    fn bytes(&self) -> usize {
+        codec::encoded_size(self, Objects::AsIds).unwrap_or(usize::MAX)
+    }
+}
+
 /// A key whose String is kept.
 #[derive(Clone, Copy)]
 pub struct Kept {
@@ -33,6 +45,8 @@ struct Row {
     texts: Vec<Box<str>>,
     /// An untyped Dictionary with these keys, whose values are Nil.
     template: Variant,
+    /// What the keys cost the engine, where that is counted.
+    effort: Effort,
     /// Used up by Dictionaries that start like this one and go on otherwise.
     credit: i32,
 }
@@ -140,9 +154,11 @@ impl Keys {
     }
 
     /// Refuses the String that is kept there as a key if too many collide.
-    pub fn check(&mut self, kept: Kept, buckets: &mut Buckets) -> Result<()> {
-        let hash = self.kept(kept).map(Variant::hash_u32);
-        hash.map_or(Ok(()), |hash| self.collisions.add_key(buckets, hash))
+    pub fn check(&mut self, kept: Kept, buckets: &mut Buckets, is_nested: bool) -> Result<()> {
+        let Some((_, key)) = self.kept.get(usize::from(kept.index)).and_then(Option::as_ref) else {
+            return Ok(());
+        };
+        self.collisions.add_key(buckets, &key, is_nested)
     }
 
     /// Whether this is the next key of the row that a Dictionary has followed so far.
@@ -156,7 +172,7 @@ impl Keys {
     /// Notes the next key of a Dictionary of `len` keys that follows no row. Says what to copy if it is the first one and
     /// that of a row, which is followed from here.
     #[inline(always)]
-    pub fn note(&mut self, progress: &mut Progress, kept: Kept, len: usize) -> Option<&Variant> {
+    pub fn note(&mut self, progress: &mut Progress, kept: Kept, len: usize) -> Option<(&Variant, Effort)> {
         if progress.track == 0 {
             return None;
         }
@@ -169,7 +185,8 @@ impl Keys {
             {
                 progress.row = Some(row);
                 progress.keys = 1;
-                return Some(&self.rows[usize::from(row)].template);
+                let Row { template, effort, .. } = &self.rows[usize::from(row)];
+                return Some((template, *effort));
             }
         }
         progress.keys += 1;
@@ -195,7 +212,7 @@ impl Keys {
     /// A Dictionary is complete that followed no row. It may become one if the one before, with as many keys and the same
     /// first key, had the same keys, too.
     #[inline(always)]
-    pub fn sight(&mut self, progress: Progress, reader: Reader, dictionary: &Variant) {
+    pub fn sight(&mut self, progress: Progress, reader: Reader, dictionary: &Variant, effort: Effort) {
         if progress.track == 0 {
             return;
         }
@@ -207,7 +224,7 @@ impl Keys {
             sighting.track = progress.track;
         } else if self.rows.len() < Self::ROWS {
             sighting.row = Some(self.rows.len() as u8);
-            self.rows.push(Row::of(reader, dictionary));
+            self.rows.push(Row::of(reader, dictionary, effort));
         }
     }
 }
@@ -216,7 +233,7 @@ impl Row {
     /// The keys of a Dictionary.
     #[cold]
     #[inline(never)]
-    fn of(reader: Reader, dictionary: &Variant) -> Self {
+    fn of(reader: Reader, dictionary: &Variant, effort: Effort) -> Self {
         let mut building = Building::new();
         let mut texts = Vec::new();
         building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
@@ -229,7 +246,7 @@ impl Row {
             building.next_value(true);
         }
         building.close_dictionary();
-        Self { texts, template: building.finish(), credit: Keys::COST }
+        Self { texts, template: building.finish(), effort, credit: Keys::COST }
     }
 
     /// Whether a Dictionary of so many keys, of which this is the first, is expected to have the others, too.

@@ -52,8 +52,17 @@ pub struct FastVariantLimits {
     /// Whether bytes may follow the value.
     #[export]
     allow_trailing_bytes: bool,
+    /// Whether data are accepted that other programs than Godot write in a form that Godot does not: numbers in 8 bytes that
+    /// fit 4, padding that is missing at the end or not zero, texts of a [PackedStringArray] without a closing NUL, bools
+    /// other than 0 and 1, texts with a byte-order mark, and some more (docs/format.md lists each). Every other check and
+    /// limit stays as it is, and the value is the one that [method @GlobalScope.bytes_to_var] gives. Set it where peers or
+    /// tools write with a library for Python, JavaScript or another language; leave it off between Godot games, where such
+    /// data mean damage or tampering.
+    #[export]
+    allow_non_canonical: bool,
     /// Whether data are refused in which many keys of a Dictionary, or many names, collide in the engine's hash tables, as
-    /// if chosen for it: the engine takes the longer for each the more there are.
+    /// if chosen for it: the engine takes the longer for each the more there are. Keys within keys, which the engine hashes
+    /// again for each key around them, are limited as well.
     #[export]
     refuse_colliding_keys: bool,
     /// Whether objects with class and properties are made. Their setters and scripts run: only for data that you trust.
@@ -124,6 +133,7 @@ impl FastVariantLimits {
             fields.max_dictionary_entries = number(limits.max_dictionary_entries);
             fields.max_memory = number(limits.max_memory);
             fields.allow_trailing_bytes = limits.allow_trailing_bytes;
+            fields.allow_non_canonical = limits.allow_non_canonical;
             fields.refuse_colliding_keys = limits.refuse_colliding_keys;
         }
         resource
@@ -140,6 +150,7 @@ impl FastVariantLimits {
             max_dictionary_entries: number(self.max_dictionary_entries),
             max_memory: number(self.max_memory),
             allow_trailing_bytes: self.allow_trailing_bytes,
+            allow_non_canonical: self.allow_non_canonical,
             refuse_colliding_keys: self.refuse_colliding_keys,
             allow_objects: self.allow_objects,
             allowed_classes: self.allowed_classes.as_slice().iter().map(ToString::to_string).collect(),

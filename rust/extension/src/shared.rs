@@ -11,7 +11,7 @@ use variant_codec::format::MAX_BYTES;
 use variant_codec::{Decoder, EncodeOptions, Limits, Manner};
 
 use crate::background;
-use crate::builder::{Built, Left, Parts, VariantBuilder};
+use crate::builder::{Built, Fill, Left, Parts, VariantBuilder, check_converted_text};
 use crate::codec::{Input, with_room};
 use crate::engine::{LateValues, OwnedBytes};
 use crate::keys::Keys;
@@ -155,7 +155,7 @@ pub fn decode(
     keys: &mut Keys,
 ) -> Option<(Built, usize)> {
     let bytes = OwnedBytes::new(input.to_packed());
-    let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (failed, misfits, text) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     let fill = |left: Left, _: &dyn Fn(Left)| {
         if failed.load(Ordering::Relaxed) || !background::goes_on() {
             return;
@@ -163,8 +163,12 @@ pub fn decode(
         let (mut keys, input) = (Keys::default(), Input::Shared(bytes.get()));
         let builder = VariantBuilder::new(manner, limits, &mut keys, &input);
         match builder.fill(left, &mut Decoder::new(data, manner, limits)) {
-            Ok(count) => {
-                misfits.fetch_add(count, Ordering::Relaxed);
+            Ok(done) => {
+                misfits.fetch_add(done.misfits, Ordering::Relaxed);
+                let text = text.fetch_add(done.converted_text, Ordering::Relaxed) + done.converted_text;
+                if check_converted_text(text, data.len()).is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
             }
             Err(_) => failed.store(true, Ordering::Relaxed),
         }
@@ -175,9 +179,10 @@ pub fn decode(
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_in_part(), end))
     })?;
-    if failed.into_inner() {
+    let built = built.with(Fill { misfits: misfits.into_inner(), converted_text: text.into_inner() });
+    if failed.into_inner() || check_converted_text(built.converted_text, data.len()).is_err() {
         return None;
     }
     late.into_iter().for_each(LateValues::settle);
-    Some((built.with_misfits(misfits.into_inner()), end))
+    Some((built, end))
 }

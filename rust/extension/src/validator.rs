@@ -129,6 +129,11 @@ impl Sink for Validator<'_> {
         self.builder.begin_value(dictionary)
     }
 
+    #[inline(always)]
+    fn keeps_entry(&self, KeysFrame(dictionary, _): &KeysFrame) -> bool {
+        self.builder.keeps_entry(dictionary)
+    }
+
     fn end_entry(&mut self, KeysFrame(dictionary, _): &mut KeysFrame) -> Result<()> {
         self.builder.end_entry(dictionary)
     }

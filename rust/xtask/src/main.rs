@@ -81,7 +81,10 @@ enum Chore {
     /// Measure what a load in the background does to the frames of a scene, in a window on a display made for it
     Frames,
     /// Measure how long packets take that were made to take long, with the limits for the network and without
-    Worst,
+    ///
+    /// With --search, look for packets that take over 100 ms, or more memory than they are charged, and keep them in
+    /// godot-project/suites/fixtures/found.json.
+    Worst(suites::Search),
     /// Measure which lines and branches of the codec crate the Rust tests reach
     ///
     /// Prints a table, and writes the source with counts to target/coverage/html.
@@ -335,7 +338,7 @@ fn run(chore: Chore) -> Result<bool> {
             return bench::run(&workspace, &godot, &options);
         }
         Chore::Frames => suites::frames(&workspace, &ready(&workspace)?)?,
-        Chore::Worst => suites::worst(&workspace, &ready(&workspace)?)?,
+        Chore::Worst(search) => suites::worst(&workspace, &ready(&workspace)?, &search)?,
         Chore::Coverage => coverage::run(&workspace, &godot::find_or_install(&workspace)?)?,
         Chore::Mutants { extra } => return mutants::run(&workspace, &extra),
         Chore::Endure(EndureArgs { calls, batches, seed, portable }) => {

@@ -292,11 +292,53 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// How long the most costly packets take.
-pub fn worst(workspace: &Workspace, godot: &Godot) -> Result<()> {
+/// The calls that bytes of strangers are given to, in the order of `suites/entries.gd`.
+const ENTRIES: [&str; 7] =
+    ["try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe"];
+
+/// Choices for `worst`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Search {
+    /// Search for so long, for each entry point
+    #[arg(long, value_name = "SECONDS")]
+    search: Option<u64>,
+    /// Seed of the search, to repeat it on the same machine [default: the time]
+    #[arg(long, value_name = "N", requires = "search")]
+    seed: Option<u64>,
+    /// Only this entry point
+    #[arg(long, value_name = "ENTRY", requires = "search", value_parser = ENTRIES)]
+    only: Option<String>,
+}
+
+impl Search {
+    fn arguments(&self) -> Vec<String> {
+        let entry = self.only.as_ref().and_then(|only| ENTRIES.iter().position(|entry| entry == only));
+        named([
+            ("--seconds", self.search.map(|seconds| seconds.to_string())),
+            ("--seed", self.seed.map(|seed| seed.to_string())),
+            ("--entry", entry.map(|entry| entry.to_string())),
+        ])
+    }
+}
+
+/// How long the most costly packets take; or what a search finds.
+pub fn worst(workspace: &Workspace, godot: &Godot, search: &Search) -> Result<()> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
-    judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)
+    let Some(seconds) = search.search else {
+        return judge::clean(&run::watch(
+            &mut project.script("res://bench/worst.gd", &[]),
+            Echo::All,
+            LIMIT,
+        )?);
+    };
+    let entries = if search.only.is_some() { 1 } else { ENTRIES.len() as u64 };
+    let limit = LIMIT + 2 * Duration::from_secs(seconds.saturating_mul(entries));
+    judge::clean(&run::watch(
+        &mut project.script("res://bench/search.gd", &search.arguments()),
+        Echo::All,
+        limit,
+    )?)
 }
 
 /// What a load in the background does to the frames of a scene, in a window.
@@ -336,6 +378,12 @@ mod tests {
         assert!(Conformance::default().arguments().is_empty());
         let chosen = Conformance { seed: Some(7), only: Some("strings".into()), ..Default::default() };
         assert_eq!(chosen.arguments(), ["--seed", "7", "--only", "strings"]);
+    }
+
+    #[test]
+    fn a_search_names_its_entry_point_by_number() {
+        let search = Search { search: Some(5), seed: None, only: Some("validate".into()) };
+        assert_eq!(search.arguments(), ["--seconds", "5", "--entry", "1"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use godot::builtin::{Color, GString, NodePath, Quaternion, Variant};
+use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
@@ -18,6 +18,14 @@ use super::{Building, is_debug_build};
 pub struct Conversions {
     /// By target's id: a bit for each source's id that the engine converts from.
     sources: [u64; VariantType::COUNT],
+}
+
+/// A value that the engine has converted.
+pub struct Converted {
+    /// What it has become.
+    pub value: Variant,
+    /// How many characters of text have been made of containers.
+    pub text: usize,
 }
 
 static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
@@ -83,16 +91,24 @@ impl Conversions {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
     }
 
-    /// Whether the engine's typed append takes the value, without a complaint for each container that lies too deep in what
-    /// is turned into text.
-    pub fn takes_value(&self, target: VariantType, value: &Variant) -> bool {
-        let Some(source) = Reader::new().ty(value) else { return false };
+    /// What the engine's typed append makes of the value without complaint; `None` if it would not take it.
+    pub fn convert(&self, target: VariantType, value: &Variant) -> Option<Converted> {
+        let source = Reader::new().ty(value)?;
+        // The one conversion that turns containers into text, in which texts are escaped: nested, it doubles them each time.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
-        self.takes(target, source) && !(is_text && nests_deeper(value, DEEPEST_TEXT))
+        // The engine would complain about each container that lies too deep in it.
+        if !self.takes(target, source) || is_text && nests_deeper(value, DEEPEST_TEXT) {
+            return None;
+        }
+        let array = Building::empty_array(target);
+        array.call("append", &[self.quieten(target, value.clone())]);
+        let value = array.call("front", &[]);
+        let text = if is_text { characters(&value) } else { 0 };
+        Some(Converted { value, text })
     }
 
     /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
-    pub fn quieten(&self, target: VariantType, value: Variant) -> Variant {
+    fn quieten(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
             (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
             (VariantType::NodePath, Some(VariantType::String))
@@ -115,6 +131,11 @@ impl Conversions {
             _ => value,
         }
     }
+}
+
+/// How many characters there are in a PackedStringArray.
+fn characters(texts: &Variant) -> usize {
+    texts.to::<PackedStringArray>().as_slice().iter().fold(0, |sum, text| sum.saturating_add(text.len()))
 }
 
 /// So many levels below an Array of texts-to-be the engine still writes.

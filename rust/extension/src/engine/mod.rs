@@ -32,7 +32,7 @@ mod slots;
 pub use behaviour::can_share_out;
 pub use building::{Building, raw_string, string};
 pub use calls::{StaticMethod, register};
-pub use conversions::Conversions;
+pub use conversions::{Conversions, Converted};
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
 pub use sharing::{Elements, GivenArray, OwnArray, OwnedBytes, SharedResult};

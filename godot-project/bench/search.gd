@@ -1,0 +1,125 @@
+## Searches for inputs that take an entry point long, or take more memory of the engine than the limits charge, with the limits
+## of FastVariantLimits.for_network(): changes trees of generators (suites/generators.gd), keeps what is worse, and goes on
+## from there. godot --headless --path godot-project --script res://bench/search.gd -- --seconds 60 --seed 1 --entry -1
+##
+## What takes too long or too much is added to suites/fixtures/found.json, and the run fails.
+extends SceneTree
+
+const Entries := preload("res://suites/entries.gd")
+const Extension := preload("res://suites/extension.gd")
+const Generators := preload("res://suites/generators.gd")
+const Options := preload("res://suites/options.gd")
+
+## So many trees are kept to go on from.
+const KEPT := 12
+## What is over this is a finding.
+const MOST_MILLISECONDS := 100.0
+## What is over this is one at once.
+const FAR_TOO_MANY := 1000.0
+## Others are measured so often, and the shortest time counts: noise makes calls longer, never shorter.
+const RUNS := 7
+## Time is looked for on smaller input first.
+const SMALL_BYTES := 1 << 16
+## Memory is searched on smaller input, with as much less for what a call takes beside it.
+const MEMORY_BYTES := 1 << 18
+const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
+
+var _entries := Entries.new()
+var _generators: Generators
+var _random := RandomNumberGenerator.new()
+var _found := 0
+
+
+func _initialize() -> void:
+	quit(1)  # Stands if a script error ends this function early.
+	var options: Dictionary[String, int] = {"seconds": 60, "seed": int(Time.get_unix_time_from_system()), "entry": -1}
+	if not Extension.is_loaded() or not Options.read_numbers(options, get_script()):
+		return
+	print("Seed %d, %d seconds for each entry point." % [options["seed"], options["seconds"]])
+	for index in Entries.NAMES.size():
+		if options["entry"] in [-1, index]:
+			_random.seed = hash([options["seed"], index])
+			var entry := Entries.NAMES[index]
+			var is_charged := entry in Entries.CHARGED
+			var seconds := options["seconds"] / (2.0 if is_charged else 1.0)
+			_search(entry, seconds, _entries.limits.max_bytes, "ms", _milliseconds)
+			if is_charged:
+				_search(entry, seconds, MEMORY_BYTES, "of the charge", _share)
+	if _found == 0:
+		print("Found nothing over %d ms or %d uncharged bytes of %d."  % [MOST_MILLISECONDS, MARGIN, MEMORY_BYTES])
+		quit(0)
+	else:
+		printerr("Found %d, added to %s." % [_found, Entries.FOUND])
+
+
+## Climbs for so long by what `measure` gives of an entry point, bytes and a number of runs.
+func _search(entry: String, seconds: float, most_bytes: int, unit: String, measure: Callable) -> void:
+	var until := Time.get_ticks_msec() + seconds * 1000.0
+	_generators = Generators.new(_random.randi(), most_bytes)
+	var pool: Array[Array] = []
+	var tried := 0
+	var known := Generators.known_inputs(entry)
+	while Time.get_ticks_msec() < until:
+		tried += 1
+		var input: Dictionary
+		if known:
+			input = known.pop_back()
+		elif pool.size() < KEPT / 2 or _random.randf() < 0.05:
+			input = _generators.random_input(entry)
+		else:
+			# The better of two, as a rule.
+			var first := mini(_random.randi() % pool.size(), _random.randi() % pool.size())
+			input = _generators.mutated(pool[first][1], pool[_random.randi() % pool.size()][1], entry)
+		# As it is read back.
+		input = JSON.parse_string(JSON.stringify(input))
+		var worst_kept: float = pool[-1][0] if pool.size() == KEPT else -INF
+		if unit == "ms":
+			_generators.most = SMALL_BYTES
+			var hint: float = measure.call(entry, _generators.bytes_of(input, entry), 1)
+			_generators.most = most_bytes
+			if hint * most_bytes / SMALL_BYTES < worst_kept / 2:
+				continue
+		var bytes := _generators.bytes_of(input, entry)
+		if bytes.size() > _entries.limits.max_bytes:
+			continue
+		var badness: float = measure.call(entry, bytes, 1)
+		if badness <= worst_kept:
+			continue
+		# Noise is not climbed on.
+		var is_sure := unit == "ms" and badness > FAR_TOO_MANY
+		if not is_sure:
+			badness = minf(badness, measure.call(entry, bytes, 2))
+		if badness <= worst_kept:
+			continue
+		if is_sure or _is_too_much(unit, entry, bytes):
+			_keep(entry, input, most_bytes, "%.1f %s, %d bytes" % [badness, unit, bytes.size()])
+			return
+		pool.append([badness, input])
+		pool.sort_custom(func(a: Array, b: Array) -> bool: return a[0] > b[0])
+		pool.resize(mini(pool.size(), KEPT))
+	if pool:
+		var worst := pool[0]
+		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
+
+
+func _is_too_much(unit: String, entry: String, bytes: PackedByteArray) -> bool:
+	if unit == "ms":
+		return _entries.milliseconds(entry, bytes, 1) > MOST_MILLISECONDS and _entries.milliseconds(entry, bytes, RUNS) > MOST_MILLISECONDS
+	var memory := _entries.memory(entry, bytes)
+	return memory.size() > 0 and memory[0] > memory[1] + MARGIN
+
+
+func _keep(entry: String, input: Dictionary, most_bytes: int, what: String) -> void:
+	_found += 1
+	print("FOUND %s: %s %s" % [what, entry, JSON.stringify(input)])
+	Entries.keep(entry, most_bytes, input)
+
+
+func _milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
+	return _entries.milliseconds(entry, bytes, runs)
+
+
+## How much of what is charged the engine takes, of inputs that are no trifle.
+func _share(entry: String, bytes: PackedByteArray, _runs: int) -> float:
+	var memory := _entries.memory(entry, bytes)
+	return float(memory[0]) / memory[1] if memory and bytes.size() * 4 > MEMORY_BYTES else -1.0

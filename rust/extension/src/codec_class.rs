@@ -33,7 +33,8 @@ use crate::{batch, codec, engine, files, godot3, job_class, outline, report};
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
-/// As with the engine's functions, data that several threads share need a lock of their own.
+/// As with the engine's functions, data that several threads share need a lock of their own, until the call returns.
+/// Background jobs own what they read.
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is how many threads work on batches and
 /// on large values, the calling one among them, 0 for one for each core;
@@ -97,7 +98,7 @@ impl FastVariantCodec {
     /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or torn record it holds those
-    /// before, and the result says which record is bad, at which byte, and why. [param limits] hold for the buffer as a
+    /// before, and the result says which record is bad, at which byte, and why; no object behind it is made. [param limits] hold for the buffer as a
     /// whole; without limits, those of [method FastVariantLimits.for_save_files] apply.
     #[func]
     fn unpack_batch(
@@ -168,9 +169,10 @@ impl FastVariantCodec {
     /// on the main thread and those that help it, for at most [param budget_ms] milliseconds, but at least one value.
     /// Prints nothing.
     ///
-    /// The Array is copied at once, what it holds is not: a value may be changed between frames, and is written as it is
-    /// when its turn comes. A result with failed items has their indexes, and the reason of each. On another than the main
-    /// thread, everything is done at once.
+    /// The Array is copied at once, and so are packed arrays in it. Arrays, Dictionaries and objects in it are not: the main
+    /// thread may change them between frames, and each is written as it is when its turn comes; other threads keep away from
+    /// them until the job is done. A result with failed items has their indexes, and the reason of each. On another than the
+    /// main thread, everything is done at once.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -183,12 +185,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. The buffers may be changed
+    /// as soon as the call returns, from any thread. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
     /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
     /// [member FastVariantLimits.allow_objects], setters run, so the work is done on the main thread, in slices of 2
-    /// milliseconds in each frame.
+    /// milliseconds in each frame. Nodes that were made are yours from [method FastVariantJob.wait] or
+    /// [signal FastVariantJob.completed] on; where nobody asks for the result, they are freed with the job.
     #[func]
     fn decode_batch_async(
         buffers: AnyArray,
@@ -203,7 +207,7 @@ impl FastVariantCodec {
     /// background. What [method save_batch_async] was asked to write to it before is there by then.
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
-    /// milliseconds in each frame.
+    /// milliseconds in each frame; as with [method decode_batch_async], Nodes that nobody asks for are freed.
     #[func]
     fn load_batch_async(
         path: GString,

@@ -25,7 +25,9 @@ use crate::result_class::FastVariantResult;
 ///     print(result.value)
 /// ```
 ///
-/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Jobs
+/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Objects
+/// that a job has made and nobody was given are freed. What a job was given may be changed and freed as soon as the call
+/// returns, but for what [method FastVariantCodec.encode_batch_async] says. Jobs
 /// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]

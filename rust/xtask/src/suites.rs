@@ -293,7 +293,7 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 }
 
 /// The calls that bytes of strangers are given to, in the order of `suites/entries.gd`.
-const ENTRIES: [&str; 7] =
+pub const ENTRIES: [&str; 7] =
     ["try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe"];
 
 /// Choices for `worst`.
@@ -301,13 +301,13 @@ const ENTRIES: [&str; 7] =
 pub struct Search {
     /// Search for so long, for each entry point
     #[arg(long, value_name = "SECONDS")]
-    search: Option<u64>,
+    pub search: Option<u64>,
     /// Seed of the search, to repeat it on the same machine [default: the time]
     #[arg(long, value_name = "N", requires = "search")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Only this entry point
     #[arg(long, value_name = "ENTRY", requires = "search", value_parser = ENTRIES)]
-    only: Option<String>,
+    pub only: Option<String>,
 }
 
 impl Search {

@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use super::{Done, Tools};
 use crate::endure::{self, Endurance};
 use crate::judge::Tally;
-use crate::suites::Access;
-use crate::{diff, exchange, fuzz, godot3, kill, protobuf, sanitize, stress, valgrind};
+use crate::suites::{self, Access, ENTRIES, Search};
+use crate::{diff, exchange, fuzz, godot3, jobs, kill, protobuf, sanitize, stress, valgrind, writers};
 
 /// One long run.
 pub struct Proof {
@@ -29,6 +29,9 @@ const SLICE: u64 = 120;
 const DIFF_SLICE: u64 = 30_000;
 const ENGINES: u32 = 2;
 const KILL_SLICE: u64 = 50;
+const JOB_SLICE: u64 = 20_000;
+/// For how many seconds packets are searched for, for each entry point.
+const SEARCH: u64 = 600;
 const ENDURANCE: Endurance =
     Endurance { calls: 10_000_000, batches: 10_000, seed: endure::SEED, portable: false };
 
@@ -68,6 +71,27 @@ pub const PROOFS: &[Proof] = &[
         unit: "calls",
         command: "cargo xtask endure --portable",
         slice: |tools, _, _| endurance(tools, Endurance { portable: true, ..ENDURANCE }),
+    },
+    Proof {
+        name: "jobs whose arguments change",
+        goal: 100_000,
+        unit: "jobs",
+        command: "cargo xtask jobs",
+        slice: changing_jobs,
+    },
+    Proof {
+        name: "search for costly packets",
+        goal: SEARCH * ENTRIES.len() as u64,
+        unit: "seconds",
+        command: "cargo xtask worst --search 600",
+        slice: search,
+    },
+    Proof {
+        name: "several processes and one file",
+        goal: 3_000,
+        unit: "records each",
+        command: "cargo xtask writers --records 3000",
+        slice: |tools, _, left| Ok(done(left, writers::run(tools.workspace, tools.godot, left)?)),
     },
     Proof {
         name: "kills while saving",
@@ -125,7 +149,7 @@ pub const PROOFS: &[Proof] = &[
         unit: "calls",
         command: "cargo xtask valgrind",
         slice: |tools, _, left| {
-            let tally = valgrind::run(tools.workspace, tools.godot, valgrind::CALLS, valgrind::BATCHES)?;
+            let tally = valgrind::run(tools.workspace, tools.godot, valgrind::Size::default())?;
             Ok(done(left, tally))
         },
     },
@@ -187,4 +211,20 @@ fn many_threads(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
         stress::Options { seconds: Some(seconds), seed: Some(slice as u32), access, ..Default::default() };
     let tally = stress::run(tools.workspace, tools.godot, &options)?;
     Ok(Done { parts: BTreeMap::from([(how.to_owned(), seconds)]), ..done(seconds, tally) })
+}
+
+fn changing_jobs(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
+    let (how, access) = access(slice);
+    let jobs = JOB_SLICE.min(left);
+    let options = jobs::Options { jobs, seed: 1 + slice, access };
+    let tally = jobs::run(tools.workspace, tools.godot, &options)?;
+    Ok(Done { parts: BTreeMap::from([(how.to_owned(), jobs)]), ..done(jobs, tally) })
+}
+
+/// One entry point after the other.
+fn search(tools: &Tools<'_>, slice: u64, _: u64) -> Result<Done> {
+    let entry = ENTRIES[slice as usize % ENTRIES.len()];
+    let options = Search { search: Some(SEARCH), seed: Some(1 + slice), only: Some(entry.to_owned()) };
+    suites::worst(tools.workspace, tools.godot, &options)?;
+    Ok(Done { amount: SEARCH, parts: BTreeMap::from([(entry.to_owned(), SEARCH)]), ..Done::default() })
 }

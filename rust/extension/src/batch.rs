@@ -13,6 +13,7 @@ use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames
 use crate::background::{self, Foreground};
 use crate::builder::Built;
 use crate::codec::{self, Input};
+use crate::collisions::Collisions;
 use crate::engine::{Elements, Moved, Reader, SharedBytes, Slots};
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
@@ -252,6 +253,8 @@ pub struct Unpacking {
     limits: Limits,
     /// What the records so far used up of the limits.
     spent: Spent,
+    /// What the keys and names of the records so far have cost.
+    collisions: Collisions,
     values: Moved<VarArray>,
     failed: Option<(usize, Error)>,
 }
@@ -262,7 +265,8 @@ impl Unpacking {
         let bytes = SharedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
         let values = Moved(VarArray::new());
-        Self { bytes, records, broken, limits, spent: Spent::default(), values, failed: None }
+        let (spent, collisions) = (Spent::default(), Collisions::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, failed: None }
     }
 
     /// Unpacks so many more, and says whether there are others left.
@@ -275,6 +279,7 @@ impl Unpacking {
         let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
         let outcome = Outcome::default();
         let mut spent = self.spent;
+        let mut keys = Keys::after(std::mem::take(&mut self.collisions));
         let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
             let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
                 let input = Input::Shared(bytes.get());
@@ -288,13 +293,13 @@ impl Unpacking {
             if parallel {
                 spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
             } else {
-                let (mut slots, mut keys) = (slots, Keys::default());
+                let mut slots = slots;
                 while slots.len() > 0 && background::goes_on() {
                     fill(&mut slots, &mut keys, &mut spent);
                 }
             }
         });
-        self.spent = spent;
+        (self.spent, self.collisions) = (spent, keys.collisions);
         if let Some((index, error)) = outcome.into_failed().into_first() {
             values.shrink(index);
             self.failed = Some((start + index, error));

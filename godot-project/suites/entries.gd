@@ -71,11 +71,14 @@ func memory(entry: String, bytes: PackedByteArray) -> PackedInt64Array:
 	# The engine keeps pages of its pools, and names, for the next time.
 	if not ask(entry, bytes).is_ok():
 		return []
+	return [taken(entry, bytes), charged(entry, bytes)]
+
+
+## How many bytes the engine takes for what the entry point gives.
+func taken(entry: String, bytes: PackedByteArray) -> int:
 	var before := OS.get_static_memory_usage()
-	var outcome: Variant = ask(entry, bytes)
-	var taken := OS.get_static_memory_usage() - before
-	outcome = null
-	return [taken, charged(entry, bytes)]
+	var _outcome: Variant = ask(entry, bytes)
+	return OS.get_static_memory_usage() - before
 
 
 ## The least max_memory with which the bytes are accepted.

@@ -9,7 +9,7 @@ const Generators := preload("res://suites/generators.gd")
 const SIZE := 1 << 18
 
 ## So many inputs are generated for each entry point, of so many bytes.
-const GENERATED := 12
+const GENERATED := 8
 const GENERATED_BYTES := 1 << 16
 
 ## The id of a Dictionary in Godot 3's format.
@@ -280,7 +280,7 @@ func test_what_searches_found() -> bool:
 ## known attacks are refused.
 func test_generated_inputs() -> bool:
 	var entries := Entries.new()
-	for entry in Entries.NAMES:
+	for entry in Entries.CHARGED:
 		checks.subject(checks.MIXED, "generated for %s" % entry)
 		var generators := Generators.new(hash([run_seed, entry]), GENERATED_BYTES)
 		var inputs := Generators.known_inputs(entry)
@@ -294,6 +294,59 @@ func test_generated_inputs() -> bool:
 		var attack: Dictionary = Generators.known_inputs(entry)[0]
 		var outcome: FastVariantResult = entries.ask(entry, Generators.new(0, 1 << 20).bytes_of(attack, entry))
 		checks.same_int("%s refuses it" % entry, FastVariantCodec.COLLIDING_KEYS, outcome.error)
+	return true
+
+
+## What programs have written that use other people's libraries, and the values that they were given: the crate
+## godot-binary-serialization 0.2.0, which writes every f64 in 8 bytes, and, in Godot 3's format, the npm packages
+## @gd-com/utils 5.0.0 and godot-binary-serialization 0.1.6.
+func test_other_programs() -> bool:
+	checks.subject(checks.MIXED, "other programs")
+	var network := FastVariantLimits.for_network()
+	var lenient := FastVariantLimits.for_network()
+	lenient.allow_non_canonical = true
+	var bytes := ("1b000000050000000400000005000000737065656400000003000100000000000000f83f0400000005000000616c697665000000"
+			+ "0100000001000000040000000200000061740000050000000000803f00000040020000000500000002000100000000000001000004000000"
+			+ "070000006772c3b6c39f6500030000000000803e").hex_decode()
+	var given := {"speed": 1.5, "alive": true, "at": Vector2(1, 2), 5: 1 << 40, "größe": 0.25}
+	checks.same_value("the engine reads it", given, bytes_to_var(bytes))
+	checks.same_int("refused", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(bytes, network).error)
+	checks.same_value("or read", given, FastVariantCodec.try_decode(bytes, lenient).value)
+	var old: Dictionary[String, Variant] = {
+		"1200000003000000040000000100000061000000030000000000c03f04000000010000006200000004000000010000007800000004000000010000006300"
+				+ "0000130000000300000002000000010000000300000000002040040000000100000079000000": {"a": 1.5, "b": "x", "c": [1, 2.5, "y"]},
+		"1200000002000000040000000100000061000000030000000000c03f040000000100000062000000040000000100000078000000": {"a": 1.5, "b": "x"},
+		"04000000070000006772c3b6c39f6500": "größe",
+	}
+	for hex in old:
+		for limits: FastVariantLimits in [network, lenient]:
+			checks.same_value("in Godot 3's format", old[hex], FastVariantCodec.try_decode_godot3(hex.hex_decode(), limits).value)
+	return true
+
+
+## Keys of the records of a file are counted over all of them, also where the game loads them a few at a time.
+func test_colliding_keys_are_counted_over_a_file() -> bool:
+	checks.subject(TYPE_DICTIONARY, "colliding keys in many records")
+	var record := {}
+	# Somewhat more than is free for their number.
+	for key: int in Costly.colliding_ints(7) + range(10):
+		record[key] = null
+	var records: Array = []
+	records.resize(3000)
+	records.fill(record)
+	var path := "user://colliding.bin"
+	checks.same_int("saved", OK, FastVariantCodec.save_batch(path, records))
+	var limits := FastVariantLimits.for_save_files()
+	checks.truth("accepted for save files", FastVariantCodec.load_batch(path, limits).is_ok())
+	limits.refuse_colliding_keys = true
+	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.load_batch(path, limits).error)
+	# With objects, in slices between frames.
+	for allow_objects: bool in [false, true]:
+		limits.allow_objects = allow_objects
+		var job := FastVariantCodec.load_batch_async(path, limits)
+		var result: FastVariantResult = await job.completed
+		checks.same_int("in the background", FastVariantCodec.COLLIDING_KEYS, result.error)
+	DirAccess.remove_absolute(path)
 	return true
 
 
@@ -371,12 +424,15 @@ func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> v
 	var outcome: Variant = entries.ask(entry, bytes)
 	if entry == "try_decode":
 		_check_validate(bytes, entries.limits, outcome)
-	outcome = null
-	if entry not in Entries.CHARGED or not OS.is_debug_build():
+	if entry not in Entries.CHARGED or not OS.is_debug_build() or not outcome.is_ok():
 		return
-	var memory := entries.memory(entry, bytes)
-	if memory:
-		checks.truth("within its charge", memory[0] <= memory[1] + POOL_PAGES, "%s, %d bytes" % [memory, bytes.size()])
+	outcome = null
+	var taken := entries.taken(entry, bytes)
+	if taken > POOL_PAGES:
+		var less: FastVariantLimits = entries.limits.duplicate()
+		less.max_memory = taken - POOL_PAGES - 1
+		checks.same_int("%d bytes, of which %d are taken" % [bytes.size(), taken], FastVariantCodec.MAX_MEMORY_EXCEEDED,
+				entries.ask(entry, bytes, less).error)
 
 
 ## A limit of less than what the engine has allocated refuses the value.

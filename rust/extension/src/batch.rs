@@ -12,6 +12,7 @@ use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames
 use crate::background::{self, Foreground};
 use crate::builder::{Built, Made};
 use crate::codec::{self, Input};
+use crate::collisions::Collisions;
 use crate::engine::{Elements, OwnArray, OwnedBytes, Reader, Slots};
 use crate::guard::caught;
 use crate::keys::Keys;
@@ -320,6 +321,8 @@ pub struct Unpacking {
     limits: Limits,
     /// What the records so far used up of the limits.
     spent: Spent,
+    /// What the keys and names of the records so far have cost.
+    collisions: Collisions,
     values: OwnArray<Variant>,
     made: Made,
     failed: Option<(usize, Error)>,
@@ -330,8 +333,9 @@ impl Unpacking {
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
-        let (spent, values, made) = (Spent::default(), OwnArray::new(), Made::default());
-        Self { bytes, records, broken, limits, spent, values, made, failed: None }
+        let (spent, collisions) = (Spent::default(), Collisions::default());
+        let (values, made) = (OwnArray::new(), Made::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, made, failed: None }
     }
 
     /// Unpacks so many more, and says whether there are others left. Behind a bad record, none is: on one thread, as where
@@ -345,6 +349,7 @@ impl Unpacking {
         let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
         let outcome = Outcome::ending_at_first();
         let mut spent = self.spent;
+        let mut keys = Keys::after(std::mem::take(&mut self.collisions));
         let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
             let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
                 let input = Input::Shared(bytes.get());
@@ -363,13 +368,13 @@ impl Unpacking {
             if parallel {
                 spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
             } else {
-                let (mut slots, mut keys) = (slots, Keys::default());
+                let mut slots = slots;
                 while slots.len() > 0 && background::goes_on() {
                     fill(&mut slots, &mut keys, &mut spent);
                 }
             }
         });
-        self.spent = spent;
+        (self.spent, self.collisions) = (spent, keys.collisions);
         let (failed, made) = outcome.into_failed();
         self.made.append(made);
         if let Some((index, error)) = failed.into_first() {

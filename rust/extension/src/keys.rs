@@ -116,6 +116,11 @@ impl Keys {
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 
+    /// None, where others have cost so much.
+    pub fn after(collisions: Collisions) -> Self {
+        Self { collisions, ..Self::default() }
+    }
+
     /// Where the String of this text is kept from now on; `None` for one that is not.
     #[inline(always)]
     pub fn keep(&mut self, text: &str) -> Option<Kept> {

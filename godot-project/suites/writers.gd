@@ -84,7 +84,8 @@ func _check_saved() -> void:
 		_expect(read[at]["by"] == "adder", "record %d is not an added one" % at)
 		_expect(at == 1 or read[at]["number"] == read[at - 1]["number"] + 1, "a gap before record %d" % at)
 	_expect(read.size() > TAIL, "%d records are left" % read.size())
-	print("@@ %d" % read.size())
+	_expect(read[-1]["number"] >= TAIL, "nothing was added between the saves")
+	print("@@ %d of %d" % [read.size() - 1, read[-1]["number"] + 1])
 
 
 ## Another process has locked the file: nothing is written, and the reason names it.

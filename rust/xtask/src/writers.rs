@@ -116,9 +116,7 @@ fn one_saves(stage: &Stage<'_>, _: u64) -> Result<String> {
         ("saver", stage.process("save", &[("--name", "saver"), ("--count", &count)])),
     ])?;
     let found = Stage::result(&mut stage.process("check_saved", &[("--count", &count)]))?;
-    Ok(format!(
-        "one process saves {SAVES} times, one appends: {found} records at the end, {loads} loads meanwhile"
-    ))
+    Ok(format!("one process saves {SAVES} times, one appends: {found} records left, {loads} loads meanwhile"))
 }
 
 fn locked(stage: &Stage<'_>, _: u64) -> Result<String> {

@@ -31,8 +31,12 @@ use access::Held;
 
 /// For how long the lock of somebody else is waited for. They hold it for as long as writing takes.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// So short that a process that appends over and over does not keep the others from ever seeing the file free.
+/// How long somebody who waits does not look.
 const PAUSE: Duration = Duration::from_micros(500);
+/// Whoever writes over and over for so long leaves the others a tenth of that: nobody is told that the file is free, and
+/// between two calls in a loop it is so only for microseconds.
+const STREAK: Duration = Duration::from_millis(50);
+const SHARE: u32 = 10;
 
 /// The name of a file that is to take a place: this, as many random letters and digits, and that. It is independent of the
 /// name of the place, which may already be as long as names can be.
@@ -106,6 +110,13 @@ fn in_full(folder: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// Why the file cannot be written; it is as it was then, and nothing is beside it.
 pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    give_way();
+    let written = replace_now(place, parts);
+    has_written();
+    written
+}
+
+fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     // Not cut off by this: it is opened to see whether it may be written to.
     let old = match alone(place, OpenOptions::new().write(true)) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
@@ -181,6 +192,13 @@ fn is_name_of_remains(name: &str) -> bool {
 /// # Errors
 /// Why the file cannot be written, or where its last record is cut off; it is as it was then.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    give_way();
+    let written = append_now(place, parts);
+    has_written();
+    written
+}
+
+fn append_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let (file, is_new) = match alone(place, &options) {
@@ -262,6 +280,30 @@ fn refuse_others(place: &Path) -> Result<(), Failure> {
 /// had.
 pub fn at_rest(place: &Path) -> Option<File> {
     waited_for(place, access::hold_for_reading).ok()
+}
+
+/// When this process last wrote to a file, and since when it has done so without leaving time to others.
+static STREAK_OF_WRITES: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
+
+/// Lets others write who wait for it.
+fn give_way() {
+    let started = *lock(&STREAK_OF_WRITES);
+    let now = Instant::now();
+    let Some((last, since)) = started.filter(|(last, _)| now - *last < STREAK / SHARE) else {
+        return *lock(&STREAK_OF_WRITES) = Some((now, now));
+    };
+    if last - since >= STREAK {
+        std::thread::sleep((last - since).min(LONGEST_WAIT / SHARE) / SHARE);
+        let now = Instant::now();
+        *lock(&STREAK_OF_WRITES) = Some((now, now));
+    }
+}
+
+/// Has written to a file, and closed it.
+fn has_written() {
+    if let Some((last, _)) = &mut *lock(&STREAK_OF_WRITES) {
+        *last = Instant::now();
+    }
 }
 
 /// A file to which nobody else writes who goes by the lock, as long as it lives.

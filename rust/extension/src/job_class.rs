@@ -186,11 +186,15 @@ impl FastVariantJob {
         !this.get_signal_connection_list(signal).is_empty()
     }
 
-    /// Whether nobody holds the job or listens to it.
+    /// Whether nobody holds the job or listens to what it has to say.
     fn is_abandoned(this: &Gd<Self>) -> bool {
+        let has_told_all = || {
+            let fields = this.bind();
+            fields.job.is_done() && fields.told.load(Ordering::Relaxed) == fields.job.progress().0
+        };
         this.get_reference_count() <= OWN_REFERENCES
             && !Self::listens_to(this, "completed")
-            && !Self::listens_to(this, "progressed")
+            && (!Self::listens_to(this, "progressed") || has_told_all())
     }
 
     /// Says what has changed since the last frame.

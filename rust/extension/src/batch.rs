@@ -8,12 +8,12 @@ use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames};
+use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, check_room, frames};
 
 use crate::background::{self, Foreground};
 use crate::builder::Built;
 use crate::codec::{self, Input};
-use crate::engine::{Elements, Moved, Reader, SharedBytes, Slots};
+use crate::engine::{self, Elements, Moved, Reader, SharedBytes, Slots};
 use crate::guard::caught;
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
@@ -71,10 +71,13 @@ pub fn encode_each<K: Default>(
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<Array<PackedByteArray>> {
     let reader = Reader::new();
-    let values = own_if(!parallel, reader, values);
-    let elements = reader.elements(&values);
     let outcome = Outcome::keeping(reasons);
-    let (slots, ()) = Slots::of_buffers(elements.len(), |slots| {
+    let values = match own_if(!parallel, reader, values) {
+        Ok(values) => values,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let elements = reader.elements(&values);
+    let made = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
             while slots.len() > 0 && cost < PART_BYTES {
@@ -91,7 +94,7 @@ pub fn encode_each<K: Default>(
             }
         });
     });
-    outcome.into_batch(slots)
+    outcome.into_batch(made)
 }
 
 /// One value for each buffer.
@@ -109,9 +112,12 @@ pub fn decode_each(
     decode: impl Fn(&Input<'_>, &mut Keys) -> Result<Built, Error> + Sync,
 ) -> Batch<VarArray> {
     let reader = Reader::new();
-    let buffers = own_if(!parallel, reader, buffers);
-    let elements = reader.elements(&buffers);
     let outcome = Outcome::keeping(reasons);
+    let buffers = match own_if(!parallel, reader, buffers) {
+        Ok(buffers) => buffers,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let elements = reader.elements(&buffers);
     let decode_at = |index: usize, keys: &mut Keys| {
         let buffer = element(&elements, index)?;
         let Some(input) = Input::of(reader, buffer, !parallel) else {
@@ -121,12 +127,12 @@ pub fn decode_each(
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
+    let made = Slots::of_variants(elements.len(), |slots| {
         spread(slots, parallel, |slots, keys| {
             fill_part(slots, &outcome, |index| decode_at(index, keys));
         });
     });
-    outcome.into_batch(slots)
+    outcome.into_batch(made)
 }
 
 /// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth.
@@ -160,7 +166,11 @@ fn fill_part(
 pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let parallel = objects == Objects::AsIds;
-    let values = own_if(!parallel, reader, values);
+    let values = own_if(!parallel, reader, values).map_err(|error| {
+        let mut failed = Failed::default();
+        failed.add(0, error);
+        failed
+    })?;
     let elements = reader.elements(&values);
     frame_each(elements.len(), parallel, Reasons::First, |index, part| {
         codec::append(part, element(&elements, index)?, objects)
@@ -215,11 +225,7 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     if total > MAX_BYTES {
         return Err(failed(ErrorKind::TooLarge));
     }
-    let mut packed = PackedByteArray::new();
-    packed.resize(total);
-    if packed.len() != total {
-        return Err(failed(ErrorKind::OutOfMemory(total)));
-    }
+    let mut packed = engine::new_bytes(total).map_err(|error| failed(error.kind().clone()))?;
     let mut rest = packed.as_mut_slice();
     let mut copies = Vec::with_capacity(parts.len());
     for part in &parts {
@@ -280,7 +286,7 @@ impl Unpacking {
         let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
         let outcome = Outcome::default();
         let mut spent = self.spent;
-        let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
+        let made = Slots::of_variants(records.len(), |slots| {
             let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
                 let input = Input::Shared(bytes.get());
                 fill_part(slots, &outcome, |index| {
@@ -300,6 +306,10 @@ impl Unpacking {
                     fill(&mut slots, &mut keys, &mut spent);
                 }
             }
+        });
+        let mut values = made.map(|(values, ())| values).unwrap_or_else(|error| {
+            outcome.add_failed(0, error);
+            VarArray::new()
         });
         self.spent = spent;
         if let Some((index, error)) = outcome.into_failed().into_first() {
@@ -328,9 +338,14 @@ impl Unpacking {
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.
-fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Variant {
+fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Result<Variant, Error> {
+    let len = array.len();
     let array = array.to_variant();
-    if copied || reader.reading_changes(&array) { array.call("duplicate", &[]) } else { array }
+    if !copied && !reader.reading_changes(&array) {
+        return Ok(array);
+    }
+    check_room(len.saturating_mul(size_of::<Variant>()))?;
+    Ok(array.call("duplicate", &[]))
 }
 
 /// Does what is done for an item. What is kept from item to item is made anew after a fault.
@@ -454,7 +469,12 @@ impl Outcome {
         failed
     }
 
-    fn into_batch<A>(self, slots: A) -> Batch<A> {
+    /// Without memory for the slots, there are none, and the first item has failed for all.
+    fn into_batch<A: Default>(self, made: Result<(A, ()), Error>) -> Batch<A> {
+        let slots = made.map(|(slots, ())| slots).unwrap_or_else(|error| {
+            self.add_failed(0, error);
+            A::default()
+        });
         let misfits = self.misfits.load(Ordering::Relaxed);
         Batch { slots, failed: self.into_failed(), misfits }
     }
@@ -463,6 +483,10 @@ impl Outcome {
 impl Failed {
     /// Adds an item that follows all others.
     pub fn add(&mut self, index: usize, error: Error) {
+        // Without memory for more, the items before say enough.
+        if self.indexes.try_reserve(1).is_err() || self.reasons.try_reserve(1).is_err() {
+            return;
+        }
         self.indexes.push(index);
         match self.reasons.first_mut() {
             Some(first) if self.kept == Reasons::First => {

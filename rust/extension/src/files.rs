@@ -16,7 +16,7 @@ use godot::classes::{FileAccess, ProjectSettings};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Limits, frames};
+use variant_codec::{Limits, check_room, frames};
 
 use crate::pool::lock;
 
@@ -96,6 +96,9 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
     let length = usize::try_from(file.get_length()).unwrap_or(usize::MAX);
     // With one byte too many, the others are as little use as all of them.
     let wanted = if limits.max_bytes < MAX_BYTES { length.min(limits.max_bytes + 1) } else { length };
+    if check_room(wanted).is_err() {
+        return Err(error("there is no memory for it", Code::ERR_OUT_OF_MEMORY));
+    }
     let bytes = file.get_buffer(wanted as i64);
     if bytes.len() == wanted {
         Ok(bytes)

@@ -3,15 +3,27 @@
 use std::ops::Range;
 
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
-use godot::meta::ToGodot;
+use godot::meta::{AsArg, Element, ToGodot};
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
-use variant_codec::VariantType;
+use variant_codec::{ErrorKind, Result, VariantType, check_room};
 
 use super::building::clear;
 use super::interface::interface;
 use super::layout;
 use super::read::Reader;
+
+/// An Array of so many elements.
+fn array<T: Element>(len: usize, element: &T) -> Result<Array<T>>
+where
+    for<'a> &'a T: AsArg<T>,
+{
+    let bytes = len.saturating_mul(size_of::<Variant>());
+    check_room(bytes)?;
+    let mut array = Array::new();
+    array.resize(len, element);
+    if array.len() == len { Ok(array) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+}
 
 /// Elements of an Array that is not used before they are filled: nobody else has these.
 pub struct Slots {
@@ -35,22 +47,22 @@ impl Slots {
     }
 
     /// An Array of `len` Variants, and what `fill` makes of its elements, all of which it is done with when it returns.
-    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (VarArray, R) {
-        let mut array = VarArray::new();
-        array.resize(len, &Variant::nil());
-        // SAFETY: the Array has just been made, and is given out when `fill` has returned. It has as many elements as there
-        // was memory for.
-        let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
-        (array, result)
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> Result<(VarArray, R)> {
+        let array = array(len, &Variant::nil())?;
+        // SAFETY: the Array has just been made, and is given out when `fill` has returned. It has so many elements.
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        Ok((array, result))
     }
 
     /// The same for an Array of buffers.
-    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (Array<PackedByteArray>, R) {
-        let mut array = Array::<PackedByteArray>::new();
-        array.resize(len, &PackedByteArray::new());
+    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> Result<(Array<PackedByteArray>, R)> {
+        let array = array(len, &PackedByteArray::new())?;
         // SAFETY: as above.
-        let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
-        (array, result)
+        let result = fill(unsafe { Self::new(array.to_variant(), 0..len) });
+        Ok((array, result))
     }
 
     /// The Array, and which of its elements these are.
@@ -140,16 +152,13 @@ pub struct LateValues {
 impl LateValues {
     /// Slots for so many values, which have a place to go to later.
     ///
-    /// # Panics
-    /// If there is no memory for them.
-    pub fn new(left: Vec<LeftValue>) -> (Self, Slots) {
-        let mut array = VarArray::new();
-        array.resize(left.len(), &Variant::nil());
-        assert_eq!(array.len(), left.len(), "no memory for the values");
-        let values = array.to_variant();
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(left: Vec<LeftValue>) -> Result<(Self, Slots)> {
+        let values = array(left.len(), &Variant::nil())?.to_variant();
         // SAFETY: the Array has just been made, and is used again when the values are settled.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
-        (Self { values, left }, slots)
+        Ok((Self { values, left }, slots))
     }
 
     /// Moves the values to where they belong, when they have been made and nothing is under construction any more.
@@ -177,14 +186,22 @@ unsafe impl Send for StringSlots {}
 
 impl StringSlots {
     /// All elements of a new array.
-    pub fn new(len: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(len: usize) -> Result<Self> {
+        let bytes = len.saturating_mul(size_of::<GString>());
+        check_room(bytes)?;
         let mut strings = PackedStringArray::new();
         strings.resize(len);
+        if strings.len() != len {
+            return Err(ErrorKind::OutOfMemory(bytes).into());
+        }
         let array = strings.to_variant();
         // Only the Variant has them now.
         drop(strings);
         let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
-        Self { array, first: first.cast_mut().cast(), range: 0..len }
+        Ok(Self { array, first: first.cast_mut().cast(), range: 0..len })
     }
 
     /// Fills the next element.

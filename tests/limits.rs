@@ -1,6 +1,10 @@
 //! Limits: the presets, what the parts of a batch may leave each other, and how a breach is said.
 
-use variant_codec::{Decoder, ErrorKind, Limit, Limits, Manner, Result, Spent, ValueBuilder, VariantType};
+use variant_codec::{
+    Decoder, EncodeOptions, ErrorKind, Limit, Limits, Manner, Measure, Result, Source, Spent, ValueBuilder,
+    VariantType,
+};
+use variant_protobuf::{DecodeOptions, Defaults, MessageDecoder, Schema};
 
 fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     let mut decoder = Decoder::new(bytes, Manner::Strict, limits).after(spent);
@@ -152,4 +156,72 @@ fn a_breach_says_which_limit_and_how_to_raise_it() {
     ] {
         assert_eq!(ErrorKind::LimitExceeded(limit, 7).to_string(), sentence);
     }
+}
+
+/// What reading a message takes beside its value is charged like the value: whatever the message, it stays within
+/// `max_memory`, but for a few KiB.
+#[test]
+fn messages_charge_for_the_memory_to_read_them() {
+    const SIZE: usize = 1 << 20;
+    const BESIDE: u64 = 64 << 10;
+    let text = r#"
+        syntax = "proto2";
+        enum Team { RED = 1; BLUE = 2; }
+        message M {
+            optional int32 a = 1; optional int32 b = 2; repeated int32 numbers = 3; repeated int32 packed = 4 [packed = true];
+            repeated Team teams = 5; repeated Team packed_teams = 6 [packed = true]; map<int32, int32> map = 7;
+            oneof choice { int32 one = 8; int32 two = 9; group G = 10 {} } repeated M inner = 11; repeated string texts = 12;
+            repeated bytes blobs = 13;
+        }
+    "#;
+    let schema = Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.to_owned())).unwrap();
+    let message = schema.message("M").unwrap();
+    let record = |tag: u8, bytes: Vec<u8>| {
+        let mut len = bytes.len();
+        let mut record = vec![tag];
+        while len >= 0x80 {
+            record.push(len as u8 | 0x80);
+            len >>= 7;
+        }
+        record.push(len as u8);
+        record.extend(bytes);
+        record
+    };
+    let mut most = 0;
+    for (name, bytes) in [
+        ("two numbers in turn", [8, 1, 16, 1].repeat(SIZE / 4)),
+        ("numbers without packing", [24, 1].repeat(SIZE / 2)),
+        ("packed numbers", record(34, vec![1; SIZE])),
+        ("enums without packing", [40, 1].repeat(SIZE / 2)),
+        ("packed enums", record(50, vec![1; SIZE])),
+        ("packed enums without a name", record(50, vec![3; SIZE])),
+        ("entries", [58, 0].repeat(SIZE / 2)),
+        ("members of a oneof in turn", [64, 1, 72, 1].repeat(SIZE / 4)),
+        ("groups in a oneof", [83, 84].repeat(SIZE / 2)),
+        ("unknown fields", [240, 1, 1].repeat(SIZE / 3)),
+        ("messages", [90, 0].repeat(SIZE / 2)),
+        ("messages of unknown fields", [90, 3, 240, 1, 1].repeat(SIZE / 5)),
+        ("texts", [98, 0].repeat(SIZE / 2)),
+        ("bytes", [106, 0].repeat(SIZE / 2)),
+    ] {
+        // Above, it is also asked whether there is memory, by asking for some.
+        for max_memory in [1 << 18, 1 << 20, 1 << 22] {
+            let limits = Limits { max_memory, ..Limits::unlimited() };
+            let options = DecodeOptions {
+                limits,
+                enum_names: true,
+                keep_unknown: true,
+                defaults: Defaults::Omit,
+                ..DecodeOptions::default()
+            };
+            let memory = allocation_counter::measure(|| {
+                let mut sink = Measure::counting(EncodeOptions::default());
+                let _ = MessageDecoder::new(&message, &bytes, &options).pour(&mut sink);
+            });
+            let taken = memory.bytes_max;
+            assert!(taken <= max_memory + BESIDE, "{name}: {taken} bytes where {max_memory} are allowed");
+            most = most.max(taken);
+        }
+    }
+    assert!(most >= 3 << 20, "nothing that takes much: {most}");
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format;
 use crate::limits::{Limit, Limits};
 
@@ -38,6 +38,10 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
         }
         let start = at + FRAME_BYTES;
         at = start + needed;
+        if records.try_reserve(1).is_err() {
+            let bytes = (records.len() + 1) * size_of::<Range<usize>>();
+            return (records, Some(Error::new(ErrorKind::OutOfMemory(bytes)).at(start)));
+        }
         records.push(start..at);
     }
     (records, None)
@@ -47,6 +51,17 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
 pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
     batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
     batch.extend_from_slice(value);
+}
+
+/// The same where there may be no memory for it.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`]; nothing has been appended then.
+pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
+    let needed = value.len() + FRAME_BYTES;
+    batch.try_reserve(needed).map_err(|_| ErrorKind::OutOfMemory(needed))?;
+    append(batch, value);
+    Ok(())
 }
 
 /// Where the record starts that the end of a file of `length` bytes cuts off; `None` where all are whole. The file is read

@@ -37,6 +37,7 @@ pub mod frames;
 mod lanes;
 mod limits;
 mod outline;
+mod room;
 mod skim;
 mod stream;
 mod utf8;
@@ -52,6 +53,7 @@ pub use format::VariantType;
 pub use lanes::convert as convert_lanes;
 pub use limits::{ALL_TYPES, Budget, Limit, Limits, Spent};
 pub use outline::{LeftOut, Node, Outline, Role};
+pub use room::{check_room, copied};
 pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 pub use utf8::{is_ascii_without_nul, to_utf32};
 pub use value::{

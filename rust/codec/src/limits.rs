@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::format::{self, VariantType};
+use crate::room::check_room;
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -201,6 +202,9 @@ pub struct Spent {
     input: u64,
 }
 
+/// Whether there is memory is asked each time that so much of it has been charged.
+const AT_ONCE: u64 = 4 << 20;
+
 /// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
 #[derive(Debug)]
 pub struct Budget<'l> {
@@ -210,9 +214,12 @@ pub struct Budget<'l> {
     memory: u64,
     nested_keys: u64,
     input: u64,
+    /// Up to here there is memory, and the limits allow it.
+    admitted: u64,
 }
 
-/// Where a function gives an error, it is [`ErrorKind::LimitExceeded`] or [`ErrorKind::TypeNotAllowed`].
+/// Where a function gives an error, it is [`ErrorKind::LimitExceeded`], [`ErrorKind::TypeNotAllowed`] or
+/// [`ErrorKind::OutOfMemory`].
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'l> Budget<'l> {
     /// Nothing has been used up.
@@ -222,7 +229,8 @@ impl<'l> Budget<'l> {
 
     /// What is left after other values.
     pub fn after(Spent { elements, memory, nested_keys, input }: Spent, limits: &'l Limits) -> Self {
-        Self { limits, elements, memory, nested_keys, input }
+        let admitted = memory.saturating_add(AT_ONCE).min(limits.max_memory);
+        Self { limits, elements, memory, nested_keys, input, admitted }
     }
 
     /// So many more bytes are read.
@@ -305,7 +313,7 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     pub fn allows_text(&self, bytes: usize) -> bool {
         self.elements <= self.limits.max_elements
-            && self.memory.saturating_add(cost::text(bytes)) <= self.limits.max_memory
+            && self.memory.saturating_add(cost::text(bytes)) <= self.admitted
     }
 
     /// Charges what a name takes beside its text.
@@ -333,6 +341,12 @@ impl<'l> Budget<'l> {
         self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
+    /// Charges memory that a reader works with.
+    #[inline(always)]
+    pub fn working(&mut self, bytes: usize) -> Result<()> {
+        self.charge(0, bytes as u64)
+    }
+
     /// Charges an object.
     #[inline(always)]
     pub fn object(&mut self) -> Result<()> {
@@ -341,7 +355,7 @@ impl<'l> Budget<'l> {
 
     /// Fails now if `values` more cannot be had, so that nothing is allocated for them.
     #[inline(always)]
-    fn announce(&self, values: u64) -> Result<()> {
+    fn announce(&mut self, values: u64) -> Result<()> {
         self.check(
             self.elements.saturating_add(values),
             self.memory.saturating_add(values.saturating_mul(cost::SLOT)),
@@ -356,7 +370,17 @@ impl<'l> Budget<'l> {
     }
 
     #[inline(always)]
-    fn check(&self, elements: u64, memory: u64) -> Result<()> {
+    fn check(&mut self, elements: u64, memory: u64) -> Result<()> {
+        if elements > self.limits.max_elements || memory > self.admitted {
+            return self.admit(elements, memory);
+        }
+        Ok(())
+    }
+
+    /// Says which limit is exceeded, or whether there is memory for what comes.
+    #[cold]
+    #[inline(never)]
+    fn admit(&mut self, elements: u64, memory: u64) -> Result<()> {
         let Limits { max_elements, max_memory, .. } = *self.limits;
         if elements > max_elements {
             return Err(ErrorKind::LimitExceeded(Limit::Elements, max_elements).into());
@@ -364,6 +388,9 @@ impl<'l> Budget<'l> {
         if memory > max_memory {
             return Err(ErrorKind::LimitExceeded(Limit::Memory, max_memory).into());
         }
+        let more = memory.saturating_sub(self.admitted).saturating_add(AT_ONCE);
+        check_room(usize::try_from(more).unwrap_or(usize::MAX))?;
+        self.admitted = memory.saturating_add(AT_ONCE).min(max_memory);
         Ok(())
     }
 }

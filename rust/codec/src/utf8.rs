@@ -110,6 +110,8 @@ pub fn from_lenient(bytes: &[u8], replace: bool) -> Result<(String, u64), ErrorK
         match char::from_u32(unit) {
             Some(character) => text.push(character),
             None if replace => {
+                let more = char::REPLACEMENT_CHARACTER.len_utf8() + bytes.len() - at;
+                text.try_reserve(more).map_err(|_| ErrorKind::OutOfMemory(more))?;
                 text.push(char::REPLACEMENT_CHARACTER);
                 replaced += 1;
             }

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::{Element, ToGodot};
 use variant_codec::format::{MAX_BYTES, Shape};
-use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames};
+use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, check_room, frames};
 
 use crate::background::{self, Foreground};
 use crate::builder::{Built, Made};
 use crate::codec::{self, Input};
 use crate::collisions::Collisions;
-use crate::engine::{Elements, OwnArray, OwnedBytes, Reader, Slots};
+use crate::engine::{self, Elements, OwnArray, OwnedBytes, Reader, Slots};
 use crate::guard::caught;
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
@@ -85,10 +85,13 @@ pub fn encode_each<K: Default>(
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
 ) -> Batch<PackedByteArray> {
     let reader = Reader::new();
-    let values = own_if(!parallel, reader, values);
-    let elements = reader.elements(&values);
     let outcome = Outcome::keeping(reasons);
-    let (slots, ()) = Slots::of_buffers(elements.len(), |slots| {
+    let values = match own_if(!parallel, reader, values) {
+        Ok(values) => values,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let elements = reader.elements(&values);
+    let made = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
             while slots.len() > 0 && cost < PART_BYTES {
@@ -105,14 +108,17 @@ pub fn encode_each<K: Default>(
             }
         });
     });
-    outcome.into_batch(slots)
+    outcome.into_batch(made)
 }
 
 /// One value for each buffer.
 pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
-        return decode_owned(&owned(buffers), manner, limits, reasons);
+        return match owned(buffers) {
+            Ok(buffers) => decode_owned(&buffers, manner, limits, reasons),
+            Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
+        };
     }
     decode_each(buffers, reasons, |input, keys| codec::decode_all(input, manner, limits, keys))
 }
@@ -124,7 +130,10 @@ pub fn decode_each(
     decode: impl Fn(&Input<'_>, &mut Keys) -> Result<Built, Error> + Sync,
 ) -> Batch<Variant> {
     let reader = Reader::new();
-    let buffers = own_if(false, reader, buffers);
+    let buffers = match own_if(false, reader, buffers) {
+        Ok(buffers) => buffers,
+        Err(error) => return Outcome::keeping(reasons).into_batch(Err(error)),
+    };
     let elements = reader.elements(&buffers);
     let input = |index: usize| {
         let buffer = element(&elements, index)?;
@@ -137,12 +146,16 @@ pub fn decode_each(
 pub type OwnedBuffer = Result<OwnedBytes, Error>;
 
 /// The buffers of an Array as they are now.
-pub fn owned(buffers: &AnyArray) -> Vec<OwnedBuffer> {
+///
+/// # Errors
+/// That there is no memory for handles to them.
+pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
     let reader = Reader::new();
-    let buffers = own_if(false, reader, buffers);
+    let buffers = own_if(false, reader, buffers)?;
     let elements = reader.elements(&buffers);
     let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
-    (0..elements.len()).map(|index| own(element(&elements, index)?)).collect()
+    check_room(elements.len().saturating_mul(size_of::<OwnedBuffer>()))?;
+    Ok((0..elements.len()).map(|index| own(element(&elements, index)?)).collect())
 }
 
 /// One value for each buffer; nobody can change these meanwhile.
@@ -175,12 +188,12 @@ fn decode_items<'a>(
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let (slots, ()) = Slots::of_variants(count, |slots| {
+    let made = Slots::of_variants(count, |slots| {
         spread(slots, parallel, |slots, keys| {
             fill_part(slots, &outcome, |index| decode_at(index, keys));
         });
     });
-    outcome.into_batch(slots)
+    outcome.into_batch(made)
 }
 
 fn no_buffer(reader: Reader, found: &Variant) -> Error {
@@ -222,7 +235,11 @@ fn fill_part(
 pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let parallel = objects == Objects::AsIds;
-    let values = own_if(!parallel, reader, values);
+    let values = own_if(!parallel, reader, values).map_err(|error| {
+        let mut failed = Failed::default();
+        failed.add(0, error);
+        failed
+    })?;
     let elements = reader.elements(&values);
     frame_each(elements.len(), parallel, Reasons::First, |index, part| {
         codec::append(part, element(&elements, index)?, objects)
@@ -277,11 +294,7 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     if total > MAX_BYTES {
         return Err(failed(ErrorKind::TooLarge));
     }
-    let mut packed = PackedByteArray::new();
-    packed.resize(total);
-    if packed.len() != total {
-        return Err(failed(ErrorKind::OutOfMemory(total)));
-    }
+    let mut packed = engine::new_bytes(total).map_err(|error| failed(error.kind().clone()))?;
     let mut rest = packed.as_mut_slice();
     let mut copies = Vec::with_capacity(parts.len());
     for part in &parts {
@@ -350,7 +363,7 @@ impl Unpacking {
         let outcome = Outcome::ending_at_first();
         let mut spent = self.spent;
         let mut keys = Keys::after(std::mem::take(&mut self.collisions));
-        let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
+        let filled = Slots::of_variants(records.len(), |slots| {
             let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
                 let input = Input::Shared(bytes.get());
                 fill_part(slots, &outcome, |index| {
@@ -373,6 +386,10 @@ impl Unpacking {
                     fill(&mut slots, &mut keys, &mut spent);
                 }
             }
+        });
+        let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
+            outcome.add_failed(0, error);
+            OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
         let (failed, made) = outcome.into_failed();
@@ -404,15 +421,24 @@ impl Unpacking {
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.
-fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Variant {
+fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Result<Variant, Error> {
+    let len = array.len();
     let array = array.to_variant();
-    if copied || reader.reading_changes(&array) { array.call("duplicate", &[]) } else { array }
+    if !copied && !reader.reading_changes(&array) {
+        return Ok(array);
+    }
+    check_room(len.saturating_mul(size_of::<Variant>()))?;
+    Ok(array.call("duplicate", &[]))
 }
 
 /// A copy of an Array that owns the packed arrays among its elements, as they are now. What Arrays, Dictionaries and objects
 /// among them lead to remains the caller's.
-pub fn with_own_packed(values: &AnyArray) -> AnyArray {
+///
+/// # Errors
+/// That there is no memory for the copy.
+pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
     let reader = Reader::new();
+    check_room(values.len().saturating_mul(size_of::<Variant>()))?;
     let copy = values.duplicate_shallow();
     let shared = copy.to_variant();
     let is_packed = |value: &Variant| {
@@ -425,7 +451,7 @@ pub fn with_own_packed(values: &AnyArray) -> AnyArray {
             shared.call("set", &[(index as i64).to_variant(), own]);
         }
     }
-    copy
+    Ok(copy)
 }
 
 /// Does what is done for an item. What is kept from item to item is made anew after a fault.
@@ -579,7 +605,12 @@ impl Outcome {
         (failed, self.made.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn into_batch<T: Element>(self, slots: OwnArray<T>) -> Batch<T> {
+    /// Without memory for the slots, there are none, and the first item has failed for all.
+    fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
+        let slots = filled.map(|(slots, ())| slots).unwrap_or_else(|error| {
+            self.add_failed(0, error);
+            OwnArray::new()
+        });
         let misfits = self.misfits.load(Ordering::Relaxed);
         let (failed, made) = self.into_failed();
         Batch { slots, failed, misfits, made }
@@ -589,6 +620,10 @@ impl Outcome {
 impl Failed {
     /// Adds an item that follows all others.
     pub fn add(&mut self, index: usize, error: Error) {
+        // Without memory for more, the items before say enough.
+        if self.indexes.try_reserve(1).is_err() || self.reasons.try_reserve(1).is_err() {
+            return;
+        }
         self.indexes.push(index);
         match self.reasons.first_mut() {
             Some(first) if self.kept == Reasons::First => {

@@ -75,23 +75,22 @@ impl<'k> Parts<'k> {
         Self { bytes, take, values: Vec::new(), value_bytes: 0, late: Vec::new() }
     }
 
-    fn add_value(&mut self, value: LeftValue, part: Part) {
+    fn add_value(&mut self, value: LeftValue, part: Part) -> Result<()> {
         self.value_bytes += part.bytes.len();
         self.values.push((value, part));
-        if self.value_bytes >= self.bytes {
-            self.give_values();
-        }
+        if self.value_bytes >= self.bytes { self.give_values() } else { Ok(()) }
     }
 
-    fn give_values(&mut self) {
+    fn give_values(&mut self) -> Result<()> {
         self.value_bytes = 0;
         if self.values.is_empty() {
-            return;
+            return Ok(());
         }
         let (left, parts) = self.values.drain(..).unzip();
-        let (late, slots) = LateValues::new(left);
+        let (late, slots) = LateValues::new(left)?;
         self.late.push(late);
         (self.take)(Left { parts, places: Places::Values(slots) });
+        Ok(())
     }
 }
 
@@ -259,12 +258,15 @@ impl<'k> VariantBuilder<'k> {
     }
 
     /// The value, once it is complete but for what was left to others, and what is to be settled when they are done.
-    pub fn finish_in_part(mut self) -> (Built, Vec<LateValues>) {
-        let late = self.parts.take().map_or_else(Vec::new, |mut parts| {
-            parts.give_values();
-            parts.late
-        });
-        (self.finish(), late)
+    pub fn finish_in_part(mut self) -> Result<(Built, Vec<LateValues>)> {
+        let late = match self.parts.take() {
+            Some(mut parts) => {
+                parts.give_values()?;
+                parts.late
+            }
+            None => Vec::new(),
+        };
+        Ok((self.finish(), late))
     }
 
     /// The value, once it is complete.
@@ -606,7 +608,7 @@ impl Sink for VariantBuilder<'_> {
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         match self.copied_by_engine(ty, lanes.le) {
             Some(value) => self.building.put(value),
-            None => self.building.put_packed(ty, lanes),
+            None => self.building.put_packed(ty, lanes)?,
         }
         Ok(())
     }
@@ -728,7 +730,7 @@ impl Sink for VariantBuilder<'_> {
         let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
             return Err(Error::argument("parts without a taker"));
         };
-        parts.add_value(value, part);
+        parts.add_value(value, part)?;
         Ok(())
     }
 
@@ -919,7 +921,7 @@ impl Sink for VariantBuilder<'_> {
     }
 
     fn begin_strings(&mut self, len: usize) -> Result<StringSlots> {
-        Ok(StringSlots::new(len))
+        StringSlots::new(len)
     }
 
     #[inline(always)]

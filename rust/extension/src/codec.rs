@@ -6,8 +6,8 @@ use std::ops::Range;
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::{
-    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Result, Room, Source as _, Spent,
-    VariantType, frames,
+    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, Spent, VariantType,
+    check_room, copied, frames,
 };
 
 use crate::builder::{Built, VariantBuilder};
@@ -103,13 +103,13 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects,
         let mut room = [0; SMALL_BYTES];
         let mut encoder = Encoder::new(Room::new(&mut room[..]), options);
         live.pour(&mut encoder)?;
-        return set(bytes, encoder.into_output().written());
+        return set_bytes(bytes, encoder.into_output().written());
     }
     if let Some(ty) = live.packed_type() {
         return encode_packed(bytes, live, ty, options);
     }
     encode_with(value, objects, options, |encoded| match encoded {
-        Encoded::InRoom(written) => set(bytes, written),
+        Encoded::InRoom(written) => set_bytes(bytes, written),
         Encoded::Packed(packed) => {
             *bytes = packed;
             Ok(())
@@ -130,20 +130,12 @@ fn encode_packed(
     // Even debug builds write bytes as they are.
     let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
     if as_fast && measure.bytes() >= LARGE_BYTES {
+        check_room(measure.bytes())?;
         *bytes = var_to_bytes(live.variant());
         return Ok(());
     }
-    bytes.resize(measure.bytes());
+    *bytes = engine::new_bytes(measure.bytes())?;
     live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
-}
-
-/// Makes `bytes` those that were written.
-///
-/// # Errors
-/// If there is no memory for them.
-#[inline(always)]
-pub fn set(bytes: &mut PackedByteArray, written: &[u8]) -> Result<()> {
-    if set_bytes(bytes, written) { Ok(()) } else { Err(ErrorKind::OutOfMemory(written.len()).into()) }
 }
 
 /// Appends the bytes of a value to others, behind their number as a little-endian u32.
@@ -157,8 +149,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
             Encoded::InRoom(bytes) => bytes,
             Encoded::Packed(bytes) => bytes.as_slice(),
         };
-        frames::append(out, bytes);
-        Ok(())
+        frames::try_append(out, bytes)
     })
 }
 
@@ -182,7 +173,7 @@ fn encode_with(
         live.with_splitter(&splitter).pour(encoder)?;
         let written = encoder.output().written();
         if splitter.has_tails() {
-            return Ok(Some(written.to_vec()));
+            return Ok(Some(copied(written)?));
         }
         take(Encoded::InRoom(written)).map(|()| None)
     });

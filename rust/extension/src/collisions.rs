@@ -147,10 +147,15 @@ impl Buckets {
     fn add(&mut self, hash: u32, effort: &mut Effort, before: Effort) -> Result<u64> {
         // The engine, too, has no key with hash 0.
         let hash = hash.max(1);
+        let no_room = |places: usize| ErrorKind::OutOfMemory(places.saturating_mul(size_of::<u32>()));
+        self.hashes.try_reserve(1).map_err(|_| no_room(self.hashes.len()))?;
         let is_full = |size: usize| (self.hashes.len() + 1) * 4 > size * 3;
         if is_full(self.places.len()) {
             let size = Self::SIZES.into_iter().map(|size| size as usize).find(|size| !is_full(*size));
-            self.places = vec![0; size.unwrap_or(usize::MAX)];
+            let size = size.unwrap_or(usize::MAX);
+            self.places.clear();
+            self.places.try_reserve_exact(size).map_err(|_| no_room(size))?;
+            self.places.resize(size, 0);
             for index in 0..self.hashes.len() {
                 // Keys that move are not compared.
                 self.put(self.hashes[index], effort);

@@ -13,7 +13,7 @@ use godot::classes::{FileAccess, ProjectSettings};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Limits, frames};
+use variant_codec::{Limits, check_room, frames};
 
 use crate::disk::{self, Failure};
 use crate::engine;
@@ -155,6 +155,9 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
         return Err(error(reason, code));
     };
     let wanted = wanted(file.get_length(), limits);
+    if check_room(wanted).is_err() {
+        return Err(error("there is no memory for it", Code::ERR_OUT_OF_MEMORY));
+    }
     let bytes = file.get_buffer(wanted as i64);
     if bytes.len() == wanted {
         Ok(bytes)

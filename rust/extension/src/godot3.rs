@@ -29,7 +29,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> R
     codec::with_memory(|memory| {
         let mut downgrade = Downgrade::new(Room::new(memory), lossy);
         Live::new(value, Objects::AsIds, !lossy).pour(&mut downgrade)?;
-        codec::set(bytes, downgrade.output().written())
+        engine::set_bytes(bytes, downgrade.output().written())
     })
 }
 
@@ -126,7 +126,7 @@ fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Re
         let mut encoder = Encoder::new(Room::new(memory), options);
         let mut decoder = Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy);
         decoder.pour_only(&mut encoder)?;
-        frames::append(part, encoder.output().written());
+        frames::try_append(part, encoder.output().written())?;
         Ok(decoder.into_changes())
     })
 }
@@ -138,7 +138,7 @@ fn downgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> 
         // With objects, so that the error is about what Godot 3 cannot make of them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
         Decoder::new(bytes, Manner::Strict, &limits).pour_only(&mut downgrade)?;
-        frames::append(part, downgrade.output().written());
+        frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })
 }

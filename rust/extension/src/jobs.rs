@@ -121,8 +121,12 @@ impl Job {
             done.progress.advance(values.len());
             return done;
         }
+        let own = match batch::with_own_packed(values) {
+            Ok(own) => own,
+            Err(error) => return Self::done(FastVariantResult::failed(&error)),
+        };
         let encoding = Encoding {
-            values: GivenArray::new(batch::with_own_packed(values)),
+            values: GivenArray::new(own),
             count: values.len(),
             objects,
             buffers: OwnArray::new(),
@@ -133,9 +137,13 @@ impl Job {
 
     /// Decodes buffers strictly, as they are now.
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
+        let buffers = match batch::owned(buffers) {
+            Ok(buffers) => buffers,
+            Err(error) => return Self::done(FastVariantResult::failed(&error)),
+        };
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let decoding = Decoding {
-            buffers: batch::owned(buffers),
+            buffers,
             limits,
             values: OwnArray::new(),
             made: Made::default(),

@@ -25,7 +25,7 @@ pub fn encode_to(
 ) -> Result<()> {
     encoder.clear();
     Live::new(value, Objects::AsIds, false).pour(encoder)?;
-    codec::set(bytes, encoder.written())
+    engine::set_bytes(bytes, encoder.written())
 }
 
 /// The same for one value.

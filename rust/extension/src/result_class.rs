@@ -2,10 +2,11 @@
 
 use godot::builtin::{GString, PackedInt32Array, Variant};
 use godot::classes::{IRefCounted, RefCounted};
+use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::Error;
+use variant_codec::{Error, check_room};
 
 use crate::batch::{Failed, Unpacked};
 use crate::builder::Made;
@@ -57,6 +58,9 @@ impl IRefCounted for FastVariantResult {
         Self { error: ErrorCode::Cancelled, message: GString::from(LOST), ..Self::new() }
     }
 }
+
+/// What the reason for an item takes at most, but for long names in it.
+const TEXT_BYTES: usize = 1 << 10;
 
 /// What results and jobs say then.
 const LOST: &str = "this did not outlive the reloading of the extension in the editor";
@@ -111,7 +115,11 @@ impl FastVariantResult {
     /// The result of a call that failed over a file.
     pub fn of_file(error: &FileError) -> Gd<Self> {
         let message = GString::from(&error.to_string());
-        Gd::from_object(Self { error: ErrorCode::FileError, message, ..Self::new() })
+        let code = match error.code {
+            Code::ERR_OUT_OF_MEMORY => ErrorCode::OutOfMemory,
+            _ => ErrorCode::FileError,
+        };
+        Gd::from_object(Self { error: code, message, ..Self::new() })
     }
 
     /// The result of a job that was cancelled.
@@ -133,7 +141,10 @@ impl FastVariantResult {
         result.failed =
             failed.indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect();
         let text = |error: &Error| GString::from(&error.to_string());
-        result.reasons = failed.reasons.iter().map(|(index, error)| (*index as i64, text(error))).collect();
+        // A text for each: rather only the first than none.
+        let room = check_room(failed.reasons.len().saturating_mul(TEXT_BYTES));
+        let reasons = if room.is_ok() { &failed.reasons[..] } else { &failed.reasons[..1] };
+        result.reasons = reasons.iter().map(|(index, error)| (*index as i64, text(error))).collect();
         Gd::from_object(result)
     }
 

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Decoder, EncodeOptions, Limits, Manner};
+use variant_codec::{Decoder, EncodeOptions, Limits, Manner, copied};
 
 use crate::background;
 use crate::builder::{Built, Fill, Left, Parts, VariantBuilder, check_converted_text};
 use crate::codec::{Input, with_room};
-use crate::engine::{LateValues, OwnedBytes};
+use crate::engine::{self, LateValues, OwnedBytes};
 use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
@@ -72,7 +72,7 @@ pub fn encode<'a>(
             }
             let splitter = Splitter::new();
             let encoded = with_room(options, |encoder| {
-                part.pour(encoder, &splitter).map(|()| encoder.output().written().to_vec())
+                part.pour(encoder, &splitter).and_then(|()| copied(encoder.output().written()))
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
@@ -91,12 +91,7 @@ fn join(pool: &Pool, pieces: &[Piece]) -> Option<PackedByteArray> {
     if total > MAX_BYTES {
         return None;
     }
-    let mut joined = PackedByteArray::new();
-    joined.resize(total);
-    if joined.len() != total {
-        // There is no memory for it.
-        return None;
-    }
+    let mut joined = engine::new_bytes(total).ok()?;
     let mut copies = Vec::with_capacity(pieces.len());
     order(pieces, 0, &mut joined.as_mut_slice(), &mut copies);
     copy_all(Some(pool), copies);
@@ -177,7 +172,7 @@ pub fn decode(
         let mut builder =
             VariantBuilder::new(manner, limits, keys, input).with_parts(Parts::new(PART_BYTES, add));
         let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
-        Some((builder.finish_in_part(), end))
+        Some((builder.finish_in_part().ok()?, end))
     })?;
     let built = built.with(Fill { misfits: misfits.into_inner(), converted_text: text.into_inner() });
     if failed.into_inner() || check_converted_text(built.converted_text, data.len()).is_err() {

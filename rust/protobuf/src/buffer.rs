@@ -132,9 +132,12 @@ impl Buffer {
         start: usize,
         pieces: impl Iterator<Item = std::ops::Range<usize>>,
         spare: &mut Vec<u8>,
-    ) {
+    ) -> Result<()> {
+        let bytes = self.used - start;
         spare.clear();
+        spare.try_reserve(bytes).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
         pieces.for_each(|piece| spare.extend_from_slice(&self.bytes[piece]));
         self.bytes[start..start + spare.len()].copy_from_slice(spare);
+        Ok(())
     }
 }

@@ -12,6 +12,7 @@ use variant_codec::{
     Sink, Source, Spent, Step, Text, Value, ValueBuilder, VariantType,
 };
 
+use crate::charged::Charged;
 use crate::error::{Error, Oddity};
 use crate::reader::{Reader, odd, range};
 use crate::schema::{
@@ -93,17 +94,17 @@ pub struct MessageDecoder<'a> {
 #[derive(Debug, Default)]
 struct Memory {
     /// Records of known fields, of all levels.
-    found: Vec<Found>,
+    found: Charged<Found>,
     /// Unknown fields, of all levels.
-    unknown: Vec<u8>,
+    unknown: Charged<u8>,
     /// Entries of maps, of all levels.
-    entries: Vec<Entry>,
+    entries: Charged<Entry>,
     /// Elements of a packed array.
-    elements: Vec<u8>,
+    elements: Charged<u8>,
     /// Members of oneofs.
-    members: Vec<Member>,
+    members: Charged<Member>,
     /// Groups that are members of oneofs, of all levels.
-    groups: Vec<FoundGroup>,
+    groups: Charged<FoundGroup>,
 }
 
 /// A record of a known field.
@@ -540,10 +541,12 @@ impl Source for MessageDecoder<'_> {
             );
         }
         // An error may have left something there.
-        self.memory.found.clear();
-        self.memory.unknown.clear();
-        self.memory.entries.clear();
-        self.memory.groups.clear();
+        self.memory.found.restart();
+        self.memory.unknown.restart();
+        self.memory.entries.restart();
+        self.memory.elements.restart();
+        self.memory.members.restart();
+        self.memory.groups.restart();
         self.pour_message(sink, self.root, 0..0, 0, 0)
     }
 }

@@ -227,6 +227,15 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
+    /// The start of an entry, of which the order is seen to later.
+    #[inline(always)]
+    fn begin_segment(&mut self, rank: u64) -> Result<()> {
+        let bytes = size_of::<Segment>();
+        self.segments.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+        self.segments.push(Segment { rank, start: self.out.len() as u32, len: 0 });
+        Ok(())
+    }
+
     /// Only a tag.
     #[inline(always)]
     fn put_tag(&mut self, field: &Field) -> Result<()> {
@@ -414,8 +423,7 @@ impl<'s> MessageEncoder<'s> {
                 return Err(Error::Twice(what).into());
             }
         }
-        self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare);
-        Ok(())
+        self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)
     }
 
     /// Refuses what the fields that are there, in order, cannot be together.
@@ -796,7 +804,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.level.map {
             None => self.place = Place::Name,
             Some(map) => {
-                self.segments.push(Segment { rank: 0, start: self.out.len() as u32, len: 0 });
+                self.begin_segment(0)?;
                 self.put_tag(map)?;
                 self.out.put_bytes(&[0])?;
                 self.place = Place::Key(self.level.message.entry().0);
@@ -815,8 +823,9 @@ impl<'s> Sink for MessageEncoder<'s> {
             self.place = Place::Single(level.message.entry().1);
             return Ok(());
         }
-        self.segments.push(Segment { rank: level.last.into(), start: self.out.len() as u32, len: 0 });
-        self.place = match level.message.fields.get(usize::from(level.last)) {
+        let (message, last) = (level.message, level.last);
+        self.begin_segment(last.into())?;
+        self.place = match message.fields.get(usize::from(last)) {
             None => Place::Unknown,
             Some(field) => match field.label {
                 Label::Implicit | Label::Explicit | Label::Required => Place::Single(field),

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod buffer;
+mod charged;
 mod compile;
 mod decoder;
 mod descriptors;

@@ -123,6 +123,11 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     report.check("demo scene", || suites::demo_scene(workspace, godot))?;
     report.check("messages", || suites::messages(workspace, godot))?;
     report.check("panics", || suites::panics(workspace, godot))?;
+    if cfg!(target_os = "linux") {
+        report.check("no memory", || suites::no_memory(workspace, godot))?;
+    } else {
+        report.skip("no memory", "only Linux limits the address space");
+    }
     for (name, portable) in [("endurance", false), ("endurance, portable", true)] {
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
         report.check(name, || endure::run(workspace, godot, &endurance))?;

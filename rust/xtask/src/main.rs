@@ -74,6 +74,8 @@ enum Chore {
     Messages,
     /// Have every method of the extension panic on purpose, inside Godot, and count what reaches the script
     Panics,
+    /// Have every method run out of memory, inside Godot, in a limited address space (Linux)
+    Memory,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
@@ -315,6 +317,9 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Kill(options) => {
             kill::run(&workspace, &ready(&workspace)?, options)?;
+        }
+        Chore::Memory => {
+            suites::no_memory(&workspace, &ready(&workspace)?)?;
         }
         Chore::Panics => {
             suites::panics(&workspace, &ready(&workspace)?)?;

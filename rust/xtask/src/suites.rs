@@ -230,6 +230,40 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut command)
 }
 
+/// The address space of a process that is to run out of it.
+const ADDRESS_SPACE: u64 = 3 << 30;
+
+/// Every way to read and write, with next to no memory and with more and more of it.
+pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let mut all = Tally::default();
+    for access in [
+        Access { threads: Some(1), ..Access::default() },
+        Access { threads: Some(2), ..Access::default() },
+        Access { threads: Some(1), portable: true, ..Access::default() },
+    ] {
+        let script = project.script("res://suites/no_memory.gd", &[]);
+        // The shell's limit holds for what it becomes.
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {} && exec \"$0\" \"$@\"", ADDRESS_SPACE >> 10)]);
+        command.arg(script.get_program()).args(script.get_args());
+        for (name, value) in script.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
+        access.apply(&mut command);
+        let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+        let tally = judge::suite(&outcome).with_context(|| format!("{access:?}:\n{}", outcome.log))?;
+        all = all + tally;
+    }
+    println!("{all}");
+    Ok(all)
+}
+
 /// Calls that a script announces, each with the number of error lines that it may print.
 fn announced(command: &mut Command) -> Result<Tally> {
     let outcome = run::watch(command, Echo::Nothing, LIMIT)?;

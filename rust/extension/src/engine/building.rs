@@ -12,8 +12,8 @@ use godot::builtin::{
 };
 use godot::meta::{PackedElement, ToGodot};
 use godot::sys::{GodotFfi, interface_fn};
-use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
+use variant_codec::{ErrorKind, Result, VariantType};
 use variant_codec::{Lanes, Precision, Text, convert_lanes, is_ascii_without_nul, to_utf32};
 
 use super::PRECISION;
@@ -302,7 +302,10 @@ impl Building {
     }
 
     /// Puts a packed array.
-    pub fn put_packed(&mut self, ty: VariantType, lanes: Lanes<'_>) {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn put_packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
         let value = match ty {
             T::PackedByteArray => packed::<u8>(ty, lanes),
@@ -316,7 +319,8 @@ impl Building {
             T::PackedColorArray => packed::<Color>(ty, lanes),
             _ => unreachable!("{ty} is no packed array"),
         };
-        self.put(value);
+        self.put(value?);
+        Ok(())
     }
 
     /// Makes an empty value of a type in its place, and gives a second handle to it.
@@ -771,7 +775,7 @@ unsafe fn set_types(dictionary: TypePtr, key: &ContainerType, value: &ContainerT
 }
 
 /// A packed array with these elements, as a Variant.
-fn packed<T>(ty: VariantType, lanes: Lanes<'_>) -> Variant
+fn packed<T>(ty: VariantType, lanes: Lanes<'_>) -> Result<Variant>
 where
     T: PackedElement,
     PackedArray<T>: ToGodot,
@@ -779,13 +783,17 @@ where
     let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
     let wide = lanes.precision == Precision::Double;
     let mut array = PackedArray::<T>::new();
-    array.resize(lanes.le.len() / (lane.width(wide) * per_element));
+    let len = lanes.le.len() / (lane.width(wide) * per_element);
+    array.resize(len);
+    if array.len() != len {
+        return Err(ErrorKind::OutOfMemory(len.saturating_mul(size_of::<T>())).into());
+    }
     let elements = array.as_mut_slice();
     // SAFETY: the elements are plain numbers without gaps, for which any bytes are valid; the size is theirs.
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), size_of_val(elements)) };
     copy_lanes(bytes, lane, lanes);
-    array.to_variant()
+    Ok(array.to_variant())
 }
 
 /// An element type in the form that the engine takes.

@@ -43,7 +43,7 @@ use std::sync::OnceLock;
 use godot::builtin::PackedByteArray;
 use godot::classes::Os;
 use godot::obj::Singleton;
-use variant_codec::Precision;
+use variant_codec::{ErrorKind, Precision, Result, check_room};
 
 #[cfg(target_endian = "big")]
 compile_error!(
@@ -61,10 +61,30 @@ pub fn is_debug_build() -> bool {
     DEBUG_BUILD.get().copied().unwrap_or(true)
 }
 
-/// Makes a PackedByteArray hold exactly these bytes. Says whether there was memory for them.
+/// Makes a PackedByteArray hold exactly these bytes.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
 #[inline(always)]
-pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> bool {
-    interface::interface().set_bytes(array, bytes)
+pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
+    // The engine says it, too, but prints something of its own.
+    check_room(bytes.len())?;
+    if interface::interface().set_bytes(array, bytes) {
+        Ok(())
+    } else {
+        Err(ErrorKind::OutOfMemory(bytes.len()).into())
+    }
+}
+
+/// A PackedByteArray of so many bytes.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn new_bytes(len: usize) -> Result<PackedByteArray> {
+    check_room(len)?;
+    let mut array = PackedByteArray::new();
+    array.resize(len);
+    if array.len() == len { Ok(array) } else { Err(ErrorKind::OutOfMemory(len).into()) }
 }
 
 /// The elements of a PackedByteArray.

@@ -3,16 +3,27 @@
 use std::ops::Range;
 
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
-use godot::meta::{Element, ToGodot};
-use godot::prelude::VarArray;
+use godot::meta::{AsArg, Element, ToGodot};
 use godot::sys::interface_fn;
-use variant_codec::VariantType;
+use variant_codec::{ErrorKind, Result, VariantType, check_room};
 
 use super::building::clear;
 use super::interface::interface;
 use super::layout;
 use super::read::Reader;
 use super::sharing::OwnArray;
+
+/// An Array of so many elements.
+fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
+where
+    for<'a> &'a T: AsArg<T>,
+{
+    let bytes = len.saturating_mul(size_of::<Variant>());
+    check_room(bytes)?;
+    let mut array = Array::new();
+    array.resize(len, element);
+    if array.len() == len { Ok(OwnArray::made(array)) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+}
 
 /// Elements of an Array that is not used before they are filled: nobody else has these.
 pub struct Slots {
@@ -36,22 +47,23 @@ impl Slots {
     }
 
     /// An Array of `len` Variants, and what `fill` makes of its elements, all of which it is done with when it returns.
-    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (OwnArray<Variant>, R) {
-        let mut array = VarArray::new();
-        array.resize(len, &Variant::nil());
-        Self::of(OwnArray::made(array), fill)
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> Result<(OwnArray<Variant>, R)> {
+        Ok(Self::of(array(len, &Variant::nil())?, fill))
     }
 
     /// The same for an Array of buffers.
-    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (OwnArray<PackedByteArray>, R) {
-        let mut array = Array::<PackedByteArray>::new();
-        array.resize(len, &PackedByteArray::new());
-        Self::of(OwnArray::made(array), fill)
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> Result<(OwnArray<PackedByteArray>, R)> {
+        Ok(Self::of(array(len, &PackedByteArray::new())?, fill))
     }
 
     fn of<T: Element, R>(array: OwnArray<T>, fill: impl FnOnce(Self) -> R) -> (OwnArray<T>, R) {
-        // SAFETY: nobody else can reach the Array, and `fill` is done with the elements when it returns. It has as many as
-        // there was memory for.
+        // SAFETY: nobody else can reach the Array, which has these elements, and `fill` is done with them when it returns.
         let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
         (array, result)
     }
@@ -148,16 +160,13 @@ pub struct LateValues {
 impl LateValues {
     /// Slots for so many values, which have a place to go to later.
     ///
-    /// # Panics
-    /// If there is no memory for them.
-    pub fn new(left: Vec<LeftValue>) -> (Self, Slots) {
-        let mut array = VarArray::new();
-        array.resize(left.len(), &Variant::nil());
-        assert_eq!(array.len(), left.len(), "no memory for the values");
-        let values = array.to_variant();
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(left: Vec<LeftValue>) -> Result<(Self, Slots)> {
+        let values = array(left.len(), &Variant::nil())?.to_variant();
         // SAFETY: the Array has just been made, and is used again when the values are settled.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
-        (Self { values, left }, slots)
+        Ok((Self { values, left }, slots))
     }
 
     /// Moves the values to where they belong, when they have been made and nothing is under construction any more.
@@ -186,14 +195,22 @@ unsafe impl Send for StringSlots {}
 
 impl StringSlots {
     /// All elements of a new array.
-    pub fn new(len: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(len: usize) -> Result<Self> {
+        let bytes = len.saturating_mul(size_of::<GString>());
+        check_room(bytes)?;
         let mut strings = PackedStringArray::new();
         strings.resize(len);
+        if strings.len() != len {
+            return Err(ErrorKind::OutOfMemory(bytes).into());
+        }
         let array = strings.to_variant();
         // Only the Variant has them now.
         drop(strings);
         let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
-        Self { array, first: first.cast_mut().cast(), range: 0..len }
+        Ok(Self { array, first: first.cast_mut().cast(), range: 0..len })
     }
 
     /// Fills the next element.

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use variant_codec::{
-    ElementType, Error as CodecError, ErrorKind, Lanes, Precision, Result, Sink, Step, Text, VariantType,
+    Budget, ElementType, Error as CodecError, ErrorKind, Lanes, Precision, Result, Sink, Step, Text,
+    VariantType,
 };
 
 use super::{MessageDecoder, Number, located};
@@ -280,7 +281,7 @@ impl<'a> MessageDecoder<'a> {
         }
         let mut elements = std::mem::take(&mut self.memory.elements);
         elements.clear();
-        elements.try_reserve(size).map_err(|_| CodecError::new(ErrorKind::OutOfMemory(size)).at(at))?;
+        located(at, elements.reserve(size, &mut self.budget))?;
         elements.resize(size, 0);
         self.read_numbers(field, records, width, &mut elements)?;
         let poured = located(at, sink.packed(ty, lanes(&elements)));
@@ -372,6 +373,9 @@ impl<'a> MessageDecoder<'a> {
             _ => None,
         };
         let (mut have_names, mut texts) = (true, Vec::new());
+        let reserve = |bytes: usize, budget: &mut Budget<'_>| located(at, budget.working(bytes));
+        reserve(count * size_of::<&str>(), &mut self.budget)?;
+        texts.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(count * size_of::<&str>()))?;
         self.each_number(field, records.clone(), |number| {
             match name(number) {
                 Some(name) => texts.push(name),
@@ -389,6 +393,8 @@ impl<'a> MessageDecoder<'a> {
         }
         let mut array = self.begin_array(sink, records.clone(), count, VariantType::Nil, depth)?;
         let mut numbers = Vec::new();
+        reserve(count * size_of::<Number>(), &mut self.budget)?;
+        numbers.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(count * size_of::<Number>()))?;
         self.each_number(field, records, |number| {
             numbers.push(number);
             Ok(())

@@ -98,8 +98,8 @@ impl<'a> MessageDecoder<'a> {
             Kind::String => start_of(&self.bytes[range(key)]),
             kind => order_of(kind, key as i64),
         };
-        self.memory.entries.push(Entry { order, key, at: found.at, value: value as u32..end as u32 });
-        Ok(())
+        let entry = Entry { order, key, at: found.at, value: value as u32..end as u32 };
+        located(at, self.memory.entries.push(entry, &mut self.budget))
     }
 
     /// Sorts entries by key. Of those with the same key, the last one stays.

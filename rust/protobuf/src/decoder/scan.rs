@@ -30,10 +30,11 @@ impl<'a> MessageDecoder<'a> {
                     if let Kind::Enum(_) | Kind::Message(_) = field.kind
                         && self.has_foreign_enum(field, class, value, at, level)?
                     {
-                        self.add_unknown(at..reader.at);
+                        self.add_unknown(at..reader.at)?;
                         continue;
                     }
-                    self.memory.found.push(Found { value, at: at as u32, rank, class });
+                    let found = Found { value, at: at as u32, rank, class };
+                    self.memory.found.push(found, &mut self.budget).map_err(|error| error.at(at))?;
                 }
                 _ => {
                     let oddity = if field.is_some() { Oddity::WireType } else { Oddity::UnknownField };
@@ -41,11 +42,11 @@ impl<'a> MessageDecoder<'a> {
                     if class == Class::StartGroup {
                         reader.skip_group(number, level + 1)?;
                         if !message.groups.is_empty() {
-                            self.add_group(message, number, at..reader.at);
+                            self.add_group(message, number, at..reader.at)?;
                             continue;
                         }
                     }
-                    self.add_unknown(at..reader.at);
+                    self.add_unknown(at..reader.at)?;
                 }
             }
         }
@@ -53,23 +54,27 @@ impl<'a> MessageDecoder<'a> {
     }
 
     #[inline(always)]
-    fn add_unknown(&mut self, range: Range<usize>) {
+    fn add_unknown(&mut self, range: Range<usize>) -> Result<()> {
         if self.options.keep_unknown {
-            self.memory.unknown.extend_from_slice(&self.bytes[range]);
+            let at = range.start;
+            let kept = self.memory.unknown.extend(&self.bytes[range], &mut self.budget);
+            return kept.map_err(|error| error.at(at));
         }
+        Ok(())
     }
 
     /// Keeps a group, and notes where it is if it is a member of a oneof.
     #[cold]
     #[inline(never)]
-    fn add_group(&mut self, message: &'a MessageTable, number: u32, range: Range<usize>) {
-        let (at, start) = (range.start as u32, self.memory.unknown.len());
-        self.add_unknown(range);
+    fn add_group(&mut self, message: &'a MessageTable, number: u32, range: Range<usize>) -> Result<()> {
+        let (at, start) = (range.start, self.memory.unknown.len());
+        self.add_unknown(range)?;
         if let Some(group) = message.groups.iter().find(|group| group.number == number) {
             let kept = start..self.memory.unknown.len();
-            let oneof = group.oneof;
-            self.memory.groups.push(FoundGroup { number, oneof, at, kept, is_replaced: false });
+            let found = FoundGroup { number, oneof: group.oneof, at: at as u32, kept, is_replaced: false };
+            self.memory.groups.push(found, &mut self.budget).map_err(|error| error.at(at))?;
         }
+        Ok(())
     }
 
     /// Strictly, fields come by number, and only lists and maps again.
@@ -114,26 +119,27 @@ impl<'a> MessageDecoder<'a> {
             let number = if zigzags { unzigzag(raw) } else { raw as i64 };
             if !names.takes(number as i32) {
                 self.odd(true, element_at, Oddity::Range)?;
-                self.add_unknown_number(field, number);
+                self.add_unknown_number(field, number, element_at)?;
             }
         }
         Ok(false)
     }
 
     /// Keeps an element of a list as a record of its own.
-    fn add_unknown_number(&mut self, field: &Field, number: i64) {
+    fn add_unknown_number(&mut self, field: &Field, number: i64, at: usize) -> Result<()> {
         if !self.options.keep_unknown {
-            return;
+            return Ok(());
         }
         let (class, magnitude) = match self.options.wire {
             Wire::Compact if number < 0 => (Class::Negative, number.unsigned_abs()),
             _ => (Class::Varint, number as u64),
         };
         let tag = self.options.wire.tag(field.tag, class).to_le_bytes();
-        self.memory.unknown.extend_from_slice(&tag[..usize::from(field.tag.len)]);
         let mut room = [0; LONGEST_VARINT];
         let len = put_varint(&mut room, magnitude);
-        self.memory.unknown.extend_from_slice(&room[..len]);
+        let (tag, number) = (&tag[..usize::from(field.tag.len)], &room[..len]);
+        let kept = self.memory.unknown.extend(tag, &mut self.budget);
+        kept.and_then(|()| self.memory.unknown.extend(number, &mut self.budget)).map_err(|error| error.at(at))
     }
 
     /// Whether the value of a map's entry is a number that is none of its enum's.
@@ -182,7 +188,8 @@ impl<'a> MessageDecoder<'a> {
             found.sort_unstable_by_key(|found| (found.rank, found.at));
         }
         let left = found.iter().rev().take_while(|found| found.rank == NONE).count();
-        self.memory.found.truncate(self.memory.found.len() - left);
+        let kept = self.memory.found.len() - left;
+        self.memory.found.truncate(kept);
         Ok(())
     }
 
@@ -195,6 +202,7 @@ impl<'a> MessageDecoder<'a> {
         level: u32,
     ) -> Result<()> {
         self.memory.members.clear();
+        self.memory.members.reserve(message.oneofs.len(), &mut self.budget)?;
         self.memory.members.resize(message.oneofs.len(), Member::default());
         let mut group = self.memory.groups.len();
         for index in (first..self.memory.found.len()).rev() {
@@ -251,7 +259,7 @@ impl<'a> MessageDecoder<'a> {
             Kind::String => self.utf8(&self.bytes[range(found.value)], found.at as usize).map(|_| ()),
             Kind::Message(index) if field.label != Label::Map => {
                 let first = self.memory.found.len();
-                self.memory.found.push(found);
+                self.memory.found.push(found, &mut self.budget)?;
                 let mut measure = Measure::counting(CodecOptions::default());
                 self.pour_message(&mut measure, self.message(index), first..first + 1, 0, level + 1)?;
                 self.memory.found.truncate(first);

@@ -1,0 +1,79 @@
+//! Memory to read with.
+
+use std::ops::{Deref, DerefMut};
+
+use variant_codec::{Budget, ErrorKind, Result};
+
+/// So many items are not worth charging for.
+const FIRST: usize = 64;
+
+/// Items that are noted while a message is read. Their memory is charged as that of the result is, each time it grows: as
+/// much as there is while the old items are moved to their new place.
+#[derive(Debug)]
+pub struct Charged<T> {
+    items: Vec<T>,
+    /// For so many there is room, or it is not charged for.
+    room: usize,
+}
+
+impl<T> Default for Charged<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), room: FIRST }
+    }
+}
+
+impl<T> Charged<T> {
+    /// Takes all out, for another message, which is charged anew for the memory that is there.
+    pub fn restart(&mut self) {
+        self.items.clear();
+        self.room = FIRST;
+    }
+
+    /// Makes room for so many more.
+    #[inline(always)]
+    pub fn reserve(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
+        if self.items.len().saturating_add(more) > self.room { self.grow(more, budget) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
+        let room = self.items.len().saturating_add(more).max(self.room.saturating_mul(2));
+        let bytes = room.saturating_mul(size_of::<T>());
+        budget.working(bytes)?;
+        self.items.try_reserve_exact(room - self.items.len()).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+        self.room = room;
+        Ok(())
+    }
+
+    /// Adds an item.
+    #[inline(always)]
+    pub fn push(&mut self, item: T, budget: &mut Budget<'_>) -> Result<()> {
+        self.reserve(1, budget)?;
+        self.items.push(item);
+        Ok(())
+    }
+}
+
+impl Charged<u8> {
+    /// Adds bytes.
+    pub fn extend(&mut self, bytes: &[u8], budget: &mut Budget<'_>) -> Result<()> {
+        self.reserve(bytes.len(), budget)?;
+        self.items.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl<T> Deref for Charged<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for Charged<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.items
+    }
+}

@@ -1237,6 +1237,9 @@ fn located<T>(at: usize, result: Result<T>) -> Result<T> {
 
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        if !S::BUILDS {
+            self.budget.builds_nothing();
+        }
         let at = self.at;
         if self.depth > self.max_depth() {
             return Err(self.too_deep());

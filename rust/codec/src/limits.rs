@@ -341,6 +341,11 @@ impl<'l> Budget<'l> {
         self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
+    /// Nothing is built: only the limits count, not whether there is memory.
+    pub fn builds_nothing(&mut self) {
+        self.admitted = self.limits.max_memory;
+    }
+
     /// Charges memory that a reader works with.
     #[inline(always)]
     pub fn working(&mut self, bytes: usize) -> Result<()> {

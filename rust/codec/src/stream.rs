@@ -168,6 +168,9 @@ pub trait Sink {
     /// Whether this sink wants to know where values lie in the bytes that they are read from. Then no runs come.
     const WANTS_PLACES: bool = false;
 
+    /// Whether this sink makes the value, so that there must be memory for it.
+    const BUILDS: bool = false;
+
     /// A value with this header starts at the byte `at`: its events follow.
     #[inline(always)]
     fn value_starts(&mut self, _at: usize, _header: u32, _ty: VariantType) {}

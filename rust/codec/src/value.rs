@@ -567,6 +567,7 @@ impl Sink for ValueBuilder {
     type Dictionary = Box<(Dictionary, Value)>;
     type Object = Box<(String, Vec<(String, Value)>, String)>;
     type Strings = Vec<String>;
+    const BUILDS: bool = true;
 
     #[inline(never)]
     fn nil(&mut self) -> Result<()> {

@@ -531,6 +531,7 @@ impl Sink for VariantBuilder<'_> {
     type Dictionary = DictionaryFrame;
     type Object = ObjectFrame;
     type Strings = StringSlots;
+    const BUILDS: bool = true;
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {

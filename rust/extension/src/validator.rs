@@ -65,6 +65,7 @@ impl Sink for Validator<'_> {
     /// Whether it is in a key.
     type Object = bool;
     type Strings = Option<StringSlots>;
+    const BUILDS: bool = true;
 
     hand_over! {
         nil();

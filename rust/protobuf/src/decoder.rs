@@ -540,6 +540,9 @@ impl Source for MessageDecoder<'_> {
                 CodecError::new(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)).at(0)
             );
         }
+        if !S::BUILDS {
+            self.budget.builds_nothing();
+        }
         // An error may have left something there.
         self.memory.found.restart();
         self.memory.unknown.restart();

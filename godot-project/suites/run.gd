@@ -3,7 +3,7 @@
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
 ## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, quirks, faults,
-##                   limits, conversions, objects, surface, outlines, files, jobs, dialects, messages
+##                   limits, conversions, objects, surface, outlines, files, jobs, ownership, dialects, messages
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -30,6 +30,7 @@ const SUITES: Dictionary[String, GDScript] = {
 	"outlines": preload("res://suites/outline_suite.gd"),
 	"files": preload("res://suites/file_suite.gd"),
 	"jobs": preload("res://suites/job_suite.gd"),
+	"ownership": preload("res://suites/ownership_suite.gd"),
 	"messages": preload("res://suites/message_suite.gd"),
 	"dialects": preload("res://suites/dialect_suite.gd"),
 	"conversions": preload("res://suites/conversion_suite.gd"),

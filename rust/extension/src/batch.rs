@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
-use godot::meta::ToGodot;
-use godot::prelude::VarArray;
-use variant_codec::format::MAX_BYTES;
+use godot::meta::{Element, ToGodot};
+use variant_codec::format::{MAX_BYTES, Shape};
 use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, frames};
 
 use crate::background::{self, Foreground};
-use crate::builder::Built;
+use crate::builder::{Built, Made};
 use crate::codec::{self, Input};
-use crate::engine::{Elements, Moved, Reader, SharedBytes, Slots};
+use crate::engine::{Elements, OwnArray, OwnedBytes, Reader, Slots};
 use crate::keys::Keys;
 use crate::pool::{lock, pool, share};
 use crate::settings;
@@ -43,18 +42,32 @@ pub struct Failed {
     kept: Reasons,
 }
 
-/// A finished batch.
-pub struct Batch<A> {
+/// A finished batch. Dropped before it is given to anybody, it frees all objects that were made for it.
+pub struct Batch<T: Element> {
     /// One slot for each item.
-    pub slots: A,
+    slots: OwnArray<T>,
     /// The items that failed; their slots hold what the engine's function gives.
     pub failed: Failed,
     /// Values left out of typed containers, in all items.
     pub misfits: usize,
+    made: Made,
+}
+
+impl<T: Element> Batch<T> {
+    /// One element for each item, which somebody has from here on.
+    pub fn give(mut self) -> Array<T> {
+        self.made.leave();
+        self.slots.give()
+    }
+
+    /// One element for each item, which nobody has yet, those that failed, and what is to be freed should nobody get them.
+    pub fn into_parts(self) -> (OwnArray<T>, Failed, Made) {
+        (self.slots, self.failed, self.made)
+    }
 }
 
 /// One buffer for each value.
-pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Array<PackedByteArray>> {
+pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<PackedByteArray> {
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = objects == Objects::AsIds;
     encode_each(values, parallel, reasons, |value, buffer, &mut ()| {
@@ -68,7 +81,7 @@ pub fn encode_each<K: Default>(
     parallel: bool,
     reasons: Reasons,
     encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
-) -> Batch<Array<PackedByteArray>> {
+) -> Batch<PackedByteArray> {
     let reader = Reader::new();
     let values = own_if(!parallel, reader, values);
     let elements = reader.elements(&values);
@@ -90,33 +103,73 @@ pub fn encode_each<K: Default>(
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<VarArray> {
-    // Setters are scripts, which run on the calling thread and may change the caller's Array.
-    let parallel = !limits.allow_objects;
-    decode_each(buffers, parallel, reasons, |input, keys| codec::decode_all(input, manner, limits, keys))
+pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+    // Setters are scripts, which run on the calling thread and may change the caller's buffers.
+    if limits.allow_objects {
+        return decode_owned(&owned(buffers), manner, limits, reasons);
+    }
+    decode_each(buffers, reasons, |input, keys| codec::decode_all(input, manner, limits, keys))
 }
 
-/// One value for each buffer, as `decode` makes it.
+/// One value for each buffer, as `decode` makes it, which runs no script.
 pub fn decode_each(
     buffers: &AnyArray,
-    parallel: bool,
     reasons: Reasons,
     decode: impl Fn(&Input<'_>, &mut Keys) -> Result<Built, Error> + Sync,
-) -> Batch<VarArray> {
+) -> Batch<Variant> {
     let reader = Reader::new();
-    let buffers = own_if(!parallel, reader, buffers);
+    let buffers = own_if(false, reader, buffers);
     let elements = reader.elements(&buffers);
+    let input = |index: usize| {
+        let buffer = element(&elements, index)?;
+        Input::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer))
+    };
+    decode_items(elements.len(), true, reasons, input, decode)
+}
+
+/// A buffer that nobody changes, or what is wrong with what is there instead.
+pub type OwnedBuffer = Result<OwnedBytes, Error>;
+
+/// The buffers of an Array as they are now.
+pub fn owned(buffers: &AnyArray) -> Vec<OwnedBuffer> {
+    let reader = Reader::new();
+    let buffers = own_if(false, reader, buffers);
+    let elements = reader.elements(&buffers);
+    let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
+    (0..elements.len()).map(|index| own(element(&elements, index)?)).collect()
+}
+
+/// One value for each buffer; nobody can change these meanwhile.
+pub fn decode_owned(
+    buffers: &[OwnedBuffer],
+    manner: Manner,
+    limits: &Limits,
+    reasons: Reasons,
+) -> Batch<Variant> {
+    let input = |index: usize| match &buffers[index] {
+        Ok(bytes) => Ok(Input::Shared(bytes.get())),
+        Err(error) => Err(error.clone()),
+    };
+    decode_items(buffers.len(), !limits.allow_objects, reasons, input, |input, keys| {
+        codec::decode_all(input, manner, limits, keys)
+    })
+}
+
+/// One value for each of so many items.
+fn decode_items<'a>(
+    count: usize,
+    parallel: bool,
+    reasons: Reasons,
+    input: impl Fn(usize) -> Result<Input<'a>, Error> + Sync,
+    decode: impl Fn(&Input<'_>, &mut Keys) -> Result<Built, Error> + Sync,
+) -> Batch<Variant> {
     let outcome = Outcome::keeping(reasons);
     let decode_at = |index: usize, keys: &mut Keys| {
-        let buffer = element(&elements, index)?;
-        let Some(input) = Input::of(reader, buffer, !parallel) else {
-            let ty = reader.ty(buffer).map_or("a newer type", VariantType::name);
-            return Err(Error::argument(format!("a PackedByteArray is needed here, not {ty}")));
-        };
+        let input = input(index)?;
         let bytes = input.bytes().len();
         Ok((decode(&input, keys)?, bytes))
     };
-    let (slots, ()) = Slots::of_variants(elements.len(), |slots| {
+    let (slots, ()) = Slots::of_variants(count, |slots| {
         spread(slots, parallel, |slots, keys| {
             fill_part(slots, &outcome, |index| decode_at(index, keys));
         });
@@ -124,20 +177,28 @@ pub fn decode_each(
     outcome.into_batch(slots)
 }
 
-/// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth.
+fn no_buffer(reader: Reader, found: &Variant) -> Error {
+    let ty = reader.ty(found).map_or("a newer type", VariantType::name);
+    Error::argument(format!("a PackedByteArray is needed here, not {ty}"))
+}
+
+/// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth, or
+/// behind an item that failed where all that follow come to nothing.
 fn fill_part(
     slots: &mut Slots,
     outcome: &Outcome,
     mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
 ) {
     let mut cost = 0;
-    while slots.len() > 0 && cost < PART_BYTES {
+    while slots.len() > 0 && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
         let index = slots.start();
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
                 outcome.add_misfits(built.misfits);
-                slots.put(built.value);
+                let (value, made) = built.into_parts();
+                outcome.add_made(made);
+                slots.put(value);
             }
             Err(error) => {
                 outcome.add_failed(index, error);
@@ -186,7 +247,7 @@ pub fn frame_each(
         }
         lock(&parts).push((start, part));
     });
-    let failed = outcome.into_failed();
+    let (failed, _) = outcome.into_failed();
     if !failed.indexes.is_empty() {
         return Err(failed);
     }
@@ -229,7 +290,9 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
 /// What was unpacked: the values before the first bad record, and what is wrong with that.
 pub struct Unpacked {
     /// The values, in order.
-    pub values: VarArray,
+    pub values: OwnArray<Variant>,
+    /// What is to be freed should nobody get them.
+    pub made: Made,
     /// Where the last good record ends.
     pub end: usize,
     /// The first bad record, if there is one, and the reason.
@@ -245,35 +308,37 @@ pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
 
 /// Unpacking that need not be done all at once.
 pub struct Unpacking {
-    bytes: SharedBytes,
+    bytes: OwnedBytes,
     records: Vec<Range<usize>>,
     /// What is wrong behind the records.
     broken: Option<Error>,
     limits: Limits,
     /// What the records so far used up of the limits.
     spent: Spent,
-    values: Moved<VarArray>,
+    values: OwnArray<Variant>,
+    made: Made,
     failed: Option<(usize, Error)>,
 }
 
 impl Unpacking {
     /// The records of a buffer, none of them unpacked.
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
-        let bytes = SharedBytes::new(bytes);
+        let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
-        let values = Moved(VarArray::new());
-        Self { bytes, records, broken, limits, spent: Spent::default(), values, failed: None }
+        let (spent, values, made) = (Spent::default(), OwnArray::new(), Made::default());
+        Self { bytes, records, broken, limits, spent, values, made, failed: None }
     }
 
-    /// Unpacks so many more, and says whether there are others left.
+    /// Unpacks so many more, and says whether there are others left. Behind a bad record, none is: on one thread, as where
+    /// objects are made, it is not even begun.
     pub fn step(&mut self, count: usize) -> bool {
-        let start = self.values.0.len();
+        let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
         let (limits, bytes) = (&self.limits, &self.bytes);
         // On several threads, none knows what the others have used up of the limits.
         let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
-        let outcome = Outcome::default();
+        let outcome = Outcome::ending_at_first();
         let mut spent = self.spent;
         let (mut values, ()) = Slots::of_variants(records.len(), |slots| {
             let fill = |slots: &mut Slots, keys: &mut Keys, spent: &mut Spent| {
@@ -284,6 +349,9 @@ impl Unpacking {
                     let (built, _) = codec::decode(&input, record, Manner::Strict, limits, keys, spent)?;
                     Ok((built, len))
                 });
+                if outcome.makes_useless(slots.start()) {
+                    slots.skip();
+                }
             };
             if parallel {
                 spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
@@ -295,28 +363,31 @@ impl Unpacking {
             }
         });
         self.spent = spent;
-        if let Some((index, error)) = outcome.into_failed().into_first() {
+        let (failed, made) = outcome.into_failed();
+        self.made.append(made);
+        if let Some((index, error)) = failed.into_first() {
             values.shrink(index);
             self.failed = Some((start + index, error));
         }
-        if start == 0 {
-            self.values.0 = values;
-        } else {
-            self.values.0.extend_array(&values);
-        }
-        self.failed.is_none() && self.values.0.len() < self.records.len()
+        self.values.append(values);
+        self.failed.is_none() && self.values.len() < self.records.len()
+    }
+
+    /// Whether setters run.
+    pub fn makes_objects(&self) -> bool {
+        self.limits.allow_objects
     }
 
     /// How many records are unpacked, and of how many.
     pub fn progress(&self) -> (usize, usize) {
-        (self.values.0.len(), self.records.len())
+        (self.values.len(), self.records.len())
     }
 
     /// What has been unpacked.
     pub fn finish(self) -> Unpacked {
         let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
-        let end = self.values.0.len().checked_sub(1).map_or(0, |last| self.records[last].end);
-        Unpacked { values: self.values.0, end, failed }
+        let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
+        Unpacked { values: self.values, made: self.made, end, failed }
     }
 }
 
@@ -324,6 +395,25 @@ impl Unpacking {
 fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Variant {
     let array = array.to_variant();
     if copied || reader.reading_changes(&array) { array.call("duplicate", &[]) } else { array }
+}
+
+/// A copy of an Array that owns the packed arrays among its elements, as they are now. What Arrays, Dictionaries and objects
+/// among them lead to remains the caller's.
+pub fn with_own_packed(values: &AnyArray) -> AnyArray {
+    let reader = Reader::new();
+    let copy = values.duplicate_shallow();
+    let shared = copy.to_variant();
+    let is_packed = |value: &Variant| {
+        matches!(reader.ty(value).map(VariantType::shape), Some(Shape::Packed(..) | Shape::PackedStrings))
+    };
+    for index in 0..copy.len() {
+        // Looked up each time, since setting an element may move them.
+        let own = reader.elements(&shared).get(index).filter(|value| is_packed(value));
+        if let Some(own) = own.map(|value| value.call("duplicate", &[])) {
+            shared.call("set", &[(index as i64).to_variant(), own]);
+        }
+    }
+    copy
 }
 
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Error> {
@@ -405,19 +495,42 @@ fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut
 }
 
 /// What became of the items of a batch.
-#[derive(Default)]
 struct Outcome {
     failed: Mutex<Failed>,
+    /// Items behind this one come to nothing.
+    last: AtomicUsize,
+    ends_at_first: bool,
     misfits: AtomicUsize,
+    made: Mutex<Made>,
 }
 
 impl Outcome {
+    /// Of a batch whose items have nothing to do with each other.
     fn keeping(reasons: Reasons) -> Self {
-        Self { failed: Mutex::new(Failed { kept: reasons, ..Failed::default() }), ..Self::default() }
+        Self {
+            failed: Mutex::new(Failed { kept: reasons, ..Failed::default() }),
+            last: AtomicUsize::new(usize::MAX),
+            ends_at_first: false,
+            misfits: AtomicUsize::new(0),
+            made: Mutex::default(),
+        }
+    }
+
+    /// Of a batch that ends at the first item that fails.
+    fn ending_at_first() -> Self {
+        Self { ends_at_first: true, ..Self::keeping(Reasons::First) }
     }
 
     fn add_failed(&self, index: usize, error: Error) {
+        if self.ends_at_first {
+            self.last.fetch_min(index, Ordering::Relaxed);
+        }
         lock(&self.failed).add(index, error);
+    }
+
+    /// Whether an item comes to nothing since one before has failed.
+    fn makes_useless(&self, index: usize) -> bool {
+        index > self.last.load(Ordering::Relaxed)
     }
 
     fn add_misfits(&self, misfits: usize) {
@@ -426,16 +539,24 @@ impl Outcome {
         }
     }
 
-    fn into_failed(self) -> Failed {
+    fn add_made(&self, made: Made) {
+        if !made.is_empty() {
+            lock(&self.made).append(made);
+        }
+    }
+
+    /// The items that failed, and what was made for the others.
+    fn into_failed(self) -> (Failed, Made) {
         let mut failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.indexes.sort_unstable();
         failed.reasons.sort_unstable_by_key(|(index, _)| *index);
-        failed
+        (failed, self.made.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn into_batch<A>(self, slots: A) -> Batch<A> {
+    fn into_batch<T: Element>(self, slots: OwnArray<T>) -> Batch<T> {
         let misfits = self.misfits.load(Ordering::Relaxed);
-        Batch { slots, failed: self.into_failed(), misfits }
+        let (failed, made) = self.into_failed();
+        Batch { slots, failed, misfits, made }
     }
 }
 

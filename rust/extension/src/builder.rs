@@ -1,8 +1,9 @@
 //! Events → live Variant.
 
 use godot::builtin::{GString, PackedByteArray, StringName, Variant};
-use godot::classes::{EncodedObjectAsId, Object};
+use godot::classes::{EncodedObjectAsId, Node, Object};
 use godot::global::bytes_to_var;
+use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
@@ -101,14 +102,29 @@ enum Key {
     Next,
 }
 
-/// Objects that nothing frees by itself: they are freed if the value that holds them is abandoned.
+/// Objects that nothing frees by itself: they are freed if the value that holds them goes to nobody.
 #[derive(Default)]
-struct Made(Vec<InstanceId>);
+pub struct Made(Vec<InstanceId>);
 
 impl Made {
     /// Takes over those that `made` has got since it held so many.
     fn take_from(&mut self, made: &mut Self, start: usize) {
         self.0.extend(made.0.drain(start..));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes over all of them.
+    pub fn append(&mut self, mut made: Self) {
+        self.0.append(&mut made.0);
+    }
+
+    /// Somebody has the value that holds them.
+    pub fn leave(&mut self) {
+        self.0.clear();
     }
 }
 
@@ -117,18 +133,50 @@ impl Drop for Made {
     fn drop(&mut self) {
         for id in self.0.drain(..).rev() {
             if let Ok(object) = Gd::<Object>::try_from_instance_id(id) {
-                object.free();
+                free(object);
             }
         }
     }
 }
 
-/// A finished value.
+/// Frees an object. A job may be let go of by any thread, while a script of a Node may have put it into the tree, which is the
+/// main thread's.
+fn free(mut object: Gd<Object>) {
+    let is_in_tree =
+        |object: &Gd<Object>| object.clone().try_cast::<Node>().is_ok_and(|node| node.is_inside_tree());
+    if !is_main_thread() && is_in_tree(&object) {
+        object.call_deferred("free", &[]);
+    } else {
+        object.free();
+    }
+}
+
+/// A finished value. Dropped before it is given to anybody, it frees all objects that were made for it.
 pub struct Built {
-    /// The value.
-    pub value: Variant,
+    value: Variant,
     /// Elements and keys that were dropped, as the engine does, because their typed container does not take them.
     pub misfits: usize,
+    made: Made,
+}
+
+impl Built {
+    /// The value, which somebody has from here on.
+    #[inline(always)]
+    pub fn give(mut self) -> Variant {
+        self.made.leave();
+        self.value
+    }
+
+    /// The value, which nobody has yet, and what is to be freed should that stay so.
+    #[inline(always)]
+    pub fn into_parts(self) -> (Variant, Made) {
+        (self.value, self.made)
+    }
+
+    /// The same with misfits of others in it.
+    pub fn with_misfits(self, others: usize) -> Self {
+        Self { misfits: self.misfits + others, ..self }
+    }
 }
 
 impl<'k> VariantBuilder<'k> {
@@ -189,9 +237,8 @@ impl<'k> VariantBuilder<'k> {
 
     /// The value, once it is complete.
     #[inline(always)]
-    pub fn finish(mut self) -> Built {
-        self.made.0.clear();
-        Built { value: self.building.finish(), misfits: self.misfits }
+    pub fn finish(self) -> Built {
+        Built { value: self.building.finish(), misfits: self.misfits, made: self.made }
     }
 
     /// Refuses the key that was put last if too many collide.

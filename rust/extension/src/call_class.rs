@@ -86,9 +86,10 @@ impl StaticMethod for Decode {
         let limits = engine_limits(allow_objects);
         match codec::decode_all(&input, Manner::Engine, &limits, &mut Keys::default()) {
             Ok(built) => {
-                *value = built.value;
-                if built.misfits > 0 {
-                    report::misfits("FastVariantCodec.decode", built.misfits);
+                let misfits = built.misfits;
+                *value = built.give();
+                if misfits > 0 {
+                    report::misfits("FastVariantCodec.decode", misfits);
                 }
             }
             Err(error) => {

@@ -31,28 +31,25 @@ thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What is decoded.
+/// What is decoded: by a handle of our own where scripts run meanwhile, which may change what the caller holds; otherwise
+/// borrowed for as long as the call lasts, during which other threads keep away from it, as from all that threads share.
+///
+/// What outlives the call has [`crate::engine::OwnedBytes`]: no lifetime of a borrowed input reaches a job.
 pub enum Input<'a> {
     /// Bytes that nobody changes, since this handle is of our own.
     Owned(PackedByteArray),
-    /// The same.
+    /// Those of a handle that somebody else holds: one of our own, or an argument of a call that runs no script.
     Shared(&'a PackedByteArray),
-    /// Those of a Variant, which nobody changes as long as no script runs.
+    /// Those of a Variant in a call that runs no script.
     InVariant(&'a Variant, &'a [u8]),
 }
 
 impl<'a> Input<'a> {
-    /// The bytes of a Variant, `None` if it holds none; by a handle of our own if scripts may run meanwhile.
+    /// The bytes of a Variant in a call that runs no script, `None` if it holds none.
     #[inline(always)]
-    pub fn of(reader: Reader, variant: &'a Variant, scripts_run: bool) -> Option<Self> {
-        if reader.ty(variant) != Some(VariantType::PackedByteArray) {
-            return None;
-        }
-        Some(if scripts_run {
-            Self::Owned(variant.to())
-        } else {
-            Self::InVariant(variant, reader.packed(variant, VariantType::PackedByteArray).le)
-        })
+    pub fn of(reader: Reader, variant: &'a Variant) -> Option<Self> {
+        (reader.ty(variant) == Some(VariantType::PackedByteArray))
+            .then(|| Self::InVariant(variant, reader.packed(variant, VariantType::PackedByteArray).le))
     }
 
     /// The bytes.

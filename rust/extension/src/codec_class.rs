@@ -31,7 +31,8 @@ use crate::{batch, codec, engine, files, godot3, job_class, outline, report};
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
-/// As with the engine's functions, data that several threads share need a lock of their own.
+/// As with the engine's functions, data that several threads share need a lock of their own, until the call returns.
+/// Background jobs own what they read.
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is how many threads work on batches and
 /// on large values, the calling one among them, 0 for one for each core;
@@ -52,7 +53,7 @@ impl FastVariantCodec {
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         let batch = batch::encode(&values, objects(full_objects), Reasons::First);
         report::batch("FastVariantCodec.encode_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Values keep the order of the
@@ -67,7 +68,7 @@ impl FastVariantCodec {
         if batch.failed.indexes.is_empty() && batch.misfits > 0 {
             report::misfits("FastVariantCodec.decode_batch", batch.misfits);
         }
-        batch.slots
+        batch.give()
     }
 
     /// Encodes each element of an Array, typed or not, in parallel, into one buffer. Each stands behind its length, a
@@ -88,14 +89,14 @@ impl FastVariantCodec {
     /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or torn record it holds those
-    /// before, and the result says which record is bad, at which byte, and why. [param limits] hold for the buffer as a
+    /// before, and the result says which record is bad, at which byte, and why; no object behind it is made. [param limits] hold for the buffer as a
     /// whole; without limits, those of [method FastVariantLimits.for_save_files] apply.
     #[func]
     fn unpack_batch(
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        FastVariantResult::unpacked(batch::unpack(bytes, &strict_limits(limits)), None)
+        FastVariantResult::unpacked_for(batch::unpack(bytes, &strict_limits(limits)), None)
     }
 
     /// Encodes each element of [param values], an Array, typed or not, in parallel, and makes them the content of a file.
@@ -142,7 +143,7 @@ impl FastVariantCodec {
             turn.wait();
         }
         match files::read(&path, &limits) {
-            Ok(bytes) => FastVariantResult::unpacked(batch::unpack(bytes, &limits), Some(&path)),
+            Ok(bytes) => FastVariantResult::unpacked_for(batch::unpack(bytes, &limits), Some(&path)),
             Err(error) => FastVariantResult::of_file(&error),
         }
     }
@@ -151,9 +152,10 @@ impl FastVariantCodec {
     /// on the main thread and those that help it, for at most [param budget_ms] milliseconds, but at least one value.
     /// Prints nothing.
     ///
-    /// The Array is copied at once, what it holds is not: a value may be changed between frames, and is written as it is
-    /// when its turn comes. A result with failed items has their indexes, and the reason of each. On another than the main
-    /// thread, everything is done at once.
+    /// The Array is copied at once, and so are packed arrays in it. Arrays, Dictionaries and objects in it are not: the main
+    /// thread may change them between frames, and each is written as it is when its turn comes; other threads keep away from
+    /// them until the job is done. A result with failed items has their indexes, and the reason of each. On another than the
+    /// main thread, everything is done at once.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -164,12 +166,14 @@ impl FastVariantCodec {
         job_class::start(Job::encode(&values, objects(full_objects), budget))
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. The buffers may be changed
+    /// as soon as the call returns, from any thread. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
     /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
     /// [member FastVariantLimits.allow_objects], setters run, so the work is done on the main thread, in slices of 2
-    /// milliseconds in each frame.
+    /// milliseconds in each frame. Nodes that were made are yours from [method FastVariantJob.wait] or
+    /// [signal FastVariantJob.completed] on; where nobody asks for the result, they are freed with the job.
     #[func]
     fn decode_batch_async(
         buffers: AnyArray,
@@ -182,7 +186,7 @@ impl FastVariantCodec {
     /// background. What [method save_batch_async] was asked to write to it before is there by then.
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
-    /// milliseconds in each frame.
+    /// milliseconds in each frame; as with [method decode_batch_async], Nodes that nobody asks for are freed.
     #[func]
     fn load_batch_async(
         path: GString,
@@ -240,7 +244,7 @@ impl FastVariantCodec {
         let (mut keys, mut spent) = (Keys::default(), Spent::default());
         match codec::decode(&Input::Owned(bytes), start..end, Manner::Strict, &limits, &mut keys, &mut spent)
         {
-            Ok((built, end)) => FastVariantResult::decoded(built.value, start, end),
+            Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
             Err(error) => FastVariantResult::failed(&error),
         }
     }
@@ -288,7 +292,7 @@ impl FastVariantCodec {
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         let limits = engine_limits(false);
         match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default()) {
-            Ok((built, _)) => built.value,
+            Ok((built, _)) => built.give(),
             Err(error) => {
                 report::failure("FastVariantCodec.decode_godot3", &error);
                 Variant::nil()
@@ -306,7 +310,7 @@ impl FastVariantCodec {
             godot3::encode_to(bytes, value, lossy)
         });
         report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
@@ -316,11 +320,11 @@ impl FastVariantCodec {
     #[func]
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
         let limits = engine_limits(false);
-        let batch = batch::decode_each(&buffers, true, Reasons::First, |input, keys| {
+        let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
             godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
         });
         report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Encodes a value as [method encode_godot3] does with the same [param lossy], and gives the bytes or the reason why
@@ -348,7 +352,7 @@ impl FastVariantCodec {
         let limits = strict_limits(limits);
         let mut keys = Keys::default();
         match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
-            Ok((built, end)) => FastVariantResult::decoded(built.value, 0, end),
+            Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
             Err(error) => FastVariantResult::failed(&error),
         }
     }

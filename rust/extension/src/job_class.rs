@@ -23,7 +23,9 @@ use crate::result_class::FastVariantResult;
 ///     print(result.value)
 /// ```
 ///
-/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Jobs
+/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Objects
+/// that a job has made and nobody was given are freed. What a job was given may be changed and freed as soon as the call
+/// returns, but for what [method FastVariantCodec.encode_batch_async] says. Jobs
 /// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
@@ -56,22 +58,30 @@ impl FastVariantJob {
 
     /// Ends the job, with [constant FastVariantCodec.CANCELLED] as its result, and frees what there is of it. Does nothing
     /// to a job that is done, and to a save, which is always finished.
-    #[func]
-    fn cancel(&self) {
-        self.job.cancel();
+    // The handle keeps the object, which a setter of the job's own slice may let go of.
+    #[func(gd_self)]
+    fn cancel(this: Gd<Self>) {
+        let job = Arc::clone(&this.bind().job);
+        job.cancel();
     }
 
     /// Waits until the job is done, and gives its result. What is left of a job that is done between frames is done here,
     /// on the main thread. [signal completed] is emitted nevertheless.
-    #[func]
-    fn wait(&self) -> Gd<FastVariantResult> {
-        self.job.wait()
+    ///
+    /// Jobs that need the main thread, those of [method FastVariantCodec.encode_batch_async] and those that may make objects,
+    /// cannot be waited for on another one, for which the main thread may itself be waiting, nor by a getter or setter that
+    /// runs for them: the result says so at once, and the job goes on. All others can be waited for from anywhere.
+    // As in `cancel`.
+    #[func(gd_self)]
+    fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {
+        let job = Arc::clone(&this.bind().job);
+        job.wait()
     }
 
     /// Whether there is a result, which [method wait] then gives at once.
     #[func]
     fn is_done(&self) -> bool {
-        self.job.result().is_some()
+        self.job.is_done()
     }
 
     /// How far the job is, from 0 to 1.
@@ -94,7 +104,8 @@ impl FastVariantJob {
             }
             // Nothing else tells of frames.
             Err(_) => {
-                this.bind().job.wait();
+                let job = Arc::clone(&this.bind().job);
+                job.come_to_an_end();
                 Self::tell(&this);
             }
         }
@@ -159,11 +170,15 @@ impl FastVariantJob {
         !this.get_signal_connection_list(signal).is_empty()
     }
 
-    /// Whether nobody holds the job or listens to it.
+    /// Whether nobody holds the job or listens to what it has to say.
     fn is_abandoned(this: &Gd<Self>) -> bool {
+        let has_told_all = || {
+            let fields = this.bind();
+            fields.job.is_done() && fields.told.load(Ordering::Relaxed) == fields.job.progress().0
+        };
         this.get_reference_count() <= OWN_REFERENCES
             && !Self::listens_to(this, "completed")
-            && !Self::listens_to(this, "progressed")
+            && (!Self::listens_to(this, "progressed") || has_told_all())
     }
 
     /// Says what has changed since the last frame.
@@ -177,8 +192,8 @@ impl FastVariantJob {
         if let Some((done, total)) = told {
             this.signals().progressed().emit(done, total);
         }
-        if let Some(result) = job.result()
-            && Self::listens_to(this, "completed")
+        if Self::listens_to(this, "completed")
+            && let Some(result) = job.result()
         {
             Self::leave(this);
             this.signals().completed().emit(&result);

@@ -3,16 +3,16 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use godot::builtin::{AnyArray, Array, GString, PackedByteArray, Variant};
+use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
-use godot::prelude::VarArray;
 use variant_codec::{Error, Limits, Manner};
 
 use crate::background::{self, Lane, Progress};
-use crate::batch::{self, Failed, Reasons, Unpacking};
-use crate::engine::Moved;
+use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
+use crate::builder::Made;
+use crate::engine::{GivenArray, OwnArray, SharedResult};
 use crate::files::{self, Target, Turn};
 use crate::pool::lock;
 use crate::result_class::FastVariantResult;
@@ -23,14 +23,36 @@ pub const BUDGET: Duration = Duration::from_millis(2);
 /// A slice is made of so many steps, after each of which the clock is looked at.
 const STEPS: u32 = 8;
 
-/// Work on a batch that can be done a few items at a time.
+/// Work on a batch that can be done a few items at a time. It owns what it reads.
 trait Slices: Send {
     /// Does so many items, and says whether there are others left.
     fn step(&mut self, items: usize) -> bool;
     /// How many items are done, and of how many.
     fn progress(&self) -> (usize, usize);
+    /// Whether setters or getters run, which may cancel the job.
+    fn runs_scripts(&self) -> bool;
     /// The result, of what has been done.
-    fn finish(self: Box<Self>) -> Gd<FastVariantResult>;
+    fn finish(self: Box<Self>) -> Finished;
+}
+
+/// The result of a job.
+struct Finished {
+    result: SharedResult,
+    /// What is to be freed should nobody ask for it.
+    made: Made,
+}
+
+impl Finished {
+    /// A result for which no objects were made.
+    fn of(result: Gd<FastVariantResult>) -> Self {
+        Self { result: SharedResult::new(result), made: Made::default() }
+    }
+
+    /// The result, which somebody has from here on.
+    fn give(&mut self) -> Gd<FastVariantResult> {
+        self.made.leave();
+        self.result.get()
+    }
 }
 
 /// Where a job is.
@@ -41,9 +63,23 @@ enum Stage {
     Sliced(Box<dyn Slices>),
     /// In a slice, which may run scripts.
     InSlice,
-    Done(Moved<Gd<FastVariantResult>>),
-    /// Made anew by the editor, which knows no results then.
-    Lost,
+    Done(Finished),
+    /// Nobody can ask for the result, or only one that the editor has made anew and that knows none.
+    Gone,
+}
+
+/// Which thread a job is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Done between the frames, so that no other thread can wait for it.
+    MainThread,
+    Anywhere,
+}
+
+impl Place {
+    fn of(limits: &Limits) -> Self {
+        if limits.allow_objects { Self::MainThread } else { Self::Anywhere }
+    }
 }
 
 /// A job, which its threads and the object that scripts have share.
@@ -51,61 +87,66 @@ pub struct Job {
     stage: Mutex<Stage>,
     changed: Condvar,
     progress: Arc<Progress>,
+    place: Place,
     budget: Duration,
     /// Whether it is done whether or not somebody waits for it.
     is_save: bool,
 }
 
 impl Job {
-    fn new(stage: Stage, budget: Duration, is_save: bool) -> Arc<Self> {
-        let progress = Arc::default();
-        Arc::new(Self { stage: Mutex::new(stage), changed: Condvar::new(), progress, budget, is_save })
+    fn new(stage: Stage, place: Place, budget: Duration, is_save: bool) -> Arc<Self> {
+        let (stage, progress) = (Mutex::new(stage), Arc::default());
+        Arc::new(Self { stage, changed: Condvar::new(), progress, place, budget, is_save })
     }
 
     fn done(result: Gd<FastVariantResult>) -> Arc<Self> {
-        Self::new(Stage::Done(Moved(result)), BUDGET, true)
+        Self::new(Stage::Done(Finished::of(result)), Place::Anywhere, BUDGET, true)
     }
 
     /// A job that did not outlive the reloading of the library.
     pub fn lost() -> Arc<Self> {
-        Self::new(Stage::Lost, BUDGET, false)
+        Self::new(Stage::Gone, Place::Anywhere, BUDGET, false)
     }
 
-    /// Encodes values, of which the Array is copied, in slices of the main thread. On another thread, at once: scripts cannot
-    /// run there meanwhile, and no frame waits.
+    /// Encodes values, of which the Array is copied, and so are packed arrays in it, in slices of the main thread. On another
+    /// thread, at once: scripts cannot run there meanwhile, and no frame waits.
     pub fn encode(values: &AnyArray, objects: Objects, budget: Duration) -> Arc<Self> {
+        if !is_main_thread() {
+            let batch = batch::encode(values, objects, Reasons::All);
+            let (buffers, failed, _) = batch.into_parts();
+            let done = Self::done(FastVariantResult::batch(buffers.give().to_variant(), &failed));
+            done.progress.set_total(values.len());
+            done.progress.advance(values.len());
+            return done;
+        }
         let encoding = Encoding {
-            values: Moved(values.duplicate_shallow()),
+            values: GivenArray::new(batch::with_own_packed(values)),
+            count: values.len(),
             objects,
-            buffers: Moved(Array::new()),
+            buffers: OwnArray::new(),
             failed: Failed::default(),
         };
-        let job = Self::new(Stage::Sliced(Box::new(encoding)), budget, false);
-        if !is_main_thread() {
-            job.slice(None);
-        }
-        job
+        Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
-    /// Decodes buffers strictly.
+    /// Decodes buffers strictly, as they are now.
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
+        let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let decoding = Decoding {
-            buffers: Moved(buffers.duplicate_shallow()),
+            buffers: batch::owned(buffers),
             limits,
-            values: Moved(VarArray::new()),
+            values: OwnArray::new(),
+            made: Made::default(),
             failed: Failed::default(),
         };
-        let job = Self::new(Stage::Away, BUDGET, false);
         let same = Arc::clone(&job);
-        run(Lane::Reading, &job, || {
-            Box::new(move || same.go_on(decoding.limits.allow_objects, Box::new(decoding)))
-        });
+        run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
         job
     }
 
     /// Reads a file of records.
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
-        let job = Self::new(Stage::Away, BUDGET, false);
+        let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
         run(Lane::Reading, &job, || {
             // A path that cannot be written to has nobody to wait for.
@@ -122,9 +163,8 @@ impl Job {
                 drop(turn);
                 match bytes {
                     Ok(bytes) => {
-                        let scripts_run = limits.allow_objects;
                         let unpacking = Unpacking::of(bytes, limits);
-                        same.go_on(scripts_run, Box::new(Loading { unpacking, path: name }));
+                        same.go_on(Box::new(Loading { unpacking, path: name }));
                     }
                     Err(error) => same.finish(FastVariantResult::of_file(&error)),
                 }
@@ -143,7 +183,7 @@ impl Job {
             Ok(parts) => parts,
             Err(failed) => return Self::done(FastVariantResult::batch(Variant::nil(), &failed)),
         };
-        let job = Self::new(Stage::Away, BUDGET, true);
+        let job = Self::new(Stage::Away, Place::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
         job.progress.set_total(values.len());
         run(Lane::Writing, &job, || {
@@ -164,9 +204,9 @@ impl Job {
 
     /// Does the work on this thread and those that help it; on the main thread, and where scripts run, it is done between
     /// frames.
-    fn go_on(&self, scripts_run: bool, mut work: Box<dyn Slices>) {
+    fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
-        if scripts_run || is_main_thread() {
+        if work.runs_scripts() || is_main_thread() {
             self.set(Stage::Sliced(work));
             return;
         }
@@ -175,7 +215,7 @@ impl Job {
         }
         let result = background::on_pool(&self.progress, || {
             work.step(usize::MAX);
-            (!self.progress.is_cancelled()).then(|| Moved(work.finish()))
+            (!self.progress.is_cancelled()).then(|| work.finish())
         });
         if let Some(result) = result {
             self.set(Stage::Done(result));
@@ -183,13 +223,13 @@ impl Job {
     }
 
     fn finish(&self, result: Gd<FastVariantResult>) {
-        self.set(Stage::Done(Moved(result)));
+        self.set(Stage::Done(Finished::of(result)));
     }
 
-    /// The next stage, unless the job is done: then what comes late is dropped.
+    /// The next stage, unless the job is over: then what comes late is dropped, with the objects that were made for it.
     fn set(&self, next: Stage) {
         let mut stage = lock(&self.stage);
-        let late = if matches!(*stage, Stage::Done(_) | Stage::Lost) {
+        let late = if matches!(*stage, Stage::Done(_) | Stage::Gone) {
             next
         } else {
             std::mem::replace(&mut *stage, next)
@@ -199,8 +239,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Does what fits into a frame, or all that is left. Called on the main thread; on others where a job is wholly done
-    /// there.
+    /// Does what fits into a frame, or all that is left. Called on the main thread.
     pub fn slice(&self, budget: Option<Duration>) {
         let mut stage = lock(&self.stage);
         if !matches!(*stage, Stage::Sliced(_)) {
@@ -209,26 +248,31 @@ impl Job {
         let Stage::Sliced(mut work) = std::mem::replace(&mut *stage, Stage::InSlice) else { return };
         drop(stage);
         let left = self.steps(&mut *work, budget);
-        self.set(if left { Stage::Sliced(work) } else { Stage::Done(Moved(work.finish())) });
+        self.set(if left { Stage::Sliced(work) } else { Stage::Done(work.finish()) });
     }
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
         let started = Instant::now();
-        let mut items = if budget.is_some() { 1 } else { usize::MAX };
+        // Behind an item whose setter cancels the job, none is begun.
+        let most = if work.runs_scripts() { 1 } else { usize::MAX };
+        let mut items = if budget.is_some() { 1 } else { most };
         loop {
             let (before, total) = work.progress();
             let step = Instant::now();
             let left = work.step(items);
             self.progress.set_total(total);
             self.progress.advance(work.progress().0 - before);
-            let Some(budget) = budget.filter(|_| left && !self.progress.is_cancelled()) else { return left };
+            if !left || self.progress.is_cancelled() {
+                return left;
+            }
+            let Some(budget) = budget else { continue };
             let (took, so_far) = (step.elapsed(), started.elapsed());
             // The next step takes about an equal share of the budget; what it cannot take any more is left to the next frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
             if so_far + budget / STEPS > budget {
                 return left;
             }
-            items = (fits as usize).clamp(1, items.saturating_mul(2));
+            items = (fits as usize).clamp(1, items.saturating_mul(2)).min(most);
         }
     }
 
@@ -240,41 +284,65 @@ impl Job {
         }
     }
 
-    /// Ends the job, unless it is a save, where nobody can ask for its result any more.
+    /// Ends the job, unless it is a save, since nobody can ask for its result any more: what there is of it is freed, also
+    /// where it is done.
     pub fn abandon(&self) {
-        if !self.is_save {
-            self.progress.cancel();
+        if self.is_save {
+            return;
         }
+        self.progress.cancel();
+        let stage = std::mem::replace(&mut *lock(&self.stage), Stage::Gone);
+        drop(stage);
+        self.changed.notify_all();
     }
 
-    /// The result, if there is one.
+    /// Whether there is a result.
+    pub fn is_done(&self) -> bool {
+        matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
+    }
+
+    /// The result, if there is one, for somebody who has it from here on.
     pub fn result(&self) -> Option<Gd<FastVariantResult>> {
-        match &*lock(&self.stage) {
-            Stage::Done(result) => Some(result.0.clone()),
-            Stage::Lost => Some(FastVariantResult::lost()),
+        match &mut *lock(&self.stage) {
+            Stage::Done(finished) => Some(finished.give()),
+            Stage::Gone => Some(FastVariantResult::lost()),
             _ => None,
         }
     }
 
-    /// The result when there is one. On the main thread, for which slices wait, they are done here.
-    pub fn wait(&self) -> Gd<FastVariantResult> {
+    /// Returns when there is a result; on the main thread.
+    pub fn come_to_an_end(&self) {
         let mut stage = lock(&self.stage);
         loop {
             match &*stage {
-                Stage::Done(result) => return result.0.clone(),
-                Stage::Lost => return FastVariantResult::lost(),
-                Stage::Sliced(_) if is_main_thread() => {
+                Stage::Done(_) | Stage::Gone | Stage::InSlice => return,
+                Stage::Sliced(_) => {
                     drop(stage);
                     self.slice(None);
                     stage = lock(&self.stage);
                 }
-                Stage::InSlice if is_main_thread() => {
-                    let reason = "a getter or setter that runs for a job cannot wait for that job";
-                    return FastVariantResult::failed(&Error::argument(reason));
-                }
-                _ => stage = self.changed.wait(stage).unwrap_or_else(PoisonError::into_inner),
+                Stage::Away => stage = self.changed.wait(stage).unwrap_or_else(PoisonError::into_inner),
             }
         }
+    }
+
+    /// The result when there is one. On the main thread, for which slices wait, they are done here. Another thread does not
+    /// wait for them: the main thread might be waiting for that one.
+    pub fn wait(&self) -> Gd<FastVariantResult> {
+        let refused = |reason| FastVariantResult::failed(&Error::argument(reason));
+        let is_for_main_thread = {
+            let stage = lock(&self.stage);
+            let is_sliced = matches!(*stage, Stage::Sliced(_) | Stage::InSlice);
+            is_sliced || self.place == Place::MainThread && matches!(*stage, Stage::Away)
+        };
+        if is_for_main_thread && !is_main_thread() {
+            return refused(
+                "this job is done on the main thread, between frames, so no other thread can wait for it",
+            );
+        }
+        self.come_to_an_end();
+        self.result()
+            .unwrap_or_else(|| refused("a getter or setter that runs for a job cannot wait for that job"))
     }
 
     /// How far the job is: what is done, and of how much.
@@ -317,9 +385,10 @@ impl Drop for Ending {
 }
 
 struct Encoding {
-    values: Moved<AnyArray>,
+    values: GivenArray,
+    count: usize,
     objects: Objects,
-    buffers: Moved<Array<PackedByteArray>>,
+    buffers: OwnArray<PackedByteArray>,
     failed: Failed,
 }
 
@@ -327,26 +396,31 @@ impl Slices for Encoding {
     fn step(&mut self, items: usize) -> bool {
         let (start, total) = self.progress();
         let end = start.saturating_add(items).min(total);
-        let values = self.values.0.subarray_shallow(start..end, None);
-        let batch = batch::encode(&values, self.objects, Reasons::All);
-        self.buffers.0.extend_array(&batch.slots);
-        self.failed.extend(start, batch.failed);
+        let values = self.values.get().subarray_shallow(start..end, None);
+        let (buffers, failed, _) = batch::encode(&values, self.objects, Reasons::All).into_parts();
+        self.buffers.append(buffers);
+        self.failed.extend(start, failed);
         end < total
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.buffers.0.len(), self.values.0.len())
+        (self.buffers.len(), self.count)
     }
 
-    fn finish(self: Box<Self>) -> Gd<FastVariantResult> {
-        FastVariantResult::batch(self.buffers.0.to_variant(), &self.failed)
+    fn runs_scripts(&self) -> bool {
+        self.objects == Objects::Full
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        Finished::of(FastVariantResult::batch(self.buffers.give().to_variant(), &self.failed))
     }
 }
 
 struct Decoding {
-    buffers: Moved<AnyArray>,
+    buffers: Vec<OwnedBuffer>,
     limits: Limits,
-    values: Moved<VarArray>,
+    values: OwnArray<Variant>,
+    made: Made,
     failed: Failed,
 }
 
@@ -354,19 +428,26 @@ impl Slices for Decoding {
     fn step(&mut self, items: usize) -> bool {
         let (start, total) = self.progress();
         let end = start.saturating_add(items).min(total);
-        let buffers = self.buffers.0.subarray_shallow(start..end, None);
-        let batch = batch::decode(&buffers, Manner::Strict, &self.limits, Reasons::All);
-        self.values.0.extend_array(&batch.slots);
-        self.failed.extend(start, batch.failed);
+        let buffers = &self.buffers[start..end];
+        let batch = batch::decode_owned(buffers, Manner::Strict, &self.limits, Reasons::All);
+        let (values, failed, made) = batch.into_parts();
+        self.values.append(values);
+        self.made.append(made);
+        self.failed.extend(start, failed);
         end < total
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.values.0.len(), self.buffers.0.len())
+        (self.values.len(), self.buffers.len())
     }
 
-    fn finish(self: Box<Self>) -> Gd<FastVariantResult> {
-        FastVariantResult::batch(self.values.0.to_variant(), &self.failed)
+    fn runs_scripts(&self) -> bool {
+        self.limits.allow_objects
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        let result = FastVariantResult::batch(self.values.give().to_variant(), &self.failed);
+        Finished { result: SharedResult::new(result), made: self.made }
     }
 }
 
@@ -384,7 +465,13 @@ impl Slices for Loading {
         self.unpacking.progress()
     }
 
-    fn finish(self: Box<Self>) -> Gd<FastVariantResult> {
-        FastVariantResult::unpacked(self.unpacking.finish(), Some(&GString::from(&self.path)))
+    fn runs_scripts(&self) -> bool {
+        self.unpacking.makes_objects()
+    }
+
+    fn finish(self: Box<Self>) -> Finished {
+        let Self { unpacking, path } = *self;
+        let (result, made) = FastVariantResult::unpacked(unpacking.finish(), Some(&GString::from(&path)));
+        Finished { result: SharedResult::new(result), made }
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
 use crate::background::{self, Foreground};
+use crate::engine::can_share_out;
 use crate::settings;
 
 /// No machine gains from more threads than this.
@@ -115,9 +116,9 @@ fn thread_count() -> usize {
 }
 
 impl Pool {
-    /// Starts threads, if any are asked for and can be had.
+    /// Starts threads, if any are asked for and can be had, and the engine lets them fill what one has made.
     fn start(count: usize, in_background: bool) -> Option<Self> {
-        if count == 0 || cfg!(feature = "no-threads") {
+        if count == 0 || cfg!(feature = "no-threads") || !can_share_out() {
             return None;
         }
         let handles = Mutex::new(Vec::with_capacity(count));

@@ -8,6 +8,7 @@ use godot::prelude::{GodotClass, godot_api};
 use variant_codec::Error;
 
 use crate::batch::{Failed, Unpacked};
+use crate::builder::Made;
 use crate::error_code::ErrorCode;
 use crate::files::FileError;
 use crate::report;
@@ -127,21 +128,30 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path: if one is bad, the values of those before.
-    pub fn unpacked(unpacked: Unpacked, path: Option<&GString>) -> Gd<Self> {
-        let Unpacked { values, end, failed } = unpacked;
-        let value = values.to_variant();
-        let Some((index, error)) = failed else { return Self::decoded(value, 0, end) };
+    /// The result of reading records, from a file if there is a path: if one is bad, the values of those before. And what is
+    /// to be freed should nobody get it.
+    pub fn unpacked(unpacked: Unpacked, path: Option<&GString>) -> (Gd<Self>, Made) {
+        let Unpacked { values, made, end, failed } = unpacked;
+        let value = values.give().to_variant();
+        let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), made) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
         let message = GString::from(&format!("{path}record {index}: {error}"));
-        Gd::from_object(Self {
+        let result = Gd::from_object(Self {
             value,
             bytes_read: end as i64,
             failed: PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]),
             reasons: vec![(index as i64, message.clone())],
             message,
             ..Self::of_error(&error)
-        })
+        });
+        (result, made)
+    }
+
+    /// The same for somebody who has it from here on.
+    pub fn unpacked_for(unpacked: Unpacked, path: Option<&GString>) -> Gd<Self> {
+        let (result, mut made) = Self::unpacked(unpacked, path);
+        made.leave();
+        result
     }
 
     fn new() -> Self {

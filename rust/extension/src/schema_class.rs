@@ -9,6 +9,7 @@ use variant_codec::{Error, Limits, Manner, Result};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 
 use crate::batch::{self, Reasons};
+use crate::builder::Built;
 use crate::codec_class::{engine_limits, strict_limits};
 use crate::engine::{self, OptionalLimits};
 use crate::keys::Keys;
@@ -129,7 +130,7 @@ impl FastProtobufSchema {
             protobuf::encode_to(bytes, value, encoder)
         });
         report::batch(METHOD, &batch.failed);
-        batch.slots
+        batch.give()
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param message_name], in
@@ -142,11 +143,11 @@ impl FastProtobufSchema {
         let options = self.decode_options(engine_limits(false));
         match self.message(&message_name) {
             Ok(message) => {
-                let batch = batch::decode_each(&buffers, true, Reasons::First, |input, keys| {
+                let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
                     protobuf::decode(input.bytes(), &message, &options, keys)
                 });
                 report::batch(METHOD, &batch.failed);
-                batch.slots
+                batch.give()
             }
             Err(error) => {
                 report::failure(METHOD, &error);
@@ -239,7 +240,7 @@ impl FastProtobufSchema {
     fn decoded(&self, name: &GString, bytes: &PackedByteArray, limits: Limits) -> Result<Variant> {
         let options = self.decode_options(limits);
         protobuf::decode(engine::bytes(bytes), &self.message(name)?, &options, &mut Keys::default())
-            .map(|built| built.value)
+            .map(Built::give)
     }
 
     fn wire(&self) -> Wire {

@@ -13,7 +13,7 @@ use variant_codec::{Decoder, EncodeOptions, Limits, Manner};
 use crate::background;
 use crate::builder::{Built, Left, Parts, VariantBuilder};
 use crate::codec::{Input, with_room};
-use crate::engine::{LateValues, SharedBytes};
+use crate::engine::{LateValues, OwnedBytes};
 use crate::keys::Keys;
 use crate::pool::{Pool, lock, pool, share};
 use crate::source::{Splitter, Tail};
@@ -154,7 +154,7 @@ pub fn decode(
     limits: &Limits,
     keys: &mut Keys,
 ) -> Option<(Built, usize)> {
-    let bytes = SharedBytes::new(input.to_packed());
+    let bytes = OwnedBytes::new(input.to_packed());
     let (failed, misfits) = (AtomicBool::new(false), AtomicUsize::new(0));
     let fill = |left: Left, _: &dyn Fn(Left)| {
         if failed.load(Ordering::Relaxed) || !background::goes_on() {
@@ -179,5 +179,5 @@ pub fn decode(
         return None;
     }
     late.into_iter().for_each(LateValues::settle);
-    Some((Built { misfits: built.misfits + misfits.into_inner(), ..built }, end))
+    Some((built.with_misfits(misfits.into_inner()), end))
 }

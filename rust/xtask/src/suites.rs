@@ -29,7 +29,7 @@ const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
 /// The facts that the extension verifies at start-up.
-const FACTS: [&str; 9] = [
+const FACTS: [&str; 12] = [
     "array_elements",
     "array_type",
     "packed_elements",
@@ -39,6 +39,9 @@ const FACTS: [&str; 9] = [
     "dictionary_size",
     "dictionary_key_type",
     "dictionary_value_type",
+    "own_buffers",
+    "staying_values",
+    "new_elements",
 ];
 
 /// Long enough for the slowest suite on a slow machine; a run that takes longer hangs.

@@ -365,7 +365,7 @@ impl Building {
                 return false;
             }
         }
-        // Just made, so that nothing shares its elements.
+        // Just made, so that nothing shares its elements: see `behaviour.rs`.
         let first = self.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0);
         let first = first.cast_mut();
         self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
@@ -427,7 +427,7 @@ impl Building {
         for bytes in values {
             assert!(*index < *len, "the Array has no more elements");
             // SAFETY: the index lies within, the elements are one after the other, and nothing else resizes them. The
-            // element has been Nil or a default of this type since the Array was made. A Variant holds such a value, of
+            // element has been Nil or a default of this type since the Array was made, which `behaviour.rs` verifies. A Variant holds such a value, of
             // as many bytes.
             unsafe {
                 *place = first.add(*index);
@@ -685,7 +685,7 @@ impl Building {
 
 /// How many bytes a value of this type has, if a Variant holds it itself and it needs no destructor.
 #[inline(always)]
-fn plain_bytes(ty: VariantType) -> Option<usize> {
+pub(super) fn plain_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
         Shape::Int | Shape::Float => Some(8),
         _ => run_bytes(ty),

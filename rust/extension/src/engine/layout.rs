@@ -15,6 +15,8 @@
 //! entry              next entry, previous entry, key, value
 //! elements           one after the other; their count stands before the first
 //! ```
+//!
+//! What the engine does with that memory, `behaviour.rs` holds against it.
 
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
@@ -29,6 +31,7 @@ use variant_codec::VariantType;
 use variant_codec::format::Shape;
 
 use super::Building;
+use super::behaviour;
 use super::building::documented_string;
 use super::interface::{TypePtr, interface, variant_ptr};
 use super::read::{documented_elements, documented_units};
@@ -80,23 +83,22 @@ pub fn layout() -> Option<&'static Layout> {
 /// Finds and verifies the facts.
 pub(super) fn measure() {
     LAYOUT.get_or_init(|| {
-        if settings::access_is_portable() || cfg!(not(target_pointer_width = "64")) {
-            return None;
-        }
-        match Layout::find().and_then(|layout| layout.verified()) {
-            Ok(layout) => Some(layout),
-            Err(fact) => {
-                godot_warn!(
-                    "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."
-                );
-                None
-            }
-        }
+        let is_direct = !settings::access_is_portable() && cfg!(target_pointer_width = "64");
+        let layout = behaviour::own_places().and_then(|()| match is_direct {
+            true => Layout::find().and_then(Layout::verified).map(Some),
+            false => Ok(None),
+        });
+        layout.unwrap_or_else(|fact| {
+            godot_warn!(
+                "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."
+            );
+            None
+        })
     });
 }
 
 /// What does not hold, in words for people.
-type Fact = &'static str;
+pub(super) type Fact = &'static str;
 
 /// The word at `offset` from `block`.
 ///
@@ -160,7 +162,7 @@ fn first_address(container: &Variant, offset: usize) -> usize {
 }
 
 /// The documented address of an Array's element.
-fn element_address(array: &Variant, index: usize) -> usize {
+pub(super) fn element_address(array: &Variant, index: usize) -> usize {
     // SAFETY: every caller passes an Array.
     unsafe {
         let payload = interface().payload(array, VariantType::Array);
@@ -169,7 +171,7 @@ fn element_address(array: &Variant, index: usize) -> usize {
 }
 
 /// The documented address of the value at a key that a Dictionary has.
-fn value_address(dictionary: &Variant, key: &Variant) -> usize {
+pub(super) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     // SAFETY: every caller passes a Dictionary with this key.
     unsafe {
         let payload = interface().payload(dictionary, VariantType::Dictionary);
@@ -432,6 +434,7 @@ impl Layout {
             }
             written(ty)?;
         }
+        behaviour::new_elements()?;
         check(self.array_type(&ints(3)) == 0, "the types of Arrays")?;
         check(self.dictionary_types(&dictionary(3).0) == (0, 0), "the types of Dictionaries")?;
         Ok(self)

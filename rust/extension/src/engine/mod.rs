@@ -3,11 +3,12 @@
 //! | file | offers |
 //! |---|---|
 //! | `interface.rs` | the engine functions used, looked up once |
+//! | `behaviour.rs` | what the engine does with new memory, measured at start-up |
 //! | `layout.rs` | where the engine keeps things in memory, found and verified at start-up |
 //! | `read.rs` | what a live Variant holds, borrowed |
 //! | `building.rs` | a Variant under construction, element by element |
 //! | `slots.rs` | elements that one owner fills |
-//! | `sharing.rs` | what several threads read |
+//! | `sharing.rs` | what several threads read, and what goes from one to another |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
@@ -17,6 +18,7 @@
 //!
 //! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
 
+mod behaviour;
 mod building;
 mod calls;
 mod conversions;
@@ -27,12 +29,13 @@ mod read;
 mod sharing;
 mod slots;
 
+pub use behaviour::can_share_out;
 pub use building::{Building, raw_string, string};
 pub use calls::{StaticMethod, register};
 pub use conversions::Conversions;
 pub use godot_rust::OptionalLimits;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
-pub use sharing::{Elements, Moved, SharedBytes};
+pub use sharing::{Elements, GivenArray, OwnArray, OwnedBytes, SharedResult};
 pub use slots::{LateValues, LeftValue, Slots, StringSlots};
 
 use std::sync::OnceLock;

@@ -1,14 +1,17 @@
-//! What several threads read: the elements of an Array, and bytes.
+//! What several threads read, and what goes from one to another: elements of Arrays, bytes, results.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
+use godot::init::is_main_thread;
+use godot::meta::{Element, ToGodot};
 use godot::obj::Gd;
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
 
 use super::interface::{Interface, TypePtr};
+use super::read::Reader;
 use crate::result_class::FastVariantResult;
 
 /// The elements of an Array that is borrowed.
@@ -84,19 +87,29 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// Bytes that several threads read.
-pub struct SharedBytes(PackedByteArray);
+/// Bytes that nobody changes, on any thread and for as long as wanted: a counted handle of our own to the engine's buffer.
+/// Whoever else has a handle copies the buffer before changing it.
+///
+/// A packed array in a Variant is itself shared by all copies of the Variant, as an Array is: a duplicated Array still leads
+/// to the bytes that its script overwrites. So the handle is one to the buffer, not to what the Variant leads to.
+pub struct OwnedBytes(PackedByteArray);
 
 // SAFETY: only a shared reference is given out, through which the bytes are read, and copied with an atomic count of
 // references; nobody else has this handle, and what others do to theirs leaves these bytes alone.
-unsafe impl Sync for SharedBytes {}
+unsafe impl Sync for OwnedBytes {}
 // SAFETY: the count is atomic, so the handle may be dropped on any thread.
-unsafe impl Send for SharedBytes {}
+unsafe impl Send for OwnedBytes {}
 
-impl SharedBytes {
-    /// Bytes to share.
+impl OwnedBytes {
+    /// The bytes of a handle that the caller gives up.
     pub fn new(bytes: PackedByteArray) -> Self {
         Self(bytes)
+    }
+
+    /// The bytes that a Variant holds now; `None` if it holds none.
+    pub fn of(reader: Reader, variant: &Variant) -> Option<Self> {
+        // The conversion copies the inner handle, which is counted in the buffer itself.
+        (reader.ty(variant) == Some(VariantType::PackedByteArray)).then(|| Self(variant.to()))
     }
 
     /// The bytes.
@@ -105,18 +118,95 @@ impl SharedBytes {
     }
 }
 
-/// A type whose values are handles to engine data with an atomic count of references.
-pub trait Handle {}
+/// An Array that its owner has made, and that nobody else can reach before it is given out.
+///
+/// So it can be filled by one thread after the other, and given out by any.
+pub struct OwnArray<T: Element>(Array<T>);
 
-impl Handle for AnyArray {}
-impl Handle for Array<PackedByteArray> {}
-impl Handle for Array<Variant> {}
-impl Handle for Gd<FastVariantResult> {}
+// SAFETY: no other handle to the Array exists before `give` takes this one; its count is atomic, as are those of what its
+// elements lead to.
+unsafe impl<T: Element> Send for OwnArray<T> {}
 
-/// A handle on its way to another thread.
-pub struct Moved<T: Handle>(pub T);
+impl<T: Element> OwnArray<T> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self(Array::new())
+    }
 
-// SAFETY: the count is atomic, so a handle may be used and dropped on any thread. What it leads to is only reached by one
-// thread at a time: whoever moves an Array has made it, or a copy of it; the objects are our own, whose fields are either
-// never written or locked.
-unsafe impl<T: Handle> Send for Moved<T> {}
+    /// An Array that has just been made, by a caller who keeps no other handle.
+    pub(super) fn made(array: Array<T>) -> Self {
+        Self(array)
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds the elements of another one behind its own.
+    pub fn append(&mut self, other: Self) {
+        if self.0.is_empty() {
+            *self = other;
+        } else {
+            self.0.extend_array(&other.0);
+        }
+    }
+
+    /// Drops all but so many elements.
+    pub fn shrink(&mut self, len: usize) {
+        self.0.shrink(len);
+    }
+
+    /// A second handle, for those who fill the elements.
+    pub(super) fn to_variant(&self) -> Variant {
+        self.0.to_variant()
+    }
+
+    /// The Array, which anybody may have now.
+    pub fn give(self) -> Array<T> {
+        self.0
+    }
+}
+
+/// An Array of what scripts gave, and may change as they like, so that only the main thread reads it, on which they wait
+/// meanwhile. Other threads may keep and drop it.
+pub struct GivenArray(AnyArray);
+
+// SAFETY: what is inside is reached on the main thread only. Its references are counted atomically, so that any thread may
+// drop it.
+unsafe impl Send for GivenArray {}
+
+impl GivenArray {
+    /// Keeps an Array.
+    pub fn new(array: AnyArray) -> Self {
+        Self(array)
+    }
+
+    /// The Array, on the main thread.
+    ///
+    /// # Panics
+    /// On another thread.
+    pub fn get(&self) -> &AnyArray {
+        assert!(is_main_thread(), "this is for the main thread");
+        &self.0
+    }
+}
+
+/// A result on its way to scripts.
+pub struct SharedResult(Gd<FastVariantResult>);
+
+// SAFETY: no field of a result is written after it has been made, and a handle's count is atomic; what its value leads to is
+// read by nobody but scripts.
+unsafe impl Send for SharedResult {}
+
+impl SharedResult {
+    /// A result that has been made.
+    pub fn new(result: Gd<FastVariantResult>) -> Self {
+        Self(result)
+    }
+
+    /// A handle for scripts.
+    pub fn get(&self) -> Gd<FastVariantResult> {
+        self.0.clone()
+    }
+}

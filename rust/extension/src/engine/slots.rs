@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
-use godot::meta::ToGodot;
+use godot::meta::{Element, ToGodot};
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
@@ -12,6 +12,7 @@ use super::building::clear;
 use super::interface::interface;
 use super::layout;
 use super::read::Reader;
+use super::sharing::OwnArray;
 
 /// Elements of an Array that is not used before they are filled: nobody else has these.
 pub struct Slots {
@@ -35,20 +36,22 @@ impl Slots {
     }
 
     /// An Array of `len` Variants, and what `fill` makes of its elements, all of which it is done with when it returns.
-    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (VarArray, R) {
+    pub fn of_variants<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (OwnArray<Variant>, R) {
         let mut array = VarArray::new();
         array.resize(len, &Variant::nil());
-        // SAFETY: the Array has just been made, and is given out when `fill` has returned. It has as many elements as there
-        // was memory for.
-        let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
-        (array, result)
+        Self::of(OwnArray::made(array), fill)
     }
 
     /// The same for an Array of buffers.
-    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (Array<PackedByteArray>, R) {
+    pub fn of_buffers<R>(len: usize, fill: impl FnOnce(Self) -> R) -> (OwnArray<PackedByteArray>, R) {
         let mut array = Array::<PackedByteArray>::new();
         array.resize(len, &PackedByteArray::new());
-        // SAFETY: as above.
+        Self::of(OwnArray::made(array), fill)
+    }
+
+    fn of<T: Element, R>(array: OwnArray<T>, fill: impl FnOnce(Self) -> R) -> (OwnArray<T>, R) {
+        // SAFETY: nobody else can reach the Array, and `fill` is done with the elements when it returns. It has as many as
+        // there was memory for.
         let result = fill(unsafe { Self::new(array.to_variant(), 0..array.len()) });
         (array, result)
     }
@@ -76,6 +79,11 @@ impl Slots {
         Self { array: self.array.clone(), range: rest }
     }
 
+    /// Leaves all that are left as they are.
+    pub fn skip(&mut self) {
+        self.range.start = self.range.end;
+    }
+
     /// The next element.
     ///
     /// # Panics
@@ -84,7 +92,7 @@ impl Slots {
     fn next(&mut self) -> &mut Variant {
         let index = self.range.next().expect("no element is left");
         // SAFETY: `array` holds an Array with this element, which is reached through these slots only. Its buffer is not
-        // shared, so asking for the element copies nothing and only looks an address up.
+        // shared (see `behaviour.rs`), so asking for the element copies nothing and only looks an address up.
         unsafe {
             match layout::layout() {
                 Some(layout) => &mut *layout.elements(&self.array).0.cast_mut().add(index),
@@ -157,7 +165,8 @@ impl LateValues {
         let Self { values, left } = self;
         let mut slots = Slots { range: 0..left.len(), array: values };
         for LeftValue { dictionary, place } in left {
-            // SAFETY: nothing else uses the Dictionary, which is alive, and of which no entry has been taken out since.
+            // SAFETY: nothing else uses the Dictionary, which is alive, and of which no entry has been taken out since; those
+            // added have not moved the others, or `can_share_out` would have kept values from being left.
             unsafe { std::ptr::swap(slots.next(), place) };
             drop(dictionary);
         }
@@ -198,7 +207,7 @@ impl StringSlots {
         // before all owners are done.
         let element = unsafe { &mut *self.first.add(index) };
         if layout::layout().is_some() {
-            // SAFETY: verification has seen that an empty String is a null pointer, which needs no destructor.
+            // SAFETY: verification has seen that an empty String and a new element are null pointers, which need no destructor.
             unsafe { std::ptr::from_mut(element).write(string) };
         } else {
             *element = string;

@@ -1,0 +1,414 @@
+## Whose what is: jobs own what they read, whatever becomes of what they were given, and objects that nobody was given are
+## freed.
+extends "res://suites/suite.gd"
+
+const CountedNode := preload("res://suites/fixtures/counted_node.gd")
+const JobChanges := preload("res://suites/job_changes.gd")
+
+const JOBS := 400
+## Records of a batch with objects.
+const NODES := 100
+## Those of a batch that takes several frames.
+const UNWANTED := 1500
+## Frames within which a job that is not wanted any more must be gone.
+const FRAMES := 1000
+
+## Another process may run the same suite.
+var _folder := "user://ownership_suite_%d" % OS.get_process_id()
+var _path := _folder + "/records.dat"
+
+
+## Holds a job, so that a setter can let go of it.
+class Holder:
+	extends RefCounted
+	var job: FastVariantJob
+	var answer: FastVariantResult
+
+
+func test_begin() -> bool:
+	DirAccess.make_dir_recursive_absolute(_folder)
+	return true
+
+
+## Every way to change buffers, right after the call and a little later, when the job reads them.
+func test_buffers_are_those_of_the_call() -> bool:
+	var items: Array = []
+	for index in 60:
+		items.append(range(index, 3000 + index))
+	for delay: int in [0, 1000]:
+		for choice in 12:
+			checks.subject(TYPE_PACKED_BYTE_ARRAY, "change %d after %d µs" % [choice, delay])
+			var buffers: Array = items.map(func(item: Array) -> PackedByteArray: return var_to_bytes(item))
+			if choice % 2:
+				buffers = Array(buffers, TYPE_PACKED_BYTE_ARRAY, "", null)
+			var job := FastVariantCodec.decode_batch_async(buffers)
+			OS.delay_usec(delay)
+			JobChanges.Change.to(buffers.duplicate() + [buffers], choice)
+			var result := job.wait()
+			checks.truth("is ok", result.is_ok(), result.message)
+			checks.truth("values", result.value == items)
+	return true
+
+
+## A server that reads the next packet into the same buffer.
+func test_one_receive_buffer() -> bool:
+	checks.subject(TYPE_PACKED_BYTE_ARRAY, "one receive buffer")
+	var receive := PackedByteArray()
+	var jobs: Array[FastVariantJob] = []
+	for number in 500:
+		var packet := var_to_bytes([number, "packet %d" % number])
+		receive.resize(packet.size())
+		for at in packet.size():
+			receive[at] = packet[at]
+		jobs.append(FastVariantCodec.decode_batch_async([receive]))
+	for number in jobs.size():
+		checks.same_value("packet %d" % number, [[number, "packet %d" % number]], jobs[number].wait().value)
+	return true
+
+
+## Between the frames, too, and by the setters that run for the job.
+func test_buffers_between_frames() -> bool:
+	var items: Array = []
+	for index in 2000:
+		items.append({"index": index})
+	for waits: bool in [true, false]:
+		checks.subject(TYPE_PACKED_BYTE_ARRAY, "changed between frames, " + ("wait" if waits else "await"))
+		var buffers: Array = items.map(func(item: Dictionary) -> PackedByteArray: return var_to_bytes(item))
+		var job := FastVariantCodec.decode_batch_async(buffers, _with_objects())
+		await _frame()
+		JobChanges.Change.to(buffers.duplicate() + [buffers], 0)
+		var result: FastVariantResult = job.wait() if waits else await job.completed
+		checks.same_value("values", items, result.value)
+	return true
+
+
+func test_setters_that_change_the_buffers() -> bool:
+	for how: String in ["decode_batch", "decode_batch_async", "unpack_batch", "load_batch_async"]:
+		for choice in 6:
+			checks.subject(TYPE_OBJECT, "a setter that makes change %d, %s" % [choice, how])
+			var buffers := _node_buffers(NODES)
+			var packed := _framed(buffers)
+			_write(packed)
+			CountedNode.numbers.clear()
+			CountedNode.on_set = func(node: Node) -> void:
+				if node.number == 1:
+					JobChanges.Change.to(buffers.duplicate() + [buffers, packed], choice)
+			var found: Array
+			match how:
+				"decode_batch":
+					found = FastVariantCodec.decode_batch(buffers, true)
+				"decode_batch_async":
+					found = FastVariantCodec.decode_batch_async(buffers, _with_objects()).wait().value
+				"unpack_batch":
+					found = FastVariantCodec.unpack_batch(packed, _with_objects()).value
+				"load_batch_async":
+					found = FastVariantCodec.load_batch_async(_path, _with_objects()).wait().value
+			CountedNode.on_set = Callable()
+			checks.same_value("numbers", range(NODES), found.map(func(node: Node) -> int: return node.number))
+			_free(found)
+	return true
+
+
+## The Array and packed arrays in it; nobody else's buffers are copied for it.
+func test_packed_arrays_to_encode() -> bool:
+	for choice in 6:
+		checks.subject(checks.MIXED, "change %d of packed arrays" % choice)
+		var packed: Array = []
+		for case in values.cases:
+			if JobChanges.PACKED.has(case.type):
+				packed.append(case.value.duplicate())
+		var expected := packed.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
+		var job := FastVariantCodec.encode_batch_async(packed)
+		JobChanges.Change.to(packed.duplicate() + [packed], choice)
+		checks.same_value("buffers", expected, Array(job.wait().value, TYPE_NIL, "", null))
+	return true
+
+
+## Everything at once, also from another thread: `cargo xtask jobs` does it for long.
+func test_jobs_whose_arguments_change() -> bool:
+	checks.subject(checks.MIXED, "arguments that change")
+	var changes := JobChanges.new(run_seed, _folder + "/changes")
+	await changes.run(JOBS)
+	changes.stop()
+	checks.same_int("jobs", JOBS, changes.done)
+	for problem in changes.problems:
+		checks.fail("a job", problem)
+	for kind in changes.counts:
+		checks.truth("jobs of %s" % kind, changes.counts[kind] > 0)
+	await _no_node_is_left("afterwards")
+	return true
+
+
+## At a bad record, nothing behind it is made, no setter of it runs, and what was made of the record itself is freed.
+func test_a_bad_record() -> bool:
+	# For jobs of other tests.
+	for frame in 20:
+		await _frame()
+	for bad: int in [0, 1, 50, NODES - 1]:
+		# Nothing of it can be read; a Node is made first; a Node and one that a setter has seen.
+		var node := _node_buffers(1)[0]
+		var kinds: Dictionary[String, PackedByteArray] = {
+			"of no type": PackedByteArray([99, 0, 0, 0]),
+			"torn behind a Node": Wire.header(TYPE_ARRAY) + Wire.word(2) + node,
+			"torn in a Node": node.slice(0, -4),
+		}
+		for kind in kinds:
+			checks.subject(TYPE_OBJECT, "record %d %s" % [bad, kind])
+			var buffers := _node_buffers(NODES)
+			buffers[bad] = kinds[kind]
+			var packed := _framed(buffers)
+			_write(packed)
+			for how: String in ["unpack_batch", "load_batch", "load_batch_async", "load_batch_async, await"]:
+				var objects := _object_count()
+				CountedNode.numbers.clear()
+				var result: FastVariantResult
+				match how:
+					"unpack_batch":
+						result = FastVariantCodec.unpack_batch(packed, _with_objects())
+					"load_batch":
+						result = FastVariantCodec.load_batch(_path, _with_objects())
+					"load_batch_async":
+						result = FastVariantCodec.load_batch_async(_path, _with_objects()).wait()
+					_:
+						result = await FastVariantCodec.load_batch_async(_path, _with_objects()).completed
+				checks.same_value("%s: failed" % how, PackedInt32Array([bad]), result.failed)
+				checks.same_int("%s: values" % how, bad, result.value.size())
+				checks.same_int("%s: Nodes" % how, bad, CountedNode.alive)
+				var of_record := CountedNode.numbers.slice(bad)
+				checks.same_value("%s: set" % how, range(bad), CountedNode.numbers.slice(0, bad))
+				checks.truth("%s: none was set behind it" % how,
+						of_record.all(func(number: int) -> bool: return number == 0) and of_record.size() <= 1, str(of_record))
+				_free(result.value)
+				result = null
+				for frame in 5:
+					await _frame()
+				checks.same_int("%s: objects" % how, objects, _object_count())
+	return true
+
+
+## Ways to not want what a job has made.
+func test_nodes_of_unwanted_jobs() -> bool:
+	_write(_framed(_node_buffers(UNWANTED)))
+	for how: String in ["decode", "load"]:
+		for when: String in ["at once", "after a frame", "with some Nodes", "with all Nodes"]:
+			for end: String in ["cancel", "let go", "let go in a thread", "nobody asks"]:
+				checks.subject(TYPE_OBJECT, "%s: %s %s" % [how, end, when])
+				var job := _start(how)
+				var id := job.get_instance_id()
+				var keeper := Holder.new()
+				if when == "after a frame":
+					await _frame()
+				while when == "with some Nodes" and CountedNode.alive == 0 or when == "with all Nodes" and not job.is_done():
+					await _frame()
+				checks.truth("Nodes were made", CountedNode.alive > 0 or not when.begins_with("with"))
+				match end:
+					"cancel":
+						var was_done := job.is_done()
+						job.cancel()
+						checks.truth("Nodes are freed at once", was_done or CountedNode.alive == 0)
+						if not was_done:
+							checks.same_int("result", FastVariantCodec.CANCELLED, job.wait().error)
+					"let go in a thread":
+						keeper.job = job
+						job = null
+						var thread := Thread.new()
+						thread.start(func() -> void: keeper.job = null)
+						thread.wait_to_finish()
+					"nobody asks":
+						# Who listens to the progress hears it to the end.
+						job.progressed.connect(func(_done: int, _total: int) -> void: pass)
+				job = null
+				for frame in FRAMES:
+					await _frame()
+					if not is_instance_id_valid(id):
+						break
+				checks.truth("the job is gone", not is_instance_id_valid(id))
+				checks.same_int("Nodes left", 0, CountedNode.alive)
+	return true
+
+
+## A result that was given to somebody is theirs.
+func test_nodes_that_were_given_stay() -> bool:
+	checks.subject(TYPE_OBJECT, "Nodes that were given")
+	_write(_framed(_node_buffers(NODES)))
+	for how: String in ["decode", "load"]:
+		for waits: bool in [true, false]:
+			var job := _start(how, NODES)
+			var result: FastVariantResult = job.wait() if waits else await job.completed
+			job = null
+			for frame in 5:
+				await _frame()
+			checks.same_int("%s: alive" % how, NODES, CountedNode.alive)
+			checks.same_value("%s: numbers" % how, range(NODES),
+					result.value.map(func(node: Node) -> int: return node.number))
+			_free(result.value)
+	return true
+
+
+## On another thread, which the main thread joins: what needs the main thread is refused at once, all else is waited for.
+func test_waiting_on_another_thread() -> bool:
+	_write(_framed(_buffers(range(3000))))
+	var refused: Dictionary[String, FastVariantJob] = {
+		"encode_batch_async": FastVariantCodec.encode_batch_async(range(3000)),
+		"decode_batch_async with objects": _start("decode", NODES),
+		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, _with_objects()),
+	}
+	for job_name in refused:
+		checks.subject(checks.MIXED, "waiting on a thread for " + job_name)
+		var result := _joined(refused[job_name])
+		checks.same_int("refused", FastVariantCodec.BAD_ARGUMENT, result.error)
+		checks.truth("with the reason", result.message.contains("main thread"), result.message)
+		var waited := refused[job_name].wait()
+		checks.truth("the job goes on", waited.is_ok(), waited.message)
+		checks.truth("its result is there for all then", _joined(refused[job_name]) == waited)
+		if job_name.begins_with("decode"):
+			_free(waited.value)
+	var allowed: Dictionary[String, FastVariantJob] = {
+		"decode_batch_async": FastVariantCodec.decode_batch_async(_buffers(range(3000))),
+		"load_batch_async": FastVariantCodec.load_batch_async(_path),
+		"save_batch_async": FastVariantCodec.save_batch_async(_path, range(3000)),
+	}
+	for job_name in allowed:
+		checks.subject(checks.MIXED, "waiting on a thread for " + job_name)
+		var result := _joined(allowed[job_name])
+		checks.truth("is waited for", result.is_ok(), result.message)
+	return true
+
+
+## A setter that does something with the very job that it runs for.
+func test_setters_that_use_their_job() -> bool:
+	for waits: bool in [true, false]:
+		for how: String in ["decode", "load"]:
+			for deed: String in ["wait", "wait in a thread", "cancel", "let go", "emit a frame"]:
+				checks.subject(TYPE_OBJECT, "a setter's %s in %s, %s" % [deed, how, "wait" if waits else "await"])
+				await _check_deed(how, deed, waits)
+	return true
+
+
+func _check_deed(how: String, deed: String, waits: bool) -> void:
+	_write(_framed(_node_buffers(NODES)))
+	var holder := Holder.new()
+	var answers: Array[FastVariantResult] = []
+	CountedNode.on_set = func(node: Node) -> void:
+		if node.number != 10:
+			return
+		match deed:
+			"wait":
+				answers.append(holder.job.wait())
+			"wait in a thread":
+				answers.append(_joined(holder.job))
+			"cancel":
+				holder.job.cancel()
+			"let go":
+				holder.job = null
+			"emit a frame":
+				(Engine.get_main_loop() as SceneTree).process_frame.emit()
+	holder.job = _start(how, NODES)
+	CountedNode.numbers.clear()
+	# A function of its own, since a local variable would hold the job.
+	if waits:
+		holder.answer = holder.job.wait()
+	else:
+		for frame in FRAMES:
+			await _frame()
+			if holder.job == null or holder.job.is_done():
+				break
+		if holder.job:
+			holder.answer = holder.job.wait()
+	CountedNode.on_set = Callable()
+	match deed:
+		"wait", "wait in a thread":
+			checks.same_int("the setter's answers", 1, answers.size())
+			for answer in answers:
+				checks.same_int("the setter's answer", FastVariantCodec.BAD_ARGUMENT, answer.error)
+		"cancel":
+			checks.same_int("the result", FastVariantCodec.CANCELLED, holder.answer.error)
+			checks.same_value("no item was begun behind it", range(11), CountedNode.numbers)
+	if holder.answer and holder.answer.is_ok():
+		checks.same_int("values", NODES, holder.answer.value.size())
+		_free(holder.answer.value)
+	else:
+		checks.truth("there is none only where nobody wants it", deed == "cancel" or deed == "let go")
+	holder.job = null
+	await _no_node_is_left(deed)
+
+
+func test_nothing_is_left_over() -> bool:
+	checks.subject(checks.MIXED, "afterwards")
+	DirAccess.remove_absolute(_path)
+	checks.same_int("the folder is empty", OK, DirAccess.remove_absolute(_folder))
+	CountedNode.numbers.clear()
+	return true
+
+
+func _start(how: String, count := UNWANTED) -> FastVariantJob:
+	if how == "load":
+		return FastVariantCodec.load_batch_async(_path, _with_objects())
+	return FastVariantCodec.decode_batch_async(_node_buffers(count), _with_objects())
+
+
+## What `wait` gives on another thread, for which this one waits.
+func _joined(job: FastVariantJob) -> FastVariantResult:
+	var thread := Thread.new()
+	thread.start(func() -> FastVariantResult: return job.wait())
+	return thread.wait_to_finish()
+
+
+func _no_node_is_left(when: String) -> void:
+	for frame in FRAMES:
+		await _frame()
+		if CountedNode.alive == 0:
+			break
+	checks.same_int("Nodes left, %s" % when, 0, CountedNode.alive)
+
+
+## What the engine writes for Nodes with the numbers from 0 on.
+static func _node_buffers(count: int) -> Array[PackedByteArray]:
+	var buffers: Array[PackedByteArray] = []
+	var on_set := CountedNode.on_set
+	CountedNode.on_set = Callable()
+	var node := CountedNode.new()
+	for number in count:
+		node.number = number
+		buffers.append(var_to_bytes_with_objects(node))
+	node.free()
+	CountedNode.on_set = on_set
+	return buffers
+
+
+static func _buffers(items: Array) -> Array[PackedByteArray]:
+	var buffers: Array[PackedByteArray] = []
+	for item: Variant in items:
+		buffers.append(var_to_bytes(item))
+	return buffers
+
+
+static func _framed(buffers: Array[PackedByteArray]) -> PackedByteArray:
+	var framed := PackedByteArray()
+	for buffer in buffers:
+		framed.append_array(Wire.word(buffer.size()))
+		framed.append_array(buffer)
+	return framed
+
+
+func _write(bytes: PackedByteArray) -> void:
+	FileAccess.open(_path, FileAccess.WRITE).store_buffer(bytes)
+
+
+static func _free(nodes: Array) -> void:
+	for node: Node in nodes:
+		node.free()
+
+
+static func _with_objects() -> FastVariantLimits:
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	return limits
+
+
+static func _object_count() -> int:
+	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))
+
+
+func _frame() -> void:
+	await (Engine.get_main_loop() as SceneTree).process_frame

@@ -11,6 +11,7 @@ use crate::endure::{self, Endurance};
 use crate::exchange;
 use crate::godot::{self, Godot};
 use crate::godot3;
+use crate::jobs;
 use crate::judge::{self, Tally};
 use crate::kill;
 use crate::library::{self, Build, Profile};
@@ -32,6 +33,7 @@ const RANDOM_ALL: u64 = 200_000;
 const DIFF_CASES: u64 = 10_000;
 const PROTOBUF_SCHEMAS: u64 = 60;
 const STRESS_CALLS: u64 = 500;
+const JOBS: u64 = 4000;
 const KILLS: u64 = 20;
 const KILLS_ALL: u64 = 200;
 
@@ -123,6 +125,16 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
         report.check(name, || endure::run(workspace, godot, &endurance))?;
     }
+    for (name, threads, portable, threshold) in [
+        ("jobs whose arguments change", None, false, None),
+        ("jobs whose arguments change, portable", None, true, None),
+        ("jobs whose arguments change, all shared out", Some(4), false, Some(0)),
+    ] {
+        report.check(name, || {
+            let access = Access { threads, portable, threshold };
+            jobs::run(workspace, godot, &jobs::Options { jobs: JOBS, seed: 1, access })
+        })?;
+    }
     let times = if at_length { KILLS_ALL } else { KILLS };
     report.check(&format!("killed while saving, {times} times"), || {
         kill::run(workspace, godot, kill::Options { times, seed: 1 })
@@ -154,8 +166,9 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         suites::conformance(workspace, godot, &options)
     })?;
     match godot::valgrind(workspace, godot) {
-        Ok(_) => report
-            .check("valgrind", || valgrind::run(workspace, godot, valgrind::CALLS, valgrind::BATCHES))?,
+        Ok(_) => {
+            report.check("valgrind", || valgrind::run(workspace, godot, valgrind::Size::default()))?;
+        }
         Err(_) => report.skip("valgrind", godot::NO_VALGRIND),
     }
     report.check("reloading", || {

@@ -13,6 +13,7 @@ pub mod fuzz;
 pub mod godot;
 pub mod godot3;
 mod help;
+pub mod jobs;
 pub mod judge;
 pub mod kill;
 pub mod library;

@@ -12,8 +12,8 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, exchange, fuzz, godot, kill, mutants, package, panel, protobuf, python,
-    sanitize, stress, valgrind,
+    checks, coverage, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel, protobuf,
+    python, sanitize, stress, valgrind,
 };
 
 /// Every chore of this repository.
@@ -60,6 +60,8 @@ enum Chore {
     Exchange(exchange::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
     Stress(stress::Options),
+    /// Change, clear, overwrite and free what background jobs were given while they are at work, and look at their results
+    Jobs(jobs::Options),
     /// Kill Godot in the middle of saving and appending, over and over, and look at the files
     Kill(kill::Options),
     /// Check that every failure prints exactly the error lines that it should
@@ -179,6 +181,9 @@ struct ValgrindArgs {
     /// How many calls for many values
     #[arg(long, value_name = "N", default_value_t = valgrind::BATCHES)]
     batches: u64,
+    /// How many background jobs
+    #[arg(long, value_name = "N", default_value_t = valgrind::JOBS)]
+    jobs: u64,
 }
 
 #[derive(Args)]
@@ -286,6 +291,9 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Stress(options) => {
             stress::run(&workspace, &ready(&workspace)?, &options)?;
         }
+        Chore::Jobs(options) => {
+            jobs::run(&workspace, &ready(&workspace)?, &options)?;
+        }
         Chore::Kill(options) => {
             kill::run(&workspace, &ready(&workspace)?, options)?;
         }
@@ -315,8 +323,9 @@ fn run(chore: Chore) -> Result<bool> {
             let endurance = Endurance { calls, batches, seed, portable };
             endure::run(&workspace, &ready(&workspace)?, &endurance)?;
         }
-        Chore::Valgrind(ValgrindArgs { calls, batches }) => {
-            valgrind::run(&workspace, &godot::find_or_install(&workspace)?, calls, batches)?;
+        Chore::Valgrind(ValgrindArgs { calls, batches, jobs }) => {
+            let size = valgrind::Size { calls, batches, jobs };
+            valgrind::run(&workspace, &godot::find_or_install(&workspace)?, size)?;
         }
         Chore::Sanitize => {
             sanitize::run(&workspace)?;

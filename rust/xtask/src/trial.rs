@@ -143,7 +143,7 @@ impl<'a> Trial<'a> {
         let message = if profile == Profile::Debug { NEW_MESSAGE } else { OLD_MESSAGE };
         ensure!(
             outcome.log.contains(&format!(
-                "reload: calls during all reloads: true, saved: true, limits kept: true, message: {message}"
+                "reload: calls during all reloads: true, saved: true, Nodes freed: true, limits kept: true, message: {message}"
             )),
             "the editor printed:\n{}",
             outcome.log

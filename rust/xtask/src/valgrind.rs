@@ -10,6 +10,7 @@ use roxmltree::{Document, Node};
 
 use crate::endure::{self, Endurance};
 use crate::godot::{self, Godot};
+use crate::jobs;
 use crate::judge::{self, Tally};
 use crate::library::{Build, Profile};
 use crate::project::{self, Project};
@@ -23,18 +24,38 @@ const SUPPRESSIONS: &str = include_str!("../valgrind.supp");
 pub const CALLS: u64 = 50_000;
 /// The same of calls for many values.
 pub const BATCHES: u64 = 50;
+/// The same of background jobs.
+pub const JOBS: u64 = 400;
 
 /// Programs run some thirty times slower under it.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
 /// By how many MiB its own memory may grow meanwhile: it keeps a shadow of the program's, and what has been freed.
-const OWN_MEMORY: &str = "1024";
+const OWN_MEMORY: u32 = 1024;
 
 /// How many frames of a stack are printed.
 const SHOWN_FRAMES: usize = 12;
 
-/// A short endurance, through both ways to touch engine memory.
-pub fn run(workspace: &Workspace, godot: &Godot, calls: u64, batches: u64) -> Result<Tally> {
+/// How much of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Calls for one value.
+    pub calls: u64,
+    /// Calls for many.
+    pub batches: u64,
+    /// Background jobs whose arguments are changed meanwhile.
+    pub jobs: u64,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { calls: CALLS, batches: BATCHES, jobs: JOBS }
+    }
+}
+
+/// A short endurance and some jobs whose arguments are changed, through both ways to touch engine memory.
+pub fn run(workspace: &Workspace, godot: &Godot, size: Size) -> Result<Tally> {
+    let Size { calls, batches, jobs } = size;
     let valgrind = godot::valgrind(workspace, godot)?;
     let folder = project::copied(workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
     let project = Project::new(workspace, godot, folder.path())?;
@@ -46,18 +67,22 @@ pub fn run(workspace: &Workspace, godot: &Godot, calls: u64, batches: u64) -> Re
     let mut all = Tally::default();
     for portable in [false, true] {
         let endurance = Endurance { calls, batches, seed: endure::SEED, portable };
-        let mut engine = project.headless();
-        engine.args(["--audio-driver", "Dummy"]).args(endure::script(&endurance));
-        engine.args(["--slack", OWN_MEMORY]);
-        endure::choose_access(&mut engine, portable);
-        let mut watched = under(&valgrind, &suppressions, &report, &engine);
-        all = all + judge::suite(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
+        let mut endurance = endure::script(&endurance);
+        endurance.extend(["--slack".to_owned(), OWN_MEMORY.to_string()]);
+        let jobs = jobs::script(jobs, endure::SEED, OWN_MEMORY);
+        for script in [jobs, endurance] {
+            let mut engine = project.headless();
+            engine.args(["--audio-driver", "Dummy"]).args(script);
+            endure::choose_access(&mut engine, portable);
+            let mut watched = under(&valgrind, &suppressions, &report, &engine);
+            all = all + judge::suite(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
 
-        let xml = fs::read_to_string(&report).context("valgrind wrote no report")?;
-        let findings = findings(&xml).context("valgrind's report cannot be read")?;
-        ensure!(findings.is_empty(), "{} finding(s):\n{}", findings.len(), findings.join("\n"));
-        println!("memcheck found nothing in the extension");
-        all = all + Tally { passed: 1, failed: 0 };
+            let xml = fs::read_to_string(&report).context("valgrind wrote no report")?;
+            let findings = findings(&xml).context("valgrind's report cannot be read")?;
+            ensure!(findings.is_empty(), "{} finding(s):\n{}", findings.len(), findings.join("\n"));
+            println!("memcheck found nothing in the extension");
+            all = all + Tally { passed: 1, failed: 0 };
+        }
     }
     Ok(all)
 }

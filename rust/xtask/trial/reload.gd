@@ -7,6 +7,7 @@ const EXTENSION := "res://addons/fast_variant_codec/fast_variant_codec.gdextensi
 const PATH := "user://reload.dat"
 const ROUNDS := 5
 const THREADS := 2
+const NODES := 50
 
 var _threads: Array[Thread] = []
 var _batch: Array[Dictionary] = []
@@ -22,15 +23,20 @@ func run(library: String, replacement: String) -> void:
 	var saved := true
 	DirAccess.rename_absolute(replacement, library)
 	var calls := 0
+	var freed := true
 	for round in ROUNDS:
+		var nodes := _orphans()
 		var jobs := _start_jobs(round)
+		jobs.append_array(_start_jobs_with_nodes())
+		freed = freed and _orphans() > nodes + NODES
 		_reload()
 		calls += _calls
 		jobs.clear()
+		freed = freed and _orphans() <= nodes
 		saved = saved and FastVariantCodec.load_batch(PATH).value == [round] + _batch
 	DirAccess.remove_absolute(PATH)
-	print("reload: calls during all reloads: %s, saved: %s, limits kept: %s, message: %s" % [
-		calls >= ROUNDS, saved, limits.max_bytes == 1 << 20, FastVariantCodec.try_decode(PackedByteArray([99, 0, 0, 0])).message,
+	print("reload: calls during all reloads: %s, saved: %s, Nodes freed: %s, limits kept: %s, message: %s" % [
+		calls >= ROUNDS, saved, freed, limits.max_bytes == 1 << 20, FastVariantCodec.try_decode(PackedByteArray([99, 0, 0, 0])).message,
 	])
 
 
@@ -45,6 +51,30 @@ func _start_jobs(round: int) -> Array[RefCounted]:
 	FastVariantCodec.decode_batch_async(buffers)
 	(jobs[1] as FastVariantJob).completed.connect(func(_result: FastVariantResult) -> void: pass)
 	return jobs
+
+
+## One that is done, and one that has made Nodes and has others to make; nobody has asked for the results.
+func _start_jobs_with_nodes() -> Array[RefCounted]:
+	var node := Node.new()
+	var buffers: Array[PackedByteArray] = []
+	buffers.resize(100_000)
+	buffers.fill(var_to_bytes_with_objects(node))
+	node.free()
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	var jobs: Array[RefCounted] = []
+	for count: int in [NODES, buffers.size()]:
+		var job := FastVariantCodec.decode_batch_async(buffers.slice(0, count), limits)
+		job.progressed.connect(func(_done: int, _total: int) -> void: pass)
+		# As the next frames do. The work comes back from another thread first.
+		while job.get_progress() == 0.0 or count == NODES and not job.is_done():
+			job.call(&"_frame", job)
+		jobs.append(job)
+	return jobs
+
+
+func _orphans() -> int:
+	return roundi(Performance.get_monitor(Performance.OBJECT_ORPHAN_NODE_COUNT))
 
 
 func _reload() -> void:

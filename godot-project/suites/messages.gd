@@ -107,6 +107,11 @@ func _decode_failures() -> void:
 	_expect_decode(1, "broken at the bottom of 1000 arrays", Wire.repeated(array, 1000) + Wire.header(39))
 	_expect_decode(1, "broken at the bottom of 1000 dictionaries", Wire.repeated(dictionary, 1000) + Wire.header(39))
 	_expect_decode(1, "cut at the bottom of 1000 arrays", Wire.repeated(array, 1000))
+	_expect_decode(1, "text that doubles 60 times",
+			Wire.repeated(Wire.header(TYPE_ARRAY, 1) + Wire.word(TYPE_PACKED_STRING_ARRAY) + Wire.word(1), 60) + array
+			+ var_to_bytes("a"))
+	_expect_decode(1, "a value dropped with its key", Wire.header(TYPE_DICTIONARY, 5) + Wire.word(TYPE_STRING)
+			+ Wire.word(TYPE_INT) + Wire.word(1) + Wire.header(TYPE_NIL) + var_to_bytes(true))
 	_expect_decode(1, "one array too deep", Wire.repeated(array, DEEPEST) + Wire.header(TYPE_NIL))
 	_expect_decode(1, "one dictionary too deep", Wire.repeated(dictionary, DEEPEST) + Wire.header(TYPE_NIL))
 	_expect_decode(1, "bad UTF-8 in 1000 elements",

@@ -8,7 +8,8 @@ const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
 const MIB := 1 << 20
 ## What is left for a call, in MiB, over and over.
-const LEFT: Array[int] = [40, 72, 110, 200, 600]
+const LEFT: Array[int] = [24, 40, 72, 110, 200, 600]
+const PIECES := 1000
 ## Elements of what is encoded: about 16 MiB each.
 const MANY := 200_000
 const LARGE := 16 * MIB
@@ -16,7 +17,6 @@ const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://no_memory"
 
 var _checks := Checks.new()
-var _limit := 0
 var _refused := 0
 
 
@@ -24,7 +24,6 @@ func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
-	_limit = OS.get_environment("ADDRESS_SPACE").to_int()
 	Engine.print_error_messages = false
 	var values := _values()
 	for value_name in values:
@@ -136,19 +135,18 @@ func _of_batch(values: Array, count: int) -> Array:
 	return [FastVariantCodec.OK if values.size() == count else FAILED, values]
 
 
-## Takes address space until only so many MiB are left. In pieces, since one would be copied while it grows.
+## Takes all memory, but for so many MiB in one piece: that piece is taken first and freed last. What the C library keeps for
+## later is used up as well.
 func _ballast(left: int) -> Array[PackedByteArray]:
+	var kept := PackedByteArray()
+	kept.resize(left * MIB)
 	var ballast: Array[PackedByteArray] = []
-	for size: int in [256 * MIB, 64 * MIB, 4 * MIB]:
-		while _free() >= left * MIB + size + MIB:
-			var piece := PackedByteArray()
-			if piece.resize(size - 64) != OK:
-				break
-			ballast.append(piece)
+	ballast.resize(PIECES)
+	var count := 0
+	for size: int in [256 * MIB, 32 * MIB, MIB]:
+		var piece := PackedByteArray()
+		while count < PIECES and piece.resize(size - 64) == OK:
+			ballast[count] = piece
+			piece = PackedByteArray()
+			count += 1
 	return ballast
-
-
-func _free() -> int:
-	var file := FileAccess.open("/proc/self/statm", FileAccess.READ)
-	var pages := file.get_line().get_slice(" ", 0).to_int()
-	return _limit - pages * 4096

@@ -254,7 +254,6 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
                 None => command.env_remove(name),
             };
         }
-        command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
         access.apply(&mut command);
         let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
         let tally = judge::suite(&outcome).with_context(|| format!("{access:?}:\n{}", outcome.log))?;

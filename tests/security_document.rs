@@ -31,7 +31,8 @@ fn every_promise_names_tests_that_exist() {
     let is_suite = |name: &str| suites.contains(&format!("\t\"{name}\": preload("));
     let is_chore = |name: &str| {
         let mut letters = name.chars();
-        let variant: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        let variant: String =
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         ["(", " {", ","].iter().any(|end| chores.contains(&format!("\n    {variant}{end}")))
     };
     let rows = table(&read("docs/security.md"), "| promise |");

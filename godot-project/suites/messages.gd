@@ -69,6 +69,28 @@ func _godot_3() -> void:
 	_expect(0, "convert_file_to_godot3 of no file", func() -> void: FastVariantCodec.convert_file_to_godot3("user://none", "user://to"))
 
 
+## Whatever a Logger does with the schema whose error it is told of.
+func _meddling_logger(schema: FastProtobufSchema, many: Array, bad: Array) -> void:
+	var logger: RefCounted = load("res://suites/fixtures/meddling_logger.gd").new()
+	logger.schema = schema
+	var calls: Dictionary[String, Callable] = {
+		"encode": func() -> void: schema.encode("Everything", many[0]),
+		"decode": func() -> void: schema.decode("Everything", bad[0]),
+		"encode_batch": func() -> void: schema.encode_batch("Everything", many),
+		"decode_batch": func() -> void: schema.decode_batch("Everything", bad),
+		"get_fields": func() -> void: schema.get_fields("Nothing"),
+	}
+	OS.call(&"add_logger", logger)
+	for method in calls:
+		schema.strict = false
+		_expect(1, "%s, whose error changes the schema" % method, calls[method])
+		if not schema.strict:
+			printerr("ERROR: the schema was not changed")
+	OS.call(&"remove_logger", logger)
+	schema.strict = false
+	logger.schema = null
+
+
 func _protobuf() -> void:
 	const FILE := "res://suites/fixtures/messages/everything.proto"
 	_expect(1, "load_schema of no file", func() -> void: FastProtobufCodec.load_schema("res://none.proto"))
@@ -86,6 +108,8 @@ func _protobuf() -> void:
 	_expect(1, "decode_batch of 1000 bad buffers", func() -> void: schema.decode_batch("Everything", bad))
 	_expect(1, "no such message", func() -> void: schema.encode("Nothing", {}))
 	_expect(1, "no such message for a batch", func() -> void: schema.encode_batch("Nothing", many))
+	if ClassDB.class_exists(&"Logger"):
+		_meddling_logger(schema, many, bad)
 	_expect(0, "try_encode", func() -> void: schema.try_encode("Everything", many[0]))
 	_expect(0, "try_decode", func() -> void: schema.try_decode("Everything", bad[0]))
 

@@ -75,7 +75,7 @@ impl Target {
 impl FileError {
     fn new(path: String, failure: &Failure) -> Self {
         let code = match failure {
-            Failure::Folder | Failure::NoFolder => Code::ERR_FILE_BAD_PATH,
+            Failure::Folder | Failure::NoFolder | Failure::Remains => Code::ERR_FILE_BAD_PATH,
             Failure::Special => Code::ERR_FILE_CANT_OPEN,
             Failure::Torn(_) => Code::ERR_FILE_CORRUPT,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,

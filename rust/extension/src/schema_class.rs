@@ -89,10 +89,11 @@ impl FastProtobufSchema {
     /// Fields are written in the order of their numbers, as the official implementation's deterministic output is. If the
     /// Dictionary is no such message, the result is empty and one error is printed, which names the field and what was
     /// expected.
-    #[func]
-    fn encode(&self, message_name: GString, message: AnyDictionary) -> PackedByteArray {
+    #[func(gd_self)]
+    fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {
-            self.encoded(&message_name, &message).unwrap_or_else(|error| {
+            let this = this.bind().snapshot();
+            this.encoded(&message_name, &message).unwrap_or_else(|error| {
                 report::failure("FastProtobufSchema.encode", &error);
                 PackedByteArray::new()
             })
@@ -103,11 +104,12 @@ impl FastProtobufSchema {
     ///
     /// What official implementations read is read: unknown fields are passed over, the last value of a field counts. If
     /// the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise a [Dictionary].
-    #[func]
-    fn decode(&self, message_name: GString, bytes: PackedByteArray) -> Variant {
+    #[func(gd_self)]
+    fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
+            let this = this.bind().snapshot();
             let limits = engine_limits(false);
-            self.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
+            this.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
                 report::failure("FastProtobufSchema.decode", &error);
                 Variant::nil()
             })
@@ -118,12 +120,13 @@ impl FastProtobufSchema {
     /// parallel. Buffers keep the order of the messages.
     ///
     /// Where a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
-    #[func]
-    fn encode_batch(&self, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
+    #[func(gd_self)]
+    fn encode_batch(this: Gd<Self>, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
         guard("FastProtobufSchema.encode_batch", || {
+            let this = this.bind().snapshot();
             const METHOD: &str = "FastProtobufSchema.encode_batch";
-            let options = self.encode_options();
-            let message = match self.message(&message_name) {
+            let options = this.encode_options();
+            let message = match this.message(&message_name) {
                 Ok(message) => message,
                 Err(error) => {
                     report::failure(METHOD, &error);
@@ -144,12 +147,13 @@ impl FastProtobufSchema {
     /// parallel. Messages keep the order of the buffers.
     ///
     /// Where a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
-    #[func]
-    fn decode_batch(&self, message_name: GString, buffers: AnyArray) -> VarArray {
+    #[func(gd_self)]
+    fn decode_batch(this: Gd<Self>, message_name: GString, buffers: AnyArray) -> VarArray {
         guard("FastProtobufSchema.decode_batch", || {
+            let this = this.bind().snapshot();
             const METHOD: &str = "FastProtobufSchema.decode_batch";
-            let options = self.decode_options(engine_limits(false));
-            match self.message(&message_name) {
+            let options = this.decode_options(engine_limits(false));
+            match this.message(&message_name) {
                 Ok(message) => {
                     let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
                         protobuf::decode(input.bytes(), &message, &options, keys)
@@ -208,10 +212,11 @@ impl FastProtobufSchema {
     /// [code]number[/code], [code]type[/code] as the schema has it, and whether it is [code]repeated[/code], a
     /// [code]map[/code], [code]required[/code], and has [code]presence[/code], that is, may be absent. If there is no
     /// such message, the result is empty and one error is printed.
-    #[func]
-    fn get_fields(&self, message_name: GString) -> Array<VarDictionary> {
+    #[func(gd_self)]
+    fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {
-            let message = match self.message(&message_name) {
+            let this = this.bind().snapshot();
+            let message = match this.message(&message_name) {
                 Ok(message) => message,
                 Err(error) => {
                     report::failure("FastProtobufSchema.get_fields", &error);
@@ -236,6 +241,11 @@ impl FastProtobufSchema {
 }
 
 impl FastProtobufSchema {
+    /// The schema as it is now, for calls that print: a Logger is a script, which may set a property of it meanwhile.
+    fn snapshot(&self) -> Self {
+        Self { schema: self.schema.clone(), ..*self }
+    }
+
     /// A schema for scripts, with the usual options.
     pub fn of(schema: Schema) -> Gd<Self> {
         Gd::from_init_fn(|base| Self { schema: Some(schema), ..Self::init(base) })

@@ -6,6 +6,7 @@
 //!
 //! Where a file system knows no locks, writing goes on without: a game alone with its files must be able to save there.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +60,9 @@ pub enum Failure {
     /// The folder that the file is to be in.
     #[error("the folder does not exist")]
     NoFolder,
+    /// Files with this name are removed.
+    #[error("files with such a name are what unfinished saves leave, and are removed by the next one")]
+    Remains,
     /// The last record is not whole; it starts at this byte.
     #[error(
         "the record at byte {0} is cut off; load_batch gives those before it, save_batch writes them anew"
@@ -166,9 +170,16 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
+/// Folders that this process has cleared of remains: once is enough, as only killed processes leave any, and looking through
+/// a folder takes the longer the more files there are.
+static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
 /// Removes what saves have left in a folder that were killed: regular files with such a name as nobody else gives, of which
 /// a lock proves that nobody writes to them.
 fn remove_remains(folder: &Path) {
+    if !lock(&CLEARED).insert(folder.to_owned()) {
+        return;
+    }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_name_of_remains(&entry.file_name().to_string_lossy())
@@ -308,6 +319,9 @@ fn has_written() {
 
 /// A file to which nobody else writes who goes by the lock, as long as it lives.
 fn alone(place: &Path, options: &OpenOptions) -> Result<File, Failure> {
+    if place.file_name().is_some_and(|name| is_name_of_remains(&name.to_string_lossy())) {
+        return Err(Failure::Remains);
+    }
     waited_for(place, |place| access::hold(place, options))
 }
 

@@ -17,8 +17,11 @@ use crate::descriptors;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// A file takes no more bytes: what is made of them while it is read takes many times that.
-const MOST_BYTES: usize = 16 << 20;
+/// A file takes no more bytes: what is made of them while it is read takes up to three hundred times that.
+const MOST_BYTES: usize = 1 << 20;
+/// Nor more statements, of which the compiler compares those that are wrong with one another, nor more dots in names.
+const MOST_STATEMENTS: usize = 10_000;
+const MOST_DOTS: usize = 20_000;
 /// Brackets lie no deeper in one another than this, nor do files that import one another: the compiler calls itself for
 /// each. It has a lower limit of its own for messages in messages.
 const DEEPEST: usize = 100;
@@ -152,6 +155,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     let behind = |offset: usize, end: &str| text[offset..].find(end).map_or(bytes.len(), |at| offset + at);
     let (mut offset, mut depth, mut is_first) = (0, 0_usize, true);
+    let (mut statements, mut dots) = (0, 0);
     while let Some(&byte) = bytes.get(offset) {
         let start = offset;
         offset += 1;
@@ -197,6 +201,13 @@ fn check_text(file: &str, text: &str) -> Result<()> {
             _ => {}
         }
         is_first = false;
+        statements += usize::from(matches!(byte, b';' | b'{'));
+        dots += usize::from(byte == b'.');
+        for (count, most, what) in [(statements, MOST_STATEMENTS, "statements"), (dots, MOST_DOTS, "dots")] {
+            if count > most {
+                return at(start, format!("more than {most} {what} in one file"));
+            }
+        }
     }
     Ok(())
 }

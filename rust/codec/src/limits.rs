@@ -204,6 +204,8 @@ pub struct Spent {
 
 /// Whether there is memory is asked each time that so much of it has been charged.
 const AT_ONCE: u64 = 4 << 20;
+/// So much is charged before it is asked for the first time. What small values need is not worth asking for.
+const AT_FIRST: u64 = 256 << 10;
 
 /// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
 #[derive(Debug)]
@@ -229,7 +231,7 @@ impl<'l> Budget<'l> {
 
     /// What is left after other values.
     pub fn after(Spent { elements, memory, nested_keys, input }: Spent, limits: &'l Limits) -> Self {
-        let admitted = memory.saturating_add(AT_ONCE).min(limits.max_memory);
+        let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
         Self { limits, elements, memory, nested_keys, input, admitted }
     }
 

@@ -231,7 +231,7 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 }
 
 /// The address space of a process that is to run out of it.
-const ADDRESS_SPACE: u64 = 3 << 30;
+const ADDRESS_SPACE: u64 = 2 << 30;
 
 /// Every way to read and write, with next to no memory and with more and more of it.
 pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
@@ -254,6 +254,7 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
                 None => command.env_remove(name),
             };
         }
+        command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
         access.apply(&mut command);
         let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
         let tally = judge::suite(&outcome).with_context(|| format!("{access:?}:\n{}", outcome.log))?;

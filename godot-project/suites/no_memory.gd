@@ -37,7 +37,7 @@ func _run() -> void:
 		values[value_name] = null
 	Engine.print_error_messages = true
 	_checks.subject(_checks.MIXED, "memory")
-	_checks.truth("calls ran out of it", _refused > 50, str(_refused))
+	_checks.truth("calls ran out of it", _refused > 20, str(_refused))
 	DirAccess.remove_absolute(FILE)
 	print("%d calls without memory" % _refused)
 	print("\n%d passed, %d failed" % [_checks.passed, _checks.failed])

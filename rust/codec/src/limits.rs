@@ -218,6 +218,10 @@ pub struct Budget<'l> {
     input: u64,
     /// Up to here there is memory, and the limits allow it.
     admitted: u64,
+    /// Memory of announced values that has not been asked for. It is allocated before they come.
+    announced: u64,
+    /// Whether it is asked for at all.
+    asks: bool,
 }
 
 /// Where a function gives an error, it is [`ErrorKind::LimitExceeded`], [`ErrorKind::TypeNotAllowed`] or
@@ -232,7 +236,7 @@ impl<'l> Budget<'l> {
     /// What is left after other values.
     pub fn after(Spent { elements, memory, nested_keys, input }: Spent, limits: &'l Limits) -> Self {
         let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
-        Self { limits, elements, memory, nested_keys, input, admitted }
+        Self { limits, elements, memory, nested_keys, input, admitted, announced: 0, asks: true }
     }
 
     /// So many more bytes are read.
@@ -345,7 +349,7 @@ impl<'l> Budget<'l> {
 
     /// Nothing is built: only the limits count, not whether there is memory.
     pub fn builds_nothing(&mut self) {
-        self.admitted = self.limits.max_memory;
+        (self.admitted, self.asks) = (self.limits.max_memory, false);
     }
 
     /// Charges memory that a reader works with.
@@ -363,10 +367,22 @@ impl<'l> Budget<'l> {
     /// Fails now if `values` more cannot be had, so that nothing is allocated for them.
     #[inline(always)]
     fn announce(&mut self, values: u64) -> Result<()> {
-        self.check(
-            self.elements.saturating_add(values),
-            self.memory.saturating_add(values.saturating_mul(cost::SLOT)),
-        )
+        let slots = values.saturating_mul(cost::SLOT);
+        let (elements, memory) = (self.elements.saturating_add(values), self.memory.saturating_add(slots));
+        self.announced = self.announced.saturating_add(slots);
+        let Limits { max_elements, max_memory, .. } = *self.limits;
+        if elements > max_elements || memory > max_memory {
+            return self.admit(elements, memory);
+        }
+        if self.announced > AT_FIRST { self.ask_for_announced() } else { Ok(()) }
+    }
+
+    /// Whether there is memory for what is announced, beside what has been admitted.
+    #[cold]
+    #[inline(never)]
+    fn ask_for_announced(&mut self) -> Result<()> {
+        let more = std::mem::take(&mut self.announced).saturating_add(AT_ONCE);
+        if self.asks { check_room(usize::try_from(more).unwrap_or(usize::MAX)) } else { Ok(()) }
     }
 
     #[inline(always)]

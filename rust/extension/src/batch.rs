@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::{Element, ToGodot};
@@ -23,6 +23,10 @@ use crate::source::Objects;
 
 /// What an item costs beside its bytes, in bytes.
 const ITEM_COST: usize = 64;
+
+/// Before each part it is asked whether there is so much memory: more than its items take, each of which may be too small to
+/// ask for.
+const PART_MEMORY: usize = 4 << 20;
 
 /// For which items of a batch that failed it is kept why.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +98,9 @@ pub fn encode_each<K: Default>(
     let made = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
+            if !outcome.has_room(slots) {
+                return;
+            }
             while slots.len() > 0 && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
                 let encoded = element(&elements, index)
@@ -209,6 +216,9 @@ fn fill_part(
     mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
 ) {
     let mut cost = 0;
+    if !outcome.has_room(slots) {
+        return;
+    }
     while slots.len() > 0 && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
         let index = slots.start();
         match decode(index) {
@@ -398,7 +408,9 @@ impl Unpacking {
             values.shrink(index);
             self.failed = Some((start + index, error));
         }
-        self.values.append(values);
+        if let Err(error) = self.values.append(values) {
+            self.failed = Some((start, error));
+        }
         self.failed.is_none() && self.values.len() < self.records.len()
     }
 
@@ -554,6 +566,8 @@ struct Outcome {
     ends_at_first: bool,
     misfits: AtomicUsize,
     made: Mutex<Made>,
+    /// That there was no memory for an item, so that the batch comes to nothing.
+    no_room: OnceLock<Error>,
 }
 
 impl Outcome {
@@ -565,7 +579,21 @@ impl Outcome {
             ends_at_first: false,
             misfits: AtomicUsize::new(0),
             made: Mutex::default(),
+            no_room: OnceLock::new(),
         }
+    }
+
+    /// Whether there is memory for the next part; if not, its first item has failed, and those after it are passed over.
+    fn has_room(&self, slots: &mut Slots) -> bool {
+        let room = match self.no_room.get() {
+            Some(error) => Err(error.clone()),
+            None => check_room(PART_MEMORY),
+        };
+        let Err(error) = room else { return true };
+        self.no_room.get_or_init(|| error.clone());
+        self.add_failed(slots.start(), error);
+        slots.skip();
+        false
     }
 
     /// Of a batch that ends at the first item that fails.
@@ -605,15 +633,25 @@ impl Outcome {
         (failed, self.made.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Without memory for the slots, there are none, and the first item has failed for all.
+    /// Without memory for the slots or an item, there are none, and the first item has failed for all.
     fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
-        let slots = filled.map(|(slots, ())| slots).unwrap_or_else(|error| {
-            self.add_failed(0, error);
-            OwnArray::new()
-        });
+        let filled = match self.no_room.get() {
+            Some(error) => Err(error.clone()),
+            None => filled,
+        };
         let misfits = self.misfits.load(Ordering::Relaxed);
-        let (failed, made) = self.into_failed();
-        Batch { slots, failed, misfits, made }
+        match filled {
+            Ok((slots, ())) => {
+                let (failed, made) = self.into_failed();
+                Batch { slots, failed, misfits, made }
+            }
+            Err(error) => {
+                let mut failed = Failed { kept: lock(&self.failed).kept, ..Failed::default() };
+                failed.add(0, error);
+                // What was made goes with the others.
+                Batch { slots: OwnArray::new(), failed, misfits, made: Made::default() }
+            }
+        }
     }
 }
 

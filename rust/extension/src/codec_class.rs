@@ -33,7 +33,7 @@ use crate::{batch, codec, engine, files, godot3, job_class, outline, report};
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
-/// As with the engine's functions, data that several threads share need a lock of their own, until the call returns.
+/// As with the engine's functions, data that several threads share need a lock of their own, held until the call returns.
 /// Background jobs own what they read.
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is how many threads work on batches and
@@ -97,9 +97,10 @@ impl FastVariantCodec {
     /// Decodes every value in [param bytes], a buffer as [method pack_batch], [method FileAccess.store_var] and
     /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or torn record it holds those
-    /// before, and the result says which record is bad, at which byte, and why; no object behind it is made. [param limits] hold for the buffer as a
-    /// whole; without limits, those of [method FastVariantLimits.for_save_files] apply.
+    /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or truncated record it holds the
+    /// values before it, and the result says which record is bad, at which byte, and why; no objects are made after it.
+    /// [param limits] hold for the buffer as a whole; without limits, those of [method FastVariantLimits.for_save_files]
+    /// apply.
     #[func]
     fn unpack_batch(
         bytes: PackedByteArray,
@@ -116,12 +117,12 @@ impl FastVariantCodec {
     ///
     /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one,
     /// brought to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code]
-    /// or [code]res://[/code], or is absolute. Links are followed; what is no regular file is refused.
+    /// or [code]res://[/code], or is absolute. Links are followed; only regular files are accepted.
     ///
-    /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is as it was, and nothing
-    /// is beside it. Another process that writes to the file with these methods is waited for, at most 5 seconds; then the
-    /// result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE]. With [param full_objects], objects are written with class and
-    /// properties.
+    /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is unchanged, and no
+    /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
+    /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE]. With [param full_objects], objects are
+    /// written with class and properties.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
@@ -134,9 +135,9 @@ impl FastVariantCodec {
     /// there is none.
     ///
     /// The values are on the disk when the call returns. If the game is killed meanwhile, the last record may be cut off;
-    /// [method load_batch] then says so and gives those before it. To such a file nothing is added; it is as it was then,
-    /// and one error is printed, as where a value cannot be encoded or the file cannot be written. Several processes may
-    /// append to one file; they wait for one another as with [method save_batch].
+    /// [method load_batch] then says so and gives those before it. Nothing is added to such a file: it stays unchanged and
+    /// one error is printed, as when a value cannot be encoded or the file cannot be written. Several processes may append
+    /// to one file; they wait for one another as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
@@ -148,8 +149,9 @@ impl FastVariantCodec {
     /// it, strictly, in parallel. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: at a bad or
-    /// torn record, of those before. What another process is just appending is there as a whole or not at all. If the file
-    /// cannot be read, the error is [constant FILE_ERROR]. Every path that [method FileAccess.open] takes will do. Without limits, those of [method FastVariantLimits.for_save_files] apply.
+    /// truncated record, of those before it. A record that another process is appending at that moment is read completely
+    /// or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. [param path] can be any path that
+    /// [method FileAccess.open] accepts. Without limits, those of [method FastVariantLimits.for_save_files] apply.
     #[func]
     fn load_batch(
         path: GString,
@@ -169,10 +171,10 @@ impl FastVariantCodec {
     /// on the main thread and those that help it, for at most [param budget_ms] milliseconds, but at least one value.
     /// Prints nothing.
     ///
-    /// The Array is copied at once, and so are packed arrays in it. Arrays, Dictionaries and objects in it are not: the main
-    /// thread may change them between frames, and each is written as it is when its turn comes; other threads keep away from
-    /// them until the job is done. A result with failed items has their indexes, and the reason of each. On another than the
-    /// main thread, everything is done at once.
+    /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in it. The main
+    /// thread may change those between frames: each is written as it is when its turn comes. Other threads must not touch
+    /// them until the job is done. If items fail, the result has their indexes and the reason for each. Outside the main
+    /// thread, the call itself does all the work.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -185,14 +187,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. The buffers may be changed
-    /// as soon as the call returns, from any thread. Prints nothing.
+    /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may change
+    /// the buffers as soon as the call returns. Prints nothing.
     ///
     /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
     /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
     /// [member FastVariantLimits.allow_objects], setters run, so the work is done on the main thread, in slices of 2
-    /// milliseconds in each frame. Nodes that were made are yours from [method FastVariantJob.wait] or
-    /// [signal FastVariantJob.completed] on; where nobody asks for the result, they are freed with the job.
+    /// milliseconds in each frame. Nodes in the result are yours once you get it from
+    /// [method FastVariantJob.wait] or [signal FastVariantJob.completed]; if nobody gets it, they are freed with the job.
     #[func]
     fn decode_batch_async(
         buffers: AnyArray,
@@ -207,7 +209,7 @@ impl FastVariantCodec {
     /// background. What [method save_batch_async] was asked to write to it before is there by then.
     ///
     /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
-    /// milliseconds in each frame; as with [method decode_batch_async], Nodes that nobody asks for are freed.
+    /// milliseconds in each frame; as with [method decode_batch_async], Nodes that nobody receives are freed.
     #[func]
     fn load_batch_async(
         path: GString,

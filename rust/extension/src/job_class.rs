@@ -25,10 +25,10 @@ use crate::result_class::FastVariantResult;
 ///     print(result.value)
 /// ```
 ///
-/// A job that nobody holds or listens to any more is cancelled; a save is always finished, also when the game quits. Objects
-/// that a job has made and nobody was given are freed. What a job was given may be changed and freed as soon as the call
-/// returns, but for what [method FastVariantCodec.encode_batch_async] says. Jobs
-/// of one kind are done in the order in which they were started, and give way to the calls that the game waits for.
+/// A job that nobody holds or listens to any more is cancelled; a save always completes, even if the game quits. Objects that
+/// a job has made and nobody received are freed. You may change and free a job's arguments as soon as the call returns, with
+/// the exceptions that [method FastVariantCodec.encode_batch_async] names. Jobs of one kind are done in the order in which
+/// they were started, and give way to the calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
@@ -72,9 +72,10 @@ impl FastVariantJob {
     /// Waits until the job is done, and gives its result. What is left of a job that is done between frames is done here,
     /// on the main thread. [signal completed] is emitted nevertheless.
     ///
-    /// Jobs that need the main thread, those of [method FastVariantCodec.encode_batch_async] and those that may make objects,
-    /// cannot be waited for on another one, for which the main thread may itself be waiting, nor by a getter or setter that
-    /// runs for them: the result says so at once, and the job goes on. All others can be waited for from anywhere.
+    /// Some jobs need the main thread: those of [method FastVariantCodec.encode_batch_async] and those that may make objects.
+    /// Another thread cannot wait for them, because the main thread may be waiting for that thread; nor can a getter or
+    /// setter that runs for them. In both cases the result says so at once, and the job goes on. All other jobs can be waited
+    /// for from anywhere.
     // As in `cancel`.
     #[func(gd_self)]
     fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {

@@ -7,7 +7,7 @@ use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
-use variant_codec::{Error, Limits, Manner};
+use variant_codec::{Error, Limits, Manner, check_room};
 
 use crate::background::{self, Lane, Progress};
 use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
@@ -395,11 +395,18 @@ impl Slices for Encoding {
     fn step(&mut self, items: usize) -> bool {
         let (start, total) = self.progress();
         let end = start.saturating_add(items).min(total);
+        if let Err(error) = check_room((end - start).saturating_mul(size_of::<Variant>())) {
+            self.failed.add(start, error);
+            return false;
+        }
         let values = self.values.get().subarray_shallow(start..end, None);
         let (buffers, failed, _) = batch::encode(&values, self.objects, Reasons::All).into_parts();
-        self.buffers.append(buffers);
         self.failed.extend(start, failed);
-        end < total
+        if let Err(error) = self.buffers.append(buffers) {
+            self.failed.add(start, error);
+        }
+        // Less where there was no memory for it, which ends the job.
+        self.buffers.len() == end && end < total
     }
 
     fn progress(&self) -> (usize, usize) {
@@ -430,10 +437,13 @@ impl Slices for Decoding {
         let buffers = &self.buffers[start..end];
         let batch = batch::decode_owned(buffers, Manner::Strict, &self.limits, Reasons::All);
         let (values, failed, made) = batch.into_parts();
-        self.values.append(values);
         self.made.append(made);
         self.failed.extend(start, failed);
-        end < total
+        if let Err(error) = self.values.append(values) {
+            self.failed.add(start, error);
+        }
+        // As above.
+        self.values.len() == end && end < total
     }
 
     fn progress(&self) -> (usize, usize) {

@@ -52,17 +52,17 @@ pub struct FastVariantLimits {
     /// Whether bytes may follow the value.
     #[export]
     allow_trailing_bytes: bool,
-    /// Whether data are accepted that other programs than Godot write in a form that Godot does not: numbers in 8 bytes that
-    /// fit 4, padding that is missing at the end or not zero, texts of a [PackedStringArray] without a closing NUL, bools
-    /// other than 0 and 1, texts with a byte-order mark, and some more (docs/format.md lists each). Every other check and
-    /// limit stays as it is, and the value is the one that [method @GlobalScope.bytes_to_var] gives. Set it where peers or
-    /// tools write with a library for Python, JavaScript or another language; leave it off between Godot games, where such
-    /// data mean damage or tampering.
+    /// Whether non-canonical encodings are accepted, which programs other than Godot write and Godot does not: numbers in 8
+    /// bytes that fit in 4, padding that is missing at the end or not zero, texts of a [PackedStringArray] without a closing
+    /// NUL, bools other than 0 and 1, texts with a byte-order mark, and a few more (docs/format.md lists them all). Every other
+    /// check and limit still applies, and the value is the one that [method @GlobalScope.bytes_to_var] gives. Set this if
+    /// peers or tools write with a library for Python, JavaScript or another language. Leave it off between Godot games:
+    /// there, such data mean damage or tampering.
     #[export]
     allow_non_canonical: bool,
-    /// Whether data are refused in which many keys of a Dictionary, or many names, collide in the engine's hash tables, as
-    /// if chosen for it: the engine takes the longer for each the more there are. Keys within keys, which the engine hashes
-    /// again for each key around them, are limited as well.
+    /// Whether data are refused if many keys of a Dictionary, or many names, collide in the engine's hash tables, as if
+    /// chosen to: the more of them collide, the longer the engine takes for each. Keys nested in keys, which the engine
+    /// hashes again for each key around them, are limited as well.
     #[export]
     refuse_colliding_keys: bool,
     /// Whether objects with class and properties are made. Their setters and scripts run: only for data that you trust.

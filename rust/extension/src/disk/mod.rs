@@ -61,7 +61,7 @@ pub enum Failure {
     #[error("the folder does not exist")]
     NoFolder,
     /// Files with this name are removed.
-    #[error("files with such a name are what unfinished saves leave, and are removed by the next one")]
+    #[error("files with such a name are what unfinished saves leave, and are removed")]
     Remains,
     /// The last record is not whole; it starts at this byte.
     #[error(

@@ -8,7 +8,7 @@ use godot::init::is_main_thread;
 use godot::meta::{Element, ToGodot};
 use godot::obj::Gd;
 use godot::sys::interface_fn;
-use variant_codec::VariantType;
+use variant_codec::{Result, VariantType, check_room};
 
 use super::interface::{Interface, TypePtr};
 use super::read::Reader;
@@ -144,12 +144,18 @@ impl<T: Element> OwnArray<T> {
     }
 
     /// Adds the elements of another one behind its own.
-    pub fn append(&mut self, other: Self) {
+    ///
+    /// # Errors
+    /// That there is no memory for them; it is as it was then.
+    pub fn append(&mut self, other: Self) -> Result<()> {
         if self.0.is_empty() {
             *self = other;
-        } else {
-            self.0.extend_array(&other.0);
+            return Ok(());
         }
+        let bytes = (self.len() + other.len()).saturating_mul(size_of::<Variant>());
+        check_room(bytes)?;
+        self.0.extend_array(&other.0);
+        Ok(())
     }
 
     /// Drops all but so many elements.

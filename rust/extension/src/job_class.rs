@@ -1,7 +1,7 @@
 //! FastVariantJob: a result that comes later.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::{Callable, Variant, varray};
 use godot::classes::{Engine, IRefCounted, RefCounted, SceneTree};
@@ -35,6 +35,8 @@ pub struct FastVariantJob {
     job: Arc<Job>,
     /// What the last signal said of the progress.
     told: AtomicUsize,
+    /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
+    is_told: AtomicBool,
     base: Base<RefCounted>,
 }
 
@@ -42,7 +44,7 @@ pub struct FastVariantJob {
 #[godot_api]
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {
-        Self { job: Job::lost(), told: AtomicUsize::new(0), base }
+        Self { job: Job::lost(), told: AtomicUsize::new(0), is_told: AtomicBool::new(false), base }
     }
 }
 
@@ -161,7 +163,7 @@ fn frames() -> Option<Gd<SceneTree>> {
 
 /// Gives scripts a job.
 pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
-    let mut started = Gd::from_init_fn(|base| FastVariantJob { job, told: AtomicUsize::new(0), base });
+    let mut started = Gd::from_init_fn(|base| FastVariantJob { job, told: AtomicUsize::new(0), is_told: AtomicBool::new(false), base });
     let held = started.to_variant();
     started.call_deferred("_begin", &[held]);
     started
@@ -211,6 +213,7 @@ impl FastVariantJob {
         }
         if Self::listens_to(this, "completed")
             && let Some(result) = job.result()
+            && !this.bind().is_told.swap(true, Ordering::Relaxed)
         {
             Self::leave(this);
             this.signals().completed().emit(&result);

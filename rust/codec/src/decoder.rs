@@ -692,7 +692,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.check_key_depth(at - 4)?;
         let element = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
         let count = self.container_count(4)?;
-        located(at, self.budget.array(count))?;
+        located(at, self.budget.array(count, element))?;
         let mut array = located(at, sink.begin_array(count, element))?;
         self.depth += 1;
         let first = match Self::part_bytes(sink) {

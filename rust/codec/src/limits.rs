@@ -3,6 +3,7 @@
 use crate::error::{ErrorKind, Result};
 use crate::format::{self, VariantType};
 use crate::room::check_room;
+use crate::stream::ElementType;
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -10,7 +11,8 @@ pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 /// What values cost in bytes of engine memory, by the sources of Godot 4.6.3, single precision, with what its debug
 /// builds and the C library add to each allocation. `limit_suite.gd` compares it with what the engine takes.
 mod cost {
-    use super::VariantType;
+    use super::{ElementType, VariantType};
+    use crate::format::Shape;
 
     /// A place in the container that holds the value.
     pub const SLOT: u64 = 24;
@@ -54,6 +56,19 @@ mod cost {
     #[inline(always)]
     pub fn value(ty: VariantType) -> u64 {
         VALUES[usize::from(ty.id())]
+    }
+
+    /// What the engine puts into each element of a new typed Array, beside its slot: an empty value, which is replaced.
+    pub fn default(element: ElementType<'_>) -> u64 {
+        match element {
+            ElementType::Builtin(VariantType::Array) => ARRAY,
+            ElementType::Builtin(VariantType::Dictionary) => DICTIONARY,
+            ElementType::Builtin(ty) => {
+                let is_packed = matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings);
+                value(ty) - SLOT + if is_packed { PACKED } else { 0 }
+            }
+            _ => 0,
+        }
     }
 
     #[inline(always)]
@@ -279,9 +294,10 @@ impl<'l> Budget<'l> {
 
     /// Charges an Array; its elements are charged as they come.
     #[inline(always)]
-    pub fn array(&mut self, len: usize) -> Result<()> {
+    pub fn array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
         self.charge(0, cost::ARRAY + if len == 0 { 0 } else { cost::BUFFER })?;
-        self.announce(len as u64)
+        let default = if element == ElementType::Untyped { 0 } else { cost::default(element) };
+        self.announce(len as u64, cost::SLOT + default)
     }
 
     /// Charges a Dictionary and its entries; keys and values are charged as they come.
@@ -293,7 +309,7 @@ impl<'l> Budget<'l> {
         }
         let table = if len == 0 { 0 } else { cost::TABLE };
         self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
-        self.announce(len as u64 * 2)
+        self.announce(len as u64 * 2, cost::SLOT)
     }
 
     /// Charges a key of so many encoded bytes that lies in another.
@@ -364,10 +380,10 @@ impl<'l> Budget<'l> {
         self.charge(0, cost::OBJECT)
     }
 
-    /// Fails now if `values` more cannot be had, so that nothing is allocated for them.
+    /// Fails now if `values` more cannot be had, so that nothing is allocated for them, which is this for `each`.
     #[inline(always)]
-    fn announce(&mut self, values: u64) -> Result<()> {
-        let slots = values.saturating_mul(cost::SLOT);
+    fn announce(&mut self, values: u64, each: u64) -> Result<()> {
+        let slots = values.saturating_mul(each);
         let (elements, memory) = (self.elements.saturating_add(values), self.memory.saturating_add(slots));
         self.announced = self.announced.saturating_add(slots);
         let Limits { max_elements, max_memory, .. } = *self.limits;

@@ -127,6 +127,8 @@ pub fn read_records(
 /// What a file holds, as far as the limits allow.
 fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     let wanted = wanted(file.metadata().ok()?.len(), limits);
+    // Without memory the engine prints, which runs scripts; and whoever reads waits for its turn here.
+    check_room(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
     file.rewind().ok()?;

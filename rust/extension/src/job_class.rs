@@ -163,7 +163,12 @@ fn frames() -> Option<Gd<SceneTree>> {
 
 /// Gives scripts a job.
 pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
-    let mut started = Gd::from_init_fn(|base| FastVariantJob { job, told: AtomicUsize::new(0), is_told: AtomicBool::new(false), base });
+    let mut started = Gd::from_init_fn(|base| FastVariantJob {
+        job,
+        told: AtomicUsize::new(0),
+        is_told: AtomicBool::new(false),
+        base,
+    });
     let held = started.to_variant();
     started.call_deferred("_begin", &[held]);
     started

@@ -19,9 +19,10 @@ use crate::schema::Schema;
 
 /// A file takes no more bytes: what is made of them while it is read takes up to three hundred times that.
 const MOST_BYTES: usize = 1 << 20;
-/// Nor more statements, of which the compiler compares those that are wrong with one another, nor more dots in names.
+/// Nor more statements, of which the compiler compares those that are wrong with one another, nor more parts of names and
+/// lists, for each of which it keeps hundreds of bytes.
 const MOST_STATEMENTS: usize = 10_000;
-const MOST_DOTS: usize = 20_000;
+const MOST_PARTS: usize = 20_000;
 /// Brackets lie no deeper in one another than this, nor do files that import one another: the compiler calls itself for
 /// each. It has a lower limit of its own for messages in messages.
 const DEEPEST: usize = 100;
@@ -155,7 +156,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     let behind = |offset: usize, end: &str| text[offset..].find(end).map_or(bytes.len(), |at| offset + at);
     let (mut offset, mut depth, mut is_first) = (0, 0_usize, true);
-    let (mut statements, mut dots) = (0, 0);
+    let (mut statements, mut parts) = (0, 0);
     while let Some(&byte) = bytes.get(offset) {
         let start = offset;
         offset += 1;
@@ -202,8 +203,10 @@ fn check_text(file: &str, text: &str) -> Result<()> {
         }
         is_first = false;
         statements += usize::from(matches!(byte, b';' | b'{'));
-        dots += usize::from(byte == b'.');
-        for (count, most, what) in [(statements, MOST_STATEMENTS, "statements"), (dots, MOST_DOTS, "dots")] {
+        parts += usize::from(matches!(byte, b'.' | b','));
+        for (count, most, what) in
+            [(statements, MOST_STATEMENTS, "statements"), (parts, MOST_PARTS, "dots and commas")]
+        {
             if count > most {
                 return at(start, format!("more than {most} {what} in one file"));
             }

@@ -494,7 +494,11 @@ fn schemas_without_measure() {
     );
     assert!(!compile(&alone(wrong(1_000))).unwrap_err().contains("statements"));
     let name = |parts: usize| format!("package {}a;", "a.".repeat(parts));
-    assert!(compile(&alone(name(20_001))).unwrap_err().contains("more than 20000 dots in one file"));
+    assert!(
+        compile(&alone(name(20_001))).unwrap_err().contains("more than 20000 dots and commas in one file")
+    );
+    let list = format!("message M {{ reserved 1{}; }}", ",1".repeat(20_001));
+    assert!(compile(&alone(list)).unwrap_err().contains("more than 20000 dots and commas in one file"));
     assert_eq!(compile(&alone(name(100))), Ok(()));
 }
 

@@ -107,7 +107,7 @@ impl<'a> MessageDecoder<'a> {
         }
         let element = if ty == VariantType::Nil { ElementType::Untyped } else { ElementType::Builtin(ty) };
         located(at, self.budget.value(VariantType::Array))?;
-        located(at, self.budget.array(count))?;
+        located(at, self.budget.array(count, element))?;
         located(at, sink.begin_array(count, element))
     }
 

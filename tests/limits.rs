@@ -142,6 +142,28 @@ fn large_values_are_charged_beside_their_slots() {
     }
 }
 
+/// An engine puts an empty value into each element of a new typed Array: they are refused before the Array is made.
+#[test]
+fn defaults_of_typed_arrays_are_announced() {
+    const COUNT: u32 = 10_000;
+    let limits = Limits { max_memory: 800_000, ..Limits::for_save_files() };
+    let breach = |element: VariantType| {
+        let header = [28 | 1 << 16, element.id().into(), COUNT];
+        let elements = [u32::from(element.id()), 0].repeat(COUNT as usize);
+        let bytes: Vec<u8> = header.into_iter().chain(elements).flat_map(u32::to_le_bytes).collect();
+        read(&bytes, &limits, Spent::default()).expect_err("much memory").to_string()
+    };
+    let refused = "max_memory";
+    for element in [VariantType::Dictionary, VariantType::Array, VariantType::PackedInt32Array] {
+        let message = breach(element);
+        // Not in an element: its path would be named.
+        assert!(message.contains(refused) && !message.contains('['), "{element}: {message}");
+    }
+    // 10,000 slots of 24 bytes are within the limit.
+    let message = breach(VariantType::String);
+    assert!(message.contains(refused) && message.contains('['), "{message}");
+}
+
 #[test]
 fn a_breach_says_which_limit_and_how_to_raise_it() {
     for (limit, sentence) in [

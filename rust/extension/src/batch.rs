@@ -24,9 +24,11 @@ use crate::source::Objects;
 /// What an item costs beside its bytes, in bytes.
 const ITEM_COST: usize = 64;
 
-/// Before each part it is asked whether there is so much memory: more than its items take, each of which may be too small to
-/// ask for.
-const PART_MEMORY: usize = 4 << 20;
+/// Items may each be too small to ask whether there is memory for them. It is asked whenever they may have taken so much
+/// together since, for twice as much: a part takes less.
+const MEMORY_AT_ONCE: usize = 4 << 20;
+/// What a byte becomes in the engine, at most.
+const MOST_PER_BYTE: usize = 64;
 
 /// For which items of a batch that failed it is kept why.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -113,6 +115,7 @@ pub fn encode_each<K: Default>(
                 }
                 cost += buffer.len() + ITEM_COST;
             }
+            outcome.takes(cost);
         });
     });
     outcome.into_batch(made)
@@ -236,6 +239,7 @@ fn fill_part(
         }
         cost += ITEM_COST;
     }
+    outcome.takes(cost.saturating_mul(MOST_PER_BYTE));
 }
 
 /// All values, each behind its length as a little-endian u32, in parts that belong one behind the other.
@@ -566,6 +570,8 @@ struct Outcome {
     ends_at_first: bool,
     misfits: AtomicUsize,
     made: Mutex<Made>,
+    /// What parts may have taken of memory since it was asked for.
+    taken: AtomicUsize,
     /// That there was no memory for an item, so that the batch comes to nothing.
     no_room: OnceLock<Error>,
 }
@@ -579,15 +585,25 @@ impl Outcome {
             ends_at_first: false,
             misfits: AtomicUsize::new(0),
             made: Mutex::default(),
+            taken: AtomicUsize::new(0),
             no_room: OnceLock::new(),
         }
+    }
+
+    /// A part may have taken so much memory.
+    fn takes(&self, bytes: usize) {
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Whether there is memory for the next part; if not, its first item has failed, and those after it are passed over.
     fn has_room(&self, slots: &mut Slots) -> bool {
         let room = match self.no_room.get() {
             Some(error) => Err(error.clone()),
-            None => check_room(PART_MEMORY),
+            None if self.taken.load(Ordering::Relaxed) < MEMORY_AT_ONCE => return true,
+            None => {
+                self.taken.store(0, Ordering::Relaxed);
+                check_room(2 * MEMORY_AT_ONCE)
+            }
         };
         let Err(error) = room else { return true };
         self.no_room.get_or_init(|| error.clone());

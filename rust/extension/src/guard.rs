@@ -4,7 +4,7 @@
 //! call, and nothing else is printed. `faults` puts panics in on purpose, to see that it is so.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
@@ -68,12 +68,10 @@ pub fn guard<R: Outcome>(method: &'static str, call: impl FnOnce() -> R) -> R {
 /// Those of `work`, and [`ErrorKind::Internal`]. What `work` changes may be half changed then.
 #[inline(always)]
 pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
-    let quiet = Quiet::begin();
     let done = catch_unwind(AssertUnwindSafe(|| {
         faults::at(place);
         work()
     }));
-    drop(quiet);
     done.unwrap_or_else(|payload| Err(error(payload)))
 }
 
@@ -83,28 +81,8 @@ pub fn carried<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
 }
 
 thread_local! {
-    /// How many guards the thread is in.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// What a panic on this thread said, and where it was.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// As long as it lives, panics on this thread are not printed.
-struct Quiet(());
-
-impl Quiet {
-    #[inline(always)]
-    fn begin() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
-        Self(())
-    }
-}
-
-impl Drop for Quiet {
-    #[inline(always)]
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
 }
 
 #[cold]
@@ -125,13 +103,10 @@ fn message(payload: &dyn Any) -> String {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic").to_owned()
 }
 
-/// Has panics in guards noted instead of printed. Called when the library is loaded.
+/// Has panics noted instead of printed: whoever catches one says what it was. Called when the library is loaded, of which
+/// alone the hook is.
 pub fn open() {
-    let print = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if DEPTH.get() == 0 {
-            return print(panic);
-        }
+    std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         LAST.set(Some(message(panic.payload()) + &place));
     }));

@@ -218,7 +218,7 @@ fn fill_part(
     outcome: &Outcome,
     mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
 ) {
-    let mut cost = 0;
+    let (mut cost, mut taken) = (0, 0);
     if !outcome.has_room(slots) {
         return;
     }
@@ -227,6 +227,7 @@ fn fill_part(
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
+                taken += bytes.saturating_mul(MOST_PER_BYTE);
                 outcome.add_misfits(built.misfits);
                 let (value, made) = built.into_parts();
                 outcome.add_made(made);
@@ -238,8 +239,9 @@ fn fill_part(
             }
         }
         cost += ITEM_COST;
+        taken += ITEM_COST;
     }
-    outcome.takes(cost.saturating_mul(MOST_PER_BYTE));
+    outcome.takes(taken);
 }
 
 /// All values, each behind its length as a little-endian u32, in parts that belong one behind the other.

@@ -14,9 +14,9 @@ use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{Limits, check_room, frames};
+use variant_engine as engine;
 
 use crate::disk::{self, Failure};
-use crate::engine;
 use crate::turns::Turn;
 
 /// Why a file cannot be read or written.

@@ -3,30 +3,29 @@
 use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{GString, PackedByteArray, Variant};
-use godot::meta::ToGodot;
-use godot::obj::Gd;
-use godot::prelude::VarDictionary;
 use variant_codec::{
     Change, Decoder, Downgrade, EncodeOptions, Encoder, Limits, Manner, Result, Room, Source as _,
     add_change, frames,
 };
+use variant_engine::{self as engine, PRECISION};
 
-use crate::batch::{self, Failed, Reasons};
-use crate::builder::{Built, VariantBuilder};
-use crate::codec::{self, Input};
-use crate::engine::{self, PRECISION};
+use crate::batch::failed::{Failed, Reasons};
+use crate::batch::records;
 use crate::files::{self, FileError, Target};
-use crate::keys::Keys;
-use crate::pool::lock;
-use crate::result_class::FastVariantResult;
-use crate::source::{Live, Objects};
+use crate::scratch::with_memory;
+use crate::threads::lock;
+use crate::variant::builder::VariantBuilder;
+use crate::variant::built::Built;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::{Live, Objects};
 
 /// Makes `bytes` those of a value.
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place; `bytes` may be any then.
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> Result<()> {
-    codec::with_memory(|memory| {
+    with_memory(|memory| {
         let mut downgrade = Downgrade::new(Room::new(memory), lossy);
         Live::new(value, Objects::AsIds, !lossy).pour(&mut downgrade)?;
         engine::set_bytes(bytes, downgrade.output().written())
@@ -42,11 +41,11 @@ pub fn decode(
     manner: Manner,
     limits: &Limits,
     lossy: bool,
-    keys: &mut Keys,
+    keys: &mut KeyCache,
 ) -> Result<(Built, usize)> {
     // The engine can copy nothing from bytes in a format that it does not read.
     let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(manner, limits, keys, &nothing);
+    let mut builder = VariantBuilder::new(Reading { input: &nothing, manner, limits, keys });
     let end = Decoder::of_godot_3(bytes, manner, limits, lossy).pour_only(&mut builder)?;
     Ok((builder.finish(), end))
 }
@@ -60,31 +59,51 @@ pub enum Direction {
     To3,
 }
 
-/// Converts a file of values, each behind its length: all of them, or the file to be made is as it was.
+/// What a conversion of a file came to.
+pub struct Conversion {
+    /// How many records there were.
+    pub records: usize,
+    /// How many bytes the old file has.
+    pub bytes_read: usize,
+    /// How many bytes the new file has.
+    pub bytes_written: usize,
+    /// What was replaced.
+    pub changes: Vec<Change>,
+}
+
+/// Why a file was not converted. The file to be made is as it was.
+pub enum NotConverted {
+    /// One of the files.
+    File(FileError),
+    /// Some of the records.
+    Records(Failed),
+}
+
+impl From<FileError> for NotConverted {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// Converts all values of a file, each behind its length.
+///
+/// # Errors
+/// Why there is no new file.
 pub fn convert_file(
     from: &GString,
     to: &GString,
     direction: Direction,
     lossy: bool,
-) -> Gd<FastVariantResult> {
-    convert(from, to, direction, lossy).unwrap_or_else(|error| FastVariantResult::of_file(&error))
-}
-
-fn convert(
-    from: &GString,
-    to: &GString,
-    direction: Direction,
-    lossy: bool,
-) -> std::result::Result<Gd<FastVariantResult>, FileError> {
+) -> std::result::Result<Conversion, NotConverted> {
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
     let source = Target::of(from).ok();
     let bytes = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
     let bytes = engine::bytes(&bytes);
-    let (records, broken) = frames::records(bytes, &limits);
+    let (found, broken) = frames::records(bytes, &limits);
     let changes = Mutex::new(Vec::new());
-    let framed = batch::frame_each(records.len(), true, Reasons::All, |index, part| {
-        let record = records[index].clone();
+    let framed = records::frame_each(found.len(), true, Reasons::All, |index, part| {
+        let record = found[index].clone();
         let start = record.start;
         let made = match direction {
             Direction::From3 => upgrade(&bytes[record], &limits, lossy, part),
@@ -101,27 +120,23 @@ fn convert(
     let (parts, mut failed) =
         framed.map_or_else(|failed| (Vec::new(), failed), |parts| (parts, Failed::default()));
     if let Some(error) = broken {
-        failed.add(records.len(), error);
+        failed.add(found.len(), error);
     }
     if !failed.indexes.is_empty() {
-        return Ok(FastVariantResult::batch(Variant::nil(), &failed));
+        return Err(NotConverted::Records(failed));
     }
     files::replace(&target, target.turn(), &parts)?;
-    let mut changed = VarDictionary::new();
-    for Change { from, to, count } in changes.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        changed.set(&GString::from(&format!("{from} to {to}")), count as i64);
-    }
-    let mut report = VarDictionary::new();
-    report.set("records", records.len() as i64);
-    report.set("bytes_read", bytes.len() as i64);
-    report.set("bytes_written", parts.iter().map(Vec::len).sum::<usize>() as i64);
-    report.set("changes", &changed);
-    Ok(FastVariantResult::decoded(report.to_variant(), 0, bytes.len()))
+    Ok(Conversion {
+        records: found.len(),
+        bytes_read: bytes.len(),
+        bytes_written: parts.iter().map(Vec::len).sum(),
+        changes: changes.into_inner().unwrap_or_else(PoisonError::into_inner),
+    })
 }
 
 /// Appends a value of Godot 3 in Godot 4's format, behind its length.
 fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
-    codec::with_memory(|memory| {
+    with_memory(|memory| {
         let options = EncodeOptions { precision: PRECISION, strict_text: true };
         let mut encoder = Encoder::new(Room::new(memory), options);
         let mut decoder = Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy);
@@ -133,7 +148,7 @@ fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Re
 
 /// Appends a value of Godot 4 in Godot 3's format, behind its length.
 fn downgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
-    codec::with_memory(|memory| {
+    with_memory(|memory| {
         let mut downgrade = Downgrade::new(Room::new(memory), lossy);
         // With objects, so that the error is about what Godot 3 cannot make of them.
         let limits = Limits { allow_objects: true, ..limits.clone() };

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
-use godot::meta::ToGodot;
-use godot::obj::Gd;
-use variant_codec::{Error, Limits, Manner, check_room};
+use variant_codec::{Error, Limits, Manner, Result, check_room};
+use variant_engine::{GivenArray, OwnArray};
 
-use crate::background::{self, Lane, Progress};
-use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
-use crate::builder::Made;
-use crate::engine::{GivenArray, OwnArray, SharedResult};
-use crate::files::{self, Target};
-use crate::guard::caught;
-use crate::pool::lock;
-use crate::result_class::FastVariantResult;
-use crate::source::Objects;
+use crate::batch::failed::{Failed, Reasons};
+use crate::batch::records::{self, Unpacked, Unpacking};
+use crate::batch::{self, OwnedBuffer};
+use crate::files::{self, FileError, Target};
+use crate::panics::caught;
+use crate::threads::background::{self, Lane};
+use crate::threads::foreground::Progress;
+use crate::threads::lock;
+use crate::variant::built::Made;
+use crate::variant::source::Objects;
 
 /// What a frame is asked for where nobody says.
 pub const BUDGET: Duration = Duration::from_millis(2);
@@ -33,27 +33,29 @@ trait Slices: Send {
     /// Whether setters or getters run, which may cancel the job.
     fn runs_scripts(&self) -> bool;
     /// The result, of what has been done.
-    fn finish(self: Box<Self>) -> Finished;
+    fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// The result of a job.
-struct Finished {
-    result: SharedResult,
-    /// What is to be freed should nobody ask for it.
-    made: Made,
-}
-
-impl Finished {
-    /// A result for which no objects were made.
-    fn of(result: Gd<FastVariantResult>) -> Self {
-        Self { result: SharedResult::new(result), made: Made::default() }
-    }
-
-    /// The result, which somebody has from here on.
-    fn give(&mut self) -> Gd<FastVariantResult> {
-        self.made.leave();
-        self.result.get()
-    }
+/// What a job came to. Dropped before anybody has it, it frees the objects that were made for it.
+pub enum Outcome {
+    /// Buffers, one for each value, and which of them are empty since their value cannot be encoded.
+    Encoded(OwnArray<PackedByteArray>, Failed),
+    /// Values, one for each buffer, and which of them are null since their buffer cannot be decoded.
+    Decoded(OwnArray<Variant>, Failed, Made),
+    /// The values of the file with this path.
+    Loaded(Unpacked, String),
+    /// A file of so many bytes.
+    Saved(usize),
+    /// No file, since these values cannot be encoded.
+    NotSaved(Failed),
+    /// What is wrong with a file.
+    File(FileError),
+    /// Why there is nothing.
+    Failed(Error),
+    /// Nothing, since nobody wanted it any more.
+    Cancelled,
+    /// Nothing that outlived the reloading of the library.
+    Lost,
 }
 
 /// Where a job is.
@@ -64,7 +66,8 @@ enum Stage {
     Sliced(Box<dyn Slices>),
     /// In a slice, which may run scripts.
     InSlice,
-    Done(Finished),
+    /// Over, and what it came to unless somebody has taken that.
+    Done(Option<Outcome>),
     /// Nobody can ask for the result, or only one that the editor has made anew and that knows none.
     Gone,
 }
@@ -101,8 +104,8 @@ impl Job {
     }
 
     /// A job that has ended before it began.
-    pub fn done(result: Gd<FastVariantResult>) -> Arc<Self> {
-        Self::new(Stage::Done(Finished::of(result)), Place::Anywhere, BUDGET, true)
+    pub fn done(outcome: Outcome) -> Arc<Self> {
+        Self::new(Stage::Done(Some(outcome)), Place::Anywhere, BUDGET, true)
     }
 
     /// A job that did not outlive the reloading of the library.
@@ -116,14 +119,14 @@ impl Job {
         if !is_main_thread() {
             let batch = batch::encode(values, objects, Reasons::All);
             let (buffers, failed, _) = batch.into_parts();
-            let done = Self::done(FastVariantResult::batch(buffers.give().to_variant(), &failed));
+            let done = Self::done(Outcome::Encoded(buffers, failed));
             done.progress.set_total(values.len());
             done.progress.advance(values.len());
             return done;
         }
         let own = match batch::with_own_packed(values) {
             Ok(own) => own,
-            Err(error) => return Self::done(FastVariantResult::failed(&error)),
+            Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let encoding = Encoding {
             values: GivenArray::new(own),
@@ -139,7 +142,7 @@ impl Job {
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
         let buffers = match batch::owned(buffers) {
             Ok(buffers) => buffers,
-            Err(error) => return Self::done(FastVariantResult::failed(&error)),
+            Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let decoding = Decoding {
@@ -171,7 +174,7 @@ impl Job {
                         let unpacking = Unpacking::of(bytes, limits);
                         same.go_on(Box::new(Loading { unpacking, path: name }));
                     }
-                    Err(error) => same.finish(FastVariantResult::of_file(&error)),
+                    Err(error) => same.finish(Outcome::File(error)),
                 }
             })
         });
@@ -182,11 +185,11 @@ impl Job {
     pub fn save(path: &GString, values: &AnyArray, objects: Objects) -> Arc<Self> {
         let target = match Target::of(path) {
             Ok(target) => target,
-            Err(error) => return Self::done(FastVariantResult::of_file(&error)),
+            Err(error) => return Self::done(Outcome::File(error)),
         };
-        let parts = match batch::frame(values, objects) {
+        let parts = match records::frame(values, objects) {
             Ok(parts) => parts,
-            Err(failed) => return Self::done(FastVariantResult::batch(Variant::nil(), &failed)),
+            Err(failed) => return Self::done(Outcome::NotSaved(failed)),
         };
         let job = Self::new(Stage::Away, Place::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
@@ -197,8 +200,8 @@ impl Job {
                 let written = files::replace(&target, turn, &parts);
                 same.progress.advance(usize::MAX);
                 same.finish(match written {
-                    Ok(()) => FastVariantResult::encoded(Variant::nil(), bytes),
-                    Err(error) => FastVariantResult::of_file(&error),
+                    Ok(()) => Outcome::Saved(bytes),
+                    Err(error) => Outcome::File(error),
                 });
             })
         });
@@ -216,17 +219,17 @@ impl Job {
         if self.progress.is_cancelled() {
             return;
         }
-        let result = background::on_pool(&self.progress, || {
+        let outcome = background::on_pool(&self.progress, || {
             work.step(usize::MAX);
             (!self.progress.is_cancelled()).then(|| work.finish())
         });
-        if let Some(result) = result {
-            self.set(Stage::Done(result));
+        if let Some(outcome) = outcome {
+            self.finish(outcome);
         }
     }
 
-    fn finish(&self, result: Gd<FastVariantResult>) {
-        self.set(Stage::Done(Finished::of(result)));
+    fn finish(&self, outcome: Outcome) {
+        self.set(Stage::Done(Some(outcome)));
     }
 
     /// The next stage, unless the job is over: then what comes late is dropped, with the objects that were made for it.
@@ -252,9 +255,9 @@ impl Job {
         drop(stage);
         let next = caught("a slice of a job", || {
             let left = self.steps(&mut *work, budget);
-            Ok(if left { Stage::Sliced(work) } else { Stage::Done(work.finish()) })
+            Ok(if left { Stage::Sliced(work) } else { Stage::Done(Some(work.finish())) })
         });
-        self.set(next.unwrap_or_else(|error| Stage::Done(Finished::of(FastVariantResult::failed(&error)))));
+        self.set(next.unwrap_or_else(|error| Stage::Done(Some(Outcome::Failed(error)))));
     }
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
@@ -286,7 +289,7 @@ impl Job {
     pub fn cancel(&self) {
         if !self.is_save {
             self.progress.cancel();
-            self.finish(FastVariantResult::cancelled());
+            self.finish(Outcome::Cancelled);
         }
     }
 
@@ -307,11 +310,11 @@ impl Job {
         matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
     }
 
-    /// The result, if there is one, for somebody who has it from here on.
-    pub fn result(&self) -> Option<Gd<FastVariantResult>> {
+    /// What it came to, for somebody who has it from here on; `None` before it is over, and for whoever comes second.
+    pub fn take(&self) -> Option<Outcome> {
         match &mut *lock(&self.stage) {
-            Stage::Done(finished) => Some(finished.give()),
-            Stage::Gone => Some(FastVariantResult::lost()),
+            Stage::Done(outcome) => outcome.take(),
+            Stage::Gone => Some(Outcome::Lost),
             _ => None,
         }
     }
@@ -332,23 +335,28 @@ impl Job {
         }
     }
 
-    /// The result when there is one. On the main thread, for which slices wait, they are done here. Another thread does not
+    /// Returns when there is a result. On the main thread, for which slices wait, they are done here. Another thread does not
     /// wait for them: the main thread might be waiting for that one.
-    pub fn wait(&self) -> Gd<FastVariantResult> {
-        let refused = |reason| FastVariantResult::failed(&Error::argument(reason));
+    ///
+    /// # Errors
+    /// Why it cannot be waited for.
+    pub fn wait(&self) -> Result<()> {
         let is_for_main_thread = {
             let stage = lock(&self.stage);
             let is_sliced = matches!(*stage, Stage::Sliced(_) | Stage::InSlice);
             is_sliced || self.place == Place::MainThread && matches!(*stage, Stage::Away)
         };
         if is_for_main_thread && !is_main_thread() {
-            return refused(
+            return Err(Error::argument(
                 "this job is done on the main thread, between frames, so no other thread can wait for it",
-            );
+            ));
         }
         self.come_to_an_end();
-        self.result()
-            .unwrap_or_else(|| refused("a getter or setter that runs for a job cannot wait for that job"))
+        if self.is_done() {
+            Ok(())
+        } else {
+            Err(Error::argument("a getter or setter that runs for a job cannot wait for that job"))
+        }
     }
 
     /// How far the job is: what is done, and of how much.
@@ -374,7 +382,7 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
                 work();
                 Ok(())
             }) {
-                same.finish(FastVariantResult::failed(&error));
+                same.finish(Outcome::Failed(error));
             }
         })
     };
@@ -417,8 +425,8 @@ impl Slices for Encoding {
         self.objects == Objects::Full
     }
 
-    fn finish(self: Box<Self>) -> Finished {
-        Finished::of(FastVariantResult::batch(self.buffers.give().to_variant(), &self.failed))
+    fn finish(self: Box<Self>) -> Outcome {
+        Outcome::Encoded(self.buffers, self.failed)
     }
 }
 
@@ -442,7 +450,7 @@ impl Slices for Decoding {
         if let Err(error) = self.values.append(values) {
             self.failed.add(start, error);
         }
-        // As above.
+        // Less where there was no memory for it, which ends the job.
         self.values.len() == end && end < total
     }
 
@@ -454,9 +462,8 @@ impl Slices for Decoding {
         self.limits.allow_objects
     }
 
-    fn finish(self: Box<Self>) -> Finished {
-        let result = FastVariantResult::batch(self.values.give().to_variant(), &self.failed);
-        Finished { result: SharedResult::new(result), made: self.made }
+    fn finish(self: Box<Self>) -> Outcome {
+        Outcome::Decoded(self.values, self.failed, self.made)
     }
 }
 
@@ -478,9 +485,7 @@ impl Slices for Loading {
         self.unpacking.makes_objects()
     }
 
-    fn finish(self: Box<Self>) -> Finished {
-        let Self { unpacking, path } = *self;
-        let (result, made) = FastVariantResult::unpacked(unpacking.finish(), Some(&GString::from(&path)));
-        Finished { result: SharedResult::new(result), made }
+    fn finish(self: Box<Self>) -> Outcome {
+        Outcome::Loaded(self.unpacking.finish(), self.path)
     }
 }

@@ -3,16 +3,18 @@
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
 use variant_codec::{Limits, Manner, Result, Source as _};
+use variant_engine as engine;
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
 };
 
-use crate::builder::{Built, VariantBuilder};
-use crate::codec::{self, Input};
-use crate::engine;
 use crate::files;
-use crate::keys::Keys;
-use crate::source::{Live, Objects};
+use crate::scratch::with_memory;
+use crate::variant::builder::VariantBuilder;
+use crate::variant::built::Built;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::{Live, Objects};
 
 /// Makes `bytes` those of a message. `encoder` may be kept from value to value.
 ///
@@ -33,7 +35,7 @@ pub fn encode_to(
 /// # Errors
 /// As [`encode_to`].
 pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -> Result<PackedByteArray> {
-    codec::with_memory(|memory| {
+    with_memory(|memory| {
         let mut encoder = MessageEncoder::with_memory(message, options, std::mem::take(memory));
         let mut bytes = PackedByteArray::new();
         let encoded = encode_to(&mut bytes, value, &mut encoder);
@@ -46,10 +48,20 @@ pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -
 ///
 /// # Errors
 /// What is wrong with the bytes, with offset and path.
-pub fn decode(bytes: &[u8], message: &Message, options: &DecodeOptions, keys: &mut Keys) -> Result<Built> {
+pub fn decode(
+    bytes: &[u8],
+    message: &Message,
+    options: &DecodeOptions,
+    keys: &mut KeyCache,
+) -> Result<Built> {
     // The engine can copy nothing from bytes in a format that it does not read.
     let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(Manner::Engine, &options.limits, keys, &nothing);
+    let mut builder = VariantBuilder::new(Reading {
+        input: &nothing,
+        manner: Manner::Engine,
+        limits: &options.limits,
+        keys,
+    });
     MessageDecoder::new(message, bytes, options).pour(&mut builder)?;
     Ok(builder.finish())
 }

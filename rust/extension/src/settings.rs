@@ -7,6 +7,7 @@ use godot::classes::ProjectSettings;
 use godot::meta::ToGodot;
 use godot::obj::{EngineEnum, Singleton};
 use godot::register::info::PropertyHint;
+use variant_engine::Access;
 
 const THREADS: &str = "fast_variant_codec/threads";
 const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_bytes";
@@ -66,16 +67,11 @@ pub fn load() {
     }
 }
 
-/// Whether engine memory is reached only through documented functions.
-pub fn access_is_portable() -> bool {
-    from_environment("FAST_VARIANT_CODEC_ACCESS")
-        .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string())
-        .eq("portable")
-}
-
-/// A fact about engine memory to get wrong on purpose, for the test that this is noticed.
-pub fn wrong_fact() -> Option<String> {
-    from_environment("FAST_VARIANT_CODEC_WRONG_FACT")
+/// How engine memory may be reached.
+pub fn access() -> Access {
+    let path = from_environment("FAST_VARIANT_CODEC_ACCESS")
+        .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string());
+    Access { is_portable: path == "portable", wrong_fact: from_environment("FAST_VARIANT_CODEC_WRONG_FACT") }
 }
 
 /// A place to panic at on purpose, for the test that no panic reaches a script.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
-use crate::pool::lock;
+use crate::threads::lock;
 
 /// Who uses which file, and who waits for it, in the order in which they asked.
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);

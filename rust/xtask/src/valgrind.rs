@@ -149,7 +149,7 @@ mod tests {
         let engine = "<frame><obj>/usr/bin/godot</obj><fn>a</fn></frame>";
         let ours =
             "<frame><obj>/x/libfast_variant_codec.so</obj><fn>b</fn><file>c.rs</file><line>7</line></frame>";
-        let unloaded = "<frame><fn>fast_variant_codec::pool::stop</fn></frame>";
+        let unloaded = "<frame><fn>fast_variant_codec::threads::pool::stop</fn></frame>";
         assert_eq!(findings(&report(engine)).unwrap(), Vec::<String>::new());
         assert_eq!(
             findings(&report(&format!("{engine}{ours}"))).unwrap(),

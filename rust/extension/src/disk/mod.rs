@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tempfile::{Builder, TempPath};
 use variant_codec::frames;
 
-use crate::pool::lock;
+use crate::threads::lock;
 
 #[cfg_attr(windows, path = "windows.rs")]
 #[cfg_attr(not(windows), path = "unix.rs")]

@@ -1,0 +1,154 @@
+//! What the engine does with new memory: measured at start-up, as `layout.rs` measures where things are.
+//!
+//! Elements are filled by several threads, and values are left to be put in their places later. That relies on two facts,
+//! with either access to engine memory; where one does not hold, every call does its work on the calling thread alone.
+//!
+//! - An Array or packed array that has been resized has its buffer to itself, so asking for an element in order to change it
+//!   copies nothing, and gives the same place to everybody.
+//! - The values of a Dictionary stay where they are while entries are added.
+//!
+//! A third one is relied on where elements are written in place: new elements are Nil, or, in an Array of plain numbers,
+//! numbers, which a Variant holds itself and which need no destructor; the Strings of a PackedStringArray are null pointers.
+
+use std::sync::OnceLock;
+
+use godot::builtin::{GString, PackedStringArray, Variant};
+use godot::meta::ToGodot;
+use godot::sys::interface_fn;
+use variant_codec::VariantType;
+
+use crate::building::Building;
+use crate::documented::{documented_elements, element_address, value_address};
+use crate::interface::{interface, variant_ptr};
+use crate::layout;
+use crate::types::{is_inline, plain_bytes};
+
+/// What does not hold, in words for people.
+type Fact = &'static str;
+
+/// Enough entries for a Dictionary to grow several times.
+const ENTRIES: i64 = 500;
+/// Lengths of new Arrays.
+const LENGTHS: [usize; 3] = [1, 3, 77];
+
+static OWN_PLACES: OnceLock<Result<(), Fact>> = OnceLock::new();
+
+/// Whether several threads may fill what one has made. Not before start-up.
+pub fn can_share_out() -> bool {
+    OWN_PLACES.get().is_some_and(Result::is_ok)
+}
+
+/// Whether buffers are unshared and values stay, or which does not hold.
+pub(crate) fn own_places(wrong_fact: &str) -> Result<(), Fact> {
+    *OWN_PLACES.get_or_init(|| {
+        unshared(wrong_fact == "own_buffers")?;
+        staying(wrong_fact == "staying_values")
+    })
+}
+
+/// An Array of so many new elements.
+fn resized(element: VariantType, len: usize) -> Variant {
+    let array = match element {
+        VariantType::Nil => Building::default_value(VariantType::Array),
+        _ => Building::empty_array(element),
+    };
+    array.call("resize", &[(len as i64).to_variant()]);
+    array
+}
+
+/// Checks that a place asked for to be changed is the one asked for to be read. `spoilt`: of buffers that are shared.
+fn unshared(spoilt: bool) -> Result<(), Fact> {
+    let fact = Err("the buffers of new Arrays");
+    for len in LENGTHS {
+        for element in [VariantType::Nil, VariantType::Int, VariantType::PackedByteArray] {
+            let array = resized(element, len);
+            let _shared = spoilt.then(|| array.call("duplicate", &[]));
+            let read = element_address(&array, 0);
+            // SAFETY: the Array has this element.
+            let changed = unsafe {
+                let payload = interface().payload(&array, VariantType::Array);
+                interface_fn!(array_operator_index)(payload, 0) as usize
+            };
+            if read != changed {
+                return fact;
+            }
+        }
+        let array = strings(len);
+        // SAFETY: the Variant holds such an array, which has this element.
+        let (read, changed) = unsafe {
+            let payload = interface().payload(&array, VariantType::PackedStringArray);
+            let (read, _) = documented_elements(payload, VariantType::PackedStringArray);
+            (read as usize, interface_fn!(packed_string_array_operator_index)(payload, 0) as usize)
+        };
+        if read != changed {
+            return fact;
+        }
+    }
+    Ok(())
+}
+
+/// A PackedStringArray as `StringSlots` makes it.
+fn strings(len: usize) -> Variant {
+    let mut strings = PackedStringArray::new();
+    strings.resize(len);
+    strings.to_variant()
+}
+
+/// Checks that values are where they were when their entries were added. `spoilt`: after one was taken out and put in again.
+fn staying(spoilt: bool) -> Result<(), Fact> {
+    let dictionary = Building::default_value(VariantType::Dictionary);
+    let add = |key: i64| {
+        // SAFETY: the Variant holds a Dictionary that nothing else uses; the engine adds an entry where there is none.
+        unsafe {
+            let payload = interface().payload(&dictionary, VariantType::Dictionary);
+            interface_fn!(dictionary_operator_index)(payload, variant_ptr(&key.to_variant())) as usize
+        }
+    };
+    let places: Vec<usize> = (0..ENTRIES).map(add).collect();
+    if spoilt {
+        dictionary.call("erase", &[0.to_variant()]);
+        add(ENTRIES);
+        add(0);
+    }
+    let stays =
+        |(key, place): (usize, &usize)| value_address(&dictionary, &(key as i64).to_variant()) == *place;
+    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("the values of growing Dictionaries") }
+}
+
+/// Checks what new elements are, where memory is reached directly.
+pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
+    let spoilt = wrong_fact == "new_elements";
+    let fact = Err("the elements of new Arrays");
+    for ty in VariantType::ALL {
+        let is_plain = plain_bytes(ty).is_some_and(|bytes| layout::PAYLOAD + bytes <= layout::VARIANT);
+        if ty != VariantType::Nil && !is_plain {
+            continue;
+        }
+        let array = resized(if spoilt { VariantType::String } else { ty }, LENGTHS[1]);
+        for index in 0..LENGTHS[1] {
+            // SAFETY: the Array has this element; godot-rust's Variant is transparent over the engine's.
+            let element = unsafe { &*(element_address(&array, index) as *const Variant) };
+            // The documented type and what is read in its place.
+            let is_right =
+                interface().type_of(element) == Some(ty) && layout::tag(element) == u32::from(ty.id());
+            if !is_right || ty != VariantType::Nil && !is_inline(ty) {
+                return fact;
+            }
+        }
+    }
+    for len in LENGTHS {
+        let array = strings(len);
+        // SAFETY: the Variant holds such an array with so many elements, each of which is one pointer, over which GString is
+        // transparent.
+        let words = unsafe {
+            let payload = interface().payload(&array, VariantType::PackedStringArray);
+            let (first, count) = documented_elements(payload, VariantType::PackedStringArray);
+            assert_eq!(size_of::<GString>(), size_of::<usize>());
+            std::slice::from_raw_parts(first.cast::<usize>(), count)
+        };
+        if words.iter().any(|word| *word != 0) {
+            return fact;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! A Variant under construction.
+//!
+//! Arrays are sized once and filled in place, Dictionaries entry by entry. Only the construction can reach what it has
+//! not finished, so the place where the next value goes stays where it is, and an abandoned construction frees everything
+//! with its root.
+
+mod arrays;
+mod dictionaries;
+mod leaves;
+
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+
+use godot::builtin::{StringName, Variant};
+use godot::meta::ToGodot;
+use variant_codec::VariantType;
+
+use crate::gaps::Unfinished;
+use crate::interface::{Interface, TypePtr, interface};
+use crate::layout::{self, Layout, LinkedEntries, layout, nil};
+use crate::read::{ContainerType, Reader};
+use crate::slots::{LateValues, Tie};
+
+/// A Variant under construction, and the containers in it that are still open.
+///
+/// `'s` is that of the call in which others may fill parts of it; see [`with_gaps`](crate::with_gaps).
+pub struct Building<'s> {
+    interface: &'static Interface,
+    layout: Option<&'static Layout>,
+    root: Variant,
+    open: Vec<Open>,
+    /// Where the next value goes: into the innermost open container, or to the root if null.
+    place: *mut Variant,
+    /// Keeps the Array that is open at the bottom, whose other elements are not this construction's.
+    _owner: Option<Variant>,
+    /// Whether others may be filling parts of it.
+    has_gaps: bool,
+    tie: Tie<'s>,
+}
+
+/// A second handle to a container that is in its place, for as long as it is open.
+///
+/// Neither counted nor dropped: the place owns the container, and nothing else can reach it before it is closed.
+type Borrowed = ManuallyDrop<Variant>;
+
+/// A container that is still open.
+enum Open {
+    /// `place` is the element that is next, or was last; null before the first.
+    Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
+    /// `value` is the place of the entry's value in the Dictionary; null while the key is on its way, and where the key
+    /// was refused: then the value goes where the key was, and from there nowhere. `copied` are the entries copied from
+    /// another Dictionary whose values have not come yet.
+    Dictionary {
+        dictionary: Borrowed,
+        key: Variant,
+        value: *mut Variant,
+        at_key: bool,
+        copied: LinkedEntries,
+    },
+    /// A value outside of every container.
+    Aside(Variant),
+}
+
+impl Open {
+    /// Where values for this container go now.
+    fn place(&mut self) -> *mut Variant {
+        match self {
+            Self::Array { place, .. } => *place,
+            Self::Dictionary { key, value, .. } => {
+                if value.is_null() {
+                    key
+                } else {
+                    *value
+                }
+            }
+            Self::Aside(value) => value,
+        }
+    }
+}
+
+impl<'s> Building<'s> {
+    /// A construction at its start.
+    #[inline(always)]
+    pub fn new() -> Self {
+        let layout = layout();
+        Self {
+            interface: interface(),
+            layout,
+            root: nil(layout),
+            open: Vec::new(),
+            place: std::ptr::null_mut(),
+            _owner: None,
+            has_gaps: false,
+            tie: PhantomData,
+        }
+    }
+
+    /// The finished value.
+    ///
+    /// # Panics
+    /// If a container is still open, or others may be filling parts of it.
+    #[inline(always)]
+    pub fn finish(self) -> Variant {
+        assert!(self.open.is_empty() && !self.has_gaps, "the value is not finished");
+        self.root
+    }
+
+    /// The value, which is finished when others have filled the parts of it that were left to them; values of `late` among
+    /// them.
+    ///
+    /// # Panics
+    /// If a container is still open.
+    pub fn finish_with_gaps(self, late: Vec<LateValues<'s>>) -> Unfinished<'s> {
+        assert!(self.open.is_empty(), "a container is still open");
+        Unfinished::new(self.root, late)
+    }
+
+    /// Where the next value goes: to a live Variant that this construction owns: the root, a part of `open`, or an
+    /// element of a container that only `open` can reach.
+    #[inline(always)]
+    fn place(&mut self) -> *mut Variant {
+        if self.place.is_null() {
+            assert!(self.open.is_empty(), "no element has been begun");
+            return &raw mut self.root;
+        }
+        self.place
+    }
+
+    /// A container has been opened: nothing has a place in it yet.
+    #[inline(always)]
+    fn push(&mut self, open: Open) {
+        self.open.push(open);
+        self.place = std::ptr::null_mut();
+    }
+
+    /// The innermost open container, which is closed now: the next value goes where it went before.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Open> {
+        let closed = self.open.pop();
+        self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
+        closed
+    }
+
+    /// Whether the next value is a key.
+    #[inline(always)]
+    pub fn is_at_key(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Dictionary { at_key: true, .. }))
+    }
+
+    /// Puts a finished value in its place.
+    #[inline(always)]
+    pub fn put(&mut self, value: Variant) {
+        let place = self.place();
+        // SAFETY: see `place`.
+        unsafe { *place = value };
+    }
+
+    /// The value that was put last; `None` if it is a container of which others may be filling parts.
+    ///
+    /// # Panics
+    /// If nothing has been put since a container was opened.
+    #[inline(always)]
+    pub fn last(&self) -> Option<&Variant> {
+        let last = if self.place.is_null() {
+            assert!(self.open.is_empty(), "nothing has been put");
+            &self.root
+        } else {
+            // SAFETY: see `place`.
+            unsafe { &*self.place }
+        };
+        let may_have_gaps = self.has_gaps && self.holds_others(last);
+        (!may_have_gaps).then_some(last)
+    }
+
+    /// The type of the value that was put last.
+    ///
+    /// # Panics
+    /// As [`Building::last`].
+    pub fn last_type(&self) -> Option<VariantType> {
+        self.last().map_or_else(
+            // SAFETY: see `place`; nobody else writes the Variant itself.
+            || Reader::new().ty(unsafe { self.place.as_ref() }.unwrap_or(&self.root)),
+            |last| Reader::new().ty(last),
+        )
+    }
+
+    fn holds_others(&self, value: &Variant) -> bool {
+        use VariantType::{Array, Dictionary, PackedStringArray};
+        matches!(Reader::new().ty(value), Some(Array | Dictionary | PackedStringArray))
+    }
+
+    /// The next value goes nowhere until it is taken by [`Building::close_aside`].
+    pub fn open_aside(&mut self) {
+        let aside = nil(self.layout);
+        self.push(Open::Aside(aside));
+        self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
+    }
+
+    /// The value that was put aside.
+    ///
+    /// # Panics
+    /// If nothing was, or others may be filling parts of it.
+    pub fn close_aside(&mut self) -> Variant {
+        assert!(!self.has_gaps, "the value is not finished");
+        match self.pop() {
+            Some(Open::Aside(value)) => value,
+            _ => panic!("nothing is put aside"),
+        }
+    }
+
+    /// Makes an empty value of a type in its place, and gives a second handle to it.
+    #[inline(always)]
+    fn put_empty(&mut self, ty: VariantType) -> Borrowed {
+        let place = self.place();
+        // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The handle is used only while `place` holds
+        // the value.
+        unsafe {
+            match (ty, self.layout) {
+                (VariantType::Array | VariantType::Dictionary, Some(_)) => {
+                    layout::write_plain(place, ty, &[]);
+                    self.interface.construct_empty(ty, layout::payload(&*place).cast_mut().cast());
+                }
+                _ => self.interface.construct_default(ty, place),
+            }
+            ManuallyDrop::new(place.read())
+        }
+    }
+
+    /// The engine's pointer to the container that a handle holds.
+    ///
+    /// # Safety
+    /// - `container` holds a value of type `ty`, which is Array or Dictionary.
+    #[inline(always)]
+    unsafe fn container(&self, container: &Variant, ty: VariantType) -> TypePtr {
+        match self.layout {
+            Some(_) => layout::payload(container).cast_mut().cast(),
+            // SAFETY: the caller vouches for the type.
+            None => unsafe { self.interface.payload(container, ty) },
+        }
+    }
+
+    /// An empty Array of one element type.
+    pub fn empty_array(element: VariantType) -> Variant {
+        Self::empty_array_of(&ContainerType::Builtin(element))
+    }
+
+    /// An empty Array of the element type given.
+    pub fn empty_array_of(element: &ContainerType) -> Variant {
+        let mut building = Self::new();
+        building.open_array(0, element);
+        building.close_array();
+        building.finish()
+    }
+
+    /// The value that a type has by default.
+    pub fn default_value(ty: VariantType) -> Variant {
+        if ty == VariantType::Nil { Variant::nil() } else { Self::empty(ty) }
+    }
+
+    fn empty(ty: VariantType) -> Variant {
+        let mut building = Self::new();
+        // The second handle is not needed.
+        let _ = building.put_empty(ty);
+        building.finish()
+    }
+}
+
+/// An element type in the form that the engine takes.
+fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
+    match element {
+        ContainerType::Untyped => (0, StringName::default(), Variant::nil()),
+        ContainerType::Builtin(ty) => (ty.id().into(), StringName::default(), Variant::nil()),
+        ContainerType::Object { class, script } => {
+            let script = script.as_ref().map_or_else(Variant::nil, |script| script.to_variant());
+            (VariantType::Object.id().into(), class.clone(), script)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Bytes in and out of PackedByteArrays.
+
+use godot::builtin::PackedByteArray;
+use variant_codec::{ErrorKind, Result, check_room};
+
+use crate::interface::interface;
+
+/// Makes a PackedByteArray hold exactly these bytes.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+#[inline(always)]
+pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
+    // The engine says it, too, but prints something of its own.
+    check_room(bytes.len())?;
+    if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
+}
+
+/// A PackedByteArray of so many bytes.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn new_bytes(len: usize) -> Result<PackedByteArray> {
+    check_room(len)?;
+    let mut array = PackedByteArray::new();
+    array.resize(len);
+    if array.len() == len { Ok(array) } else { Err(ErrorKind::OutOfMemory(len).into()) }
+}
+
+/// The elements of a PackedByteArray.
+#[inline(always)]
+pub fn bytes(array: &PackedByteArray) -> &[u8] {
+    interface().bytes(array)
+}

@@ -1,0 +1,221 @@
+//! The methods that scripts call once for each value, registered with the engine without godot-rust's wrapper, which costs
+//! more than a small value does.
+//!
+//! Each is static and takes one argument and a flag that is false if left out. The engine calls it in two ways: with
+//! Variants, of which any number and type may come, and with plain values where a script's types are known.
+
+use std::ffi::c_void;
+
+use godot::builtin::{PackedByteArray, StringName, Variant};
+use godot::meta::{FromGodot, ToGodot};
+use godot::obj::GodotClass;
+use godot::register::info::MethodFlags;
+use godot::register::private::method::ClassMethodInfo;
+use godot::sys;
+use variant_codec::VariantType;
+
+use crate::interface::interface;
+use crate::read::Reader;
+
+/// A static method with one argument and a flag that is false if left out.
+pub trait StaticMethod {
+    /// Its name.
+    const NAME: &'static str;
+    /// The names of the argument and of the flag.
+    const ARGUMENTS: [&'static str; 2];
+    /// The type of the argument.
+    type Argument: Argument;
+    /// The type of the result.
+    type Return: Return;
+
+    /// Does the work, and gives `result` its value, whatever it was. Scripts that run meanwhile may change the variable that
+    /// `argument` is.
+    ///
+    /// A panic would end the process: no implementation lets one out.
+    fn call(argument: &Self::Argument, flag: bool, result: &mut Self::Return);
+}
+
+/// A type of arguments.
+///
+/// # Safety
+/// - The engine's own value of type `TYPE`, or any Variant where that is Nil, can be borrowed as this.
+pub unsafe trait Argument: FromGodot + std::fmt::Debug {
+    /// The type; Nil for any.
+    const TYPE: VariantType;
+}
+
+// SAFETY: transparent over the engine's Variant.
+unsafe impl Argument for Variant {
+    const TYPE: VariantType = VariantType::Nil;
+}
+
+// SAFETY: holds nothing but the engine's value.
+unsafe impl Argument for PackedByteArray {
+    const TYPE: VariantType = VariantType::PackedByteArray;
+}
+const _: () = assert!(
+    size_of::<PackedByteArray>() == size_of::<sys::types::OpaquePackedByteArray>()
+        && align_of::<PackedByteArray>() == align_of::<sys::types::OpaquePackedByteArray>()
+);
+
+/// A type of results.
+///
+/// # Safety
+/// - Where the engine wants such a result, there is a live one that can be borrowed as this.
+pub unsafe trait Return: ToGodot {
+    /// Makes `result`, which is Nil, a value of this type, and then what `fill` makes of that.
+    fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self));
+}
+
+// SAFETY: transparent over the engine's Variant.
+unsafe impl Return for Variant {
+    #[inline(always)]
+    fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
+        fill(result);
+    }
+}
+
+// SAFETY: holds nothing but the engine's value.
+unsafe impl Return for PackedByteArray {
+    #[inline(always)]
+    fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
+        let interface = interface();
+        // SAFETY: a Nil needs no destructor. What is made there is a packed array, which is borrowed where it stays.
+        let bytes = unsafe {
+            interface.construct_empty_bytes(result);
+            &mut *interface.payload(result, VariantType::PackedByteArray).cast::<PackedByteArray>()
+        };
+        fill(bytes);
+    }
+}
+
+// SAFETY: the engine's int is an i64.
+unsafe impl Return for i64 {
+    #[inline(always)]
+    fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
+        let mut int = 0;
+        fill(&mut int);
+        *result = int.to_variant();
+    }
+}
+
+/// Makes a method known to scripts as one of the class.
+pub fn register<C: GodotClass, M: StaticMethod>() {
+    // SAFETY: both functions take what the signature says, and do so without an instance.
+    let method = unsafe {
+        ClassMethodInfo::from_signature::<C, (M::Argument, bool), M::Return>(
+            StringName::from(M::NAME),
+            Some(call::<M>),
+            Some(call_plain::<M>),
+            MethodFlags::NORMAL | MethodFlags::STATIC,
+            &M::ARGUMENTS,
+            vec![false.to_variant()],
+        )
+    };
+    method.register_extension_class_method();
+}
+
+/// The engine's call with Variants.
+///
+/// # Safety
+/// - `arguments` points to `count` pointers to live Variants.
+/// - `result` points to a Variant that is Nil, `error` to what may be written.
+unsafe extern "C" fn call<M: StaticMethod>(
+    _userdata: *mut c_void,
+    _instance: sys::GDExtensionClassInstancePtr,
+    arguments: *const sys::GDExtensionConstVariantPtr,
+    count: sys::GDExtensionInt,
+    result: sys::GDExtensionVariantPtr,
+    error: *mut sys::GDExtensionCallError,
+) {
+    // SAFETY: the engine passes so many Variants and a place for the result, as this function demands. godot-rust's Variant is transparent over the engine's.
+    let (arguments, result): (&[&Variant], &mut Variant) = unsafe {
+        let arguments = match usize::try_from(count) {
+            Ok(count) if count > 0 => std::slice::from_raw_parts(arguments.cast(), count),
+            _ => &[],
+        };
+        (arguments, &mut *result.cast())
+    };
+    let done = checked::<M>(arguments).and_then(|(argument, flag)| match borrowed::<M::Argument>(argument) {
+        Some(argument) => {
+            M::Return::fill(result, |result| M::call(argument, flag, result));
+            Ok(())
+        }
+        None => {
+            let argument = converted::<M::Argument>(argument, 0, M::Argument::TYPE)?;
+            M::Return::fill(result, |result| M::call(&argument, flag, result));
+            Ok(())
+        }
+    });
+    if let Err(refused) = done {
+        // SAFETY: the engine passes a place for the error, as this function demands.
+        unsafe { error.write(refused) };
+    }
+}
+
+/// The engine's call with plain values.
+///
+/// # Safety
+/// - `arguments` points to pointers to live values of the two arguments' types.
+/// - `result` points to a live value of the result's type.
+unsafe extern "C" fn call_plain<M: StaticMethod>(
+    _userdata: *mut c_void,
+    _instance: sys::GDExtensionClassInstancePtr,
+    arguments: *const sys::GDExtensionConstTypePtr,
+    result: sys::GDExtensionTypePtr,
+) {
+    // SAFETY: the engine passes both arguments and a place for the result, as this function demands. `Argument` and `Return`
+    // vouch for their types; the engine's bool is one byte.
+    let (argument, flag, result) = unsafe {
+        let [argument, flag] = *arguments.cast::<[sys::GDExtensionConstTypePtr; 2]>();
+        (&*argument.cast::<M::Argument>(), *flag.cast::<u8>() != 0, &mut *result.cast::<M::Return>())
+    };
+    M::call(argument, flag, result);
+}
+
+/// The argument and the flag, if there are as many as the method takes.
+#[inline(always)]
+fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Variant, bool), Refused> {
+    match *arguments {
+        [argument] => Ok((argument, false)),
+        [argument, flag] => {
+            let reader = Reader::new();
+            let flag = match reader.ty(flag) {
+                Some(VariantType::Bool) => reader.bool(flag),
+                _ => converted(flag, 1, VariantType::Bool)?,
+            };
+            Ok((argument, flag))
+        }
+        [] => Err(refused(sys::GDEXTENSION_CALL_ERROR_TOO_FEW_ARGUMENTS, 0, 1)),
+        _ => Err(refused(sys::GDEXTENSION_CALL_ERROR_TOO_MANY_ARGUMENTS, 0, M::ARGUMENTS.len() as i32)),
+    }
+}
+
+/// What a Variant holds, if it has this type.
+#[inline(always)]
+fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
+    let value = match A::TYPE {
+        VariantType::Nil => std::ptr::from_ref(argument).cast(),
+        ty if Reader::new().ty(argument) != Some(ty) => return None,
+        // SAFETY: the type has just been checked.
+        ty => unsafe { interface().payload(argument, ty).cast_const().cast() },
+    };
+    // SAFETY: either points to what can be borrowed as the type, and lives as long as the Variant.
+    Some(unsafe { &*value })
+}
+
+/// An argument of another type, as the engine converts it where a script's types are not known.
+#[cold]
+#[inline(never)]
+fn converted<A: FromGodot>(argument: &Variant, index: i32, ty: VariantType) -> Result<A, Refused> {
+    argument
+        .try_to_relaxed()
+        .map_err(|_| refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, index, ty.id().into()))
+}
+
+/// Why a call is refused, of which the engine makes a message.
+type Refused = sys::GDExtensionCallError;
+
+fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
+    Refused { error, argument, expected }
+}

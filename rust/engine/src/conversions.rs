@@ -1,0 +1,193 @@
+//! Which values the engine converts when a typed container is given another type.
+//!
+//! The engine's typed append converts or complains, once for each misfit. To complain once for all of them, what it
+//! would do is known beforehand, from a table measured on the running engine; only what it takes is given to it.
+
+use std::sync::OnceLock;
+
+use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Variant};
+use godot::meta::ToGodot;
+use godot::prelude::VarArray;
+use godot::sys::interface_fn;
+use variant_codec::VariantType;
+
+use crate::building::Building;
+use crate::interface::is_debug_build;
+use crate::read::Reader;
+
+/// The table, and what else decides whether a value is taken.
+pub struct Conversions {
+    /// By target's id: a bit for each source's id that the engine converts from.
+    sources: [u64; VariantType::COUNT],
+}
+
+/// A value that the engine has converted.
+pub struct Converted {
+    /// What it has become.
+    pub value: Variant,
+    /// How many characters of text have been made of containers.
+    pub text: usize,
+}
+
+static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
+
+/// Measures the running engine.
+pub(crate) fn measure() {
+    CONVERSIONS.get_or_init(|| {
+        let candidates: fn(VariantType, VariantType) -> bool = if converts_broadly() {
+            |target, source| {
+                let id = |ty: VariantType| i32::from(ty.id());
+                // SAFETY: the interface is initialised, and both are ids of types.
+                unsafe { interface_fn!(variant_can_convert_strict)(id(source), id(target)) != 0 }
+            }
+        } else {
+            use VariantType::{Float, Int, String, StringName};
+            |target, source| {
+                matches!((target, source), (String, StringName) | (StringName, String) | (Float, Int))
+            }
+        };
+        let sources = std::array::from_fn(|id| {
+            let target = VariantType::ALL[id];
+            let candidates = VariantType::ALL.iter().filter(|&&source| {
+                source != target && target != VariantType::Nil && candidates(target, source)
+            });
+            candidates
+                .filter(|&&source| is_taken(target, source))
+                .fold(0, |bits, source| bits | 1 << source.id())
+        });
+        Conversions { sources }
+    });
+}
+
+/// Whether this engine converts whatever its strict rules allow (4.6 and newer), or only texts and ints.
+///
+/// Told apart by a conversion that both make, differently: the older engines take an int through 32 bits.
+fn converts_broadly() -> bool {
+    let probe = Building::empty_array(VariantType::Float);
+    probe.call("append", &[16_777_217_i64.to_variant()]);
+    probe.call("front", &[]).to::<f64>() == 16_777_217.0
+}
+
+/// Whether the engine's typed append really takes a default value of `source`.
+fn is_taken(target: VariantType, source: VariantType) -> bool {
+    let value = match source {
+        // The default, an empty text, is no colour, which the engine would complain about.
+        VariantType::String => GString::from("red").to_variant(),
+        _ => Building::default_value(source),
+    };
+    let probe = Building::empty_array(target);
+    probe.call("append", &[value]);
+    probe.call("size", &[]).to::<i64>() == 1
+}
+
+impl Conversions {
+    /// The table for the running engine.
+    #[inline(always)]
+    pub fn get() -> &'static Self {
+        CONVERSIONS.get().expect("the extension has been initialised by the engine")
+    }
+
+    /// Whether the engine's typed append takes a `source` where `target` is declared.
+    fn takes(&self, target: VariantType, source: VariantType) -> bool {
+        target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
+    }
+
+    /// What the engine's typed append makes of the value without complaint; `None` if it would not take it.
+    pub fn convert(&self, target: VariantType, value: &Variant) -> Option<Converted> {
+        let source = Reader::new().ty(value)?;
+        // The one conversion that turns containers into text, in which texts are escaped: nested, it doubles them each time.
+        let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
+        // The engine would complain about each container that lies too deep in it.
+        if !self.takes(target, source) || is_text && nests_deeper(value, DEEPEST_TEXT) {
+            return None;
+        }
+        let array = Building::empty_array(target);
+        array.call("append", &[self.quieten(target, value.clone())]);
+        let value = array.call("front", &[]);
+        let text = if is_text { characters(&value) } else { 0 };
+        Some(Converted { value, text })
+    }
+
+    /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
+    fn quieten(&self, target: VariantType, value: Variant) -> Variant {
+        match (target, Reader::new().ty(&value)) {
+            (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
+            (VariantType::NodePath, Some(VariantType::String))
+                if !is_path(&value.to::<GString>().to_string()) =>
+            {
+                NodePath::default().to_variant()
+            }
+            (VariantType::PackedColorArray, Some(VariantType::Array)) => {
+                let elements = Reader::new().elements(&value);
+                let mut quiet = VarArray::new();
+                for element in (0..elements.len()).filter_map(|index| elements.get(index)) {
+                    quiet.push(&quiet_color(element.clone()));
+                }
+                quiet.to_variant()
+            }
+            // Debug builds complain about a Basis that is no rotation; release builds do not look.
+            (VariantType::Quaternion, Some(VariantType::Basis)) if is_debug_build() => {
+                if is_rotation(&value) { value } else { Quaternion::default().to_variant() }
+            }
+            _ => value,
+        }
+    }
+}
+
+/// How many characters there are in a PackedStringArray.
+fn characters(texts: &Variant) -> usize {
+    texts.to::<PackedStringArray>().as_slice().iter().fold(0, |sum, text| sum.saturating_add(text.len()))
+}
+
+/// So many levels below an Array of texts-to-be the engine still writes.
+const DEEPEST_TEXT: usize = 101;
+
+/// Whether containers lie more than so many levels below this one.
+fn nests_deeper(container: &Variant, levels: usize) -> bool {
+    let reader = Reader::new();
+    let mut pending = vec![(container.clone(), 0)];
+    while let Some((container, level)) = pending.pop() {
+        if level > levels {
+            return true;
+        }
+        let below = |value: &Variant| {
+            let is_container = matches!(reader.ty(value), Some(VariantType::Array | VariantType::Dictionary));
+            is_container.then(|| (value.clone(), level + 1))
+        };
+        if reader.ty(&container) == Some(VariantType::Dictionary) {
+            let (mut entries, _) = reader.entries(&container, false);
+            while let Some((key, value)) = reader.next_entry(&mut entries) {
+                pending.extend(below(key));
+                pending.extend(below(value));
+            }
+        } else {
+            let elements = reader.elements(&container);
+            pending.extend((0..elements.len()).filter_map(|index| below(elements.get(index)?)));
+        }
+    }
+    false
+}
+
+/// Whether the engine makes a NodePath of this text: no subname but the last may be empty.
+fn is_path(text: &str) -> bool {
+    let Some((_, subnames)) = text.split_once(':') else { return true };
+    let mut subnames = subnames.split(':').rev();
+    subnames.next();
+    subnames.all(|subname| !subname.is_empty())
+}
+
+/// What is no name or code of a colour becomes black, as it does in the engine.
+fn quiet_color(value: Variant) -> Variant {
+    match value.try_to::<GString>() {
+        Ok(text) if Color::from_string(&text).is_none() => Color::from_rgba(0.0, 0.0, 0.0, 1.0).to_variant(),
+        _ => value,
+    }
+}
+
+/// The engine's own test before it makes a Quaternion of a Basis.
+fn is_rotation(basis: &Variant) -> bool {
+    /// The engine's `UNIT_EPSILON`.
+    const TOLERANCE: f64 = 0.001;
+    let determinant = basis.call("determinant", &[]).to::<f64>();
+    basis.call("is_conformal", &[]).booleanize() && (determinant - 1.0).abs() < TOLERANCE
+}

@@ -1,0 +1,83 @@
+//! The elements of an Array, borrowed, for several threads to read.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use godot::builtin::Variant;
+use godot::sys::interface_fn;
+use variant_codec::VariantType;
+
+use crate::interface::{Interface, TypePtr};
+
+/// The elements of an Array that is borrowed.
+///
+/// Shared between threads for reading: the engine counts references atomically, and the caller of the batch waits, so
+/// its script changes nothing meanwhile. Another thread that does so breaks the engine's own rule for shared data.
+#[derive(Clone, Copy)]
+pub struct Elements<'a> {
+    array: TypePtr,
+    /// The first of them, where the layout is known; otherwise null.
+    first: *const Variant,
+    len: usize,
+    borrowed: PhantomData<&'a Variant>,
+}
+
+// SAFETY: see the type: reading Variants from several threads is what the engine allows.
+unsafe impl Send for Elements<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Elements<'_> {}
+
+impl<'a> Elements<'a> {
+    /// Elements that are asked for one by one.
+    ///
+    /// # Safety
+    /// - `array` points to an Array that lives for `'a`.
+    #[inline(always)]
+    pub(crate) unsafe fn documented(interface: &Interface, array: TypePtr) -> Self {
+        // SAFETY: the caller vouches for the Array.
+        let len = unsafe { interface.size(array, VariantType::Array) };
+        Self { array, first: std::ptr::null(), len, borrowed: PhantomData }
+    }
+
+    /// Elements that are read where they are.
+    ///
+    /// # Safety
+    /// - `array` points to an Array that lives for `'a` and has `len` elements from `first` on.
+    #[inline(always)]
+    pub(crate) unsafe fn in_place(array: TypePtr, first: *const Variant, len: usize) -> Self {
+        Self { array, first, len, borrowed: PhantomData }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// A range of the elements, if they are read in place and the range lies within.
+    #[inline(always)]
+    pub(crate) fn slice(&self, range: Range<usize>) -> Option<&'a [Variant]> {
+        if self.first.is_null() || range.start > range.end || range.end > self.len {
+            return None;
+        }
+        // SAFETY: the range lies within, and the elements are there for `'a`, one after the other.
+        Some(unsafe { std::slice::from_raw_parts(self.first.add(range.start), range.len()) })
+    }
+
+    /// The element at `index`; `None` beyond the end.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<&'a Variant> {
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: the index lies within. Asked for, the engine checks it again and answers null beyond the end.
+        // godot-rust's Variant is transparent over the engine's.
+        unsafe {
+            if self.first.is_null() {
+                interface_fn!(array_operator_index_const)(self.array, index as i64).cast::<Variant>().as_ref()
+            } else {
+                Some(&*self.first.add(index))
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Where the engine keeps things in memory, once `probe.rs` has found and verified it.
+//!
+//! The engine documents functions, not memory. Reading and writing plain memory is several times faster, so each fact
+//! that doing so relies on is looked for in the running engine and held against what the documented functions answer.
+//! The first fact that does not hold switches the direct path off for the whole run, with one warning, and everything
+//! goes through the documented functions.
+//!
+//! ```text
+//! Variant            tag u32 at 0, payload at 8
+//!   plain types      the value itself, String, StringName, NodePath … likewise
+//!   boxed types      a pointer to the value (Transform2D, AABB, Basis, Transform3D, Projection)
+//!   Array            a pointer to its block, which points to its elements
+//!   packed arrays    a pointer to a block, which points to its elements
+//!   Dictionary       a pointer to its block, which points to its first entry
+//! entry              next entry, previous entry, key, value
+//! elements           one after the other; their count stands before the first
+//! ```
+//!
+//! What the engine does with that memory, `behaviour.rs` holds against it.
+
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use godot::builtin::{GString, StringName, Variant};
+use variant_codec::VariantType;
+
+use crate::interface::variant_ptr;
+
+/// Bytes from the start of a Variant to its payload.
+pub(crate) const PAYLOAD: usize = 8;
+/// Bytes of a Variant.
+pub(crate) const VARIANT: usize = size_of::<Variant>();
+/// A key and a value are next to each other, behind two pointers.
+pub(crate) const ENTRY_KEY: usize = 16;
+
+/// The facts that were found, as offsets in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// From an Array's block to the pointer to its elements.
+    pub(crate) array_elements: usize,
+    /// From an Array's block to the id of its element type.
+    pub(crate) array_type: usize,
+    /// From a packed array's block to the pointer to its elements.
+    pub(crate) packed_elements: usize,
+    /// From the first element of a buffer back to its count, a u64.
+    pub(crate) count: usize,
+    /// From a StringName's block to its String.
+    pub(crate) name_text: usize,
+    /// From a Dictionary's block to the pointer to its first entry.
+    pub(crate) dictionary_first: usize,
+    /// From a Dictionary's block to its number of entries, a u32.
+    pub(crate) dictionary_size: usize,
+    /// From a Dictionary's block to the id of its key type.
+    pub(crate) dictionary_key_type: usize,
+    /// From a Dictionary's block to the id of its value type.
+    pub(crate) dictionary_value_type: usize,
+}
+
+/// Filled at start-up, once.
+pub(crate) static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
+
+/// The facts, if all of them hold and the direct path is wanted.
+#[inline(always)]
+pub(crate) fn layout() -> Option<&'static Layout> {
+    LAYOUT.get().and_then(Option::as_ref)
+}
+
+/// The word at `offset` from `block`.
+///
+/// # Safety
+/// - That many bytes and eight more are readable at `block`.
+pub(crate) unsafe fn word(block: *const u8, offset: usize) -> usize {
+    // SAFETY: as the caller vouches for; unaligned reads are allowed here.
+    unsafe { block.add(offset).cast::<usize>().read_unaligned() }
+}
+
+/// The four-byte number at `offset` from `block`.
+///
+/// # Safety
+/// - That many bytes and four more are readable at `block`.
+pub(crate) unsafe fn number(block: *const u8, offset: usize) -> u32 {
+    // SAFETY: as the caller vouches for; unaligned reads are allowed here.
+    unsafe { block.add(offset).cast::<u32>().read_unaligned() }
+}
+
+/// The tag of a Variant: the id of its type.
+#[inline(always)]
+pub(crate) fn tag(variant: &Variant) -> u32 {
+    // SAFETY: a Variant starts with at least four bytes.
+    unsafe { variant_ptr(variant).cast::<u32>().read() }
+}
+
+/// The payload of a Variant.
+#[inline(always)]
+pub(crate) fn payload(variant: &Variant) -> *const u8 {
+    // SAFETY: a Variant is longer than its payload's offset.
+    unsafe { variant_ptr(variant).cast::<u8>().add(PAYLOAD) }
+}
+
+/// What the payload of a Variant points to, if it is a pointer.
+#[inline(always)]
+pub(crate) fn block(variant: &Variant) -> *const u8 {
+    // SAFETY: a Variant is longer than its payload's offset and a pointer; whether this is one is for the caller.
+    unsafe { payload(variant).cast::<*const u8>().read() }
+}
+
+impl Layout {
+    /// The elements of an Array: the first and their number.
+    #[inline(always)]
+    pub(crate) fn elements(&self, array: &Variant) -> (*const Variant, usize) {
+        let (first, count) = self.buffer(array, self.array_elements);
+        (first.cast(), count)
+    }
+
+    /// The elements of a packed array: the first and their number.
+    #[inline(always)]
+    pub(crate) fn packed(&self, array: &Variant) -> (*const u8, usize) {
+        self.buffer(array, self.packed_elements)
+    }
+
+    #[inline(always)]
+    fn buffer(&self, variant: &Variant, elements: usize) -> (*const u8, usize) {
+        // SAFETY: the payload points to a block of such a type, whose offset has been verified, and a buffer that is
+        // there has its count in front.
+        unsafe {
+            let first = word(block(variant), elements) as *const u8;
+            (first, if first.is_null() { 0 } else { word(first.sub(self.count), 0) })
+        }
+    }
+
+    /// The code units of a String: the first and their number.
+    #[inline(always)]
+    pub(crate) fn text(&self, string: &GString) -> (*const u32, usize) {
+        // SAFETY: a String is one pointer, over which GString is transparent.
+        let first = unsafe { std::ptr::from_ref(string).cast::<*const u8>().read() };
+        if first.is_null() {
+            return (std::ptr::null(), 0);
+        }
+        // SAFETY: a String that is not empty points to its code units, which have their count in front; a closing zero
+        // is counted.
+        let count = unsafe { word(first.sub(self.count), 0) }.saturating_sub(1);
+        if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
+    }
+
+    /// The code units of a StringName: the first and their number. `None` where the engine has no String of it, as older
+    /// ones may not have for names that are written in their code.
+    #[inline(always)]
+    pub(crate) fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
+        // SAFETY: a StringName is one pointer, over which godot-rust's is transparent.
+        let block = unsafe { std::ptr::from_ref(name).cast::<*const u8>().read() };
+        if block.is_null() {
+            return Some((std::ptr::null(), 0));
+        }
+        // SAFETY: a StringName that is not empty points to its block, whose offset has been verified; there is a String,
+        // over which GString is transparent.
+        let text = self.text(unsafe { &*block.add(self.name_text).cast::<GString>() });
+        (text.1 > 0).then_some(text)
+    }
+
+    /// The id of an Array's element type.
+    #[inline(always)]
+    pub(crate) fn array_type(&self, array: &Variant) -> u32 {
+        // SAFETY: the payload points to an Array's block, and the offset lies within.
+        unsafe { number(block(array), self.array_type) }
+    }
+
+    /// The ids of a Dictionary's key and value types.
+    #[inline(always)]
+    pub(crate) fn dictionary_types(&self, dictionary: &Variant) -> (u32, u32) {
+        let block = block(dictionary);
+        // SAFETY: the payload points to a Dictionary's block, and the offsets lie within.
+        unsafe { (number(block, self.dictionary_key_type), number(block, self.dictionary_value_type)) }
+    }
+
+    /// The number of a Dictionary's entries.
+    #[inline(always)]
+    pub(crate) fn dictionary_size(&self, dictionary: &Variant) -> usize {
+        // SAFETY: the payload points to a Dictionary's block, and the offset lies within.
+        unsafe { number(block(dictionary), self.dictionary_size) as usize }
+    }
+
+    /// The entries of a Dictionary, in insertion order.
+    #[inline(always)]
+    pub(crate) fn entries(&self, dictionary: &Variant) -> LinkedEntries {
+        // SAFETY: the payload points to a Dictionary's block, and the offset lies within.
+        LinkedEntries(unsafe { word(block(dictionary), self.dictionary_first) } as *const u8)
+    }
+}
+
+/// A walk from entry to entry of a Dictionary.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkedEntries(pub(crate) *const u8);
+
+impl LinkedEntries {
+    /// A walk that is over.
+    pub(crate) const OVER: Self = Self(std::ptr::null());
+
+    /// The current entry's key and value; goes on to the next entry.
+    ///
+    /// # Safety
+    /// - The Dictionary lives for `'a`, and nobody changes it meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn next<'a>(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+        // SAFETY: as the caller vouches for.
+        unsafe { self.step().map(|(key, value)| (&*key, &*value)) }
+    }
+
+    /// The place of the current entry's value; goes on to the next entry.
+    ///
+    /// # Safety
+    /// - The Dictionary is alive, and nobody else changes it.
+    #[inline(always)]
+    pub(crate) unsafe fn next_place(&mut self) -> Option<*mut Variant> {
+        // SAFETY: as the caller vouches for.
+        unsafe { self.step().map(|(_, value)| value) }
+    }
+
+    /// # Safety
+    /// - The Dictionary is alive.
+    #[inline(always)]
+    unsafe fn step(&mut self) -> Option<(*mut Variant, *mut Variant)> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: an entry starts with the pointer to the next one; key and value are where verification found them.
+        unsafe {
+            let key = self.0.add(ENTRY_KEY).cast::<Variant>().cast_mut();
+            self.0 = word(self.0, 0) as *const u8;
+            Some((key, key.add(1)))
+        }
+    }
+}
+
+/// Writes a value that needs no destructor into a Variant that is Nil.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+/// - `ty` is held by the Variant itself, and has exactly these bytes.
+#[inline(always)]
+pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
+    // SAFETY: the caller vouches for the place, and a payload that is not boxed fits in a Variant.
+    unsafe {
+        place.cast::<u32>().write(u32::from(ty.id()));
+        place.cast::<u8>().add(PAYLOAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+    }
+}
+
+/// Moves a String into a Variant that is Nil.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+#[inline(always)]
+pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
+    // SAFETY: the caller vouches for the place. A Variant holds a String as the one pointer that a String is; it is moved,
+    // so its destructor runs once, with the Variant's.
+    unsafe {
+        place.cast::<u32>().write(u32::from(VariantType::String.id()));
+        place.cast::<u8>().add(PAYLOAD).cast::<GString>().write(string);
+    }
+}
+
+/// Moves a StringName to the start of the payload of a Variant that is Nil; `ty` says what the Variant is then.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+/// - A `ty` is what starts with a StringName, and the caller writes the rest.
+#[inline(always)]
+pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: StringName) {
+    // SAFETY: the caller vouches for the place. A Variant holds a StringName as the one pointer that a StringName is; it is
+    // moved, so its destructor runs once, with the Variant's.
+    unsafe {
+        place.cast::<u32>().write(u32::from(ty.id()));
+        place.cast::<u8>().add(PAYLOAD).cast::<StringName>().write(name);
+    }
+}
+
+/// Makes a Variant that is Nil a Signal of the object with this id, which need not exist.
+///
+/// # Safety
+/// - `place` is valid for writing a Variant, and what it holds needs no destructor.
+#[inline(always)]
+pub(crate) unsafe fn move_signal(place: *mut Variant, name: StringName, object: u64) {
+    // SAFETY: the caller vouches for the place. Verification has seen that a Variant holds a Signal as its name and, behind
+    // it, the id of its object.
+    unsafe {
+        move_name(place, VariantType::Signal, name);
+        place.cast::<u8>().add(PAYLOAD + size_of::<StringName>()).cast::<u64>().write(object);
+    }
+}
+
+/// A Nil, without a call where it is known what one looks like.
+#[inline(always)]
+pub(crate) fn nil(layout: Option<&Layout>) -> Variant {
+    match layout {
+        // SAFETY: verification has seen that a Nil has the tag 0; the rest of it means nothing.
+        Some(_) => unsafe { MaybeUninit::zeroed().assume_init() },
+        None => Variant::nil(),
+    }
+}
+
+/// Makes a Variant Nil, without a call where it is one already.
+#[inline(always)]
+pub(crate) fn clear(layout: Option<&Layout>, variant: &mut Variant) {
+    if layout.is_none() || tag(variant) != 0 {
+        *variant = nil(layout);
+    }
+}

@@ -1,0 +1,69 @@
+//! Godot's memory: the only crate here with unsafe code, and all of it.
+//!
+//! | file | offers |
+//! |---|---|
+//! | `interface.rs` | the engine functions used, looked up once |
+//! | `types.rs` | how values of each type are held |
+//! | `documented.rs` | what documented functions say of values, and make of texts |
+//! | `layout.rs` | where the engine keeps things in memory |
+//! | `elements.rs`, `read.rs` | what a live Variant holds, borrowed |
+//! | `strings.rs`, `bytes.rs` | Strings and PackedByteArrays |
+//! | `owned.rs` | what goes from one thread to another, or outlives a call |
+//! | `slots.rs` | elements that one owner fills, on any thread |
+//! | `building/` | a Variant under construction, element by element |
+//! | `gaps.rs` | a value of which other threads fill parts |
+//! | `behaviour.rs` | what the engine does with new memory, measured at start-up |
+//! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
+//! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
+//! | `calls.rs` | methods that the engine calls without godot-rust in between |
+//! | `optional.rs` | arguments whose default is null |
+//!
+//! There are two ways to touch a Variant, through documented functions and directly; `probe.rs` decides which. Both give
+//! the same bytes and values, under the same tests.
+//!
+//! What is offered is safe to call: each function checks what its unsafe code relies on, or its types do. One rule is the
+//! engine's own, and no type of godot-rust's can carry it: while a container is read here, no script and no other thread
+//! changes it. Whoever runs scripts meanwhile reads copies (`Reader::entries`), and whatever outlives a call owns what it
+//! reads (`owned.rs`).
+
+mod behaviour;
+mod building;
+mod bytes;
+mod calls;
+mod conversions;
+mod documented;
+mod elements;
+mod gaps;
+mod interface;
+mod layout;
+mod optional;
+mod owned;
+mod probe;
+mod read;
+mod slots;
+mod strings;
+mod types;
+
+pub use behaviour::can_share_out;
+pub use building::Building;
+pub use bytes::{bytes, new_bytes, set_bytes};
+pub use calls::{StaticMethod, register};
+pub use conversions::{Conversions, Converted};
+pub use elements::Elements;
+pub use gaps::{Scope, Unfinished, with_gaps};
+pub use interface::is_debug_build;
+pub use optional::OrNull;
+pub use owned::{GivenArray, OwnArray, OwnedBytes};
+pub use probe::Access;
+pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings};
+pub use slots::{LateValues, LeftValue, Slots, StringSlots};
+pub use strings::{raw_string, string};
+pub use types::{PRECISION, run_bytes};
+
+/// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread, before anything else
+/// here.
+pub fn start(access: &Access) {
+    interface::load();
+    probe::measure(access);
+    conversions::measure();
+}

@@ -1,0 +1,461 @@
+//! Finds at start-up where the engine keeps things in memory, and verifies it on other values of every type.
+//!
+//! Each fact is looked for in the running engine and held against what the documented functions answer. The first that does
+//! not hold switches direct access off for the whole run, with one warning.
+
+use godot::builtin::{GString, Signal, StringName, Variant};
+use godot::classes::Os;
+use godot::global::godot_warn;
+use godot::meta::ToGodot;
+use godot::obj::Singleton;
+use variant_codec::format::Shape;
+use variant_codec::{Precision, VariantType};
+
+use crate::behaviour;
+use crate::building::Building;
+use crate::documented::{
+    documented_elements, documented_string, documented_units, element_address, value_address,
+};
+use crate::interface::{TypePtr, interface};
+use crate::layout::{
+    ENTRY_KEY, LAYOUT, Layout, VARIANT, block, move_name, move_signal, move_string, number, payload, tag,
+    word, write_plain,
+};
+use crate::read::ContainerType;
+use crate::strings::string_in_place;
+use crate::types::{PRECISION, is_boxed, is_inline};
+
+/// Bytes of the blocks that are searched: none is shorter in any engine that this library supports.
+const ARRAY_BLOCK: usize = 64;
+const PACKED_BLOCK: usize = 32;
+const DICTIONARY_BLOCK: usize = 120;
+const NAME_BLOCK: usize = 32;
+
+/// What does not hold, in words for people.
+type Fact = &'static str;
+
+/// How engine memory may be reached.
+#[derive(Debug, Default)]
+pub struct Access {
+    /// Only through documented functions.
+    pub is_portable: bool,
+    /// A fact to get wrong on purpose, for the test that this is noticed.
+    pub wrong_fact: Option<String>,
+}
+
+/// Finds and verifies the facts, as far as memory may be reached directly.
+pub(crate) fn measure(access: &Access) {
+    LAYOUT.get_or_init(|| {
+        let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
+        let wrong_fact = access.wrong_fact.as_deref().unwrap_or_default();
+        let layout = behaviour::own_places(wrong_fact).and_then(|()| match is_direct {
+            true => Layout::find().map(|layout| layout.perturbed(wrong_fact))?.verified(wrong_fact).map(Some),
+            false => Ok(None),
+        });
+        layout.unwrap_or_else(|fact| {
+            godot_warn!(
+                "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."
+            );
+            None
+        })
+    });
+}
+
+/// The first offset in a block, in steps of a word, at which `holds` is true of all blocks.
+fn offset_where<const N: usize>(
+    fact: Fact,
+    bytes: usize,
+    step: usize,
+    blocks: [*const u8; N],
+    holds: impl Fn(usize, *const u8, usize) -> bool,
+) -> Result<usize, Fact> {
+    let last = bytes - step;
+    (0..=last)
+        .step_by(step)
+        .find(|&offset| blocks.iter().enumerate().all(|(index, &block)| holds(index, block, offset)))
+        .ok_or(fact)
+}
+
+/// The address that stands at `offset` in the block of an Array or packed array: that of its first element, if the
+/// offset is right.
+fn first_address(container: &Variant, offset: usize) -> usize {
+    // SAFETY: every caller passes such a container and an offset within its block.
+    unsafe { word(block(container), offset) }
+}
+
+/// An Array of `len` ints.
+fn ints(len: i64) -> Variant {
+    let array = Building::default_value(VariantType::Array);
+    for index in 0..len {
+        array.call("append", &[index.to_variant()]);
+    }
+    array
+}
+
+/// A StringName of this text, and the documented code units of the String that the engine shares with it.
+fn name(text: &str) -> (Variant, (*const u32, usize)) {
+    let name = StringName::from(text);
+    let shared = GString::from(&name);
+    (name.to_variant(), documented_units(&shared))
+}
+
+/// A Dictionary whose keys are the ints below `len`, some of them taken out and put in again, and those keys in order.
+fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
+    let dictionary = Building::default_value(VariantType::Dictionary);
+    let mut keys: Vec<i64> = (0..len).collect();
+    for key in &keys {
+        dictionary.call("set", &[key.to_variant(), Variant::nil()]);
+    }
+    if len > 2 {
+        let moved = keys.remove(1);
+        keys.push(moved);
+        dictionary.call("erase", &[moved.to_variant()]);
+        dictionary.call("set", &[moved.to_variant(), Variant::nil()]);
+    }
+    (dictionary, keys.iter().map(ToGodot::to_variant).collect())
+}
+
+/// A Dictionary that has got the entries of another one in one go.
+fn copied(dictionary: &Variant) -> Variant {
+    let copy = Building::default_value(VariantType::Dictionary);
+    // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
+    unsafe {
+        let payload = |value| interface().payload(value, VariantType::Dictionary);
+        interface().assign_dictionary(payload(&copy), payload(dictionary));
+    }
+    copy
+}
+
+/// A packed array of `len` default elements, and the address of its first.
+fn packed(ty: VariantType, len: i64) -> (Variant, *const u8) {
+    let array = Building::default_value(ty);
+    array.call("resize", &[len.to_variant()]);
+    // SAFETY: the array has this type.
+    let (first, _) = unsafe { documented_elements(interface().payload(&array, ty), ty) };
+    (array, first)
+}
+
+/// An empty Dictionary of these types.
+fn typed_dictionary(key: VariantType, value: VariantType) -> Variant {
+    let mut building = Building::new();
+    building.open_dictionary(&ContainerType::Builtin(key), &ContainerType::Builtin(value));
+    building.close_dictionary();
+    building.finish()
+}
+
+fn packed_types() -> impl Iterator<Item = VariantType> {
+    VariantType::ALL.into_iter().filter(|ty| matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings))
+}
+
+impl Layout {
+    /// Looks for each fact on a few values.
+    // A name of its own in the stacks that valgrind's suppression looks for.
+    #[inline(never)]
+    fn find() -> Result<Self, Fact> {
+        for ty in VariantType::ALL {
+            tag_and_payload(&Building::default_value(ty), ty)?;
+        }
+
+        let arrays = [ints(1), ints(2), ints(300)];
+        let array_elements = offset_where(
+            "the elements of Arrays",
+            ARRAY_BLOCK,
+            size_of::<usize>(),
+            arrays.each_ref().map(block),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { word(block, offset) } == element_address(&arrays[index], 0),
+        )?;
+        let types = [VariantType::Int, VariantType::String, VariantType::PackedVector4Array];
+        let typed = types.map(Building::empty_array);
+        let array_type = offset_where(
+            "the types of Arrays",
+            ARRAY_BLOCK,
+            size_of::<u32>(),
+            typed.each_ref().map(block),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { number(block, offset) } == u32::from(types[index].id()),
+        )?;
+
+        let bytes = [1, 2, 300].map(|len| packed(VariantType::PackedByteArray, len));
+        let packed_elements = offset_where(
+            "the elements of packed arrays",
+            PACKED_BLOCK,
+            size_of::<usize>(),
+            bytes.each_ref().map(|(array, _)| block(array)),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { word(block, offset) } == bytes[index].1 as usize,
+        )?;
+        // Three words in front of the elements hold the buffer's own numbers.
+        let count = (1..=3)
+            .map(|words| words * size_of::<usize>())
+            .find(|&back| {
+                // SAFETY: a buffer with elements has its header in front of them.
+                bytes
+                    .iter()
+                    .zip([1, 2, 300])
+                    .all(|((_, first), len)| unsafe { word(first.sub(back), 0) } == len)
+            })
+            .ok_or("the counts of buffers")?;
+
+        let names = ["fast_variant_codec/a", "fast_variant_codec/some other name"].map(name);
+        let name_text = offset_where(
+            "the texts of StringNames",
+            NAME_BLOCK,
+            size_of::<usize>(),
+            names.each_ref().map(|(name, _)| block(name)),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { word(block, offset) } == names[index].1.0 as usize,
+        )?;
+
+        let dictionaries = [dictionary(1), dictionary(2), dictionary(300)];
+        let dictionary_first = offset_where(
+            "the entries of Dictionaries",
+            DICTIONARY_BLOCK,
+            size_of::<usize>(),
+            dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
+            |index, block, offset| {
+                let (dictionary, keys) = &dictionaries[index];
+                let entry = value_address(dictionary, &keys[0]) - VARIANT - ENTRY_KEY;
+                // SAFETY: the search stays within the block.
+                unsafe { word(block, offset) == entry }
+            },
+        )?;
+        let dictionary_size = offset_where(
+            "the sizes of Dictionaries",
+            DICTIONARY_BLOCK,
+            size_of::<u32>(),
+            dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
+            // SAFETY: the search stays within the block.
+            |index, block, offset| unsafe { number(block, offset) } as usize == dictionaries[index].1.len(),
+        )?;
+        let pairs = [
+            (VariantType::Int, VariantType::String),
+            (VariantType::PackedVector4Array, VariantType::Color),
+            (VariantType::Rid, VariantType::Array),
+        ];
+        let typed = pairs.map(|(key, value)| typed_dictionary(key, value));
+        let type_of = |fact, of: fn((VariantType, VariantType)) -> VariantType| {
+            offset_where(
+                fact,
+                DICTIONARY_BLOCK,
+                size_of::<u32>(),
+                typed.each_ref().map(block),
+                // SAFETY: the search stays within the block.
+                |index, block, offset| unsafe { number(block, offset) } == u32::from(of(pairs[index]).id()),
+            )
+        };
+        Ok(Self {
+            array_elements,
+            array_type,
+            packed_elements,
+            name_text,
+            count,
+            dictionary_first,
+            dictionary_size,
+            dictionary_key_type: type_of("the key types of Dictionaries", |(key, _)| key)?,
+            dictionary_value_type: type_of("the value types of Dictionaries", |(_, value)| value)?,
+        })
+    }
+
+    /// One fact wrong, if the test for that asks for it.
+    fn perturbed(mut self, fact: &str) -> Self {
+        match fact {
+            "array_elements" => self.array_elements += 8,
+            "array_type" => self.array_type -= 4,
+            "packed_elements" => self.packed_elements -= 8,
+            "count" => self.count += 8,
+            "name_text" => self.name_text += 8,
+            "dictionary_first" => self.dictionary_first += 8,
+            "dictionary_size" => self.dictionary_size -= 4,
+            "dictionary_key_type" => self.dictionary_key_type += 4,
+            "dictionary_value_type" => self.dictionary_value_type += 4,
+            _ => {}
+        }
+        self
+    }
+
+    /// Holds each fact against the documented functions, on values that were not used to find it.
+    fn verified(self, wrong_fact: &str) -> Result<Self, Fact> {
+        let check = |holds: bool, fact: Fact| if holds { Ok(()) } else { Err(fact) };
+
+        for len in [0, 3, 4, 5, 77] {
+            let array = ints(len);
+            // Addresses are compared before anything is read through them, here and below.
+            let expected = if len == 0 { 0 } else { element_address(&array, 0) };
+            check(first_address(&array, self.array_elements) == expected, "the elements of Arrays")?;
+            check(self.elements(&array).1 == len as usize, "the sizes of Arrays")?;
+            for index in 0..len as usize {
+                let address = self.elements(&array).0 as usize + index * VARIANT;
+                check(address == element_address(&array, index), "the elements of Arrays")?;
+            }
+            for ty in packed_types() {
+                let (array, first) = packed(ty, len);
+                let found = first_address(&array, self.packed_elements);
+                check(found == first as usize, "the elements of packed arrays")?;
+                check(self.packed(&array).1 == len as usize, "the sizes of packed arrays")?;
+            }
+            let (name, documented) = name(&"n".repeat(len as usize));
+            let text = if len == 0 { 0 } else { documented.0 as usize };
+            check(len == 0 || first_address(&name, self.name_text) == text, "the texts of StringNames")?;
+            let found = self.name_text(&name.to::<StringName>());
+            check(found == Some(documented), "the texts of StringNames")?;
+            let (dictionary, keys) = dictionary(len);
+            check(self.dictionary_size(&dictionary) == keys.len(), "the sizes of Dictionaries")?;
+            let mut entries = self.entries(&dictionary);
+            for key in &keys {
+                let expected = value_address(&dictionary, key) - VARIANT - ENTRY_KEY;
+                check(entries.0 as usize == expected, "the entries of Dictionaries")?;
+                // SAFETY: the address has just been compared with the documented one.
+                let entry = unsafe { entries.next() };
+                let found = entry.map(|(key, _)| key.to_variant());
+                check(found.as_ref() == Some(key), "the entries of Dictionaries")?;
+            }
+            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            let copy = copied(&dictionary);
+            let mut entries = self.entries(&copy);
+            for key in &keys {
+                let expected = value_address(&copy, key);
+                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "the entries of Dictionaries")?;
+                // SAFETY: the address has just been compared with the documented one; nothing else uses the copy.
+                let place = unsafe { entries.next_place() };
+                check(place.map(|place| place as usize) == Some(expected), "the entries of Dictionaries")?;
+            }
+            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            let text = GString::from("x".repeat(len as usize).as_str());
+            check(self.text(&text) == documented_units(&text), "Strings")?;
+        }
+        for ty in VariantType::ALL.into_iter().skip(1) {
+            check(self.array_type(&Building::empty_array(ty)) == u32::from(ty.id()), "the types of Arrays")?;
+            for other in [VariantType::Nil, VariantType::Bool, VariantType::StringName] {
+                let id = |ty: VariantType| u32::from(ty.id());
+                let types = self.dictionary_types(&typed_dictionary(ty, other));
+                check(types == (id(ty), id(other)), "the types of Dictionaries")?;
+                let types = self.dictionary_types(&typed_dictionary(other, ty));
+                check(types == (id(other), id(ty)), "the types of Dictionaries")?;
+            }
+            written(ty)?;
+        }
+        behaviour::new_elements(wrong_fact)?;
+        check(self.array_type(&ints(3)) == 0, "the types of Arrays")?;
+        check(self.dictionary_types(&dictionary(3).0) == (0, 0), "the types of Dictionaries")?;
+        Ok(self)
+    }
+}
+
+/// Checks that a Variant has its tag and its payload where expected.
+fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
+    if tag(variant) != u32::from(ty.id()) {
+        return Err("the tag of Variants");
+    }
+    if ty == VariantType::Nil {
+        return Ok(());
+    }
+    // SAFETY: the Variant has this type.
+    let documented: TypePtr = unsafe { interface().payload(variant, ty) };
+    let expected = match ty.shape() {
+        // Reached through two pointers, and verified with elements.
+        Shape::Packed(..) | Shape::PackedStrings => return Ok(()),
+        // Always asked for through documented functions, since the object may be gone.
+        Shape::Object => return Ok(()),
+        _ if is_boxed(ty) => block(variant),
+        _ => payload(variant),
+    };
+    if documented.cast_const().cast() == expected { Ok(()) } else { Err("the payload of Variants") }
+}
+
+/// Checks that what is written to memory is what the engine takes it for.
+fn written(ty: VariantType) -> Result<(), Fact> {
+    let bytes = match ty.shape() {
+        Shape::Bool => 1,
+        Shape::Int | Shape::Float | Shape::Rid => 8,
+        Shape::Fixed(lane, count) if is_inline(ty) => count * lane.width(PRECISION == Precision::Double),
+        Shape::Text => return written_text(),
+        Shape::Signal => return written_signal(),
+        _ => return Ok(()),
+    };
+    let pattern: Vec<u8> = (1..=bytes as u8).collect();
+    let mut variant = Variant::nil();
+    // SAFETY: a Nil needs no destructor. A value of this type, if the facts hold, needs none either, and is looked at
+    // only through documented functions; if they do not, it is not destroyed.
+    unsafe {
+        write_plain(&raw mut variant, ty, &pattern);
+        if interface().type_of(&variant) != Some(ty) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        let payload = interface().payload(&variant, ty).cast::<u8>();
+        if std::slice::from_raw_parts(payload, bytes) != pattern {
+            return Err("the payload of Variants");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a String moved into a Variant is there.
+fn written_text() -> Result<(), Fact> {
+    if block_of_empty_string() != 0 {
+        return Err("empty Strings");
+    }
+    for text in ["", "a", "hello", "日本語", "a byte-order mark: \u{FEFF}", "\u{FEFF}first", "😀"] {
+        let made = string_in_place(text);
+        let documented = documented_string(text);
+        if made != documented || made.len() != text.chars().count() {
+            return Err("the room of Strings");
+        }
+        let mut variant = Variant::nil();
+        // SAFETY: a Nil needs no destructor.
+        unsafe { move_string(&raw mut variant, made) };
+        if interface().type_of(&variant) != Some(VariantType::String) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        if variant.to::<GString>() != documented {
+            return Err("the Strings in Variants");
+        }
+
+        let mut variant = Variant::nil();
+        let name = StringName::from(&documented);
+        // SAFETY: a Nil needs no destructor.
+        unsafe { move_name(&raw mut variant, VariantType::StringName, name.clone()) };
+        if interface().type_of(&variant) != Some(VariantType::StringName) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        if variant.to::<StringName>() != name {
+            return Err("the StringNames in Variants");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a Signal written into a Variant is there, of an object that lives and of one that does not.
+fn written_signal() -> Result<(), Fact> {
+    let living = Os::singleton().instance_id().to_i64() as u64;
+    for (name, object) in
+        [("", 0), ("changed", living), ("no such signal", living), ("of nothing", 1 << 40 | 77)]
+    {
+        let name = StringName::from(name);
+        let mut variant = Variant::nil();
+        // SAFETY: a Nil needs no destructor.
+        unsafe { move_signal(&raw mut variant, name.clone(), object) };
+        if interface().type_of(&variant) != Some(VariantType::Signal) {
+            std::mem::forget(variant);
+            return Err("the tag of Variants");
+        }
+        let signal = variant.to::<Signal>();
+        let found = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+        if signal.name() != name || found != object {
+            // What is not where it is expected may be no Signal that can be freed.
+            std::mem::forget((variant, signal));
+            return Err("the Signals in Variants");
+        }
+    }
+    Ok(())
+}
+
+/// What the one pointer of an empty String is.
+fn block_of_empty_string() -> usize {
+    let empty = GString::new();
+    // SAFETY: a String is one pointer, over which GString is transparent.
+    unsafe { std::ptr::from_ref(&empty).cast::<usize>().read() }
+}

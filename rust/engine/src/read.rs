@@ -1,0 +1,502 @@
+//! What a live Variant holds, borrowed from it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use godot::builtin::{AnyDictionary, GString, StringName, Variant};
+use godot::classes::Script;
+use godot::meta::ToGodot;
+use godot::obj::Gd;
+use godot::sys::interface_fn;
+use variant_codec::format::Shape;
+use variant_codec::{Lanes, Precision, VariantType, quoted};
+
+use crate::documented::{documented_elements, documented_units};
+use crate::elements::Elements;
+use crate::interface::{Interface, TypePtr, interface, variant_ptr};
+use crate::layout::{self, Layout, LinkedEntries};
+use crate::types::{PRECISION, is_inline, run_bytes};
+
+/// Reads Variants. Each method names the type that the Variant must have, and checks it.
+///
+/// While a Variant is borrowed here, no script runs on this thread, and other threads keep away from what they share,
+/// as the engine demands of them: so what is borrowed stays where it is.
+#[derive(Clone, Copy)]
+pub struct Reader {
+    interface: &'static Interface,
+    layout: Option<&'static Layout>,
+}
+
+/// The declared element type of a live container.
+#[derive(Clone)]
+pub enum ContainerType {
+    /// Any Variant.
+    Untyped,
+    /// A built-in type; for Object, objects of any class.
+    Builtin(VariantType),
+    /// Objects of a class, perhaps with a script.
+    Object {
+        /// The native class.
+        class: StringName,
+        /// The script.
+        script: Option<Gd<Script>>,
+    },
+}
+
+impl ContainerType {
+    /// Whether a container of this type takes a value of type `found` as it is: the same type, or Nil for objects. Of objects,
+    /// `is_instance` says whether they have the class and script.
+    pub fn takes(
+        &self,
+        found: Option<VariantType>,
+        is_instance: impl FnOnce(&StringName, Option<&Gd<Script>>) -> bool,
+    ) -> bool {
+        use VariantType::{Nil, Object};
+        match (self, found) {
+            (Self::Untyped, _) => true,
+            (Self::Builtin(Object) | Self::Object { .. }, Some(Nil)) => true,
+            (Self::Builtin(declared), found) => found == Some(*declared),
+            (Self::Object { class, script }, Some(Object)) => is_instance(class, script.as_ref()),
+            (Self::Object { .. }, _) => false,
+        }
+    }
+}
+
+impl fmt::Display for ContainerType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untyped => f.write_str("Variant"),
+            Self::Builtin(ty) => f.write_str(ty.name()),
+            Self::Object { class, script: None } => f.write_str(&quoted(&class.to_string())),
+            Self::Object { script: Some(script), .. } => f.write_str(&quoted(&script.get_path().to_string())),
+        }
+    }
+}
+
+/// The entries of a Dictionary, in insertion order.
+pub struct Entries<'a>(Walk<'a>);
+
+enum Walk<'a> {
+    /// From entry to entry, in place.
+    Linked(EntriesInPlace<'a>),
+    /// Through Arrays of keys and of values, which only this walk can reach. Boxed: one lies on the stack for each level
+    /// of nesting.
+    Copied(Box<Copied>),
+}
+
+/// The elements of a PackedStringArray.
+#[derive(Clone, Copy)]
+pub struct Strings<'a>(&'a [GString]);
+
+// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+unsafe impl Send for Strings<'_> {}
+
+impl<'a> Strings<'a> {
+    /// The elements.
+    #[inline(always)]
+    pub fn get(self) -> &'a [GString] {
+        self.0
+    }
+}
+
+/// The entries of a Dictionary from one on, where they are.
+#[derive(Clone, Copy)]
+pub struct EntriesInPlace<'a> {
+    entries: LinkedEntries,
+    borrowed: PhantomData<&'a Variant>,
+}
+
+// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+unsafe impl Send for EntriesInPlace<'_> {}
+
+impl<'a> EntriesInPlace<'a> {
+    /// The next entry's key and value.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+        // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
+        unsafe { self.entries.next() }
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// The walk itself, where it is in place.
+    #[inline(always)]
+    pub fn in_place(&mut self) -> Option<&mut EntriesInPlace<'a>> {
+        match &mut self.0 {
+            Walk::Linked(entries) => Some(entries),
+            Walk::Copied(_) => None,
+        }
+    }
+}
+
+struct Copied {
+    keys: Variant,
+    values: Variant,
+    next: usize,
+}
+
+impl Reader {
+    /// A reader of this engine's Variants.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self { interface: interface(), layout: layout::layout() }
+    }
+
+    /// Whether memory is reached directly.
+    #[inline(always)]
+    pub fn is_direct(self) -> bool {
+        self.layout.is_some()
+    }
+
+    /// The type of a Variant; `None` for types that are newer than this library.
+    #[inline(always)]
+    pub fn ty(self, variant: &Variant) -> Option<VariantType> {
+        match self.layout {
+            Some(_) => u8::try_from(layout::tag(variant)).ok().and_then(VariantType::from_id),
+            None => self.interface.type_of(variant),
+        }
+    }
+
+    /// Panics if a Variant has another type: then what follows would read memory as what it is not.
+    #[inline(always)]
+    fn check(self, variant: &Variant, ty: VariantType) {
+        assert!(self.ty(variant) == Some(ty), "a Variant is read as a type that it does not have");
+    }
+
+    /// A pointer to the payload, after a check of the type.
+    #[inline(always)]
+    fn payload(self, variant: &Variant, ty: VariantType) -> TypePtr {
+        self.check(variant, ty);
+        match self.layout {
+            Some(_) if is_inline(ty) => layout::payload(variant).cast_mut().cast(),
+            // SAFETY: the type has just been checked.
+            _ => unsafe { self.interface.payload(variant, ty) },
+        }
+    }
+
+    /// The value of a bool.
+    #[inline(always)]
+    pub fn bool(self, variant: &Variant) -> bool {
+        // SAFETY: the payload of a bool is one byte, read as a number since its value comes from elsewhere.
+        unsafe { *self.payload(variant, VariantType::Bool).cast::<u8>() != 0 }
+    }
+
+    /// The value of an int.
+    #[inline(always)]
+    pub fn int(self, variant: &Variant) -> i64 {
+        // SAFETY: the payload of an int is an i64.
+        unsafe { *self.payload(variant, VariantType::Int).cast() }
+    }
+
+    /// The value of a float.
+    #[inline(always)]
+    pub fn float(self, variant: &Variant) -> f64 {
+        // SAFETY: the payload of a float is an f64.
+        unsafe { *self.payload(variant, VariantType::Float).cast() }
+    }
+
+    /// The id of an RID.
+    #[inline(always)]
+    pub fn rid(self, variant: &Variant) -> u64 {
+        // SAFETY: the payload of an RID is its u64 id.
+        unsafe { *self.payload(variant, VariantType::Rid).cast() }
+    }
+
+    /// The components of a mathematical value; memory has them in the order of the wire.
+    #[inline(always)]
+    pub fn lanes(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
+        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        let bytes = count * lane.width(PRECISION == Precision::Double);
+        // SAFETY: the payload of such a type is exactly its components, and lives as long as the borrowed Variant.
+        let le = unsafe { std::slice::from_raw_parts(self.payload(variant, ty).cast(), bytes) };
+        Lanes { precision: PRECISION, le }
+    }
+
+    /// The code units of a String.
+    #[inline(always)]
+    pub fn string_units(self, variant: &Variant) -> &[u32] {
+        let string = self.payload(variant, VariantType::String).cast::<GString>();
+        // SAFETY: the payload is a String, over which GString is transparent; it lives as long as the Variant.
+        self.units(unsafe { &*string })
+    }
+
+    /// The StringName in a Variant.
+    #[inline(always)]
+    pub fn string_name(self, variant: &Variant) -> &StringName {
+        let name = self.payload(variant, VariantType::StringName).cast::<StringName>();
+        // SAFETY: the payload is a StringName, over which godot-rust's is transparent; it lives as long as the Variant.
+        unsafe { &*name }
+    }
+
+    /// The code units of a StringName, where the engine keeps them as a String that can be read in place.
+    #[inline(always)]
+    pub fn name_units(self, name: &StringName) -> Option<&[u32]> {
+        let (first, count) = self.layout?.name_text(name)?;
+        if count == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: a String holds its code units one after the other. The String of a StringName never changes, and lives as
+        // long as the StringName, which is borrowed.
+        Some(unsafe { std::slice::from_raw_parts(first, count) })
+    }
+
+    /// Whether a NodePath starts at the root.
+    pub fn is_absolute(self, variant: &Variant) -> bool {
+        // SAFETY: the payload is a NodePath, which lives as long as the Variant.
+        unsafe { self.interface.path_is_absolute(self.payload(variant, VariantType::NodePath)) }
+    }
+
+    /// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.
+    #[inline(always)]
+    pub fn units(self, string: &GString) -> &[u32] {
+        let (first, count) = match self.layout {
+            Some(layout) => layout.text(string),
+            None => documented_units(string),
+        };
+        if count == 0 {
+            return &[];
+        }
+        // SAFETY: a String holds its code units one after the other, and lives as long as it is borrowed.
+        unsafe { std::slice::from_raw_parts(first, count) }
+    }
+
+    /// The instance id of an object that is alive; 0 for a null or freed one.
+    #[inline(always)]
+    pub fn live_object_id(self, variant: &Variant) -> u64 {
+        // SAFETY: the reference is to a live Variant; other types give 0.
+        let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(variant)) };
+        // SAFETY: any number may be asked for; the pointer is only compared.
+        let alive = id != 0 && unsafe { !interface_fn!(object_get_instance_from_id)(id).is_null() };
+        if alive { id } else { 0 }
+    }
+
+    /// The first element of a packed array, and their number.
+    #[inline(always)]
+    pub(crate) fn packed_elements(self, variant: &Variant, ty: VariantType) -> (*const u8, usize) {
+        self.check(variant, ty);
+        match self.layout {
+            Some(layout) => layout.packed(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe { documented_elements(self.interface.payload(variant, ty), ty) },
+        }
+    }
+
+    /// The elements of a packed array, as bytes; memory has them in the order of the wire.
+    #[inline(always)]
+    pub fn packed(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
+        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
+        let (first, count) = self.packed_elements(variant, ty);
+        if count == 0 {
+            return Lanes { precision: PRECISION, le: &[] };
+        }
+        let bytes = count * per_element * lane.width(PRECISION == Precision::Double);
+        // SAFETY: packed arrays hold their elements one after the other, without gaps, and this one lives as long as
+        // the borrowed Variant.
+        Lanes { precision: PRECISION, le: unsafe { std::slice::from_raw_parts(first, bytes) } }
+    }
+
+    /// The elements of a PackedStringArray.
+    #[inline(always)]
+    pub fn strings(self, variant: &Variant) -> Strings<'_> {
+        let (first, count) = self.packed_elements(variant, VariantType::PackedStringArray);
+        if count == 0 {
+            return Strings(&[]);
+        }
+        // SAFETY: the elements are Strings, over which GString is transparent, one after the other.
+        Strings(unsafe { std::slice::from_raw_parts(first.cast(), count) })
+    }
+
+    /// The elements of an Array.
+    #[inline(always)]
+    pub fn elements(self, variant: &Variant) -> Elements<'_> {
+        let array = self.payload(variant, VariantType::Array);
+        match self.layout {
+            Some(layout) => {
+                let (first, len) = layout.elements(variant);
+                // SAFETY: the elements of an Array are there as long as the borrowed Variant.
+                unsafe { Elements::in_place(array, first, len) }
+            }
+            // SAFETY: the payload is an Array that lives as long as the borrowed Variant.
+            None => unsafe { Elements::documented(self.interface, array) },
+        }
+    }
+
+    /// The elements of a range that have the type of the first, if that is one of plain numbers, the next one has it, too,
+    /// and they can be read in place.
+    #[inline(always)]
+    pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
+        let slots @ [first, second, ..] = elements.slice(range)? else { return None };
+        let tag = layout::tag(first);
+        if tag >= u64::BITS || RUN_TYPES >> tag & 1 == 0 || layout::tag(second) != tag {
+            return None;
+        }
+        Some(Run { ty: self.ty(first)?, slots })
+    }
+
+    /// Whether reading the elements of this Array changes it, which must not happen on several threads.
+    ///
+    /// Until Godot 4.5, the documented function copies an element of a read-only Array to a place that all of its
+    /// readers share.
+    pub fn reading_changes(self, array: &Variant) -> bool {
+        self.layout.is_none()
+            && self.interface.shares_read_only_elements()
+            && array.call("is_read_only", &[]).booleanize()
+    }
+
+    /// The entries of a Dictionary and their number; as a copy where scripts may run during the walk.
+    #[inline(always)]
+    pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
+        self.check(variant, VariantType::Dictionary);
+        match self.layout {
+            Some(layout) if !as_copy => {
+                let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
+                (Entries(Walk::Linked(entries)), layout.dictionary_size(variant))
+            }
+            _ => copied_entries(variant),
+        }
+    }
+
+    /// The next entry's key and value.
+    #[inline(always)]
+    pub fn next_entry<'e>(self, entries: &'e mut Entries<'_>) -> Option<(&'e Variant, &'e Variant)> {
+        match &mut entries.0 {
+            Walk::Linked(entries) => entries.next(),
+            Walk::Copied(copied) => {
+                let index = copied.next;
+                copied.next += 1;
+                Some((self.elements(&copied.keys).get(index)?, self.elements(&copied.values).get(index)?))
+            }
+        }
+    }
+
+    /// The declared type of an Array's elements.
+    #[inline(always)]
+    pub fn array_type(self, variant: &Variant) -> ContainerType {
+        self.check(variant, VariantType::Array);
+        let id = match self.layout {
+            Some(layout) => layout.array_type(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe { self.interface.array_type(self.interface.payload(variant, VariantType::Array)) },
+        };
+        declared(id, variant, ["get_typed_class_name", "get_typed_script"])
+    }
+
+    /// The declared types of a Dictionary's keys and values.
+    #[inline(always)]
+    pub fn dictionary_types(self, variant: &Variant) -> (ContainerType, ContainerType) {
+        self.check(variant, VariantType::Dictionary);
+        let (key, value) = match self.layout {
+            Some(layout) => layout.dictionary_types(variant),
+            // SAFETY: the type has just been checked.
+            None => unsafe {
+                self.interface.dictionary_types(self.interface.payload(variant, VariantType::Dictionary))
+            },
+        };
+        (
+            declared(key, variant, ["get_typed_key_class_name", "get_typed_key_script"]),
+            declared(value, variant, ["get_typed_value_class_name", "get_typed_value_script"]),
+        )
+    }
+}
+
+/// Elements of an Array, for as long as they have one type. Each iterator goes on where the one before has stopped.
+pub struct Run<'a> {
+    ty: VariantType,
+    /// What is left of the Array.
+    slots: &'a [Variant],
+}
+
+impl Run<'_> {
+    /// The type.
+    #[inline(always)]
+    pub fn ty(&self) -> VariantType {
+        self.ty
+    }
+
+    /// How many elements are left in the Array, of this type and others.
+    #[inline(always)]
+    pub fn left(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Elements that are ints.
+    #[inline(always)]
+    pub fn ints(&mut self) -> impl Iterator<Item = i64> {
+        self.payloads(VariantType::Int).map(i64::from_le_bytes)
+    }
+
+    /// Elements that are floats.
+    #[inline(always)]
+    pub fn floats(&mut self) -> impl Iterator<Item = f64> {
+        self.payloads(VariantType::Float).map(f64::from_le_bytes)
+    }
+
+    /// Elements whose components take `N` bytes.
+    ///
+    /// # Panics
+    /// If the components of this type do not take `N` bytes, or a Variant does not hold them itself.
+    #[inline(always)]
+    pub fn lanes<const N: usize>(&mut self) -> impl Iterator<Item = [u8; N]> {
+        assert_eq!(run_bytes(self.ty), Some(N));
+        self.payloads(self.ty)
+    }
+
+    #[inline(always)]
+    fn payloads<const N: usize>(&mut self, ty: VariantType) -> impl Iterator<Item = [u8; N]> {
+        const { assert!(layout::PAYLOAD + N <= layout::VARIANT) };
+        std::iter::from_fn(move || {
+            let (first, rest) = self.slots.split_first()?;
+            if layout::tag(first) != u32::from(ty.id()) {
+                return None;
+            }
+            self.slots = rest;
+            // SAFETY: a Variant has so many bytes from its payload on; they are initialised where the type has as many,
+            // which the callers make sure of.
+            Some(unsafe { layout::payload(first).cast::<[u8; N]>().read() })
+        })
+    }
+}
+
+/// The types that come in runs: a bit for each at the position of its id.
+const RUN_TYPES: u64 = {
+    let mut types = 0;
+    let mut id = 0;
+    while id < VariantType::COUNT {
+        let ty = VariantType::ALL[id];
+        if matches!(ty, VariantType::Int | VariantType::Float) || run_bytes(ty).is_some() {
+            types |= 1 << id;
+        }
+        id += 1;
+    }
+    types
+};
+
+#[inline(never)]
+fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
+    let dictionary = dictionary.to::<AnyDictionary>();
+    let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
+    let len = keys.len();
+    let (keys, values) = (keys.to_variant(), values.to_variant());
+    (Entries(Walk::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
+}
+
+/// The declared type with this id, whose class and script the container's own methods tell.
+#[inline(always)]
+fn declared(id: u32, container: &Variant, methods: [&str; 2]) -> ContainerType {
+    match u8::try_from(id).ok().and_then(VariantType::from_id) {
+        None | Some(VariantType::Nil) => ContainerType::Untyped,
+        Some(VariantType::Object) => declared_object(container, methods),
+        Some(ty) => ContainerType::Builtin(ty),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn declared_object(container: &Variant, [class, script]: [&str; 2]) -> ContainerType {
+    let class = container.call(class, &[]).to::<StringName>();
+    if class == StringName::default() {
+        return ContainerType::Builtin(VariantType::Object);
+    }
+    ContainerType::Object { class, script: container.call(script, &[]).try_to::<Gd<Script>>().ok() }
+}

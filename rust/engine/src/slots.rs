@@ -1,0 +1,296 @@
+//! Elements that one owner fills, on any thread.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::meta::{AsArg, Element, ToGodot};
+use godot::sys::interface_fn;
+use variant_codec::{ErrorKind, Result, VariantType, check_room};
+
+use crate::interface::interface;
+use crate::layout::{self, clear};
+use crate::owned::OwnArray;
+use crate::read::Reader;
+
+/// Makes a lifetime one that cannot be replaced by another.
+pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
+
+/// An Array of so many elements.
+fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
+where
+    for<'a> &'a T: AsArg<T>,
+{
+    let bytes = len.saturating_mul(size_of::<Variant>());
+    check_room(bytes)?;
+    let mut array = Array::new();
+    array.resize(len, element);
+    if array.len() == len { Ok(OwnArray::made(array)) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+}
+
+/// Elements of an Array that nobody uses before they are filled: nobody else has these.
+///
+/// `'s` is the call in which they are filled, which they cannot leave.
+pub struct Slots<'s> {
+    /// Keeps the Array, whatever becomes of its other owners.
+    array: Variant,
+    range: Range<usize>,
+    tie: Tie<'s>,
+}
+
+// SAFETY: no other Slots hold these elements, and the Array is not resized while they exist, as `new` demands; its references
+// are counted atomically.
+unsafe impl Send for Slots<'_> {}
+
+impl<'s> Slots<'s> {
+    /// Elements of an Array.
+    ///
+    /// # Safety
+    /// - `array` holds an Array with so many elements, whose buffer nobody shares, which no script can reach before `'s` has
+    ///   ended, and which is not resized before.
+    /// - Nothing else reads or writes these elements before.
+    pub(crate) unsafe fn new(array: Variant, range: Range<usize>) -> Self {
+        Self { array, range, tie: PhantomData }
+    }
+
+    /// An Array of `len` Variants, and what `fill` makes of its elements.
+    ///
+    /// ```no_run
+    /// # use variant_engine::Slots;
+    /// Slots::of_variants(1, |slots| slots.len());
+    /// ```
+    ///
+    /// Slots do not leave the call:
+    ///
+    /// ```compile_fail
+    /// # use variant_engine::Slots;
+    /// Slots::of_variants(1, |slots| slots);
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn of_variants<R>(
+        len: usize,
+        fill: impl for<'a> FnOnce(Slots<'a>) -> R,
+    ) -> Result<(OwnArray<Variant>, R)> {
+        Ok(Slots::of(array(len, &Variant::nil())?, fill))
+    }
+
+    /// The same for an Array of buffers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn of_buffers<R>(
+        len: usize,
+        fill: impl for<'a> FnOnce(Slots<'a>) -> R,
+    ) -> Result<(OwnArray<PackedByteArray>, R)> {
+        Ok(Slots::of(array(len, &PackedByteArray::new())?, fill))
+    }
+
+    fn of<T: Element, R>(array: OwnArray<T>, fill: impl for<'a> FnOnce(Slots<'a>) -> R) -> (OwnArray<T>, R) {
+        // SAFETY: nobody else can reach the Array, which has these elements and has just been made. The slots cannot leave
+        // `fill`, which takes any lifetime.
+        let result = fill(unsafe { Slots::new(array.to_variant(), 0..array.len()) });
+        (array, result)
+    }
+
+    /// The Array, and which of its elements these are.
+    pub(crate) fn into_parts(self) -> (Variant, Range<usize>) {
+        (self.array, self.range)
+    }
+
+    /// The index of the next element.
+    pub fn start(&self) -> usize {
+        self.range.start
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Keeps the first `count` elements, and gives the others away.
+    pub fn split_off(&mut self, count: usize) -> Self {
+        let at = self.range.end.min(self.range.start.saturating_add(count));
+        let rest = at..self.range.end;
+        self.range.end = at;
+        Self { array: self.array.clone(), range: rest, tie: PhantomData }
+    }
+
+    /// Leaves all that are left as they are.
+    pub fn skip(&mut self) {
+        self.range.start = self.range.end;
+    }
+
+    /// The next element.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    fn next(&mut self) -> &mut Variant {
+        let index = self.range.next().expect("no element is left");
+        // SAFETY: `array` holds an Array with this element, which is reached through these slots only. Its buffer is not
+        // shared (`new` demands it), so asking for the element copies nothing and only looks an address up.
+        unsafe {
+            match layout::layout() {
+                Some(layout) => &mut *layout.elements(&self.array).0.cast_mut().add(index),
+                None => {
+                    let array = interface().payload(&self.array, VariantType::Array);
+                    &mut *interface_fn!(array_operator_index)(array, index as i64).cast()
+                }
+            }
+        }
+    }
+
+    /// Fills the next element.
+    #[inline(always)]
+    pub fn put(&mut self, value: Variant) {
+        let slot = self.next();
+        // What it holds needs no destructor afterwards where the layout is known.
+        clear(layout::layout(), slot);
+        if layout::layout().is_some() {
+            // SAFETY: verification has seen that a Nil has the tag 0; it needs no destructor.
+            unsafe { std::ptr::from_mut(slot).write(value) };
+        } else {
+            *slot = value;
+        }
+    }
+
+    /// The next element, of an Array of PackedByteArrays.
+    ///
+    /// # Panics
+    /// If there is none, or it has another type.
+    #[inline(always)]
+    pub fn next_bytes(&mut self) -> &mut PackedByteArray {
+        let slot = self.next();
+        assert!(Reader::new().ty(slot) == Some(VariantType::PackedByteArray), "no Array of buffers");
+        // SAFETY: the payload of such a Variant is a PackedByteArray, over which godot-rust's is transparent.
+        unsafe { &mut *interface().payload(slot, VariantType::PackedByteArray).cast() }
+    }
+}
+
+/// The value of an entry under construction that is left to another construction.
+pub struct LeftValue<'s> {
+    /// Keeps the entry, whatever becomes of the construction that it belongs to.
+    dictionary: Variant,
+    /// In an entry of the Dictionary.
+    place: *mut Variant,
+    tie: Tie<'s>,
+}
+
+impl LeftValue<'_> {
+    /// The value at this place.
+    ///
+    /// # Safety
+    /// - `place` is the value of an entry of `dictionary`, which no script can reach before `'s` has ended, and from which
+    ///   that entry is not taken out.
+    pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant) -> Self {
+        Self { dictionary, place, tie: PhantomData }
+    }
+}
+
+/// Values of entries that are made elsewhere first, since their keys may repeat.
+pub struct LateValues<'s> {
+    values: Variant,
+    left: Vec<LeftValue<'s>>,
+}
+
+impl<'s> LateValues<'s> {
+    /// Slots for so many values, which have a place to go to later.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(left: Vec<LeftValue<'s>>) -> Result<(Self, Slots<'s>)> {
+        let values = array(left.len(), &Variant::nil())?.to_variant();
+        // SAFETY: the Array has just been made, and is used again when the values are settled, which is when `'s` has ended.
+        let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
+        Ok((Self { values, left }, slots))
+    }
+
+    /// Moves the values to where they belong.
+    ///
+    /// # Safety
+    /// - No other slots and no construction of `'s` are left.
+    pub(crate) unsafe fn settle(self) {
+        let Self { values, left } = self;
+        // SAFETY: the Array has so many elements, has not left this file, and the slots for it are gone, as the caller says.
+        let mut slots = unsafe { Slots::new(values, 0..left.len()) };
+        for LeftValue { dictionary, place, .. } in left {
+            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`LeftValue::new` demands
+            // it); entries added since have not moved the others, or `can_share_out` would have kept values from being left.
+            unsafe { std::ptr::swap(slots.next(), place) };
+            drop(dictionary);
+        }
+    }
+}
+
+/// Elements of a new PackedStringArray that one owner fills.
+pub struct StringSlots<'s> {
+    /// Keeps the elements, whatever becomes of its other owners.
+    array: Variant,
+    first: *mut GString,
+    range: Range<usize>,
+    /// Whether the array has other owners.
+    is_shared: bool,
+    tie: Tie<'s>,
+}
+
+// SAFETY: nobody else has these elements, and nobody can look at the array before `'s` has ended if it has other owners;
+// its references are counted atomically.
+unsafe impl Send for StringSlots<'_> {}
+
+impl StringSlots<'_> {
+    /// All elements of a new array.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn new(len: usize) -> Result<Self> {
+        let bytes = len.saturating_mul(size_of::<GString>());
+        check_room(bytes)?;
+        let mut strings = PackedStringArray::new();
+        strings.resize(len);
+        if strings.len() != len {
+            return Err(ErrorKind::OutOfMemory(bytes).into());
+        }
+        let array = strings.to_variant();
+        // Only the Variant has them now.
+        drop(strings);
+        let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
+        Ok(Self { array, first: first.cast_mut().cast(), range: 0..len, is_shared: false, tie: PhantomData })
+    }
+
+    /// Fills the next element.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub fn put(&mut self, string: GString) {
+        let index = self.range.next().expect("no element is left");
+        // SAFETY: the array, which is new, has this element, and nobody else has this index; `into_array` alone gives it out,
+        // to a construction that nobody can look at before all owners are done.
+        let element = unsafe { &mut *self.first.add(index) };
+        if layout::layout().is_some() {
+            // SAFETY: `behaviour.rs` has seen that an empty String and a new element are null pointers, which need no destructor.
+            unsafe { std::ptr::from_mut(element).write(string) };
+        } else {
+            *element = string;
+        }
+    }
+
+    /// Gives the next `count` elements away.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn leave(&mut self, count: usize) -> Self {
+        let left = self.range.start..self.range.start + count;
+        assert!(left.end <= self.range.end, "no such elements are left");
+        self.range.start = left.end;
+        self.is_shared = true;
+        Self { array: self.array.clone(), first: self.first, range: left, is_shared: true, tie: PhantomData }
+    }
+
+    /// The array, and whether others may be filling some of its elements.
+    pub(crate) fn into_array(self) -> (Variant, bool) {
+        (self.array, self.is_shared)
+    }
+}

@@ -1,0 +1,25 @@
+//! What arguments of scripts mean.
+
+use variant_codec::Limits;
+use variant_engine::OrNull;
+
+use super::limits_class::FastVariantLimits;
+use crate::variant::source::Objects;
+
+/// Limits that may be left out.
+pub type OptionalLimits = OrNull<FastVariantLimits>;
+
+/// How objects are written.
+pub fn objects(full: bool) -> Objects {
+    if full { Objects::Full } else { Objects::AsIds }
+}
+
+/// The limits given, or those for save files.
+pub fn strict_limits(limits: OptionalLimits) -> Limits {
+    limits.get().map_or_else(Limits::default, |limits| limits.bind().to_limits())
+}
+
+/// The engine's own limits.
+pub fn engine_limits(allow_objects: bool) -> Limits {
+    Limits { allow_objects, ..Limits::unlimited() }
+}

@@ -1,0 +1,147 @@
+//! The methods of FastVariantCodec that scripts call once for each value: `encode`, `decode`, `encoded_size`.
+
+use godot::builtin::{PackedByteArray, Variant};
+use variant_codec::{ErrorKind, Manner, Result};
+use variant_engine::StaticMethod;
+
+use super::arguments::{engine_limits, objects};
+use super::codec_class::FastVariantCodec;
+use super::report;
+use crate::panics::caught;
+use crate::value;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::{Objects, encoded_size};
+
+/// Makes the methods known to scripts. Returns the help on them.
+pub fn register() -> String {
+    variant_engine::register::<FastVariantCodec, Encode>();
+    variant_engine::register::<FastVariantCodec, Decode>();
+    variant_engine::register::<FastVariantCodec, EncodedSize>();
+    [
+        method::<Encode>("Variant", "PackedByteArray", Encode::HELP),
+        method::<Decode>("PackedByteArray", "Variant", Decode::HELP),
+        method::<EncodedSize>("Variant", "int", EncodedSize::HELP),
+    ]
+    .concat()
+}
+
+/// The help on a method.
+fn method<M: StaticMethod>(argument: &str, result: &str, help: &str) -> String {
+    let (name, [first, flag]) = (M::NAME, M::ARGUMENTS);
+    format!(
+        r#"<method name="{name}"><return type="{result}" /><param index="0" name="{first}" type="{argument}" />
+        <param index="1" name="{flag}" type="bool" /><description>{help}</description></method>"#
+    )
+}
+
+struct Encode;
+
+impl Encode {
+    const HELP: &str = "\
+        Encodes a value to the bytes that [method @GlobalScope.var_to_bytes] gives.[br][br]\
+        With [param full_objects], objects are written with class and stored properties, as \
+        [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.[br][br]\
+        If the value cannot be encoded, the result is empty and one error is printed.";
+}
+
+impl StaticMethod for Encode {
+    const NAME: &'static str = "encode";
+    const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
+    type Argument = Variant;
+    type Return = PackedByteArray;
+
+    #[inline(always)]
+    fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
+        const METHOD: &str = "FastVariantCodec.encode";
+        let encoded = caught(METHOD, || {
+            held(value, full_objects, |value, objects| value::encode_to(bytes, value, objects, false))
+        });
+        if let Err(error) = encoded {
+            *bytes = PackedByteArray::new();
+            report::failure(METHOD, &error);
+        }
+    }
+}
+
+struct Decode;
+
+impl Decode {
+    const HELP: &str = "\
+        Decodes a value as [method @GlobalScope.bytes_to_var] does.[br][br]\
+        With [param allow_objects], objects are made, their scripts attached and their setters run, as \
+        [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data, \
+        engine singletons and script paths that leave the project are refused even then.[br][br]\
+        If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use \
+        [method try_decode] to tell that from an encoded [code]null[/code], and to set limits.";
+}
+
+impl StaticMethod for Decode {
+    const NAME: &'static str = "decode";
+    const ARGUMENTS: [&'static str; 2] = ["bytes", "allow_objects"];
+    type Argument = PackedByteArray;
+    type Return = Variant;
+
+    #[inline(always)]
+    fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
+        const METHOD: &str = "FastVariantCodec.decode";
+        let decoded = caught(METHOD, || {
+            // Setters may change the caller's variable.
+            let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
+            let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
+            let (manner, keys) = (Manner::Engine, &mut keys);
+            let built = value::decode_all(Reading { input: &input, manner, limits: &limits, keys })?;
+            let misfits = built.misfits;
+            *value = built.give();
+            if misfits > 0 {
+                report::misfits(METHOD, misfits);
+            }
+            Ok(())
+        });
+        if let Err(error) = decoded {
+            *value = Variant::nil();
+            report::failure(METHOD, &error);
+        }
+    }
+}
+
+struct EncodedSize;
+
+impl EncodedSize {
+    const HELP: &str = "\
+        The number of bytes that [method encode] gives for [param value], without making them; -1 where it would fail.[br][br]\
+        With [param full_objects], getters run as they do when encoding.";
+}
+
+impl StaticMethod for EncodedSize {
+    const NAME: &'static str = "encoded_size";
+    const ARGUMENTS: [&'static str; 2] = ["value", "full_objects"];
+    type Argument = Variant;
+    type Return = i64;
+
+    #[inline(always)]
+    fn call(value: &Variant, full_objects: bool, size: &mut i64) {
+        const METHOD: &str = "FastVariantCodec.encoded_size";
+        let measured = caught(METHOD, || held(value, full_objects, encoded_size));
+        *size = measured.map_or_else(
+            |error| {
+                // Otherwise, encoding says what is wrong.
+                if matches!(error.kind(), ErrorKind::Internal(_)) {
+                    report::failure(METHOD, &error);
+                }
+                -1
+            },
+            |size| size as i64,
+        );
+    }
+}
+
+/// Calls `encode` with the value, held where getters run, which may change the caller's variable.
+#[inline(always)]
+fn held<T>(
+    value: &Variant,
+    full_objects: bool,
+    encode: impl FnOnce(&Variant, Objects) -> Result<T>,
+) -> Result<T> {
+    if full_objects { encode(&value.clone(), objects(true)) } else { encode(value, objects(false)) }
+}

@@ -1,0 +1,159 @@
+//! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
+
+use std::borrow::Cow;
+
+use godot::builtin::VariantType;
+use godot::meta::error::ConvertError;
+use godot::meta::shape::{EnumeratorShape, GodotShape};
+use godot::meta::{FromGodot, GodotConvert, ToGodot};
+use godot::register::property::SimpleVar;
+use variant_codec::{Error, ErrorKind, Limit};
+
+use super::guard::OnFailure;
+use super::report;
+
+macro_rules! codes {
+    ($($name:ident $constant:literal $doc:literal)*) => {
+        /// Why a call failed.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[repr(i32)]
+        pub enum ErrorCode {
+            /// Nothing failed.
+            #[default]
+            Ok,
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl ErrorCode {
+            /// Every code with its name in scripts and its help.
+            pub const ALL: &[(Self, &str, &str)] =
+                &[(Self::Ok, "OK", "Nothing failed."), $((Self::$name, $constant, $doc),)*];
+        }
+    };
+}
+
+codes! {
+    UnexpectedEnd "UNEXPECTED_END" "The data end inside a value."
+    UnknownType "UNKNOWN_TYPE" "A header names a type that Godot 4 does not have."
+    BadCount "BAD_COUNT" "A count is negative or larger than the data."
+    InvalidText "INVALID_TEXT" "A text is not UTF-8, or holds code units that readers refuse."
+    OldNodePath "OLD_NODE_PATH" "A NodePath in a format that no Godot 4 reads."
+    TooDeep "TOO_DEEP" "The value is nested more deeply than the engine reads or writes."
+    WrongElementType "WRONG_ELEMENT_TYPE" "A typed container holds a value of another type."
+    NotCanonical "NOT_CANONICAL" "Bytes that no encoder writes."
+    TrailingBytes "TRAILING_BYTES" "Bytes follow the value."
+    MaxBytesExceeded "MAX_BYTES_EXCEEDED" "More bytes than [member FastVariantLimits.max_bytes]."
+    MaxDepthExceeded "MAX_DEPTH_EXCEEDED" "More levels of nesting than [member FastVariantLimits.max_depth]."
+    MaxElementsExceeded "MAX_ELEMENTS_EXCEEDED" "More values than [member FastVariantLimits.max_elements]."
+    MaxDictionaryEntriesExceeded "MAX_DICTIONARY_ENTRIES_EXCEEDED" "A Dictionary with more entries than [member FastVariantLimits.max_dictionary_entries]."
+    MaxMemoryExceeded "MAX_MEMORY_EXCEEDED" "More memory than [member FastVariantLimits.max_memory]."
+    CollidingKeys "COLLIDING_KEYS" "Keys or names that collide in the engine's hash tables, which [member FastVariantLimits.refuse_colliding_keys] refuses."
+    TypeNotAllowed "TYPE_NOT_ALLOWED" "A type that is not among [member FastVariantLimits.allowed_types]."
+    ClassNotAllowed "CLASS_NOT_ALLOWED" "An object whose class is not among [member FastVariantLimits.allowed_classes]."
+    ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, where objects are not allowed."
+    ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or may not be made."
+    TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
+    OutOfMemory "OUT_OF_MEMORY" "There is no memory for the result."
+    BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
+    FileError "FILE_ERROR" "A file cannot be read or written."
+    Cancelled "CANCELLED" "The job was cancelled."
+    NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot hold as it is."
+    BadSchema "BAD_SCHEMA" "A schema that cannot be compiled, or that does not have the message."
+    NotInSchema "NOT_IN_SCHEMA" "A value that is no message of its schema."
+    BadMessage "BAD_MESSAGE" "Bytes that are no message."
+    InternalError "INTERNAL_ERROR" "A fault of this library itself. Nothing else is harmed; please report it, with the message."
+}
+
+impl From<&Error> for ErrorCode {
+    fn from(error: &Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEnd { .. } => Self::UnexpectedEnd,
+            ErrorKind::UnknownType(_)
+            | ErrorKind::UnknownGodot3Type(_)
+            | ErrorKind::UnknownElementType(_) => Self::UnknownType,
+            ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
+            ErrorKind::Foreign(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
+            ErrorKind::BadCount { .. } => Self::BadCount,
+            ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
+            ErrorKind::OldNodePath => Self::OldNodePath,
+            ErrorKind::TooDeep | ErrorKind::KeyTooDeep { .. } => Self::TooDeep,
+            ErrorKind::WrongElementType { .. } | ErrorKind::TextTooLarge(_) => Self::WrongElementType,
+            ErrorKind::NotCanonical(_) => Self::NotCanonical,
+            ErrorKind::TrailingBytes(_) => Self::TrailingBytes,
+            ErrorKind::LimitExceeded(limit, _) => match limit {
+                Limit::Bytes => Self::MaxBytesExceeded,
+                Limit::Depth => Self::MaxDepthExceeded,
+                Limit::Elements => Self::MaxElementsExceeded,
+                Limit::DictionaryEntries => Self::MaxDictionaryEntriesExceeded,
+                Limit::Memory => Self::MaxMemoryExceeded,
+            },
+            ErrorKind::CollidingKeys(_) => Self::CollidingKeys,
+            ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
+            ErrorKind::ClassNotAllowed(_) => Self::ClassNotAllowed,
+            ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
+            ErrorKind::TooLarge => Self::TooLarge,
+            ErrorKind::Argument(_) => Self::BadArgument,
+            ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
+            ErrorKind::Internal(_) => Self::InternalError,
+            _ => Self::ObjectRefused,
+        }
+    }
+}
+
+impl ErrorCode {
+    fn of_message(error: &variant_protobuf::Error) -> Self {
+        use variant_protobuf::Error as E;
+        match error {
+            E::Schema { .. } | E::NoMessage(_) | E::Ambiguous { .. } => Self::BadSchema,
+            E::TooDeep => Self::TooDeep,
+            E::NotCanonical(_) => Self::NotCanonical,
+            E::LongVarint(_) | E::BadNumber { .. } | E::BadWireType { .. } | E::StrayEndGroup(_) => {
+                Self::BadMessage
+            }
+            _ => Self::NotInSchema,
+        }
+    }
+}
+
+impl OnFailure for ErrorCode {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::InternalError
+    }
+}
+
+impl GodotConvert for ErrorCode {
+    type Via = i32;
+
+    fn godot_shape() -> GodotShape {
+        GodotShape::Enum {
+            variant_type: VariantType::INT,
+            enumerators: Cow::Owned(
+                Self::ALL
+                    .iter()
+                    .map(|&(code, name, _)| EnumeratorShape::new_int(name, code as i64))
+                    .collect(),
+            ),
+            godot_name: Some(Cow::Borrowed("FastVariantCodec.CodecError")),
+            is_bitfield: false,
+        }
+    }
+}
+
+impl ToGodot for ErrorCode {
+    // Passed by value, which godot-rust has no public name for.
+    type Pass = <i32 as ToGodot>::Pass;
+
+    fn to_godot(&self) -> i32 {
+        *self as i32
+    }
+}
+
+impl FromGodot for ErrorCode {
+    fn try_from_godot(code: i32) -> Result<Self, ConvertError> {
+        let found = Self::ALL.iter().find(|(known, ..)| *known as i32 == code);
+        found.map(|(known, ..)| *known).ok_or_else(|| ConvertError::new("no code of CodecError"))
+    }
+}
+
+impl SimpleVar for ErrorCode {}

@@ -1,0 +1,57 @@
+//! Every entry point runs in [`guard`], so that no panic reaches a script.
+
+use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::global::Error as Code;
+use godot::meta::Element;
+use godot::prelude::VarDictionary;
+use variant_codec::Error;
+
+use super::report;
+use crate::panics::caught;
+
+/// What a call gives that has failed through a fault of our own.
+pub trait OnFailure {
+    /// Prints the error, or holds it.
+    fn failed(method: &str, error: &Error) -> Self;
+}
+
+/// Nothing, and a message.
+macro_rules! nothing {
+    ($($ty:ty)*) => {
+        $(impl OnFailure for $ty {
+            fn failed(method: &str, error: &Error) -> Self {
+                report::failure(method, error);
+                Self::default()
+            }
+        })*
+    };
+}
+
+nothing! { () bool i64 f64 Variant GString PackedByteArray PackedStringArray VarDictionary }
+
+impl<T: Element> OnFailure for Array<T> {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::default()
+    }
+}
+
+impl<T> OnFailure for Option<T> {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        None
+    }
+}
+
+impl OnFailure for Code {
+    fn failed(method: &str, error: &Error) -> Self {
+        report::failure(method, error);
+        Self::ERR_BUG
+    }
+}
+
+/// Does what an entry point does. `method` is its name as scripts have it, behind that of its class.
+#[inline(always)]
+pub fn guard<R: OnFailure>(method: &'static str, call: impl FnOnce() -> R) -> R {
+    caught(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
+}

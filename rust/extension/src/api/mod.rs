@@ -1,0 +1,15 @@
+//! What scripts see: classes, their help, errors and results.
+
+mod arguments;
+mod call_class;
+mod codec_class;
+mod error_code;
+mod guard;
+mod inspection;
+pub mod job_class;
+mod limits_class;
+mod protobuf_class;
+pub mod registration;
+mod report;
+mod result_class;
+mod schema_class;

@@ -1,0 +1,204 @@
+//! FastVariantResult: a value, or the reason why there is none.
+
+use godot::builtin::{GString, PackedInt32Array, Variant};
+use godot::classes::{IRefCounted, RefCounted};
+use godot::global::Error as Code;
+use godot::meta::ToGodot;
+use godot::obj::{Base, Gd, NewGd};
+use godot::prelude::{GodotClass, godot_api};
+use variant_codec::Error;
+
+use super::error_code::ErrorCode;
+use super::guard::{OnFailure, guard};
+use super::report;
+use crate::batch::failed::Failed;
+use crate::batch::records::Unpacked;
+use crate::files::FileError;
+use crate::jobs::Outcome;
+
+/// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
+///
+/// ```gdscript
+/// var bytes := PackedByteArray([2, 0, 0, 0])
+/// var result := FastVariantCodec.try_decode(bytes)
+/// if not result.is_ok():
+///     print("%s (byte %d)" % [result.message, result.offset])
+/// ```
+#[derive(GodotClass)]
+#[class(tool, base=RefCounted)]
+pub struct FastVariantResult {
+    /// The value: what was decoded, or the encoded bytes. [code]null[/code] where the call failed.
+    #[var(no_set)]
+    value: Variant,
+    /// Why the call failed; [constant FastVariantCodec.OK] where it did not.
+    #[var(get = get_error_code, no_set)]
+    error: ErrorCode,
+    /// Why the call failed, as a sentence; empty where it did not.
+    #[var(no_set)]
+    message: GString,
+    /// The byte where reading failed, or where the value ended. When encoding, the number of bytes written.
+    #[var(no_set)]
+    offset: i64,
+    /// The place in the value where the call failed, like [code][3]."hp"[/code]; empty for the value itself.
+    #[var(no_set)]
+    path: GString,
+    /// How many bytes were read: of a batch, those of its good records; otherwise 0 where the call failed.
+    #[var(no_set)]
+    bytes_read: i64,
+    /// The indexes of the items of a batch that failed.
+    #[var(no_set)]
+    failed: PackedInt32Array,
+    /// Why they did, for all or for the first.
+    reasons: Vec<(usize, Error)>,
+    /// Whether the message is about the one item that failed.
+    is_about_item: bool,
+}
+
+/// For the editor, which makes each object anew when it reloads the library; what a result held is gone then.
+#[godot_api]
+impl IRefCounted for FastVariantResult {
+    fn init(_base: Base<RefCounted>) -> Self {
+        Self { error: ErrorCode::Cancelled, message: GString::from(LOST), ..Self::new() }
+    }
+}
+
+/// What results and jobs say then.
+const LOST: &str = "this did not outlive the reloading of the extension in the editor";
+
+#[godot_api]
+impl FastVariantResult {
+    /// Whether there is a value.
+    #[func]
+    fn is_ok(&self) -> bool {
+        guard("FastVariantResult.is_ok", || self.error == ErrorCode::Ok)
+    }
+
+    /// The property [member error]; [method get_error] is about an item.
+    #[func]
+    fn get_error_code(&self) -> ErrorCode {
+        guard("FastVariantResult.get_error_code", || self.error)
+    }
+
+    /// Why the item of a batch at this [param index] failed; empty for one that did not. The result of a job has the reason
+    /// of each item, others that of the first.
+    #[func]
+    fn get_error(&self, index: i64) -> GString {
+        guard("FastVariantResult.get_error", || {
+            let found = usize::try_from(index)
+                .ok()
+                .and_then(|index| self.reasons.binary_search_by_key(&index, |(failed, _)| *failed).ok());
+            match found {
+                Some(_) if self.is_about_item => self.message.clone(),
+                Some(at) => GString::from(&self.reasons[at].1.to_string()),
+                None => GString::new(),
+            }
+        })
+    }
+}
+
+impl OnFailure for Gd<FastVariantResult> {
+    fn failed(_method: &str, error: &Error) -> Self {
+        FastVariantResult::failed(error)
+    }
+}
+
+impl FastVariantResult {
+    /// The result of reading `value` from the bytes between `start` and `end`.
+    pub fn decoded(value: Variant, start: usize, end: usize) -> Gd<Self> {
+        Gd::from_object(Self { value, offset: end as i64, bytes_read: (end - start) as i64, ..Self::new() })
+    }
+
+    /// The result of writing so many bytes, which are `value`.
+    pub fn encoded(value: Variant, bytes: usize) -> Gd<Self> {
+        Gd::from_object(Self { value, offset: bytes as i64, ..Self::new() })
+    }
+
+    /// The result of a call that failed.
+    pub fn failed(error: &Error) -> Gd<Self> {
+        Gd::from_object(Self::of_error(error))
+    }
+
+    /// The result of a call that failed over a file.
+    pub fn of_file(error: &FileError) -> Gd<Self> {
+        let message = GString::from(&error.to_string());
+        let code = match error.code {
+            Code::ERR_OUT_OF_MEMORY => ErrorCode::OutOfMemory,
+            _ => ErrorCode::FileError,
+        };
+        Gd::from_object(Self { error: code, message, ..Self::new() })
+    }
+
+    /// The result of a batch: one value for each item, also for those that failed.
+    pub fn batch(value: Variant, failed: Failed) -> Gd<Self> {
+        let mut result = failed.reasons.first().map_or_else(Self::new, |(_, error)| Self::of_error(error));
+        result.value = value;
+        result.message =
+            report::summary(&failed).map_or_else(GString::new, |summary| GString::from(&summary));
+        result.failed =
+            failed.indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect();
+        result.reasons = failed.reasons;
+        Gd::from_object(result)
+    }
+
+    /// The result of reading records, from a file if there is a path: if one is bad, the values of those before.
+    pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
+        let Unpacked { values, mut made, end, failed } = unpacked;
+        made.leave();
+        let value = values.give().to_variant();
+        let Some((index, error)) = failed else { return Self::decoded(value, 0, end) };
+        let path = path.map_or_else(String::new, |path| format!("{path}: "));
+        Gd::from_object(Self {
+            value,
+            bytes_read: end as i64,
+            failed: PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]),
+            message: GString::from(&format!("{path}record {index}: {error}")),
+            is_about_item: true,
+            ..Self { reasons: vec![(index, error.clone())], ..Self::of_error(&error) }
+        })
+    }
+
+    /// The result of a job.
+    pub fn of_job(outcome: Outcome) -> Gd<Self> {
+        match outcome {
+            Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
+            Outcome::Decoded(values, failed, mut made) => {
+                made.leave();
+                Self::batch(values.give().to_variant(), failed)
+            }
+            Outcome::Loaded(unpacked, path) => Self::unpacked(unpacked, Some(&path)),
+            Outcome::Saved(bytes) => Self::encoded(Variant::nil(), bytes),
+            Outcome::NotSaved(failed) => Self::batch(Variant::nil(), failed),
+            Outcome::File(error) => Self::of_file(&error),
+            Outcome::Failed(error) => Self::failed(&error),
+            Outcome::Cancelled => {
+                let message = GString::from("the job was cancelled");
+                Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
+            }
+            Outcome::Lost => Self::new_gd(),
+        }
+    }
+
+    fn new() -> Self {
+        Self {
+            value: Variant::nil(),
+            error: ErrorCode::Ok,
+            message: GString::new(),
+            offset: 0,
+            path: GString::new(),
+            bytes_read: 0,
+            failed: PackedInt32Array::new(),
+            reasons: Vec::new(),
+            is_about_item: false,
+        }
+    }
+
+    fn of_error(error: &Error) -> Self {
+        Self {
+            error: ErrorCode::from(error),
+            message: GString::from(&error.to_string()),
+            offset: error.offset().map_or(0, |offset| offset as i64),
+            path: GString::from(&error.path()),
+            ..Self::new()
+        }
+    }
+}

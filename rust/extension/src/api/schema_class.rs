@@ -1,0 +1,292 @@
+//! FastProtobufSchema: messages to bytes and back, for scripts.
+
+use godot::builtin::{AnyArray, AnyDictionary, Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::classes::{IRefCounted, RefCounted};
+use godot::meta::ToGodot;
+use godot::obj::{Base, Gd};
+use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
+use variant_codec::{Error, Limits, Manner, Result};
+use variant_engine as engine;
+use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
+
+use super::arguments::{OptionalLimits, engine_limits, strict_limits};
+use super::guard::guard;
+use super::report;
+use super::result_class::FastVariantResult;
+use crate::batch;
+use crate::batch::failed::Reasons;
+use crate::protobuf;
+use crate::variant::built::Built;
+use crate::variant::keys::KeyCache;
+
+/// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
+///
+/// A message is a [Dictionary] with the names of its fields as keys. Repeated numbers are packed arrays,
+/// [code]bytes[/code] a [PackedByteArray], maps a [Dictionary], messages in messages again a [Dictionary].
+///
+/// ```gdscript
+/// var file := FileAccess.open("user://player.proto", FileAccess.WRITE)
+/// file.store_string("""
+///     syntax = "proto3";
+///     message Player { string name = 1; int32 hp = 2; repeated float at = 3; }
+/// """)
+/// file.close()
+///
+/// var schema := FastProtobufCodec.load_schema("user://player.proto")
+/// var bytes := schema.encode("Player", {"name": "Ren", "hp": 87, "at": [1.5, 2.0]})
+/// print(schema.decode("Player", bytes))
+/// ```
+///
+/// ```text output
+/// { "name": "Ren", "hp": 87, "at": [1.5, 2.0] }
+/// ```
+///
+/// All methods may be called from any thread, as long as none sets a property meanwhile.
+#[derive(GodotClass)]
+#[class(tool, base=RefCounted)]
+pub struct FastProtobufSchema {
+    /// Whether bytes are in the compact wire types instead of protobuf: smaller, and for FastVariantCodec alone to read.
+    #[var]
+    compact: bool,
+    /// Whether decoding gives enums by name. Encoding takes names and numbers.
+    #[var]
+    enum_names: bool,
+    /// Whether decoding gives the names of fields as [StringName].
+    #[var]
+    string_name_keys: bool,
+    /// Whether decoding keeps fields that the schema does not know, as bytes under [code]"@unknown"[/code], which
+    /// encoding writes back.
+    #[var]
+    keep_unknown: bool,
+    /// Whether decoding refuses what no encoder of this library writes, such as fields out of order and unknown ones.
+    #[var]
+    strict: bool,
+    /// Whether decoding gives the default of fields that the message does not have and that do not tell absence from it:
+    /// zero, empty text, empty lists and maps.
+    #[var]
+    defaults: bool,
+    /// Nothing when the editor has reloaded the library.
+    schema: Option<Schema>,
+}
+
+#[godot_api]
+impl IRefCounted for FastProtobufSchema {
+    fn init(_base: Base<RefCounted>) -> Self {
+        Self {
+            compact: false,
+            enum_names: false,
+            string_name_keys: false,
+            keep_unknown: false,
+            strict: false,
+            defaults: true,
+            schema: None,
+        }
+    }
+}
+
+#[godot_api]
+impl FastProtobufSchema {
+    /// Encodes a message, named by [param message_name], with or without its package.
+    ///
+    /// Fields are written in the order of their numbers, as the official implementation's deterministic output is. If the
+    /// Dictionary is no such message, the result is empty and one error is printed, which names the field and what was
+    /// expected.
+    #[func(gd_self)]
+    fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
+        guard("FastProtobufSchema.encode", || {
+            let this = this.bind().snapshot();
+            this.encoded(&message_name, &message).unwrap_or_else(|error| {
+                report::failure("FastProtobufSchema.encode", &error);
+                PackedByteArray::new()
+            })
+        })
+    }
+
+    /// Decodes the message, named by [param message_name], that [param bytes] are.
+    ///
+    /// What official implementations read is read: unknown fields are passed over, the last value of a field counts. If
+    /// the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise a [Dictionary].
+    #[func(gd_self)]
+    fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
+        guard("FastProtobufSchema.decode", || {
+            let this = this.bind().snapshot();
+            let limits = engine_limits(false);
+            this.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
+                report::failure("FastProtobufSchema.decode", &error);
+                Variant::nil()
+            })
+        })
+    }
+
+    /// Encodes each of the [param messages], an Array, as [method encode] does with the same [param message_name], in
+    /// parallel. Buffers keep the order of the messages.
+    ///
+    /// Where a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    #[func(gd_self)]
+    fn encode_batch(this: Gd<Self>, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
+        guard("FastProtobufSchema.encode_batch", || {
+            let this = this.bind().snapshot();
+            const METHOD: &str = "FastProtobufSchema.encode_batch";
+            let options = this.encode_options();
+            let message = match this.message(&message_name) {
+                Ok(message) => message,
+                Err(error) => {
+                    report::failure(METHOD, &error);
+                    return Array::new();
+                }
+            };
+            let batch = batch::encode_each(&messages, true, Reasons::First, |value, bytes, kept| {
+                let encoder: &mut Option<MessageEncoder<'_>> = kept;
+                let encoder = encoder.get_or_insert_with(|| MessageEncoder::new(&message, &options));
+                protobuf::encode_to(bytes, value, encoder)
+            });
+            report::batch(METHOD, &batch.failed);
+            batch.give()
+        })
+    }
+
+    /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param message_name], in
+    /// parallel. Messages keep the order of the buffers.
+    ///
+    /// Where a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
+    #[func(gd_self)]
+    fn decode_batch(this: Gd<Self>, message_name: GString, buffers: AnyArray) -> VarArray {
+        guard("FastProtobufSchema.decode_batch", || {
+            let this = this.bind().snapshot();
+            const METHOD: &str = "FastProtobufSchema.decode_batch";
+            let options = this.decode_options(engine_limits(false));
+            match this.message(&message_name) {
+                Ok(message) => {
+                    let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
+                        protobuf::decode(input.bytes(), &message, &options, keys)
+                    });
+                    report::batch(METHOD, &batch.failed);
+                    batch.give()
+                }
+                Err(error) => {
+                    report::failure(METHOD, &error);
+                    VarArray::new()
+                }
+            }
+        })
+    }
+
+    /// Encodes a message as [method encode] does with the same [param message_name], and gives the bytes or the reason why
+    /// there are none, with the path of the field. Prints nothing.
+    #[func]
+    fn try_encode(&self, message_name: GString, message: AnyDictionary) -> Gd<FastVariantResult> {
+        guard("FastProtobufSchema.try_encode", || match self.encoded(&message_name, &message) {
+            Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+            Err(error) => FastVariantResult::failed(&error),
+        })
+    }
+
+    /// Decodes the message that [param bytes] are, as [method decode] does with the same [param message_name], within
+    /// [param limits], and gives it or the reason why there is none, with the path of the field. Prints nothing.
+    ///
+    /// Without limits, those of [method FastVariantLimits.for_save_files] apply. Messages nested deeper than 100 levels are
+    /// refused in any case, as official implementations do.
+    #[func]
+    fn try_decode(
+        &self,
+        message_name: GString,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastProtobufSchema.try_decode", || {
+            match self.decoded(&message_name, &bytes, strict_limits(limits)) {
+                Ok(value) => FastVariantResult::decoded(value, 0, bytes.len()),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
+    }
+
+    /// The names of all messages, with their packages, in the order of the files.
+    #[func]
+    fn get_message_names(&self) -> PackedStringArray {
+        guard("FastProtobufSchema.get_message_names", || {
+            let messages = self.schema.iter().flat_map(Schema::messages);
+            messages.map(|message| GString::from(message.name())).collect()
+        })
+    }
+
+    /// The fields of a message, named by [param message_name], by number: for each a Dictionary with [code]name[/code],
+    /// [code]number[/code], [code]type[/code] as the schema has it, and whether it is [code]repeated[/code], a
+    /// [code]map[/code], [code]required[/code], and has [code]presence[/code], that is, may be absent. If there is no
+    /// such message, the result is empty and one error is printed.
+    #[func(gd_self)]
+    fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
+        guard("FastProtobufSchema.get_fields", || {
+            let this = this.bind().snapshot();
+            let message = match this.message(&message_name) {
+                Ok(message) => message,
+                Err(error) => {
+                    report::failure("FastProtobufSchema.get_fields", &error);
+                    return Array::new();
+                }
+            };
+            let mut fields = Array::new();
+            for field in message.fields() {
+                let mut described = VarDictionary::new();
+                described.set("name", field.name());
+                described.set("number", i64::from(field.number()));
+                described.set("type", field.type_name());
+                described.set("repeated", field.is_repeated());
+                described.set("map", field.is_map());
+                described.set("required", field.is_required());
+                described.set("presence", field.has_presence());
+                fields.push(&described);
+            }
+            fields
+        })
+    }
+}
+
+impl FastProtobufSchema {
+    /// The schema as it is now, for calls that print: a Logger is a script, which may set a property of it meanwhile.
+    fn snapshot(&self) -> Self {
+        Self { schema: self.schema.clone(), ..*self }
+    }
+
+    /// A schema for scripts, with the usual options.
+    pub fn of(schema: Schema) -> Gd<Self> {
+        Gd::from_init_fn(|base| Self { schema: Some(schema), ..Self::init(base) })
+    }
+
+    fn message(&self, name: &GString) -> Result<Message> {
+        let schema = self.schema.as_ref();
+        let schema =
+            schema.ok_or_else(|| Error::argument("this schema was not loaded by FastProtobufCodec"))?;
+        Ok(schema.message(&name.to_string())?)
+    }
+
+    fn encoded(&self, name: &GString, message: &AnyDictionary) -> Result<PackedByteArray> {
+        protobuf::encode_one(&message.to_variant(), &self.message(name)?, &self.encode_options())
+    }
+
+    fn decoded(&self, name: &GString, bytes: &PackedByteArray, limits: Limits) -> Result<Variant> {
+        let options = self.decode_options(limits);
+        protobuf::decode(engine::bytes(bytes), &self.message(name)?, &options, &mut KeyCache::default())
+            .map(Built::give)
+    }
+
+    fn wire(&self) -> Wire {
+        if self.compact { Wire::Compact } else { Wire::Protobuf }
+    }
+
+    fn encode_options(&self) -> EncodeOptions {
+        EncodeOptions { wire: self.wire() }
+    }
+
+    fn decode_options(&self, limits: Limits) -> DecodeOptions {
+        DecodeOptions {
+            wire: self.wire(),
+            manner: if self.strict { Manner::Strict } else { Manner::Engine },
+            limits,
+            defaults: if self.defaults { Defaults::Implicit } else { Defaults::Omit },
+            enum_names: self.enum_names,
+            string_name_keys: self.string_name_keys,
+            keep_unknown: self.keep_unknown,
+        }
+    }
+}

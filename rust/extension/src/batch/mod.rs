@@ -1,0 +1,182 @@
+//! Batches: many values at once, in order, on several threads.
+
+pub mod failed;
+mod outcome;
+pub mod records;
+mod spread;
+
+use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use godot::meta::ToGodot;
+use variant_codec::format::Shape;
+use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType, check_room};
+use variant_engine::{OwnedBytes, Reader, Slots};
+
+use crate::thresholds::PART_BYTES;
+use crate::value;
+use crate::variant::built::Built;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::Objects;
+use failed::Reasons;
+use outcome::{Batch, Outcome, fill_part};
+use spread::{ITEM_COST, element, item, own_if, spread};
+
+/// One buffer for each value.
+pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<PackedByteArray> {
+    // Getters are scripts, which run on the calling thread and may change the caller's Array.
+    let parallel = objects == Objects::AsIds;
+    encode_each(values, parallel, reasons, |value, buffer, &mut ()| {
+        value::encode_to(buffer, value, objects, false)
+    })
+}
+
+/// One buffer for each value, as `encode` makes it, which keeps `K` from value to value, on one thread.
+pub fn encode_each<K: Default>(
+    values: &AnyArray,
+    parallel: bool,
+    reasons: Reasons,
+    encode: impl Fn(&Variant, &mut PackedByteArray, &mut K) -> Result<(), Error> + Sync,
+) -> Batch<PackedByteArray> {
+    let reader = Reader::new();
+    let outcome = Outcome::keeping(reasons);
+    let values = match own_if(!parallel, reader, values) {
+        Ok(values) => values,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let elements = reader.elements(&values);
+    let made = Slots::of_buffers(elements.len(), |slots| {
+        spread(slots, parallel, |slots, kept| {
+            let mut cost = 0;
+            if !outcome.has_room(slots) {
+                return;
+            }
+            while slots.len() > 0 && cost < PART_BYTES {
+                let (index, buffer) = (slots.start(), slots.next_bytes());
+                let encoded = element(&elements, index)
+                    .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));
+                if let Err(error) = encoded {
+                    if matches!(error.kind(), ErrorKind::Internal(_)) {
+                        *buffer = PackedByteArray::new();
+                    }
+                    outcome.add_failed(index, error);
+                }
+                cost += buffer.len() + ITEM_COST;
+            }
+            outcome.takes(cost);
+        });
+    });
+    outcome.into_batch(made)
+}
+
+/// One value for each buffer.
+pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+    // Setters are scripts, which run on the calling thread and may change the caller's buffers.
+    if limits.allow_objects {
+        return match owned(buffers) {
+            Ok(buffers) => decode_owned(&buffers, manner, limits, reasons),
+            Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
+        };
+    }
+    decode_each(buffers, reasons, |input, keys| value::decode_all(Reading { input, manner, limits, keys }))
+}
+
+/// One value for each buffer, as `decode` makes it, which runs no script.
+pub fn decode_each(
+    buffers: &AnyArray,
+    reasons: Reasons,
+    decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
+) -> Batch<Variant> {
+    let reader = Reader::new();
+    let buffers = match own_if(false, reader, buffers) {
+        Ok(buffers) => buffers,
+        Err(error) => return Outcome::keeping(reasons).into_batch(Err(error)),
+    };
+    let elements = reader.elements(&buffers);
+    let input = |index: usize| {
+        let buffer = element(&elements, index)?;
+        Input::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer))
+    };
+    decode_items(elements.len(), true, reasons, input, decode)
+}
+
+/// A buffer that nobody changes, or what is wrong with what is there instead.
+pub type OwnedBuffer = Result<OwnedBytes, Error>;
+
+/// The buffers of an Array as they are now.
+///
+/// # Errors
+/// That there is no memory for handles to them.
+pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
+    let reader = Reader::new();
+    let buffers = own_if(false, reader, buffers)?;
+    let elements = reader.elements(&buffers);
+    let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
+    check_room(elements.len().saturating_mul(size_of::<OwnedBuffer>()))?;
+    Ok((0..elements.len()).map(|index| own(element(&elements, index)?)).collect())
+}
+
+/// One value for each buffer; nobody can change these meanwhile.
+pub fn decode_owned(
+    buffers: &[OwnedBuffer],
+    manner: Manner,
+    limits: &Limits,
+    reasons: Reasons,
+) -> Batch<Variant> {
+    let input = |index: usize| match &buffers[index] {
+        Ok(bytes) => Ok(Input::Shared(bytes.get())),
+        Err(error) => Err(error.clone()),
+    };
+    decode_items(buffers.len(), !limits.allow_objects, reasons, input, |input, keys| {
+        value::decode_all(Reading { input, manner, limits, keys })
+    })
+}
+
+/// One value for each of so many items.
+fn decode_items<'a>(
+    count: usize,
+    parallel: bool,
+    reasons: Reasons,
+    input: impl Fn(usize) -> Result<Input<'a>, Error> + Sync,
+    decode: impl Fn(&Input<'_>, &mut KeyCache) -> Result<Built, Error> + Sync,
+) -> Batch<Variant> {
+    let outcome = Outcome::keeping(reasons);
+    let decode_at = |index: usize, keys: &mut KeyCache| {
+        let input = input(index)?;
+        let bytes = input.bytes().len();
+        item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
+    };
+    let made = Slots::of_variants(count, |slots| {
+        spread(slots, parallel, |slots, keys| {
+            fill_part(slots, &outcome, |index| decode_at(index, keys));
+        });
+    });
+    outcome.into_batch(made)
+}
+
+fn no_buffer(reader: Reader, found: &Variant) -> Error {
+    let ty = reader.ty(found).map_or("a newer type", VariantType::name);
+    Error::argument(format!("a PackedByteArray is needed here, not {ty}"))
+}
+
+/// A copy of an Array that owns the packed arrays among its elements, as they are now. What Arrays, Dictionaries and objects
+/// among them lead to remains the caller's.
+///
+/// # Errors
+/// That there is no memory for the copy.
+pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
+    let reader = Reader::new();
+    check_room(values.len().saturating_mul(size_of::<Variant>()))?;
+    let copy = values.duplicate_shallow();
+    let shared = copy.to_variant();
+    let is_packed = |value: &Variant| {
+        matches!(reader.ty(value).map(VariantType::shape), Some(Shape::Packed(..) | Shape::PackedStrings))
+    };
+    for index in 0..copy.len() {
+        // Looked up each time, since setting an element may move them.
+        let own = reader.elements(&shared).get(index).filter(|value| is_packed(value));
+        if let Some(own) = own.map(|value| value.call("duplicate", &[])) {
+            shared.call("set", &[(index as i64).to_variant(), own]);
+        }
+    }
+    Ok(copy)
+}

@@ -1,0 +1,212 @@
+//! Batches in one buffer: records, each of which is a value behind its length, as `FileAccess.store_var` writes it.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, frames};
+use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
+
+use super::failed::{Failed, Reasons};
+use super::outcome::{Outcome, fill_part};
+use super::spread::{ITEM_COST, Items as _, element, item, own_if, spread};
+use crate::panics::caught;
+use crate::parts::{Copy, copy_all};
+use crate::threads::foreground;
+use crate::threads::lock;
+use crate::threads::pool::pool;
+use crate::thresholds::PART_BYTES;
+use crate::value;
+use crate::variant::built::Made;
+use crate::variant::collisions::Collisions;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::Objects;
+
+/// All values, each behind its length as a little-endian u32, in parts that belong one behind the other.
+///
+/// # Errors
+/// The values that cannot be encoded.
+pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed> {
+    let reader = Reader::new();
+    let parallel = objects == Objects::AsIds;
+    let values = own_if(!parallel, reader, values).map_err(|error| Failed::one(0, error))?;
+    let elements = reader.elements(&values);
+    frame_each(elements.len(), parallel, Reasons::First, |index, part| {
+        value::append(part, element(&elements, index)?, objects)
+    })
+}
+
+/// So many values, each of which `append` appends behind its length, in parts that belong one behind the other.
+///
+/// # Errors
+/// The values of which it gives an error.
+pub fn frame_each(
+    count: usize,
+    parallel: bool,
+    reasons: Reasons,
+    append: impl Fn(usize, &mut Vec<u8>) -> Result<(), Error> + Sync,
+) -> Result<Vec<Vec<u8>>, Failed> {
+    let outcome = Outcome::keeping(reasons);
+    let parts = Mutex::new(Vec::new());
+    spread(0..count, parallel, |items: &mut Range<usize>, &mut ()| {
+        let start = items.start;
+        let mut part = Vec::new();
+        while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
+            let index = items.start;
+            items.start += 1;
+            if let Err(error) = caught("an item to pack", || append(index, &mut part)) {
+                outcome.add_failed(index, error);
+            }
+        }
+        lock(&parts).push((start, part));
+    });
+    let (failed, _) = outcome.into_failed();
+    if !failed.indexes.is_empty() {
+        return Err(failed);
+    }
+    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_unstable_by_key(|(start, _)| *start);
+    Ok(parts.into_iter().map(|(_, part)| part).collect())
+}
+
+/// What [`frame`] gives, in one buffer.
+///
+/// # Errors
+/// The values that cannot be encoded, or the last if there is no room for all; nothing is packed then.
+pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
+    let parts = frame(values, objects)?;
+    let failed = |kind: ErrorKind| Failed::one(values.len().saturating_sub(1), kind.into());
+    let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
+    if total > MAX_BYTES {
+        return Err(failed(ErrorKind::TooLarge));
+    }
+    let mut packed = engine::new_bytes(total).map_err(|error| failed(error.kind().clone()))?;
+    let mut rest = packed.as_mut_slice();
+    let mut copies = Vec::with_capacity(parts.len());
+    for part in &parts {
+        let (to, behind) = rest.split_at_mut(part.len());
+        copies.push(Copy { from: part, to });
+        rest = behind;
+    }
+    copy_all((copies.len() > 1).then(pool).flatten().as_deref(), copies);
+    Ok(packed)
+}
+
+/// What was unpacked: the values before the first bad record, and what is wrong with that.
+pub struct Unpacked {
+    /// The values, in order.
+    pub values: OwnArray<Variant>,
+    /// What is to be freed should nobody get them.
+    pub made: Made,
+    /// Where the last good record ends.
+    pub end: usize,
+    /// The first bad record, if there is one, and the reason.
+    pub failed: Option<(usize, Error)>,
+}
+
+/// Every value of a buffer in which each stands behind its length as a little-endian u32.
+pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
+    let mut unpacking = Unpacking::of(bytes, limits.clone());
+    unpacking.step(usize::MAX);
+    unpacking.finish()
+}
+
+/// Unpacking that need not be done all at once.
+pub struct Unpacking {
+    bytes: OwnedBytes,
+    records: Vec<Range<usize>>,
+    /// What is wrong behind the records.
+    broken: Option<Error>,
+    limits: Limits,
+    /// What the records so far used up of the limits.
+    spent: Spent,
+    /// What the keys and names of the records so far have cost.
+    collisions: Collisions,
+    values: OwnArray<Variant>,
+    made: Made,
+    failed: Option<(usize, Error)>,
+}
+
+impl Unpacking {
+    /// The records of a buffer, none of them unpacked.
+    pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
+        let bytes = OwnedBytes::new(bytes);
+        let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
+        let (spent, collisions) = (Spent::default(), Collisions::default());
+        let (values, made) = (OwnArray::new(), Made::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, made, failed: None }
+    }
+
+    /// Unpacks so many more, and says whether there are others left. Behind a bad record, none is: on one thread, as where
+    /// objects are made, it is not even begun.
+    pub fn step(&mut self, count: usize) -> bool {
+        let start = self.values.len();
+        let records = &self.records[start..];
+        let records = &records[..count.min(records.len())];
+        let (limits, bytes) = (&self.limits, &self.bytes);
+        // On several threads, none knows what the others have used up of the limits.
+        let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
+        let outcome = Outcome::ending_at_first();
+        let mut spent = self.spent;
+        let mut keys = KeyCache::after(std::mem::take(&mut self.collisions));
+        let filled = Slots::of_variants(records.len(), |slots| {
+            let fill = |slots: &mut Slots<'_>, keys: &mut KeyCache, spent: &mut Spent| {
+                let input = Input::Shared(bytes.get());
+                fill_part(slots, &outcome, |index| {
+                    let record = records[index].clone();
+                    let len = record.len();
+                    item("an item to unpack", keys, |keys| {
+                        let reading = Reading { input: &input, manner: Manner::Strict, limits, keys };
+                        let (built, _) = value::decode(reading, record, spent)?;
+                        Ok((built, len))
+                    })
+                });
+                if outcome.makes_useless(slots.start()) {
+                    slots.skip();
+                }
+            };
+            if parallel {
+                spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
+            } else {
+                let mut slots = slots;
+                while slots.len() > 0 && foreground::goes_on() {
+                    fill(&mut slots, &mut keys, &mut spent);
+                }
+            }
+        });
+        let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
+            outcome.add_failed(0, error);
+            OwnArray::new()
+        });
+        (self.spent, self.collisions) = (spent, keys.collisions);
+        let (failed, made) = outcome.into_failed();
+        self.made.append(made);
+        if let Some((index, error)) = failed.into_first() {
+            values.shrink(index);
+            self.failed = Some((start + index, error));
+        }
+        if let Err(error) = self.values.append(values) {
+            self.failed = Some((start, error));
+        }
+        self.failed.is_none() && self.values.len() < self.records.len()
+    }
+
+    /// Whether setters run.
+    pub fn makes_objects(&self) -> bool {
+        self.limits.allow_objects
+    }
+
+    /// How many records are unpacked, and of how many.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.values.len(), self.records.len())
+    }
+
+    /// What has been unpacked.
+    pub fn finish(self) -> Unpacked {
+        let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
+        Unpacked { values: self.values, made: self.made, end, failed }
+    }
+}

@@ -1,0 +1,209 @@
+//! One large value on several threads.
+//!
+//! Both ways stop at the first thing that is wrong and say no more than that: one thread alone then finds out what it
+//! is, and where, as it does for small values.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use godot::builtin::PackedByteArray;
+use variant_codec::format::MAX_BYTES;
+use variant_codec::{Decoder, EncodeOptions, copied};
+use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
+
+use crate::scratch::with_room;
+use crate::threads::foreground::goes_on;
+use crate::threads::lock;
+use crate::threads::pool::{Pool, pool, share};
+use crate::thresholds::PART_BYTES;
+use crate::variant::builder::VariantBuilder;
+use crate::variant::built::{Built, Fill, Made, check_converted_text};
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::part_tasks::{PartTaker, PartTask};
+use crate::variant::source::{Splitter, Tail};
+
+/// How many chunks are put together at a time.
+const COPIED_AT_ONCE: usize = 32;
+
+/// What one task has encoded.
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Where chunks of other tasks belong: behind so many of these bytes.
+    insertions: Vec<Insertion>,
+}
+
+struct Insertion {
+    position: usize,
+    /// The index of the first chunk, and how many follow one another.
+    first: usize,
+    count: usize,
+}
+
+/// The bytes of a value of which the calling thread has encoded `lead`, all but these tails.
+pub fn encode<'a>(
+    lead: Vec<u8>,
+    tails: Vec<(usize, Tail<'a>)>,
+    options: EncodeOptions,
+) -> Option<PackedByteArray> {
+    let pool = pool()?;
+    let chunks = Mutex::new(vec![None]);
+    let failed = AtomicBool::new(false);
+    let finish = |index: usize, bytes, tails: Vec<(usize, Tail<'a>)>, add: &dyn Fn((usize, Tail<'a>))| {
+        let mut insertions = Vec::with_capacity(tails.len());
+        for (position, tail) in tails {
+            let parts = tail.into_parts();
+            let first = {
+                let mut chunks = lock(&chunks);
+                let first = chunks.len();
+                chunks.resize_with(first + parts.len(), || None);
+                first
+            };
+            insertions.push(Insertion { position, first, count: parts.len() });
+            for (offset, part) in parts.into_iter().enumerate() {
+                add((first + offset, part));
+            }
+        }
+        lock(&chunks)[index] = Some(Chunk { bytes, insertions });
+    };
+    share(
+        &pool,
+        |(index, part): (usize, Tail<'a>), add| {
+            if failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let splitter = Splitter::new();
+            let encoded = with_room(options, |encoder| {
+                part.pour(encoder, &splitter).and_then(|()| copied(encoder.output().written()))
+            });
+            match encoded {
+                Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
+                Err(_) => failed.store(true, Ordering::Relaxed),
+            }
+        },
+        |add| finish(0, lead, tails, add),
+    );
+    let chunks: Option<Vec<Chunk>> = chunks.into_inner().ok()?.into_iter().collect();
+    join(&pool, &chunks.filter(|_| !failed.into_inner())?)
+}
+
+/// All chunks in one.
+fn join(pool: &Pool, chunks: &[Chunk]) -> Option<PackedByteArray> {
+    let total = chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
+    if total > MAX_BYTES {
+        return None;
+    }
+    let mut joined = engine::new_bytes(total).ok()?;
+    let mut copies = Vec::with_capacity(chunks.len());
+    order(chunks, 0, &mut joined.as_mut_slice(), &mut copies);
+    copy_all(Some(pool), copies);
+    Some(joined)
+}
+
+/// Bytes and the place for them.
+pub struct Copy<'p, 'j> {
+    pub from: &'p [u8],
+    pub to: &'j mut [u8],
+}
+
+/// Copies bytes to their places, of the same length, on the threads of the pool if there is one.
+pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
+    let copy =
+        |copies: Vec<Copy<'_, '_>>| copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from));
+    let Some(pool) = pool.filter(|_| copies.len() > COPIED_AT_ONCE) else { return copy(copies) };
+    share(
+        pool,
+        |copies, _| copy(copies),
+        |add| {
+            while !copies.is_empty() {
+                let rest = copies.split_off(copies.len().min(COPIED_AT_ONCE));
+                add(std::mem::replace(&mut copies, rest));
+            }
+        },
+    );
+}
+
+/// Puts a chunk, with what belongs into its insertions, in order to the start of `rest`, which then is what follows.
+fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>) {
+    let Chunk { bytes, insertions } = &chunks[index];
+    let put = |from: &'p [u8], rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>| {
+        let (to, behind) = std::mem::take(rest).split_at_mut(from.len());
+        copies.push(Copy { from, to });
+        *rest = behind;
+    };
+    let mut done = 0;
+    for insertion in insertions {
+        put(&bytes[done..insertion.position], rest, copies);
+        done = insertion.position;
+        for chunk in insertion.first..insertion.first + insertion.count {
+            order(chunks, chunk, rest, copies);
+        }
+    }
+    put(&bytes[done..], rest, copies);
+}
+
+/// The value that `data`, a part of the input, hold, and where it ends. `None` where anything is wrong.
+pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
+    let so_far = SoFar::default();
+    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &so_far))?;
+    // Objects are made by one thread alone.
+    Some((Built::new(value, so_far.into_fill(), Made::default()), end))
+}
+
+/// What the threads have come to.
+#[derive(Default)]
+struct SoFar {
+    failed: AtomicBool,
+    misfits: AtomicUsize,
+    converted_text: AtomicUsize,
+}
+
+impl SoFar {
+    fn add(&self, fill: Option<Fill>, bytes: usize) {
+        let fits = fill.is_some_and(|Fill { misfits, converted_text }| {
+            self.misfits.fetch_add(misfits, Ordering::Relaxed);
+            let text = self.converted_text.fetch_add(converted_text, Ordering::Relaxed) + converted_text;
+            check_converted_text(text, bytes).is_ok()
+        });
+        if !fits {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn into_fill(self) -> Fill {
+        Fill { misfits: self.misfits.into_inner(), converted_text: self.converted_text.into_inner() }
+    }
+}
+
+/// The calling thread decodes all but parts, which it leaves to the others.
+fn decode_with_gaps<'s>(
+    _: Scope<'s>,
+    pool: &Pool,
+    reading: &mut Reading<'_>,
+    data: &[u8],
+    so_far: &SoFar,
+) -> Option<(Unfinished<'s>, usize)> {
+    let (manner, limits) = (reading.manner, reading.limits);
+    let bytes = OwnedBytes::new(reading.input.to_packed());
+    let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
+        if so_far.has_failed() || !goes_on() {
+            return;
+        }
+        let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
+        let reading = Reading { input: &input, manner, limits, keys: &mut keys };
+        let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, manner, limits));
+        so_far.add(filled.ok(), data.len());
+    };
+    let ((value, fill), end) = share(pool, fill, |take| {
+        let reading = Reading { input: reading.input, manner, limits, keys: &mut *reading.keys };
+        let mut builder = VariantBuilder::new(reading).with_parts(PartTaker::new(PART_BYTES, take));
+        let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
+        Some((builder.finish_with_gaps().ok()?, end))
+    })?;
+    so_far.add(Some(fill), data.len());
+    (!so_far.has_failed()).then_some((value, end))
+}

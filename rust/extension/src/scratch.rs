@@ -1,0 +1,28 @@
+//! Memory that each thread keeps from value to value.
+
+use std::cell::Cell;
+
+use variant_codec::{EncodeOptions, Encoder, Room};
+
+/// A thread keeps no more than this for the next value.
+const KEPT_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// Memory for the values that this thread encodes. Taken while in use, since getters may encode, too.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Encodes into this thread's memory.
+pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Room<&mut Vec<u8>>>) -> T) -> T {
+    with_memory(|memory| encode(&mut Encoder::new(Room::new(memory), options)))
+}
+
+/// Hands this thread's memory out.
+pub fn with_memory<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut room = ROOM.take();
+    let result = use_it(&mut room);
+    if room.len() <= KEPT_BYTES {
+        ROOM.set(room);
+    }
+    result
+}

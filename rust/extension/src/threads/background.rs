@@ -1,0 +1,98 @@
+//! Work in the background: the threads that do it, one piece of work after the other.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use super::foreground::{self, Current, Progress};
+use super::lock;
+use super::pool::{STACK_BYTES, background_pool};
+use crate::panics::carried;
+
+/// Does this on the threads of the pool, if there are any, as what `progress` is about.
+pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Send) -> R {
+    let _current = Current::set(progress);
+    match background_pool() {
+        Some(pool) => pool.run(|| carried("a job on a thread of the pool", work)),
+        None => work(),
+    }
+}
+
+/// What a piece of work is about; there is a thread for each.
+#[derive(Clone, Copy)]
+pub enum Lane {
+    /// Decoding, which may take long and be cancelled.
+    Reading,
+    /// Saving, which is always finished.
+    Writing,
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that does what it is given, in order.
+struct Worker {
+    work: Sender<Work>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start(name: &str) -> Option<Self> {
+        let (sender, receiver) = channel::<Work>();
+        let run = move || {
+            foreground::enter_background();
+            for work in receiver {
+                work();
+            }
+        };
+        let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+        Some(Self { work: sender, thread: builder.spawn(run).ok()? })
+    }
+}
+
+/// The two lanes, and whether the library is being unloaded.
+#[derive(Default)]
+struct Workers {
+    reading: Option<Worker>,
+    writing: Option<Worker>,
+    stopped: bool,
+}
+
+static WORKERS: Mutex<Workers> = Mutex::new(Workers { reading: None, writing: None, stopped: false });
+
+/// Has `make` make some work, and does it in the background, after what was queued before. Gives it back where there is no
+/// thread for it.
+///
+/// `make` runs in the order of the queue, so that it can also queue for something else.
+pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
+    let mut workers = lock(&WORKERS);
+    let work = make();
+    if workers.stopped || cfg!(feature = "no-threads") {
+        return Err(work);
+    }
+    let (worker, name) = match lane {
+        Lane::Reading => (&mut workers.reading, "FastVariantCodec load"),
+        Lane::Writing => (&mut workers.writing, "FastVariantCodec save"),
+    };
+    if worker.is_none() {
+        *worker = Worker::start(name);
+    }
+    match worker {
+        Some(worker) => worker.work.send(work).map_err(|unsent| unsent.0),
+        None => Err(work),
+    }
+}
+
+/// Lets work be queued. Called when the library is loaded, which may be again.
+pub fn open() {
+    *lock(&WORKERS) = Workers::default();
+}
+
+/// Ends the threads when everything that is queued is done. Called before the library is unloaded.
+pub fn stop() {
+    let Workers { reading, writing, .. } =
+        std::mem::replace(&mut *lock(&WORKERS), Workers { stopped: true, ..Workers::default() });
+    for Worker { work, thread } in [writing, reading].into_iter().flatten() {
+        drop(work);
+        drop(thread.join());
+    }
+}

@@ -1,0 +1,12 @@
+//! The threads that work on batches, large values and jobs.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub mod background;
+pub mod foreground;
+pub mod pool;
+
+/// Locks what no panic leaves half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,185 @@
+//! The extension's own threads, and work that the calling thread shares with them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
+use variant_engine::can_share_out;
+
+use super::foreground::{self, Foreground};
+use super::lock;
+use crate::panics::carried;
+use crate::settings;
+
+/// No machine gains from more threads than this.
+const MOST_THREADS: usize = 256;
+/// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
+pub const STACK_BYTES: usize = 8 << 20;
+/// For how long a library that is to be unloaded waits for a call.
+const LONGEST_CALL: Duration = Duration::from_secs(10);
+
+/// Tasks of one call, and what does them.
+struct Tasks<T, F> {
+    tasks: Mutex<VecDeque<T>>,
+    run: F,
+}
+
+impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
+    fn add<'scope>(&'scope self, scope: &ScopeFifo<'scope>, task: T)
+    where
+        T: 'scope,
+    {
+        lock(&self.tasks).push_back(task);
+        scope.spawn_fifo(|scope| {
+            carried("a thread of the pool", || self.run_next(scope));
+        });
+    }
+
+    /// Does the task that has waited longest. Says whether there was one.
+    fn run_next<'scope>(&'scope self, scope: &ScopeFifo<'scope>) -> bool
+    where
+        T: 'scope,
+    {
+        let task = lock(&self.tasks).pop_front();
+        let found = task.is_some();
+        if let Some(task) = task {
+            (self.run)(task, &|task| self.add(scope, task));
+        }
+        found
+    }
+}
+
+/// Does tasks on the threads of `pool` and on the calling thread, and returns what `lead` does when all are done.
+///
+/// `lead` runs on the calling thread and adds tasks, which the other threads begin at once; after it, the calling thread
+/// takes what is left. Tasks may add tasks, too.
+pub fn share<T: Send, R>(
+    pool: &Pool,
+    run: impl Fn(T, &dyn Fn(T)) + Sync,
+    lead: impl FnOnce(&dyn Fn(T)) -> R,
+) -> R {
+    let _waited_for = Foreground::enter();
+    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
+    pool.threads.in_place_scope_fifo(|scope| {
+        let result = lead(&|task| tasks.add(scope, task));
+        while tasks.run_next(scope) {}
+        result
+    })
+}
+
+/// The extension's own threads, with their handles, since dropping a pool does not wait for its threads to end.
+pub struct Pool {
+    threads: ThreadPool,
+    handles: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A pool, once it has been asked for: `None` inside where one thread is asked for, no more can be had, or the library is
+/// being unloaded.
+type LazyPool = Mutex<Option<Option<Arc<Pool>>>>;
+
+/// For calls that wait for their results.
+static POOL: LazyPool = Mutex::new(None);
+
+/// The pool for work of the calling thread, made when first needed; `None` where that thread does everything.
+pub fn pool() -> Option<Arc<Pool>> {
+    // The calling thread works, too.
+    if foreground::in_background() {
+        background_pool()
+    } else {
+        kept(&POOL, || Pool::start(thread_count() - 1, false))
+    }
+}
+
+/// For jobs: it leaves a core to the game.
+static BACKGROUND: LazyPool = Mutex::new(None);
+
+/// The pool for jobs, made when first needed; `None` where there can be none.
+pub fn background_pool() -> Option<Arc<Pool>> {
+    kept(&BACKGROUND, || Pool::start((thread_count() - 1).max(1), true))
+}
+
+fn kept(pool: &LazyPool, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Pool>> {
+    lock(pool).get_or_insert_with(|| start().map(Arc::new)).clone()
+}
+
+/// How many threads are asked for, at most one for each core if nobody says.
+fn thread_count() -> usize {
+    match usize::try_from(settings::threads()) {
+        Ok(count) if count > 0 => count.min(MOST_THREADS),
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+impl Pool {
+    /// Starts threads, if any are asked for and can be had, and the engine lets them fill what one has made.
+    fn start(count: usize, in_background: bool) -> Option<Self> {
+        if count == 0 || cfg!(feature = "no-threads") || !can_share_out() {
+            return None;
+        }
+        let handles = Mutex::new(Vec::with_capacity(count));
+        let name = if in_background { "FastVariantCodec job" } else { "FastVariantCodec" };
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(move |index| format!("{name} {index}"))
+            .stack_size(STACK_BYTES)
+            .start_handler(move |_| {
+                if in_background {
+                    foreground::enter_background();
+                }
+            })
+            .spawn_handler(|thread| {
+                let mut builder = std::thread::Builder::new();
+                if let Some(name) = thread.name() {
+                    builder = builder.name(name.to_owned());
+                }
+                if let Some(bytes) = thread.stack_size() {
+                    builder = builder.stack_size(bytes);
+                }
+                let handle = builder.spawn(|| thread.run())?;
+                lock(&handles).push(handle);
+                Ok(())
+            })
+            .build()
+            .ok()?;
+        Some(Self { threads, handles })
+    }
+
+    /// Does this on one of the threads, and waits for it.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.threads.install(work)
+    }
+}
+
+/// Lets the next call that needs threads start them. Called when the library is loaded, which may be again.
+pub fn open() {
+    *lock(&POOL) = None;
+    *lock(&BACKGROUND) = None;
+}
+
+/// Ends the extension's threads and waits for them, and before that for calls that use them. Called before the library is
+/// unloaded; from then on, every call does its work alone.
+pub fn stop() {
+    end(&BACKGROUND);
+    end(&POOL);
+}
+
+fn end(pool: &LazyPool) {
+    let Some(mut pool) = lock(pool).replace(None).flatten() else { return };
+    let started = Instant::now();
+    let Pool { threads, handles } = loop {
+        match Arc::try_unwrap(pool) {
+            Ok(unused) => break unused,
+            // Something is wrong with that call; the engine need not hang with it.
+            Err(_) if started.elapsed() > LONGEST_CALL => return,
+            Err(used) => pool = used,
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    drop(threads);
+    for handle in handles.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        // A worker that panicked has ended, too, which is all that is wanted here.
+        drop(handle.join());
+    }
+}

@@ -1,0 +1,187 @@
+//! One value: live Variant to bytes and back.
+
+use std::ops::Range;
+
+use godot::builtin::{PackedByteArray, Variant};
+use godot::global::var_to_bytes;
+use variant_codec::{
+    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, Spent, VariantType,
+    check_room, copied, frames,
+};
+use variant_engine::{self as engine, PRECISION, set_bytes};
+
+use crate::parts;
+use crate::scratch::with_room;
+use crate::settings;
+use crate::threads::pool::pool;
+use crate::thresholds::{LARGE_BYTES, SMALL_BYTES, engine_is_as_fast};
+use crate::variant::builder::VariantBuilder;
+use crate::variant::built::Built;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::{Live, Objects, Splitter};
+use crate::variant::validator::Validator;
+
+/// The bytes of a value. If `strict`, what would not come back as it is, is an error.
+///
+/// # Errors
+/// Why the value cannot be written, with the path to the place.
+pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
+    let mut bytes = PackedByteArray::new();
+    encode_to(&mut bytes, value, objects, strict)?;
+    Ok(bytes)
+}
+
+/// Makes `bytes` those of a value, as [`encode`] does.
+///
+/// # Errors
+/// As [`encode`]; `bytes` may be any then.
+#[inline]
+pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects, strict: bool) -> Result<()> {
+    let options = EncodeOptions { precision: PRECISION, strict_text: strict };
+    let mut live = Live::new(value, objects, strict);
+    if live.is_small() {
+        let mut room = [0; SMALL_BYTES];
+        let mut encoder = Encoder::new(Room::new(&mut room[..]), options);
+        live.pour(&mut encoder)?;
+        return set_bytes(bytes, encoder.into_output().written());
+    }
+    if let Some(ty) = live.packed_type() {
+        return encode_packed(bytes, live, ty, options);
+    }
+    encode_with(value, objects, options, |encoded| match encoded {
+        Encoded::InRoom(written) => set_bytes(bytes, written),
+        Encoded::Packed(packed) => {
+            *bytes = packed;
+            Ok(())
+        }
+    })
+}
+
+/// Measures a packed array at once, and writes it where it stays.
+#[inline(never)]
+fn encode_packed(
+    bytes: &mut PackedByteArray,
+    mut live: Live<'_, '_>,
+    ty: VariantType,
+    options: EncodeOptions,
+) -> Result<()> {
+    let mut measure = Measure::counting(options);
+    live.pour(&mut measure)?;
+    // Even debug builds write bytes as they are.
+    let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
+    if as_fast && measure.bytes() >= LARGE_BYTES {
+        check_room(measure.bytes())?;
+        *bytes = var_to_bytes(live.variant());
+        return Ok(());
+    }
+    *bytes = engine::new_bytes(measure.bytes())?;
+    live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
+}
+
+/// Appends the bytes of a value to others, behind their number as a little-endian u32.
+///
+/// # Errors
+/// As [`encode`]; nothing has been appended then.
+pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
+    let options = EncodeOptions { precision: PRECISION, strict_text: false };
+    encode_with(value, objects, options, |encoded| {
+        let bytes = match &encoded {
+            Encoded::InRoom(bytes) => bytes,
+            Encoded::Packed(bytes) => bytes.as_slice(),
+        };
+        frames::try_append(out, bytes)
+    })
+}
+
+/// A value's bytes, before they are where they are to stay.
+enum Encoded<'a> {
+    /// In this thread's memory.
+    InRoom(&'a [u8]),
+    Packed(PackedByteArray),
+}
+
+/// Encodes a value, by several threads if it is large, and has `take` take the bytes, once.
+fn encode_with(
+    value: &Variant,
+    objects: Objects,
+    options: EncodeOptions,
+    mut take: impl FnMut(Encoded<'_>) -> Result<()>,
+) -> Result<()> {
+    let live = Live::new(value, objects, options.strict_text);
+    let splitter = Splitter::new();
+    let lead = with_room(options, |encoder| {
+        live.with_splitter(&splitter).pour(encoder)?;
+        let written = encoder.output().written();
+        if splitter.has_tails() {
+            return Ok(Some(copied(written)?));
+        }
+        take(Encoded::InRoom(written)).map(|()| None)
+    });
+    match lead {
+        Ok(None) => return Ok(()),
+        Err(error) if !splitter.has_tails() => return Err(error),
+        Ok(Some(lead)) => {
+            if let Some(bytes) = parts::encode(lead, splitter.into_tails(), options) {
+                return take(Encoded::Packed(bytes));
+            }
+        }
+        Err(_) => {}
+    }
+    // Alone, this thread finds out what is wrong, and the path to it.
+    with_room(options, |encoder| {
+        Live::new(value, objects, options.strict_text).pour(encoder)?;
+        take(Encoded::InRoom(encoder.output().written()))
+    })
+}
+
+/// The value that the input holds.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset.
+#[inline]
+pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
+    let Reading { input, manner, limits, .. } = reading;
+    let data = input.bytes();
+    if data.len() >= settings::parallel_threshold() {
+        return decode(reading, 0..data.len(), &mut Spent::default()).map(|(built, _)| built);
+    }
+    let mut builder = VariantBuilder::new(reading);
+    Decoder::new(data, manner, limits).pour_only(&mut builder)?;
+    Ok(builder.finish())
+}
+
+/// The value that a part of the input holds, and where it ends. What is `spent` of the limits may be kept from value to
+/// value.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset in all of them.
+pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
+    let start = part.start;
+    let Reading { input, manner, limits, .. } = reading;
+    let data = input.bytes().get(part).unwrap_or_default();
+    // Others share the limits where this is one of many values in the input.
+    let is_shared = data.len() >= settings::parallel_threshold()
+        && !limits.allow_objects
+        && limits.admit_all_of(input.bytes().len());
+    if let Some(pool) = is_shared.then(pool).flatten()
+        && let Some((built, end)) = parts::decode(&pool, &mut reading, data)
+    {
+        return Ok((built, start + end));
+    }
+    let mut builder = VariantBuilder::new(reading);
+    let mut decoder = Decoder::new(data, manner, limits).after(*spent);
+    let end = decoder.pour_only(&mut builder).map_err(|error| error.shifted(start))?;
+    *spent = decoder.spent();
+    Ok((builder.finish(), start + end))
+}
+
+/// Where the value ends that the input holds, without building it.
+///
+/// # Errors
+/// As [`decode`] has them, but for what only making objects and loading scripts shows.
+pub fn validate(input: &Input<'_>, manner: Manner, limits: &Limits) -> Result<usize> {
+    let mut keys = KeyCache::default();
+    let reading = Reading { input, manner, limits, keys: &mut keys };
+    Decoder::new(input.bytes(), manner, limits).pour_only(&mut Validator::new(reading))
+}

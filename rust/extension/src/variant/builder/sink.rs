@@ -1,0 +1,486 @@
+//! What the builder does with each event.
+
+use godot::builtin::{GString, StringName, Variant};
+use godot::classes::{EncodedObjectAsId, Object};
+use godot::meta::ToGodot;
+use godot::obj::{Gd, NewGd};
+use variant_codec::format::BOM;
+use variant_codec::{
+    ElementType, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part, Precision, Result, Sink, Text,
+    VariantType, quoted,
+};
+use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
+
+use super::typed::{TypedArray, TypedDictionary};
+use super::{Key, VariantBuilder};
+use crate::variant::built::Made;
+use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
+use crate::variant::keys::RowCursor;
+use crate::variant::objects;
+
+/// An Array under construction; small, since one lies on the stack for each level of nesting.
+#[derive(Default)]
+pub struct ArrayFrame(Option<Box<TypedArray>>);
+
+/// A Dictionary under construction; small, since one lies on the stack for each level of nesting.
+pub struct DictionaryFrame {
+    typed: Option<Box<TypedDictionary>>,
+    len: usize,
+    cursor: RowCursor,
+    /// Where colliding keys are refused.
+    buckets: Option<Box<Buckets>>,
+}
+
+/// An object whose properties are being set.
+pub struct ObjectFrame {
+    object: Gd<Object>,
+    property: GString,
+}
+
+impl<'s> Sink for VariantBuilder<'_, 's> {
+    type Array = ArrayFrame;
+    type Dictionary = DictionaryFrame;
+    type Object = ObjectFrame;
+    type Strings = StringSlots<'s>;
+    const BUILDS: bool = true;
+
+    #[inline(always)]
+    fn nil(&mut self) -> Result<()> {
+        // Places are Nil until something is put there.
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn bool(&mut self, value: bool) -> Result<()> {
+        self.building.put_bool(value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn int(&mut self, value: i64) -> Result<()> {
+        self.building.put_int(value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn float(&mut self, value: f64) -> Result<()> {
+        self.building.put_float(value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
+        refuse_nul(text)?;
+        match (ty, text) {
+            (VariantType::StringName, _) => {
+                self.check_name(text)?;
+                self.building.put_string_name(text);
+            }
+            (_, Text::Utf8(utf8)) if self.building.is_at_key() => {
+                if self.keys.is_next(self.cursor, utf8.as_bytes()) {
+                    self.key = Key::Next;
+                } else if let Some(cached) = self.keys.keep(utf8) {
+                    self.key = Key::Cached(cached);
+                } else {
+                    self.building.put_string(string(text));
+                }
+            }
+            _ => self.building.put_string(string(text)),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        if ty == VariantType::StringName {
+            return Ok(false);
+        }
+        if self.building.is_at_key() {
+            // What is kept has been looked at.
+            if self.keys.is_next(self.cursor, bytes) {
+                self.key = Key::Next;
+            } else if let Some(cached) = self.keys.find(bytes) {
+                self.key = Key::Cached(cached);
+            } else {
+                return Ok(false);
+            }
+            return Ok(true);
+        }
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        self.building.put_string(string);
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        self.building.put_lanes(ty, lanes);
+        Ok(())
+    }
+
+    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
+        match self.copied_by_engine(ty, lanes.le) {
+            Some(value) => self.building.put(value),
+            None => self.building.put_packed(ty, lanes)?,
+        }
+        Ok(())
+    }
+
+    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        self.check_names(path)?;
+        if let Some(offset) = self.offset_of(&path)
+            && self.input.with_packed(|bytes| self.building.put_decoded(VariantType::NodePath, bytes, offset))
+        {
+            return Ok(());
+        }
+        if path.names.is_empty() && path.subnames.is_empty() {
+            self.building.put_node_path(if path.absolute { "/" } else { "" });
+            return Ok(());
+        }
+        // Parts may hold separators, so the path cannot be made from one text.
+        let (names, subnames) = (marked(path.names), marked(path.subnames));
+        let (names, subnames) = (texts(&names), texts(&subnames));
+        let path = NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames };
+        self.put_by_engine(|encoder| encoder.node_path(path))
+    }
+
+    #[inline(always)]
+    fn rid(&mut self, id: u64) -> Result<()> {
+        self.building.put_rid(id);
+        Ok(())
+    }
+
+    fn callable(&mut self) -> Result<()> {
+        self.building.put(Building::default_value(VariantType::Callable));
+        Ok(())
+    }
+
+    fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
+        self.check_name(name)?;
+        if self.building.put_signal(name, object) {
+            return Ok(());
+        }
+        // The object need not exist, which only the engine's own reader allows.
+        let name = marked(&[name]);
+        self.put_by_engine(|encoder| encoder.signal(texts(&name)[0], object))
+    }
+
+    fn object_id(&mut self, id: u64) -> Result<()> {
+        if id == 0 {
+            self.building.put_null_object();
+        } else {
+            let mut stand_in = EncodedObjectAsId::new_gd();
+            stand_in.set_object_id(id);
+            self.building.put(stand_in.to_variant());
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<ArrayFrame> {
+        let typed = match element {
+            ElementType::Untyped => None,
+            _ => Some(Box::new(TypedArray {
+                element: Self::declared(element)?,
+                fits: true,
+                made_before: self.made.len(),
+                unused: Made::default(),
+            })),
+        };
+        let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.element);
+        if !self.building.open_array(len, declared) {
+            return Err(ErrorKind::OutOfMemory(len.saturating_mul(size_of::<Variant>())).into());
+        }
+        Ok(ArrayFrame(typed))
+    }
+
+    #[inline(always)]
+    fn begin_element(&mut self, _array: &mut ArrayFrame) -> Result<()> {
+        self.building.next_element();
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
+        if let Some(typed) = &mut array.0 {
+            if !self.last_fits(&typed.element) {
+                // What does not fit is sorted out at the end, when other threads may still be at their parts.
+                if self.manner == Manner::Strict || self.parts.is_some() {
+                    return Err(self.misfit("Array", &typed.element));
+                }
+                typed.fits = false;
+                typed.unused.take_from(&mut self.made, typed.made_before);
+            }
+            typed.made_before = self.made.len();
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_array(&mut self, array: ArrayFrame) -> Result<()> {
+        self.building.close_array();
+        if let Some(typed) = array.0
+            && !typed.fits
+        {
+            self.sort_out(&typed.element)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn part_bytes(&self) -> Option<usize> {
+        self.parts.as_ref().map(|parts| parts.bytes())
+    }
+
+    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        parts.add_elements(self.building.leave_elements(part.count), part);
+        Ok(())
+    }
+
+    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
+        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        parts.add_value(value, part)
+    }
+
+    #[inline(always)]
+    fn ints(&mut self, array: &mut ArrayFrame, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
+        if self.building.put_run(VariantType::Int, &mut ints.map(i64::to_le_bytes)) {
+            return Ok(());
+        }
+        ints.try_for_each(|int| {
+            self.begin_element(array)?;
+            self.int(int)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn floats(&mut self, array: &mut ArrayFrame, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
+        if self.building.put_run(VariantType::Float, &mut floats.map(f64::to_le_bytes)) {
+            return Ok(());
+        }
+        floats.try_for_each(|float| {
+            self.begin_element(array)?;
+            self.float(float)?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut ArrayFrame,
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        if run_bytes(ty) == Some(N) && self.building.put_run(ty, values) {
+            return Ok(());
+        }
+        values.try_for_each(|le| {
+            self.begin_element(array)?;
+            self.fixed(ty, Lanes { precision, le: &le })?;
+            self.end_element(array)
+        })
+    }
+
+    #[inline(always)]
+    fn begin_dictionary(
+        &mut self,
+        len: usize,
+        key: ElementType<'_>,
+        value: ElementType<'_>,
+    ) -> Result<DictionaryFrame> {
+        let typed = match (key, value) {
+            (ElementType::Untyped, ElementType::Untyped) => {
+                self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+                None
+            }
+            _ => {
+                let (key, value) = (Self::declared(key)?, Self::declared(value)?);
+                self.building.open_dictionary(&key, &value);
+                let (made_before, unused) = (self.made.len(), Made::default());
+                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, made_before, unused }))
+            }
+        };
+        let cursor = RowCursor::start(len, typed.is_none() && self.reader.is_direct());
+        let counts_keys = self.refuses_colliding_keys && (len > FEW_KEYS || self.key_level > 0);
+        let buckets = counts_keys.then(Box::default);
+        Ok(DictionaryFrame { typed, len, cursor, buckets })
+    }
+
+    #[inline(always)]
+    fn begin_key(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
+        self.building.next_key();
+        self.cursor = dictionary.cursor;
+        self.key_level += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
+        let DictionaryFrame { typed, len, cursor, buckets } = dictionary;
+        self.key_level -= 1;
+        let key = std::mem::replace(&mut self.key, Key::Put);
+        if cursor.is_copied() {
+            if let Key::Next = key {
+                cursor.advance();
+                self.building.next_copied_value();
+                return Ok(());
+            }
+            self.leave_row(cursor);
+        }
+        match (typed, key) {
+            (None, Key::Cached(cached)) => {
+                if let Some((template, effort)) = self.keys.follow(cursor, cached, *len) {
+                    self.building.copy_entries(template);
+                    self.keys.collisions.add_effort(effort)?;
+                    self.building.next_copied_value();
+                } else {
+                    if let Some(buckets) = buckets {
+                        self.keys.check(cached, buckets, self.key_level > 0)?;
+                    }
+                    if let Some(key) = self.keys.kept(cached) {
+                        self.building.next_value_of(key);
+                    }
+                }
+            }
+            (None, _) => {
+                cursor.leave();
+                self.check_key(buckets)?;
+                self.building.next_value(true);
+            }
+            (Some(typed), key) => {
+                if let Key::Cached(cached) = key
+                    && let Some(key) = self.keys.kept(cached)
+                {
+                    self.building.put(key.clone());
+                }
+                let kept = self.keep_key(typed)?;
+                self.check_key(buckets)?;
+                self.building.next_value(kept);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn keeps_entry(&self, dictionary: &DictionaryFrame) -> bool {
+        dictionary.typed.as_ref().is_none_or(|typed| typed.keeps_entry)
+    }
+
+    #[inline(always)]
+    fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
+        if let Some(typed) = &mut dictionary.typed {
+            // A typed script would take the value for what it is not.
+            if typed.keeps_entry && !self.last_fits(&typed.value) {
+                return Err(self.misfit("Dictionary's values", &typed.value));
+            }
+            if !std::mem::replace(&mut typed.keeps_entry, true) {
+                typed.unused.take_from(&mut self.made, typed.made_before);
+            }
+            typed.made_before = self.made.len();
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
+        // Values of repeated keys would come in any order.
+        let counted = self.manner == Manner::Strict || self.parts.is_some();
+        if counted && self.building.dictionary_len() != dictionary.len {
+            return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
+        }
+        self.building.close_dictionary();
+        if dictionary.cursor.is_copied() {
+            self.keys.complete_row(dictionary.cursor);
+        } else {
+            let effort = dictionary.buckets.map_or_else(Effort::default, |buckets| buckets.effort());
+            if let Some(complete) = self.building.last() {
+                self.keys.learn(dictionary.cursor, self.reader, complete, effort);
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<ObjectFrame> {
+        let value = objects::instantiate(&StringName::from(&string(class)))?;
+        let object = value.try_to::<Gd<Object>>().map_err(|_| {
+            Error::object(format!("the engine made no object of class {}", quoted(&class.to_lossy())))
+        })?;
+        if !object.is_class("RefCounted") {
+            self.made.push(object.instance_id());
+        }
+        self.building.put(value);
+        Ok(ObjectFrame { object, property: GString::new() })
+    }
+
+    fn begin_property(&mut self, object: &mut ObjectFrame, name: Text<'_>) -> Result<()> {
+        object.property = string(name);
+        self.open_aside();
+        Ok(())
+    }
+
+    fn end_property(&mut self, frame: &mut ObjectFrame) -> Result<()> {
+        let value = self.close_aside();
+        objects::set_property(&mut frame.object, &frame.property, &value, self.manner)
+    }
+
+    fn end_object(&mut self, _object: ObjectFrame) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_strings(&mut self, len: usize) -> Result<StringSlots<'s>> {
+        StringSlots::new(len)
+    }
+
+    #[inline(always)]
+    fn string(&mut self, strings: &mut StringSlots<'s>, text: Text<'_>) -> Result<()> {
+        refuse_nul(text)?;
+        strings.put(string(text));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_string(&mut self, strings: &mut StringSlots<'s>, bytes: &[u8]) -> Result<bool> {
+        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        strings.put(string);
+        Ok(true)
+    }
+
+    fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        parts.add_strings(strings.leave(part.count), part);
+        Ok(())
+    }
+
+    fn end_strings(&mut self, strings: StringSlots<'s>) -> Result<()> {
+        self.building.put_strings(strings);
+        Ok(())
+    }
+}
+
+/// The engine's functions end a text at a NUL. Its own format has none by here; messages may.
+#[inline(always)]
+fn refuse_nul(text: Text<'_>) -> Result<()> {
+    match text {
+        Text::Utf8(text) if text.as_bytes().contains(&0) => Err(ErrorKind::InvalidCodeUnit(0).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Texts for the engine's own reader, which drops a byte-order mark from the start of each: where there is one already,
+/// there must be two.
+fn marked(texts: &[Text<'_>]) -> Vec<String> {
+    let marked = |text: &Text<'_>| {
+        let text = text.to_lossy();
+        if text.starts_with(BOM) { format!("{BOM}{text}") } else { text }
+    };
+    texts.iter().map(marked).collect()
+}
+
+fn texts(texts: &[String]) -> Vec<Text<'_>> {
+    texts.iter().map(|text| Text::Utf8(text)).collect()
+}

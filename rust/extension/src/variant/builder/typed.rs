@@ -1,0 +1,140 @@
+//! Typed containers: which values they take, and what becomes of the others.
+
+use godot::builtin::{StringName, Variant};
+use godot::classes::Object;
+use godot::obj::Gd;
+use variant_codec::{ElementType, Error, ErrorKind, Manner, Result, VariantType};
+use variant_engine::{Building, ContainerType, Converted, string};
+
+use super::{VariantBuilder, unfinished};
+use crate::variant::built::{Made, check_converted_text};
+use crate::variant::objects;
+
+/// What is known of a typed Array.
+pub(super) struct TypedArray {
+    pub element: ContainerType,
+    pub fits: bool,
+    /// How many objects had been made before the element.
+    pub made_before: usize,
+    /// Those of elements that do not fit.
+    pub unused: Made,
+}
+
+/// What is known of a typed Dictionary.
+pub(super) struct TypedDictionary {
+    pub key: ContainerType,
+    pub value: ContainerType,
+    pub keeps_entry: bool,
+    /// How many objects had been made before the entry.
+    pub made_before: usize,
+    /// Those of keys that do not fit and of entries that are not kept.
+    pub unused: Made,
+}
+
+impl VariantBuilder<'_, '_> {
+    /// The live form of a declared element type; loads the script it names.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn declared(element: ElementType<'_>) -> Result<ContainerType> {
+        Ok(match element {
+            ElementType::Untyped => ContainerType::Untyped,
+            ElementType::Builtin(ty) => ContainerType::Builtin(ty),
+            ElementType::Class(name) => {
+                ContainerType::Object { class: StringName::from(&string(name)), script: None }
+            }
+            ElementType::Script(path) => {
+                let script = objects::load_script(&string(path))?;
+                let class = script.get_instance_base_type();
+                if class == StringName::default() {
+                    // A script with errors has no base class; the engine drops the type.
+                    ContainerType::Untyped
+                } else {
+                    ContainerType::Object { class, script: Some(script) }
+                }
+            }
+        })
+    }
+
+    /// Whether a container takes the value as it is.
+    #[inline(never)]
+    fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
+        declared.takes(self.reader.ty(value), |class, script| objects::is_instance(value, class, script))
+    }
+
+    /// Whether a container takes the value that was put last.
+    #[inline(never)]
+    pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
+        let last = self.building.last();
+        declared.takes(self.building.last_type(), |class, script| {
+            last.is_some_and(|value| objects::is_instance(value, class, script))
+        })
+    }
+
+    /// The value as the engine's typed append converts it without complaint; `None` if it would not take it.
+    ///
+    /// # Errors
+    /// That too much text would be made of containers.
+    fn converted(&mut self, declared: &ContainerType, value: &Variant) -> Result<Option<Variant>> {
+        let ContainerType::Builtin(target) = declared else { return Ok(None) };
+        let Some(Converted { value, text }) = self.conversions.convert(*target, value) else {
+            return Ok(None);
+        };
+        self.converted_text = self.converted_text.saturating_add(text);
+        check_converted_text(self.converted_text, self.input.bytes().len())?;
+        Ok(Some(value))
+    }
+
+    /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sort_out(&mut self, declared: &ContainerType) -> Result<()> {
+        let array = self.building.last().ok_or_else(unfinished)?.clone();
+        let sorted = Building::empty_array_of(declared);
+        let elements = self.reader.elements(&array);
+        for value in (0..elements.len()).filter_map(|index| elements.get(index)) {
+            let taken = if self.fits(declared, value) {
+                Some(value.clone())
+            } else {
+                self.converted(declared, value)?
+            };
+            match taken {
+                Some(value) => drop(sorted.call("append", &[value])),
+                None => self.misfits += 1,
+            }
+        }
+        self.building.put(sorted);
+        Ok(())
+    }
+
+    /// Whether a typed Dictionary keeps the entry of the key that was put last, which the engine may convert.
+    #[inline(never)]
+    pub(super) fn keep_key(&mut self, typed: &mut TypedDictionary) -> Result<bool> {
+        if self.last_fits(&typed.key) {
+            return Ok(true);
+        }
+        if self.manner == Manner::Strict {
+            return Err(self.misfit("Dictionary's keys", &typed.key));
+        }
+        typed.unused.take_from(&mut self.made, typed.made_before);
+        let key = self.building.last().ok_or_else(unfinished)?.clone();
+        match self.converted(&typed.key, &key)? {
+            Some(key) => self.building.put(key),
+            None => {
+                self.misfits += 1;
+                typed.keeps_entry = false;
+            }
+        }
+        Ok(typed.keeps_entry)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn misfit(&self, container: &'static str, declared: &ContainerType) -> Error {
+        let object = self.building.last().and_then(|value| value.try_to::<Gd<Object>>().ok());
+        let found = match object {
+            Some(object) => object.get_class().to_string(),
+            None => self.building.last_type().map_or("value", VariantType::name).to_owned(),
+        };
+        ErrorKind::WrongElementType { container, expected: declared.to_string(), found }.into()
+    }
+}

@@ -1,0 +1,11 @@
+//! Live Variants as sources and sinks of the codec's events.
+
+pub mod builder;
+pub mod built;
+pub mod collisions;
+pub mod input;
+pub mod keys;
+mod objects;
+pub mod part_tasks;
+pub mod source;
+pub mod validator;

@@ -1,0 +1,122 @@
+//! Which objects and scripts may be made from data, and how.
+//!
+//! Only reached when the caller has allowed objects. Scripts and setters run here, so all of it happens on the calling
+//! thread.
+
+use godot::builtin::{GString, StringName, Variant};
+use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
+use godot::obj::{Gd, Singleton};
+use variant_codec::format::SCRIPT_PATH_PREFIX;
+use variant_codec::{Error, Manner, Result, VariantType, quoted};
+use variant_engine::Reader;
+
+/// A new object of a native class.
+///
+/// # Errors
+/// For classes that do not exist or cannot be made; for scripts, which would run code out of the data; and for the
+/// engine's singletons, of which a second one breaks the engine.
+pub fn instantiate(class: &StringName) -> Result<Variant> {
+    let db = ClassDb::singleton();
+    let name = quoted(&class.to_string());
+    // Asked first: for the name of a script's class, `can_instantiate` would load that script.
+    if !db.class_exists(class) {
+        return Err(Error::object(format!("an object of class {name}, which is no native class")));
+    }
+    if *class == "Script" || db.is_parent_class(class, "Script") {
+        return Err(Error::object(format!("an object of class {name}: scripts are never made from data")));
+    }
+    if is_singleton(class) {
+        return Err(Error::object(format!(
+            "an object of class {class}, of which the engine has the only one"
+        )));
+    }
+    if !db.can_instantiate(class) {
+        return Err(Error::object(format!("an object of class {name}, which cannot be made")));
+    }
+    Ok(db.instantiate(class))
+}
+
+/// Whether the class or one it inherits from is that of an engine singleton, which go by the names of their classes.
+fn is_singleton(class: &StringName) -> bool {
+    let (db, engine) = (ClassDb::singleton(), Engine::singleton());
+    let mut class = class.clone();
+    while class != StringName::default() {
+        if engine.has_singleton(&class) {
+            return true;
+        }
+        class = db.get_parent_class(&class);
+    }
+    false
+}
+
+/// Sets a stored property; a `script` is loaded from the path that the value is.
+///
+/// # Errors
+/// If `script` is no path to a script of this project, or a setter has freed the object. In the strict manner also if the
+/// script is one for objects of another class, of which the engine only complains.
+pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, manner: Manner) -> Result<()> {
+    if !object.is_instance_valid() {
+        return Err(Error::object("the object was freed by one of its own setters"));
+    }
+    match Reader::new().ty(value) {
+        Some(ty) if *name == "script" && ty != VariantType::Nil => {
+            if ty != VariantType::String {
+                return Err(Error::object("the property `script` is not the path of a script"));
+            }
+            let script = load_script(&value.to())?;
+            let base = script.get_instance_base_type();
+            if manner == Manner::Strict && !object.is_class(&base.to_string()) {
+                let class = quoted(&object.get_class().to_string());
+                return Err(Error::object(format!("a script for {base} on an object of class {class}")));
+            }
+            object.set_script(&script);
+        }
+        _ => object.set(&StringName::from(name), value),
+    }
+    Ok(())
+}
+
+/// The script at a path of this project.
+///
+/// # Errors
+/// If the path does not start with `res://`, leaves the project, or names no script that can be loaded.
+pub fn load_script(path: &GString) -> Result<Gd<Script>> {
+    let text = path.to_string();
+    let shown = quoted(&text);
+    let inside = text.strip_prefix(SCRIPT_PATH_PREFIX);
+    if inside.is_none_or(|rest| rest.is_empty() || rest.split(['/', '\\']).any(|part| part == "..")) {
+        return Err(Error::object(format!("the script path {shown}, which does not lie in the project")));
+    }
+    let mut loader = ResourceLoader::singleton();
+    if !loader.exists_ex(path).type_hint("Script").done() {
+        return Err(Error::object(format!("the script path {shown}, where there is no script")));
+    }
+    loader
+        .load_ex(path)
+        .type_hint("Script")
+        .done()
+        .and_then(|resource| resource.try_cast::<Script>().ok())
+        .ok_or_else(|| Error::object(format!("the script at {shown}, which cannot be loaded")))
+}
+
+/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object is.
+pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
+    let Ok(object) = value.try_to::<Gd<Object>>() else {
+        return value.is_nil();
+    };
+    let actual = StringName::from(&object.get_class());
+    if actual != *class && !ClassDb::singleton().is_parent_class(&actual, class) {
+        return false;
+    }
+    let Some(wanted) = script else {
+        return true;
+    };
+    let mut script = object.get_script();
+    while let Some(current) = script {
+        if current == *wanted {
+            return true;
+        }
+        script = current.get_base_script();
+    }
+    false
+}

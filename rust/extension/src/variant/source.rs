@@ -1,0 +1,727 @@
+//! Live Variant → events.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
+use godot::classes::{ClassDb, Object, Script};
+use godot::obj::{EngineBitfield, Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
+use variant_codec::format::{self, Shape};
+use variant_codec::{
+    ElementType, EncodeOptions, Error, ErrorKind, Measure, NodePathParts, Result, Sink, Source, Step, Text,
+    VariantType, quoted,
+};
+use variant_engine::{
+    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
+};
+
+use super::objects;
+use crate::settings;
+use crate::threads::pool::pool;
+use crate::thresholds::{PART_BYTES, SMALL_BYTES};
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objects {
+    /// By instance id.
+    AsIds,
+    /// With class and properties. Getters run, so this is for the calling thread only.
+    Full,
+}
+
+/// A live Variant as a source.
+#[derive(Clone, Copy)]
+pub struct Live<'a, 's> {
+    variant: &'a Variant,
+    walk: Walk<'a, 's>,
+}
+
+impl<'a, 's> Live<'a, 's> {
+    /// A source that walks `variant`.
+    pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
+        Self { variant, walk: Walk { objects, strict, reader: Reader::new(), splitter: None } }
+    }
+
+    /// The same, with a taker for what is left of large containers. Not for objects with properties: while their getters
+    /// run, no other thread may read.
+    pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
+        let splitter = (self.walk.objects == Objects::AsIds).then_some(splitter);
+        Self { walk: Walk { splitter, ..self.walk }, ..self }
+    }
+
+    /// What is walked.
+    pub fn variant(&self) -> &'a Variant {
+        self.variant
+    }
+
+    /// Whether it is sure at a glance that the value takes few bytes.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        use VariantType as T;
+
+        /// Each may take six bytes.
+        const FEW_UNITS: usize = (SMALL_BYTES - 8) / 6;
+
+        let reader = self.walk.reader;
+        let Some(ty) = reader.ty(self.variant) else { return false };
+        match ty {
+            T::String => reader.string_units(self.variant).len() <= FEW_UNITS,
+            T::Nil | T::Bool | T::Int | T::Float => true,
+            _ => matches!(ty.shape(), Shape::Fixed(..)),
+        }
+    }
+
+    /// The type of a packed array whose number of elements says its encoded size.
+    pub fn packed_type(&self) -> Option<VariantType> {
+        self.walk.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
+    }
+}
+
+impl Source for Live<'_, '_> {
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        self.walk.pour(self.variant, sink, 0)
+    }
+}
+
+/// Takes what is left of containers when enough has been written, for other threads to go on with.
+pub struct Splitter<'a> {
+    tails: RefCell<Vec<(usize, Tail<'a>)>>,
+}
+
+impl<'a> Splitter<'a> {
+    /// A splitter that has taken nothing.
+    pub fn new() -> Self {
+        Self { tails: RefCell::default() }
+    }
+
+    /// Whether anything was left.
+    pub fn has_tails(&self) -> bool {
+        !self.tails.borrow().is_empty()
+    }
+
+    /// What was left, in order, and how long the output was then.
+    pub fn into_tails(self) -> Vec<(usize, Tail<'a>)> {
+        self.tails.into_inner()
+    }
+
+    /// How many elements or entries make a part, if those that are left are worth it: `done` of them took `bytes`.
+    #[inline(always)]
+    fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
+        if bytes < PART_BYTES {
+            return None;
+        }
+        let per_part = (done * PART_BYTES / bytes).max(1);
+        (left / per_part >= settings::parallel_threshold() / PART_BYTES && pool().is_some())
+            .then_some(per_part)
+    }
+
+    /// Takes a tail.
+    #[cold]
+    fn take(&self, position: usize, tail: Tail<'a>) {
+        self.tails.borrow_mut().push((position, tail));
+    }
+}
+
+/// What is left of a container.
+pub struct Tail<'a> {
+    of: TailOf<'a>,
+    strict: bool,
+    depth: u32,
+    /// How many of them make a part.
+    per_part: usize,
+}
+
+#[derive(Clone)]
+enum TailOf<'a> {
+    Elements(Elements<'a>, Range<usize>),
+    Entries(EntriesInPlace<'a>, usize),
+    Strings(Strings<'a>, Range<usize>),
+}
+
+impl<'a> Tail<'a> {
+    /// The parts that other threads go on with, in order.
+    pub fn into_parts(self) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut add = |of| parts.push(Self { of, ..self });
+        match self.of.clone() {
+            TailOf::Elements(elements, range) => {
+                self.cut(range).for_each(|part| add(TailOf::Elements(elements, part)));
+            }
+            TailOf::Strings(texts, range) => {
+                self.cut(range).for_each(|part| add(TailOf::Strings(texts, part)));
+            }
+            TailOf::Entries(mut entries, mut left) => {
+                while left > 0 {
+                    let count = left.min(self.per_part);
+                    add(TailOf::Entries(entries, count));
+                    left -= count;
+                    for _ in 0..count {
+                        let _ = entries.next();
+                    }
+                }
+            }
+        }
+        parts
+    }
+
+    fn cut(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (per_part, end) = (self.per_part, range.end);
+        range.step_by(per_part).map(move |start| start..end.min(start + per_part))
+    }
+
+    /// Pours it into a sink of its own.
+    ///
+    /// # Errors
+    /// Whatever cannot be written, with a path that starts anywhere.
+    pub fn pour<S>(&self, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
+    where
+        S: Sink<Array = (), Dictionary = (), Strings = ()>,
+    {
+        let (strict, reader) = (self.strict, Reader::new());
+        let walk = Walk { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
+        match &self.of {
+            TailOf::Elements(elements, range) => {
+                walk.pour_elements(*elements, range.clone(), &mut (), sink, self.depth)
+            }
+            TailOf::Strings(texts, range) => walk.pour_strings(*texts, range.clone(), &mut (), sink),
+            TailOf::Entries(entries, count) => walk.pour_linked(*entries, *count, &mut (), sink, self.depth),
+        }
+    }
+}
+
+/// How Variants are walked.
+#[derive(Clone, Copy)]
+struct Walk<'a, 's> {
+    objects: Objects,
+    /// Whether what does not come back as it is, is an error.
+    strict: bool,
+    reader: Reader,
+    splitter: Option<&'s Splitter<'a>>,
+}
+
+/// After so many elements or entries, it is looked at how much they took.
+const LOOKED_AT: usize = 8;
+/// So many elements of one type are poured in one go.
+const LONGEST_RUN: usize = 4096;
+
+impl<'a> Walk<'a, '_> {
+    /// The same walk for Variants that live shorter, none of which may be left to others.
+    fn apart<'b>(self) -> Walk<'b, 'b> {
+        Walk { objects: self.objects, strict: self.strict, reader: self.reader, splitter: None }
+    }
+
+    /// Pours a value that takes few bytes; `None` for others, whose frames lie on the stack at each level of nesting.
+    #[inline(always)]
+    fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
+        use VariantType as T;
+
+        let reader = self.reader;
+        // One arm for each type, so that each is compiled for the size it has.
+        macro_rules! fixed {
+            ($($ty:ident)*) => {
+                match reader.ty(variant)? {
+                    T::Nil => sink.nil(),
+                    T::Bool => sink.bool(reader.bool(variant)),
+                    T::Int => sink.int(reader.int(variant)),
+                    T::Float => sink.float(reader.float(variant)),
+                    T::String => sink.text(T::String, Text::Utf32(reader.string_units(variant))),
+                    $(T::$ty => sink.fixed(T::$ty, reader.lanes(variant, T::$ty)),)*
+                    T::Rid => sink.rid(reader.rid(variant)),
+                    T::Callable => sink.callable(),
+                    _ => return None,
+                }
+            };
+        }
+        Some(fixed! {
+            Vector2 Vector2i Rect2 Rect2i Vector3 Vector3i Transform2D Vector4 Vector4i Plane Quaternion Aabb Basis
+            Transform3D Projection Color
+        })
+    }
+
+    fn pour<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        if depth > format::MAX_DEPTH {
+            return Err(ErrorKind::TooDeep.into());
+        }
+        match self.pour_small(variant, sink) {
+            Some(poured) => poured,
+            None => self.pour_large(variant, sink, depth),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_large<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        use VariantType as T;
+
+        let reader = self.reader;
+        let Some(ty) = reader.ty(variant) else {
+            return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
+        };
+        match ty {
+            T::StringName => {
+                let name = reader.string_name(variant);
+                match reader.name_units(name) {
+                    Some(units) => sink.text(ty, Text::Utf32(units)),
+                    None => sink.text(ty, Text::Utf32(reader.units(&GString::from(name)))),
+                }
+            }
+            T::NodePath => self.pour_node_path(variant, sink),
+            T::Object => self.pour_object(variant, sink, depth),
+            T::Signal => self.pour_signal(variant, sink),
+            T::Dictionary => self.pour_dictionary(variant, sink, depth),
+            T::Array => self.pour_array(variant, sink, depth),
+            T::PackedStringArray => self.pour_packed_strings(variant, sink),
+            _ => sink.packed(ty, reader.packed(variant, ty)),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_packed_strings<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
+        let texts = self.reader.strings(variant);
+        let mut strings = sink.begin_strings(texts.get().len())?;
+        self.pour_strings(texts, 0..texts.get().len(), &mut strings, sink)?;
+        sink.end_strings(strings)
+    }
+
+    /// Pours texts, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_strings<S: Sink>(
+        self,
+        texts: Strings<'a>,
+        range: Range<usize>,
+        strings: &mut S::Strings,
+        sink: &mut S,
+    ) -> Result<()> {
+        let start = sink.written();
+        for (index, text) in texts.get().iter().enumerate().take(range.end).skip(range.start) {
+            let of = || TailOf::Strings(texts, index..range.end);
+            if index % LOOKED_AT == LOOKED_AT - 1
+                && self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of)
+            {
+                return Ok(());
+            }
+            sink.string(strings, Text::Utf32(self.reader.units(text)))
+                .map_err(|error| error.inside(Step::Index(index)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether what is left of a container, of which `done` elements or entries took the output from `start` on, is
+    /// worth being left to others: then it is.
+    #[inline(always)]
+    fn leaves(
+        self,
+        written: usize,
+        start: usize,
+        done: usize,
+        left: usize,
+        depth: u32,
+        of: impl FnOnce() -> TailOf<'a>,
+    ) -> bool {
+        let Some(splitter) = self.splitter else { return false };
+        let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
+        splitter.take(written, Tail { of: of(), strict: self.strict, depth, per_part });
+        true
+    }
+
+    #[inline(never)]
+    fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        // Getters may change any container, so those are walked in copies that scripts cannot reach.
+        if self.objects == Objects::Full || self.reader.reading_changes(variant) {
+            let copy = variant.call("duplicate", &[]);
+            return self.apart().pour_array_in_place(&copy, sink, depth);
+        }
+        self.pour_array_in_place(variant, sink, depth)
+    }
+
+    #[inline(always)]
+    fn pour_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let elements = self.reader.elements(variant);
+        let mut array = match self.reader.array_type(variant) {
+            ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
+            declared => self.begin_typed_array(sink, elements.len(), declared)?,
+        };
+        self.pour_elements(elements, 0..elements.len(), &mut array, sink, depth + 1)?;
+        sink.end_array(array)
+    }
+
+    /// Pours elements, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_elements<S: Sink>(
+        self,
+        elements: Elements<'a>,
+        range: Range<usize>,
+        array: &mut S::Array,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let start = sink.written();
+        let mut index = range.start;
+        let mut looked_at = index + LOOKED_AT;
+        while index < range.end {
+            if index >= looked_at {
+                let of = || TailOf::Elements(elements, index..range.end);
+                if self.leaves(sink.written(), start, index - range.start, range.end - index, depth, of) {
+                    return Ok(());
+                }
+                looked_at = index + LOOKED_AT;
+            }
+            if depth <= format::MAX_DEPTH
+                && let Some(run) = self.reader.run(&elements, index..range.end.min(index + LONGEST_RUN))
+            {
+                index += pour_run(run, index, sink, array)?;
+                continue;
+            }
+            sink.begin_element(array)?;
+            self.pour(element(&elements, index)?, sink, depth)
+                .map_err(|error| error.inside(Step::Index(index)))?;
+            sink.end_element(array)?;
+            index += 1;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn begin_typed_array<S: Sink>(
+        self,
+        sink: &mut S,
+        len: usize,
+        declared: ContainerType,
+    ) -> Result<S::Array> {
+        let declared = self.declared(declared)?;
+        sink.begin_array(len, declared.borrowed(self.reader))
+    }
+
+    #[inline(never)]
+    fn begin_dictionary<S: Sink>(self, variant: &Variant, sink: &mut S, len: usize) -> Result<S::Dictionary> {
+        let (key, value) = self.reader.dictionary_types(variant);
+        let (key, value) = (self.declared(key)?, self.declared(value)?);
+        sink.begin_dictionary(len, key.borrowed(self.reader), value.borrowed(self.reader))
+    }
+
+    #[inline(never)]
+    fn pour_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        if self.strict {
+            self.check_values(variant)?;
+        }
+        let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
+        let mut dictionary = self.begin_dictionary(variant, sink, len)?;
+        match entries.in_place() {
+            Some(entries) => self.pour_linked(*entries, len, &mut dictionary, sink, depth + 1)?,
+            None => self.pour_copied(&mut entries, len, &mut dictionary, sink, depth + 1)?,
+        }
+        sink.end_dictionary(dictionary)
+    }
+
+    /// Refuses values of another type than their Dictionary declares. Only bytes that no encoder writes make such: the
+    /// engine decodes them, but no strict reader does.
+    #[inline(never)]
+    fn check_values(self, variant: &Variant) -> Result<()> {
+        let (_, declared) = self.reader.dictionary_types(variant);
+        if matches!(declared, ContainerType::Untyped) {
+            return Ok(());
+        }
+        let (mut entries, len) = self.reader.entries(variant, false);
+        for index in 0..len {
+            let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(changed)?;
+            if !self.fits(&declared, value) {
+                let found = self.reader.ty(value).map_or("value", VariantType::name).to_owned();
+                let expected = declared.to_string();
+                let kind = ErrorKind::WrongElementType { container: "Dictionary's values", expected, found };
+                return Err(Error::from(kind).inside(self.step(key, index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(self, declared: &ContainerType, value: &Variant) -> bool {
+        let found =
+            if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
+        declared.takes(found, |class, script| match self.objects {
+            Objects::AsIds => true,
+            Objects::Full => objects::is_instance(value, class, script),
+        })
+    }
+
+    /// Pours entries, or leaves those from one on to others.
+    #[inline(always)]
+    fn pour_linked<S: Sink>(
+        self,
+        mut entries: EntriesInPlace<'a>,
+        count: usize,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let start = sink.written();
+        let mut alike = Alike::default();
+        for index in 0..count {
+            let of = || TailOf::Entries(entries, count - index);
+            // In the strict manner, all keys are compared.
+            if !self.strict
+                && index % LOOKED_AT == LOOKED_AT - 1
+                && self.leaves(sink.written(), start, index, count - index, depth, of)
+            {
+                return Ok(());
+            }
+            let (key, value) = entries.next().ok_or_else(changed)?;
+            self.pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn pour_copied<S: Sink>(
+        self,
+        entries: &mut Entries<'_>,
+        count: usize,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let mut alike = Alike::default();
+        for index in 0..count {
+            let (key, value) = self.reader.next_entry(entries).ok_or_else(changed)?;
+            self.apart().pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn pour_entry<S: Sink>(
+        self,
+        index: usize,
+        (key, value): (&'a Variant, &'a Variant),
+        alike: &mut Alike,
+        dictionary: &mut S::Dictionary,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        if self.strict {
+            alike.nils += u32::from(self.is_written_as_nil(key));
+            alike.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
+            if alike.nils > 1 || alike.callables > 1 {
+                return Err(Error::object("two keys of a Dictionary that would come back as one"));
+            }
+        }
+        sink.begin_key(dictionary)?;
+        self.pour(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        sink.begin_value(dictionary)?;
+        self.pour(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
+        sink.end_entry(dictionary)
+    }
+
+    fn is_written_as_nil(self, variant: &Variant) -> bool {
+        match self.reader.ty(variant) {
+            Some(VariantType::Nil) => true,
+            Some(VariantType::Object) => self.reader.live_object_id(variant) == 0,
+            _ => false,
+        }
+    }
+
+    /// How the value at this key is named in a path.
+    #[cold]
+    #[inline(never)]
+    fn step(self, key: &Variant, index: usize) -> Step {
+        match self.reader.ty(key) {
+            Some(VariantType::String | VariantType::StringName) => {
+                Step::text_key(&key.stringify().to_string())
+            }
+            Some(VariantType::Int) => Step::int_key(self.reader.int(key)),
+            _ => Step::KeyAt(index),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        let path = variant.to::<NodePath>();
+        let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
+        let subnames: Vec<Name> =
+            (0..path.get_subname_count()).map(|i| self.name(path.get_subname(i))).collect();
+        let text = |name| Text::Utf32(self.units_of(name));
+        let names: Vec<Text<'_>> = names.iter().map(text).collect();
+        let subnames: Vec<Text<'_>> = subnames.iter().map(text).collect();
+        let absolute = self.reader.is_absolute(variant);
+        sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
+    }
+
+    /// A name in the form in which its code units can be read.
+    fn name(self, name: StringName) -> Name {
+        if self.reader.name_units(&name).is_some() {
+            Name::Itself(name)
+        } else {
+            Name::Text(GString::from(&name))
+        }
+    }
+
+    fn units_of(self, name: &Name) -> &[u32] {
+        match name {
+            Name::Itself(name) => self.reader.name_units(name).unwrap_or_default(),
+            Name::Text(text) => self.reader.units(text),
+        }
+    }
+
+    #[inline(never)]
+    fn pour_signal<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+        let signal = variant.to::<Signal>();
+        let name = self.name(signal.name());
+        let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+        sink.signal(Text::Utf32(self.units_of(&name)), object)
+    }
+
+    /// The element type to write for a declared one.
+    fn declared(self, declared: ContainerType) -> Result<Declared> {
+        Ok(match (declared, self.objects) {
+            (ContainerType::Untyped, _) => Declared::Untyped,
+            (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
+            (ContainerType::Object { .. }, Objects::AsIds) => Declared::EncodedObject,
+            (ContainerType::Object { script: Some(script), .. }, Objects::Full) => {
+                Declared::Script(script_path(&script)?)
+            }
+            (ContainerType::Object { class, script: None }, Objects::Full) => {
+                Declared::Class(GString::from(&class))
+            }
+        })
+    }
+
+    #[inline(never)]
+    fn pour_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let id = self.reader.live_object_id(variant);
+        if id == 0 {
+            // Null or freed: written as Nil, as the engine does.
+            return sink.nil();
+        }
+        if self.objects == Objects::AsIds {
+            return sink.object_id(id);
+        }
+        let Ok(object) = variant.try_to::<Gd<Object>>() else {
+            return sink.nil();
+        };
+        let class = object.get_class();
+        if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
+            let class = quoted(&class.to_string());
+            return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
+        }
+        let stored: Vec<GString> = object
+            .get_property_list()
+            .iter_shared()
+            .filter(|property| {
+                let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok());
+                usage.unwrap_or(0) & PropertyUsageFlags::STORAGE.ord() as i64 != 0
+            })
+            .filter_map(|property| property.get("name")?.try_to::<GString>().ok())
+            .collect();
+        let mut open = sink.begin_object(Text::Utf32(self.reader.units(&class)), stored.len())?;
+        for name in stored {
+            sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
+            stored_value(&object, &name)
+                .and_then(|value| self.apart().pour(&value, sink, depth + 1))
+                .map_err(|error| error.inside(Step::property(&name.to_string())))?;
+            sink.end_property(&mut open)?;
+        }
+        sink.end_object(open)
+    }
+}
+
+/// How many bytes its encoding takes.
+///
+/// # Errors
+/// Why the value cannot be written, with the path to the place.
+pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
+    let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
+    Live::new(value, objects, false).pour(&mut measure)?;
+    Ok(measure.bytes())
+}
+
+/// Keys of a Dictionary that all come back as one.
+#[derive(Default)]
+struct Alike {
+    nils: u32,
+    callables: u32,
+}
+
+#[cold]
+fn changed() -> Error {
+    Error::argument("a Dictionary that another thread changed meanwhile")
+}
+
+/// Pours a run that starts at `index` and returns how many elements it had.
+#[inline(never)]
+fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
+    let (ty, left) = (run.ty(), run.left());
+    macro_rules! fixed {
+        ($bytes:literal) => {
+            sink.fixed_run::<$bytes>(array, ty, PRECISION, &mut run.lanes())
+        };
+    }
+    let poured = match (ty, run_bytes(ty)) {
+        (VariantType::Int, _) => sink.ints(array, &mut run.ints()),
+        (VariantType::Float, _) => sink.floats(array, &mut run.floats()),
+        (_, Some(8)) => fixed!(8),
+        (_, Some(12)) => fixed!(12),
+        (_, Some(16)) => fixed!(16),
+        #[cfg(feature = "double")]
+        (_, Some(24)) => fixed!(24),
+        #[cfg(feature = "double")]
+        (_, Some(32)) => fixed!(32),
+        _ => unreachable!("{ty} does not come in runs"),
+    };
+    let taken = left - run.left();
+    // The one that was refused is the one that was taken last.
+    poured.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
+    Ok(taken)
+}
+
+/// The element at `index`, which is there unless a caller's other thread has shortened the Array.
+#[inline(always)]
+fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
+    elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
+}
+
+/// A StringName, or its text where that is not read in place.
+enum Name {
+    Itself(StringName),
+    Text(GString),
+}
+
+/// An element type to write, with its text.
+enum Declared {
+    Untyped,
+    Builtin(VariantType),
+    EncodedObject,
+    Class(GString),
+    Script(GString),
+}
+
+impl Declared {
+    fn borrowed(&self, reader: Reader) -> ElementType<'_> {
+        match self {
+            Self::Untyped => ElementType::Untyped,
+            Self::Builtin(ty) => ElementType::Builtin(*ty),
+            Self::EncodedObject => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
+            Self::Class(name) => ElementType::Class(Text::Utf32(reader.units(name))),
+            Self::Script(path) => ElementType::Script(Text::Utf32(reader.units(path))),
+        }
+    }
+}
+
+/// What is written for a stored property: for `script`, the path of the object's script.
+fn stored_value(object: &Gd<Object>, name: &GString) -> Result<Variant> {
+    if !object.is_instance_valid() {
+        return Err(Error::object("the object was freed by one of its own getters"));
+    }
+    if *name != "script" {
+        return Ok(object.get(&StringName::from(name)));
+    }
+    object.get_script().map_or(Ok(Variant::nil()), |script| Ok(Variant::from(script_path(&script)?)))
+}
+
+/// The path by which a reader can load this script.
+fn script_path(script: &Gd<Script>) -> Result<GString> {
+    let path = script.get_path();
+    if path.begins_with(format::SCRIPT_PATH_PREFIX) {
+        Ok(path)
+    } else {
+        Err(Error::object("a script without a path that starts with res://, which no reader could load"))
+    }
+}

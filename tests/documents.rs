@@ -235,6 +235,40 @@ fn documents_named_in_the_sources_exist() {
     assert!(named > 20, "{named} documents are named");
 }
 
+/// The methods of a class that scripts can call, by their names there.
+fn methods(file: &syn::File) -> Vec<String> {
+    let blocks = file.items.iter().filter_map(|item| match item {
+        syn::Item::Impl(item) => Some(&item.items),
+        _ => None,
+    });
+    let functions = blocks.flatten().filter_map(|item| match item {
+        syn::ImplItem::Fn(function) => Some(function),
+        _ => None,
+    });
+    let method = |function: &syn::ImplItemFn| {
+        let attribute = function.attrs.iter().find(|attribute| attribute.path().is_ident("func"))?;
+        // What is registered under another name is for the engine.
+        let tokens = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        (!tokens.contains("rename")).then(|| function.sig.ident.to_string())
+    };
+    functions.filter_map(method).collect()
+}
+
+#[test]
+fn every_method_is_among_the_calls() {
+    let calls = read("docs/calls.md");
+    let classes = files(&["_class.rs"]).into_iter().filter(|file| !file.ends_with("call_class.rs"));
+    let mut found = vec!["encode".to_owned(), "decode".to_owned(), "encoded_size".to_owned()];
+    for file in classes {
+        found.extend(methods(&syn::parse_file(&read(&file)).expect("Rust")));
+    }
+    assert!(found.len() > 40, "{found:?}");
+    for method in found {
+        let is_named = |before: &str| calls.contains(&format!("{before}{method}("));
+        assert!(is_named("`") || is_named("."), "docs/calls.md lacks {method}");
+    }
+}
+
 /// The numbers in the README are those of the newest full run.
 #[test]
 fn the_readme_quotes_the_benchmarks() {

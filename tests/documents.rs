@@ -269,6 +269,24 @@ fn every_method_is_among_the_calls() {
     }
 }
 
+/// Settings and environment variables, but for those that only tests set.
+#[test]
+fn every_setting_has_its_row() {
+    const FOR_TESTS: [&str; 2] = ["FAST_VARIANT_CODEC_WRONG_FACT", "FAST_VARIANT_CODEC_PANIC"];
+    let document = read("docs/settings.md");
+    let [file] = &files(&["settings.rs"])[..] else { panic!("not one settings.rs") };
+    let source = read(file);
+    let quoted = source.split('"').skip(1).step_by(2);
+    let names = quoted
+        .filter(|text| text.starts_with("fast_variant_codec/") || text.starts_with("FAST_VARIANT_CODEC_"))
+        .filter(|name| !FOR_TESTS.contains(name));
+    let names: BTreeSet<&str> = names.collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    for name in names {
+        assert!(document.contains(&format!("`{name}`")), "docs/settings.md lacks {name}");
+    }
+}
+
 /// The numbers in the README are those of the newest full run.
 #[test]
 fn the_readme_quotes_the_benchmarks() {

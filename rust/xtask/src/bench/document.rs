@@ -66,7 +66,7 @@ fn not_met(reports: &[Report]) -> String {
             );
             match (row.verdict(), row.target) {
                 (Verdict::Missed | Verdict::Slower, Some(target)) => {
-                    lines.push(format!("{line}, to reach {target} ×"));
+                    lines.push(format!("{line}, target {target} ×"));
                 }
                 (Verdict::Slower, None) => lines.push(format!("{line}, slower than the engine")),
                 _ => {}
@@ -97,7 +97,7 @@ mod tests {
         ];
         let list = not_met(&[report(Build::Release, rows)]);
         assert_eq!(list.lines().count(), 2, "{list}");
-        assert!(list.contains("reached 3.00 ×, to reach 6 ×") && list.contains("0.50 ×, slower"), "{list}");
+        assert!(list.contains("reached 3.00 ×, target 6 ×") && list.contains("0.50 ×, slower"), "{list}");
         assert_eq!(not_met(&[report(Build::Editor, vec![])]), "None.");
     }
 

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::changes::Change;
 use crate::dialect::{Dialect, Godot3, Godot4};
-use crate::error::{Error, ErrorKind, Oddity, Result, Step};
+use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
-use crate::limits::{Budget, Limit, Limits, Spent};
+use crate::limits::{Budget, Limits, Spent};
 use crate::skim::Skimmer;
 use crate::stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
 

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::format::{self, VariantType};
-use crate::limits::Limit;
 
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -231,6 +230,45 @@ impl Oddity {
             | Self::NodePathCounters
             | Self::ScriptPath
             | Self::DuplicateKey => false,
+        }
+    }
+}
+
+/// One of [`Limits`](crate::Limits) that a value has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// [`Limits::max_bytes`](crate::Limits::max_bytes).
+    Bytes,
+    /// [`Limits::max_depth`](crate::Limits::max_depth).
+    Depth,
+    /// [`Limits::max_elements`](crate::Limits::max_elements).
+    Elements,
+    /// [`Limits::max_dictionary_entries`](crate::Limits::max_dictionary_entries).
+    DictionaryEntries,
+    /// [`Limits::max_memory`](crate::Limits::max_memory).
+    Memory,
+}
+
+impl Limit {
+    /// The name of the field.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "max_bytes",
+            Self::Depth => "max_depth",
+            Self::Elements => "max_elements",
+            Self::DictionaryEntries => "max_dictionary_entries",
+            Self::Memory => "max_memory",
+        }
+    }
+
+    /// What it counts.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes of input",
+            Self::Depth => "levels of nesting",
+            Self::Elements => "values",
+            Self::DictionaryEntries => "entries in one Dictionary",
+            Self::Memory => "bytes of memory",
         }
     }
 }

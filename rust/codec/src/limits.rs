@@ -1,6 +1,6 @@
 //! How much a reader accepts: the caller's limits and what is left of them.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Limit, Result};
 use crate::format::{self, VariantType};
 use crate::room::check_room;
 use crate::stream::ElementType;
@@ -85,45 +85,6 @@ mod cost {
 /// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and as many as the input has. An engine
 /// hashes such a key once for each key around it.
 const FREE_NESTED_KEYS: u64 = 1 << 20;
-
-/// One of [`Limits`] that a value has exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// [`Limits::max_bytes`].
-    Bytes,
-    /// [`Limits::max_depth`].
-    Depth,
-    /// [`Limits::max_elements`].
-    Elements,
-    /// [`Limits::max_dictionary_entries`].
-    DictionaryEntries,
-    /// [`Limits::max_memory`].
-    Memory,
-}
-
-impl Limit {
-    /// The name of the field.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "max_bytes",
-            Self::Depth => "max_depth",
-            Self::Elements => "max_elements",
-            Self::DictionaryEntries => "max_dictionary_entries",
-            Self::Memory => "max_memory",
-        }
-    }
-
-    /// What it counts.
-    pub fn what(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes of input",
-            Self::Depth => "levels of nesting",
-            Self::Elements => "values",
-            Self::DictionaryEntries => "entries in one Dictionary",
-            Self::Memory => "bytes of memory",
-        }
-    }
-}
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,12 +14,14 @@ use variant_codec::{
 
 use crate::charged::Charged;
 use crate::error::{Error, Oddity};
+use crate::floats::widen_keeping_nan;
+use crate::kind::{Class, Kind};
 use crate::reader::{Reader, odd, range};
 use crate::schema::{
-    Default as FieldDefault, EnumTable, Field, Kind, Label, Message, MessageTable, NONE, Tables,
+    Default as FieldDefault, EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY,
 };
-use crate::wire::{Class, Wire, unzigzag, widen};
-use crate::{MAX_NESTING, UNKNOWN_KEY};
+use crate::varint::unzigzag;
+use crate::wire::{MAX_NESTING, Wire};
 
 /// Which fields are shown with their default where the message does not have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -430,7 +432,7 @@ impl<'a> MessageDecoder<'a> {
         let wide = if zigzags { unzigzag(raw) } else { raw as i64 };
         let int = match kind {
             Kind::Double => return Ok(Number::Float(f64::from_bits(raw))),
-            Kind::Float => return Ok(Number::Float(widen(raw as u32))),
+            Kind::Float => return Ok(Number::Float(widen_keeping_nan(raw as u32))),
             Kind::Bool => {
                 self.odd(raw > 1, at, Oddity::Range)?;
                 return Ok(Number::Bool(raw != 0));

@@ -8,10 +8,14 @@ use variant_codec::{
 
 use crate::buffer::Buffer;
 use crate::error::Error;
+use crate::floats::{narrow_keeping_nan, widen_keeping_nan};
+use crate::kind::{Class, Kind};
+use crate::order::{order_of, start_of};
 use crate::reader::Reader;
-use crate::schema::{EnumTable, Field, Kind, Label, Message, MessageTable, NONE, Tables};
-use crate::wire::{Class, Wire, narrow, order_of, start_of, varint_len, widen, zigzag};
-use crate::{MAX_NESTING, UNKNOWN_KEY, text};
+use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY};
+use crate::text;
+use crate::varint::{varint_len, zigzag};
+use crate::wire::{MAX_NESTING, Wire};
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -288,7 +292,7 @@ impl<'s> MessageEncoder<'s> {
     fn put_float(&mut self, field: &'s Field, value: f64) -> Result<()> {
         match field.kind {
             Kind::Double => self.put_record(field, Class::Fixed64, value.to_bits()),
-            Kind::Float => self.put_record(field, Class::Fixed32, narrow(value).into()),
+            Kind::Float => self.put_record(field, Class::Fixed32, narrow_keeping_nan(value).into()),
             _ => Err(self.refuse(VariantType::Float)),
         }
     }
@@ -526,7 +530,7 @@ impl<'s> MessageEncoder<'s> {
             T::PackedInt32Array => self.ints(&mut array, &mut words.map(|le| i32::from_le_bytes(*le).into())),
             T::PackedInt64Array => self.ints(&mut array, &mut long_words.map(|le| i64::from_le_bytes(*le))),
             T::PackedFloat32Array => {
-                self.floats(&mut array, &mut words.map(|le| widen(u32::from_le_bytes(*le))))
+                self.floats(&mut array, &mut words.map(|le| widen_keeping_nan(u32::from_le_bytes(*le))))
             }
             _ => self.floats(&mut array, &mut long_words.map(|le| f64::from_le_bytes(*le))),
         }?;
@@ -637,7 +641,7 @@ impl<'s> Sink for MessageEncoder<'s> {
             Place::Single(field) => {
                 // A negative zero is no zero; what rounds to zero is one.
                 let is_zero = match field.kind {
-                    Kind::Float => narrow(value) == 0,
+                    Kind::Float => narrow_keeping_nan(value) == 0,
                     Kind::Double => value.to_bits() == 0,
                     _ => false,
                 };
@@ -935,7 +939,9 @@ impl MessageEncoder<'_> {
     fn put_floats(&mut self, field: &Field, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
         match field.kind {
             Kind::Double => floats.try_for_each(|float| self.out.put_bytes(&float.to_le_bytes())),
-            Kind::Float => floats.try_for_each(|float| self.out.put_bytes(&narrow(float).to_le_bytes())),
+            Kind::Float => {
+                floats.try_for_each(|float| self.out.put_bytes(&narrow_keeping_nan(float).to_le_bytes()))
+            }
             _ => floats.next().map_or(Ok(()), |_| Err(self.refuse(VariantType::Float))),
         }
     }

@@ -2,6 +2,8 @@
 
 use variant_codec::quoted;
 
+use crate::wire::MAX_NESTING;
+
 /// The result of what needs a schema only.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -90,10 +92,7 @@ pub enum Error {
         field: String,
     },
     /// Messages nested too deeply.
-    #[error(
-        "messages nested deeper than {} levels, the limit of protobuf implementations",
-        crate::MAX_NESTING
-    )]
+    #[error("messages nested deeper than {} levels, the limit of protobuf implementations", MAX_NESTING)]
     TooDeep,
 
     /// A varint that does not end.

@@ -14,19 +14,18 @@ mod decoder;
 mod descriptors;
 mod encoder;
 mod error;
+mod floats;
+mod kind;
+mod order;
 mod reader;
 mod schema;
 mod text;
+mod varint;
 mod wire;
 
 pub use decoder::{DecodeOptions, Defaults, MessageDecoder};
 pub use encoder::{EncodeOptions, MessageEncoder};
 pub use error::{Error, Oddity, Result};
-pub use schema::{Field, Message, Schema};
+pub use schema::{Field, Message, Schema, UNKNOWN_KEY};
 pub use variant_codec::Manner;
-pub use wire::Wire;
-
-/// How deeply messages may lie in one another, groups and entries of maps included: what official implementations allow.
-pub const MAX_NESTING: u32 = 100;
-/// The key of unknown fields, where they are kept. No field can be called so.
-pub const UNKNOWN_KEY: &str = "@unknown";
+pub use wire::{MAX_NESTING, Wire};

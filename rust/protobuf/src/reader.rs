@@ -4,7 +4,9 @@ use variant_codec::{Error as CodecError, ErrorKind, Result};
 
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
-use crate::wire::{Class, LONGEST_TAG, LONGEST_VARINT, Wire, short_varint};
+use crate::kind::Class;
+use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
+use crate::wire::Wire;
 
 /// Reads bytes up to an end; offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,10 @@ use variant_codec::{ElementType, Error as CodecError, Result, Sink, Step, Varian
 use super::{Entry, MessageDecoder, Number, located};
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
+use crate::kind::Kind;
+use crate::order::{order_of, start_of};
 use crate::reader::{odd, range};
-use crate::schema::{Field, Kind, MessageTable};
-use crate::wire::{order_of, start_of};
+use crate::schema::{Field, MessageTable};
 
 impl<'a> MessageDecoder<'a> {
     /// A map as a Dictionary whose entries are sorted by key.

@@ -6,9 +6,11 @@ use variant_codec::{EncodeOptions as CodecOptions, Measure, Result};
 
 use super::{Found, FoundGroup, Member, MessageDecoder};
 use crate::error::Oddity;
+use crate::kind::{Class, Kind};
 use crate::reader::{Record, range};
-use crate::schema::{Field, Kind, Label, MessageTable, NONE};
-use crate::wire::{Class, LONGEST_VARINT, Wire, put_varint, unzigzag};
+use crate::schema::{Field, Label, MessageTable, NONE};
+use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
+use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
     /// Notes the records of a message, and keeps what is unknown.

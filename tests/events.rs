@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use conformance::{Row, rows, transcode};
+use variant_codec::error::Oddity;
 use variant_codec::format::Shape;
-use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner,
-    NodePathParts, Oddity, Part, Precision, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder,
-    VariantType,
+use variant_codec::limits::Limit;
+use variant_codec::stream::{
+    Buffer, Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, Precision, Sink, Source, Text,
+    ValueBuilder,
 };
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Reals, Result, Strictness, Value, VariantType};
 
 /// Writes down what it is told.
 #[derive(Debug, Default)]
@@ -160,7 +162,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 /// The events of these bytes in both manners, which agree.
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
-    let [engine, strict] = [Manner::Engine, Manner::Strict].map(|manner| {
+    let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|manner| {
         let mut log = log();
         Decoder::new(bytes, manner, limits).pour_only(&mut log)?;
         Ok(log.events.join(" "))
@@ -204,7 +206,9 @@ fn marked_text_is_looked_at() {
         ("22000000 02000000 05000000 efbbbf61 00000000 02000000 61000000", "< 2 a raw string a >"),
     ] {
         let mut log = Log { takes_raw: Some(|_| true), ..Log::default() };
-        Decoder::new(&bytes(hex), Manner::Engine, &limits).pour(&mut log).expect("what the engine reads");
+        Decoder::new(&bytes(hex), Strictness::Lenient, &limits)
+            .pour(&mut log)
+            .expect("what the engine reads");
         assert_eq!(log.events.join(" "), expected, "{hex}");
     }
 }
@@ -322,7 +326,9 @@ fn only_what_is_surely_taken_comes_in_parts() {
     );
     let mut log = in_parts(20)();
     let limits = Limits::unlimited();
-    Decoder::new(&bytes(&typed("15000000")), Manner::Engine, &limits).pour(&mut log).expect("as the engine");
+    Decoder::new(&bytes(&typed("15000000")), Strictness::Lenient, &limits)
+        .pour(&mut log)
+        .expect("as the engine");
     assert_eq!(log.events.join(" "), "[ 4 of StringName String hp , String hp , String hp , String hp , ]");
     let ids = format!("1c000100 18000000 04000000 {}", "18000100 05000000 00000000".repeat(4));
     let objects = Limits { allow_objects: true, ..Limits::unlimited() };
@@ -435,7 +441,7 @@ fn keys_are_whole() {
 /// Whether the engine's value has properties, which no part may have.
 fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     let mut log = Log::default();
-    Decoder::new(bytes, Manner::Engine, limits).pour(&mut log).expect("a canonical value");
+    Decoder::new(bytes, Strictness::Lenient, limits).pour(&mut log).expect("a canonical value");
     log.events.iter().any(|event| event.ends_with('('))
 }
 
@@ -445,14 +451,14 @@ fn values_of_every_type_come_in_parts() {
     let mut types = BTreeSet::new();
     for row in rows().into_iter().filter(Row::is_canonical) {
         let (limits, len) = (row.limits(), row.bytes.len());
-        let reads = transcode(&row.bytes, Manner::Engine, &limits, Precision::Single).is_ok();
+        let reads = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single).is_ok();
         if !reads || has_properties(&row.bytes, &limits) {
             continue;
         }
         let array = bytes(&array_of(&[HP, &hex::encode(&row.bytes), HP]));
         let events = |part_bytes| {
             let mut log = in_parts(part_bytes)();
-            Decoder::new(&array, Manner::Engine, &limits).pour_only(&mut log).expect("canonical values");
+            Decoder::new(&array, Strictness::Lenient, &limits).pour_only(&mut log).expect("canonical values");
             log.events.join(" ")
         };
         let whole = format!("[ 3 of Variant elements 8..{}: 3 at level 1 ]", array.len());
@@ -495,13 +501,13 @@ fn parts_end_where_they_should() {
     let elements = |bytes: Range<usize>, count, depth| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth };
-        Decoder::new(&array, Manner::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
+        Decoder::new(&array, Strictness::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     let strings = |bytes: Range<usize>, count| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth: 0 };
-        Decoder::new(&texts, Manner::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
+        Decoder::new(&texts, Strictness::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     assert_eq!(elements(20..44, 2, 1).as_deref(), Ok("String hp , String hp ,"));
@@ -528,9 +534,9 @@ fn sinks_may_refuse_an_element_of_a_run() {
         for place in [0, 1, 41, 98] {
             let at = 8 + size * place;
             let mut room = vec![0; at + size - 1];
-            let mut encoder = Encoder::new(Room::new(room.as_mut_slice()), EncodeOptions::default());
+            let mut encoder = Encoder::new(Buffer::new(room.as_mut_slice()), EncodeOptions::default());
             let error =
-                Decoder::new(&bytes, Manner::Strict, &limits).pour(&mut encoder).expect_err("no room");
+                Decoder::new(&bytes, Strictness::Strict, &limits).pour(&mut encoder).expect_err("no room");
             assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")), "{kind:?}");
         }
     }
@@ -568,7 +574,7 @@ fn values_pour_their_runs_one_by_one_where_a_sink_knows_no_better() {
 fn runs_are_read_strictly() {
     let limits = Limits::unlimited();
     let refused = |hex: &str| {
-        let error = Decoder::new(&bytes(hex), Manner::Strict, &limits).pour(&mut Log::default());
+        let error = Decoder::new(&bytes(hex), Strictness::Strict, &limits).pour(&mut Log::default());
         error.expect_err("only the engine reads it")
     };
     let int = "02000000 01000000";
@@ -584,7 +590,7 @@ fn runs_are_read_strictly() {
 fn wide_components_are_no_headers() {
     let quaternion = format!("0f000100 {}", "0f".repeat(32));
     let wide = bytes(&array_of(&[quaternion.as_str(); 3]));
-    let again = transcode(&wide, Manner::Strict, &Limits::unlimited(), Precision::Double);
+    let again = transcode(&wide, Strictness::Strict, &Limits::unlimited(), Precision::Double);
     assert_eq!(again, Ok(wide));
 }
 
@@ -613,7 +619,7 @@ fn deep_keys_have_their_place() {
         [("1c000000 01000000", "1c000000 00000000"), ("1c000000 01000000", "1b000000 00000000")]
     {
         let hex = format!("1b000000 01000000 {} {inside} 00000000", opener.repeat(101));
-        let error = Decoder::new(&bytes(&hex), Manner::Strict, &limits).pour(&mut Log::default());
+        let error = Decoder::new(&bytes(&hex), Strictness::Strict, &limits).pour(&mut Log::default());
         let error = error.expect_err("no engine hashes it");
         assert_eq!(
             (error.kind(), error.offset()),
@@ -640,7 +646,7 @@ fn runs_of_values_lie_at_a_level_too() {
 fn what_is_odd_is_not_left_to_others() {
     let limits = Limits::unlimited();
     let read_as = |bytes: &[u8], mut log: Log| {
-        Decoder::new(bytes, Manner::Engine, &limits).pour_only(&mut log)?;
+        Decoder::new(bytes, Strictness::Lenient, &limits).pour_only(&mut log)?;
         Ok::<_, Error>(log.events.join(" "))
     };
     let extra_subname = "16000000 00000080 00000000 02000000 01000000 61000000";

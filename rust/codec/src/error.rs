@@ -126,29 +126,29 @@ pub enum ErrorKind {
     Internal(Box<str>),
     /// What a source or sink of another crate refuses.
     #[error("{0}")]
-    Foreign(Foreign),
+    Other(OtherError),
 }
 
 /// An error of another crate. Equal to those that say the same.
 #[derive(Clone, Debug)]
-pub struct Foreign(Arc<dyn std::error::Error + Send + Sync>);
+pub struct OtherError(Arc<dyn std::error::Error + Send + Sync>);
 
-impl Foreign {
+impl OtherError {
     /// The error itself, if it is one of this type.
     pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }
 }
 
-impl PartialEq for Foreign {
+impl PartialEq for OtherError {
     fn eq(&self, other: &Self) -> bool {
         self.0.to_string() == other.0.to_string()
     }
 }
 
-impl Eq for Foreign {}
+impl Eq for OtherError {}
 
-impl fmt::Display for Foreign {
+impl fmt::Display for OtherError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -343,8 +343,8 @@ impl Error {
 
     /// An error of another crate.
     #[cold]
-    pub fn foreign(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::new(ErrorKind::Foreign(Foreign(Arc::new(error))))
+    pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::new(ErrorKind::Other(OtherError(Arc::new(error))))
     }
 
     /// The same error at a byte offset, unless it has one already.

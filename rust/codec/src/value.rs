@@ -1,12 +1,13 @@
 //! [`Value`]: a Variant without an engine, for servers, tools and tests.
 
-use crate::decoder::{Decoder, Manner};
+use crate::changes::Loss;
+use crate::decoder::Decoder;
 use crate::downgrade::Downgrade;
 use crate::encoder::{EncodeOptions, Encoder, Measure};
 use crate::error::{ErrorKind, Result, Step};
+use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
 use crate::format::{self, VariantType};
-use crate::limits::Limits;
-use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Source, Text};
+use crate::limits::{Limits, Strictness};
 
 /// `N` components of the engine's `real_t`, in the width that was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,16 +178,16 @@ impl Value {
     /// # Errors
     /// What is wrong with the bytes, with its offset.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
-        Self::decode_as(bytes, Manner::Strict, limits)
+        Self::decode_as(bytes, Strictness::Strict, limits)
     }
 
     /// Reads one value in the manner given.
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset.
-    pub fn decode_as(bytes: &[u8], manner: Manner, limits: &Limits) -> Result<Self> {
+    pub fn decode_as(bytes: &[u8], strictness: Strictness, limits: &Limits) -> Result<Self> {
         let mut builder = ValueBuilder::default();
-        Decoder::new(bytes, manner, limits).pour_only(&mut builder)?;
+        Decoder::new(bytes, strictness, limits).pour_only(&mut builder)?;
         Ok(builder.into_value())
     }
 
@@ -208,23 +209,23 @@ impl Value {
         Ok(encoder.into_output())
     }
 
-    /// Reads the one value that `bytes` in Godot 3's format hold, strictly. If `lossy`, what Godot 4 cannot hold is
-    /// replaced, as [`Decoder::of_godot_3`] says.
+    /// Reads the one value that `bytes` in Godot 3's format hold, strictly. With [`Loss::Accepted`], what Godot 4
+    /// cannot hold is replaced, as [`Decoder::of_godot3`] says.
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset.
-    pub fn decode_godot_3(bytes: &[u8], limits: &Limits, lossy: bool) -> Result<Self> {
+    pub fn decode_godot3(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Self> {
         let mut builder = ValueBuilder::default();
-        Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy).pour_only(&mut builder)?;
+        Decoder::of_godot3(bytes, Strictness::Strict, limits, loss).pour_only(&mut builder)?;
         Ok(builder.into_value())
     }
 
-    /// The bytes for Godot 3. If `lossy`, what it cannot hold is replaced, as [`Downgrade`] says.
+    /// The bytes for Godot 3. With [`Loss::Accepted`], what it cannot hold is replaced, as [`Downgrade`] says.
     ///
     /// # Errors
     /// As [`Value::encode`]; and what Godot 3 cannot hold, with the path to the place.
-    pub fn encode_godot_3(&self, lossy: bool) -> Result<Vec<u8>> {
-        let mut downgrade = Downgrade::new(Vec::new(), lossy);
+    pub fn encode_godot3(&self, loss: Loss) -> Result<Vec<u8>> {
+        let mut downgrade = Downgrade::new(Vec::new(), loss);
         (&*self).pour(&mut downgrade)?;
         Ok(downgrade.into_output())
     }

@@ -7,7 +7,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::meta::{Element, ToGodot};
 use variant_codec::format::{MAX_BYTES, Shape};
-use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, VariantType, check_room, frames};
+use variant_codec::limits::Spent;
+use variant_codec::memory::check_room;
+use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType, frames};
 
 use crate::background::{self, Foreground};
 use crate::builder::{Built, Made};
@@ -122,7 +124,7 @@ pub fn encode_each<K: Default>(
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+pub fn decode(buffers: &AnyArray, manner: Strictness, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
         return match owned(buffers) {
@@ -171,7 +173,7 @@ pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
 /// One value for each buffer; nobody can change these meanwhile.
 pub fn decode_owned(
     buffers: &[OwnedBuffer],
-    manner: Manner,
+    manner: Strictness,
     limits: &Limits,
     reasons: Reasons,
 ) -> Batch<Variant> {
@@ -386,7 +388,8 @@ impl Unpacking {
                     let record = records[index].clone();
                     let len = record.len();
                     item("an item to unpack", keys, |keys| {
-                        let (built, _) = codec::decode(&input, record, Manner::Strict, limits, keys, spent)?;
+                        let (built, _) =
+                            codec::decode(&input, record, Strictness::Strict, limits, keys, spent)?;
                         Ok((built, len))
                     })
                 });

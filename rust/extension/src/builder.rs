@@ -6,11 +6,12 @@ use godot::global::bytes_to_var;
 use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, NewGd};
+use variant_codec::error::{Oddity, quoted};
 use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
-use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limits, Manner, NodePathParts,
-    Oddity, Part, Precision, Result, Sink, Text, VariantType, quoted,
+use variant_codec::stream::{
+    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, Precision, Sink, Text,
 };
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, VariantType};
 
 use crate::codec::{Input, LARGE_BYTES, engine_is_as_fast};
 use crate::collisions::{Buckets, Effort, FEW_KEYS};
@@ -24,7 +25,7 @@ use crate::objects;
 /// Builds a live Variant.
 pub struct VariantBuilder<'k> {
     building: Building,
-    manner: Manner,
+    manner: Strictness,
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut Keys,
@@ -211,7 +212,7 @@ pub fn check_converted_text(characters: usize, bytes: usize) -> Result<()> {
 impl<'k> VariantBuilder<'k> {
     /// A builder at its start. `keys` are worth keeping from value to value, on one thread and for one call.
     #[inline(always)]
-    pub fn new(manner: Manner, limits: &Limits, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
+    pub fn new(manner: Strictness, limits: &Limits, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
         Self {
             building: Building::new(),
             manner,
@@ -460,7 +461,7 @@ impl<'k> VariantBuilder<'k> {
         if self.fits(&typed.key, self.building.last()) {
             return Ok(true);
         }
-        if self.manner == Manner::Strict {
+        if self.manner == Strictness::Strict {
             return Err(self.misfit("Dictionary's keys", &typed.key));
         }
         typed.unused.take_from(&mut self.made, typed.made_before);
@@ -693,7 +694,7 @@ impl Sink for VariantBuilder<'_> {
         if let Some(typed) = &mut array.0 {
             if !self.fits(&typed.element, self.building.last()) {
                 // What does not fit is sorted out at the end, when other threads may still be at their parts.
-                if self.manner == Manner::Strict || self.parts.is_some() {
+                if self.manner == Strictness::Strict || self.parts.is_some() {
                     return Err(self.misfit("Array", &typed.element));
                 }
                 typed.fits = false;
@@ -880,7 +881,7 @@ impl Sink for VariantBuilder<'_> {
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
         // Values of repeated keys would come in any order.
-        let counted = self.manner == Manner::Strict || self.parts.is_some();
+        let counted = self.manner == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
         }

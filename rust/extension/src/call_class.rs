@@ -2,7 +2,7 @@
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::private::InherentImplDocs;
-use variant_codec::{Error, ErrorKind, Manner, Result};
+use variant_codec::{Error, ErrorKind, Result, Strictness};
 
 use crate::codec::Input;
 use crate::codec_class::{FastVariantCodec, engine_limits, objects};
@@ -86,7 +86,7 @@ impl StaticMethod for Decode {
         // Setters may change the caller's variable.
         let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
         let limits = engine_limits(allow_objects);
-        let built = codec::decode_all(&input, Manner::Engine, &limits, &mut Keys::default())?;
+        let built = codec::decode_all(&input, Strictness::Lenient, &limits, &mut Keys::default())?;
         let misfits = built.misfits;
         *value = built.give();
         if misfits > 0 {

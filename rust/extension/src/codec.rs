@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
-use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, Spent, VariantType,
-    check_room, copied, frames,
-};
+use variant_codec::limits::Spent;
+use variant_codec::memory::{check_room, copied};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames};
 
 use crate::builder::{Built, VariantBuilder};
 use crate::engine::{self, PRECISION, Reader, is_debug_build, set_bytes};
@@ -101,7 +101,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects,
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
         let mut room = [0; SMALL_BYTES];
-        let mut encoder = Encoder::new(Room::new(&mut room[..]), options);
+        let mut encoder = Encoder::new(Buffer::new(&mut room[..]), options);
         live.pour(&mut encoder)?;
         return set_bytes(bytes, encoder.into_output().written());
     }
@@ -135,7 +135,7 @@ fn encode_packed(
         return Ok(());
     }
     *bytes = engine::new_bytes(measure.bytes())?;
-    live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
+    live.pour(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
 /// Appends the bytes of a value to others, behind their number as a little-endian u32.
@@ -195,8 +195,11 @@ fn encode_with(
 }
 
 /// Encodes into this thread's memory.
-pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Room<&mut Vec<u8>>>) -> T) -> T {
-    with_memory(|memory| encode(&mut Encoder::new(Room::new(memory), options)))
+pub fn with_room<T>(
+    options: EncodeOptions,
+    encode: impl FnOnce(&mut Encoder<Buffer<&mut Vec<u8>>>) -> T,
+) -> T {
+    with_memory(|memory| encode(&mut Encoder::new(Buffer::new(memory), options)))
 }
 
 /// Hands this thread's memory out.
@@ -239,7 +242,7 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
 /// # Errors
 /// What is wrong with the bytes, with its offset.
 #[inline]
-pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut Keys) -> Result<Built> {
+pub fn decode_all(input: &Input<'_>, manner: Strictness, limits: &Limits, keys: &mut Keys) -> Result<Built> {
     let data = input.bytes();
     if data.len() >= settings::parallel_threshold() {
         return decode(input, 0..data.len(), manner, limits, keys, &mut Spent::default())
@@ -258,7 +261,7 @@ pub fn decode_all(input: &Input<'_>, manner: Manner, limits: &Limits, keys: &mut
 pub fn decode(
     input: &Input<'_>,
     part: Range<usize>,
-    manner: Manner,
+    manner: Strictness,
     limits: &Limits,
     keys: &mut Keys,
     spent: &mut Spent,
@@ -285,7 +288,7 @@ pub fn decode(
 ///
 /// # Errors
 /// As [`decode`] has them, but for what only making objects and loading scripts shows.
-pub fn validate(input: &Input<'_>, manner: Manner, limits: &Limits) -> Result<usize> {
+pub fn validate(input: &Input<'_>, manner: Strictness, limits: &Limits) -> Result<usize> {
     let mut keys = Keys::default();
     Decoder::new(input.bytes(), manner, limits)
         .pour_only(&mut Validator::new(manner, limits, &mut keys, input))

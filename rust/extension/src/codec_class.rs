@@ -8,7 +8,9 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
-use variant_codec::{Error, Limits, Manner, Outline, Spent};
+use variant_codec::limits::Spent;
+use variant_codec::outline::Outline;
+use variant_codec::{Error, Limits, Strictness};
 
 use crate::batch::Reasons;
 use crate::codec::Input;
@@ -69,7 +71,7 @@ impl FastVariantCodec {
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
             let batch =
-                batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
+                batch::decode(&buffers, Strictness::Lenient, &engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
             if batch.failed.indexes.is_empty() && batch.misfits > 0 {
                 report::misfits("FastVariantCodec.decode_batch", batch.misfits);
@@ -273,7 +275,7 @@ impl FastVariantCodec {
             match codec::decode(
                 &Input::Owned(bytes),
                 start..end,
-                Manner::Strict,
+                Strictness::Strict,
                 &limits,
                 &mut keys,
                 &mut spent,
@@ -295,7 +297,7 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits(None))] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.validate", || {
-            match codec::validate(&Input::Owned(bytes), Manner::Strict, &strict_limits(limits)) {
+            match codec::validate(&Input::Owned(bytes), Strictness::Strict, &strict_limits(limits)) {
                 Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -331,8 +333,13 @@ impl FastVariantCodec {
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         guard("FastVariantCodec.decode_godot3", || {
             let limits = engine_limits(false);
-            match godot3::decode(engine::bytes(&bytes), Manner::Engine, &limits, lossy, &mut Keys::default())
-            {
+            match godot3::decode(
+                engine::bytes(&bytes),
+                Strictness::Lenient,
+                &limits,
+                lossy,
+                &mut Keys::default(),
+            ) {
                 Ok((built, _)) => built.give(),
                 Err(error) => {
                     report::failure("FastVariantCodec.decode_godot3", &error);
@@ -366,7 +373,8 @@ impl FastVariantCodec {
         guard("FastVariantCodec.decode_godot3_batch", || {
             let limits = engine_limits(false);
             let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
+                godot3::decode(input.bytes(), Strictness::Lenient, &limits, lossy, keys)
+                    .map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
             batch.give()
@@ -400,7 +408,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.try_decode_godot3", || {
             let limits = strict_limits(limits);
             let mut keys = Keys::default();
-            match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
+            match godot3::decode(engine::bytes(&bytes), Strictness::Strict, &limits, lossy, &mut keys) {
                 Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }

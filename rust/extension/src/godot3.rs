@@ -6,10 +6,9 @@ use godot::builtin::{GString, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::VarDictionary;
-use variant_codec::{
-    Change, Decoder, Downgrade, EncodeOptions, Encoder, Limits, Manner, Result, Room, Source as _,
-    add_change, frames,
-};
+use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, frames};
 
 use crate::batch::{self, Failed, Reasons};
 use crate::builder::{Built, VariantBuilder};
@@ -27,7 +26,7 @@ use crate::source::{Live, Objects};
 /// Why the value cannot be written, with the path to the place; `bytes` may be any then.
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> Result<()> {
     codec::with_memory(|memory| {
-        let mut downgrade = Downgrade::new(Room::new(memory), lossy);
+        let mut downgrade = Downgrade::new(Buffer::new(memory), Loss::accepted_if(lossy));
         Live::new(value, Objects::AsIds, !lossy).pour(&mut downgrade)?;
         engine::set_bytes(bytes, downgrade.output().written())
     })
@@ -39,7 +38,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> R
 /// What is wrong with the bytes, with its offset.
 pub fn decode(
     bytes: &[u8],
-    manner: Manner,
+    manner: Strictness,
     limits: &Limits,
     lossy: bool,
     keys: &mut Keys,
@@ -47,7 +46,7 @@ pub fn decode(
     // The engine can copy nothing from bytes in a format that it does not read.
     let nothing = Input::Owned(PackedByteArray::new());
     let mut builder = VariantBuilder::new(manner, limits, keys, &nothing);
-    let end = Decoder::of_godot_3(bytes, manner, limits, lossy).pour_only(&mut builder)?;
+    let end = Decoder::of_godot3(bytes, manner, limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
     Ok((builder.finish(), end))
 }
 
@@ -123,8 +122,8 @@ fn convert(
 fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     codec::with_memory(|memory| {
         let options = EncodeOptions { precision: PRECISION, strict_text: true };
-        let mut encoder = Encoder::new(Room::new(memory), options);
-        let mut decoder = Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy);
+        let mut encoder = Encoder::new(Buffer::new(memory), options);
+        let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, Loss::accepted_if(lossy));
         decoder.pour_only(&mut encoder)?;
         frames::try_append(part, encoder.output().written())?;
         Ok(decoder.into_changes())
@@ -134,10 +133,10 @@ fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Re
 /// Appends a value of Godot 4 in Godot 3's format, behind its length.
 fn downgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     codec::with_memory(|memory| {
-        let mut downgrade = Downgrade::new(Room::new(memory), lossy);
+        let mut downgrade = Downgrade::new(Buffer::new(memory), Loss::accepted_if(lossy));
         // With objects, so that the error is about what Godot 3 cannot make of them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
-        Decoder::new(bytes, Manner::Strict, &limits).pour_only(&mut downgrade)?;
+        Decoder::new(bytes, Strictness::Strict, &limits).pour_only(&mut downgrade)?;
         frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })

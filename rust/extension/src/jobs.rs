@@ -7,7 +7,8 @@ use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
-use variant_codec::{Error, Limits, Manner, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Error, Limits, Strictness};
 
 use crate::background::{self, Lane, Progress};
 use crate::batch::{self, Failed, OwnedBuffer, Reasons, Unpacking};
@@ -435,7 +436,7 @@ impl Slices for Decoding {
         let (start, total) = self.progress();
         let end = start.saturating_add(items).min(total);
         let buffers = &self.buffers[start..end];
-        let batch = batch::decode_owned(buffers, Manner::Strict, &self.limits, Reasons::All);
+        let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
         let (values, failed, made) = batch.into_parts();
         self.made.append(made);
         self.failed.extend(start, failed);

@@ -2,7 +2,8 @@
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
-use variant_codec::{Limits, Manner, Result, Source as _};
+use variant_codec::stream::Source as _;
+use variant_codec::{Limits, Result, Strictness};
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
 };
@@ -49,7 +50,7 @@ pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -
 pub fn decode(bytes: &[u8], message: &Message, options: &DecodeOptions, keys: &mut Keys) -> Result<Built> {
     // The engine can copy nothing from bytes in a format that it does not read.
     let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(Manner::Engine, &options.limits, keys, &nothing);
+    let mut builder = VariantBuilder::new(Strictness::Lenient, &options.limits, keys, &nothing);
     MessageDecoder::new(message, bytes, options).pour(&mut builder)?;
     Ok(builder.finish())
 }

@@ -6,7 +6,8 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::{Error, check_room};
+use variant_codec::Error;
+use variant_codec::memory::check_room;
 
 use crate::batch::{Failed, Unpacked};
 use crate::builder::Made;

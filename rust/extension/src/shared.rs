@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Decoder, EncodeOptions, Limits, Manner, copied};
+use variant_codec::memory::copied;
+use variant_codec::stream::Decoder;
+use variant_codec::{EncodeOptions, Limits, Strictness};
 
 use crate::background;
 use crate::builder::{Built, Fill, Left, Parts, VariantBuilder, check_converted_text};
@@ -145,7 +147,7 @@ pub fn decode(
     pool: &Pool,
     input: &Input<'_>,
     data: &[u8],
-    manner: Manner,
+    manner: Strictness,
     limits: &Limits,
     keys: &mut Keys,
 ) -> Option<(Built, usize)> {

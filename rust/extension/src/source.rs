@@ -7,10 +7,10 @@ use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
+use variant_codec::error::{Step, quoted};
 use variant_codec::format::{self, Shape};
-use variant_codec::{
-    ElementType, Error, ErrorKind, NodePathParts, Result, Sink, Source, Step, Text, VariantType, quoted,
-};
+use variant_codec::stream::{ElementType, NodePathParts, Sink, Source, Text};
+use variant_codec::{Error, ErrorKind, Result, VariantType};
 
 use crate::codec::SMALL_BYTES;
 use crate::engine::{

@@ -1,6 +1,7 @@
 //! Events → nothing but the keys of Dictionaries, to find out whether they are different.
 
-use variant_codec::{ElementType, Lanes, Limits, Manner, NodePathParts, Result, Sink, Text, VariantType};
+use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Text};
+use variant_codec::{Limits, Result, Strictness, VariantType};
 
 use crate::builder::{ArrayFrame, DictionaryFrame, VariantBuilder};
 use crate::codec::Input;
@@ -15,7 +16,7 @@ pub struct Validator<'k> {
 
 impl<'k> Validator<'k> {
     /// A validator at its start.
-    pub fn new(manner: Manner, limits: &Limits, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
+    pub fn new(manner: Strictness, limits: &Limits, keys: &'k mut Keys, input: &'k Input<'k>) -> Self {
         Self { builder: VariantBuilder::new(manner, limits, keys, input), in_key: false }
     }
 

@@ -8,7 +8,7 @@ use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
 };
 
-use variant_codec::quoted;
+use variant_codec::error::quoted;
 
 use crate::error::{Error, Result};
 use crate::kind::Kind;

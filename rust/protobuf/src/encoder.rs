@@ -1,10 +1,9 @@
 //! Events → bytes of a message.
 
+use variant_codec::error::quoted;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{
-    ElementType, Error as CodecError, ErrorKind, Lanes, NodePathParts, Result, Sink, Source, Text, Value,
-    VariantType, quoted,
-};
+use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Source, Text};
+use variant_codec::{Error as CodecError, ErrorKind, Result, Value, VariantType};
 
 use crate::buffer::Buffer;
 use crate::error::Error;

@@ -13,8 +13,10 @@ use godot::builtin::{
 use godot::meta::{PackedElement, ToGodot};
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::format::{Lane, Shape};
+use variant_codec::lanes::convert as convert_lanes;
+use variant_codec::stream::{Lanes, Precision, Text};
+use variant_codec::text::{is_ascii_without_nul, to_utf32};
 use variant_codec::{ErrorKind, Result, VariantType};
-use variant_codec::{Lanes, Precision, Text, convert_lanes, is_ascii_without_nul, to_utf32};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};

@@ -43,7 +43,9 @@ use std::sync::OnceLock;
 use godot::builtin::PackedByteArray;
 use godot::classes::Os;
 use godot::obj::Singleton;
-use variant_codec::{ErrorKind, Precision, Result, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::stream::Precision;
+use variant_codec::{ErrorKind, Result};
 
 #[cfg(target_endian = "big")]
 compile_error!(

@@ -9,8 +9,10 @@ use godot::classes::Script;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::sys::{self, GodotFfi, interface_fn};
+use variant_codec::VariantType;
+use variant_codec::error::quoted;
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{Lanes, Precision, VariantType, quoted};
+use variant_codec::stream::{Lanes, Precision};
 
 use super::PRECISION;
 use super::interface::{Interface, TypePtr, interface, variant_ptr};

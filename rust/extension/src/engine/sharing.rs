@@ -8,7 +8,8 @@ use godot::init::is_main_thread;
 use godot::meta::{Element, ToGodot};
 use godot::obj::Gd;
 use godot::sys::interface_fn;
-use variant_codec::{Result, VariantType, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Result, VariantType};
 
 use super::interface::{Interface, TypePtr};
 use super::read::Reader;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use variant_codec::{
-    Budget, ElementType, Error as CodecError, ErrorKind, Lanes, Precision, Result, Sink, Step, Text,
-    VariantType,
-};
+use variant_codec::error::Step;
+use variant_codec::limits::Budget;
+use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Text};
+use variant_codec::{Error as CodecError, ErrorKind, Result, VariantType};
 
 use super::{MessageDecoder, Number, located};
 use crate::error::Oddity;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use variant_codec::{EncodeOptions as CodecOptions, Measure, Result};
+use variant_codec::stream::Measure;
+use variant_codec::{EncodeOptions as CodecOptions, Result};
 
 use super::{Found, FoundGroup, Member, MessageDecoder};
 use crate::error::Oddity;

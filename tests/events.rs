@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use conformance::{Row, rows, transcode};
+use conformance::{Row, Values, rows, transcode};
+use proptest::{prop_assert_eq, proptest};
 use variant_codec::error::Oddity;
 use variant_codec::format::Shape;
 use variant_codec::limits::Limit;
 use variant_codec::stream::{
-    Buffer, Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, Precision, Sink, Source, Text,
-    ValueBuilder,
+    Buffer, Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source,
+    Text, ValueBuilder,
 };
-use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Reals, Result, Strictness, Value, VariantType};
+use variant_codec::{
+    EncodeOptions, Error, ErrorKind, Limits, Object, Reals, Result, Strictness, Value, VariantType,
+};
 
 /// Writes down what it is told.
 #[derive(Debug, Default)]
@@ -100,17 +103,8 @@ impl Sink for Log {
     fn end_array(&mut self, (): ()) -> Result<()> {
         self.add("]")
     }
-    fn part_bytes(&self) -> Option<usize> {
-        self.part_bytes
-    }
-    fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("elements", &part)
-    }
-    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("value", &part)
-    }
-    fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("strings", &part)
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        self.part_bytes.is_some().then_some(self)
     }
 
     fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
@@ -153,6 +147,21 @@ impl Sink for Log {
     }
     fn end_strings(&mut self, (): ()) -> Result<()> {
         self.add(">")
+    }
+}
+
+impl PartSink<Self> for Log {
+    fn part_bytes(&self) -> usize {
+        self.part_bytes.unwrap_or(usize::MAX)
+    }
+    fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("elements", &part)
+    }
+    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("value", &part)
+    }
+    fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("strings", &part)
     }
 }
 
@@ -542,22 +551,82 @@ fn sinks_may_refuse_an_element_of_a_run() {
     }
 }
 
-/// A sink that has no use for parts gets none, and refuses them.
+/// A sink that has no use for parts gets none; there is nothing to hand them to.
 #[test]
 fn encoders_take_no_parts() {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    let part = || Part { bytes: 0..4, count: 1, depth: 1 };
-    assert_eq!(encoder.part_bytes(), None);
-    for refused in [
-        encoder.part(&mut (), part()),
-        encoder.value_part(&mut (), part()),
-        encoder.strings_part(&mut (), part()),
-    ] {
-        assert!(matches!(refused.expect_err("no parts").kind(), ErrorKind::Argument(_)));
-    }
+    assert!(encoder.in_parts().is_none());
     assert_eq!(encoder.raw_text(VariantType::String, b"a"), Ok(false));
     assert_eq!(encoder.raw_string(&mut (), b"a"), Ok(false));
     assert_eq!(ValueBuilder::default().written(), 0);
+}
+
+/// Only containers are opened; all else is left to defaults.
+#[derive(Default)]
+struct Least {
+    others: Option<Vec<VariantType>>,
+}
+
+impl Sink for Least {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+
+    fn other(&mut self, ty: VariantType) -> Result<()> {
+        match &mut self.others {
+            Some(others) => others.push(ty),
+            None => return Encoder::<Vec<u8>>::default().other(ty),
+        }
+        Ok(())
+    }
+    fn begin_array(&mut self, _len: usize, _element: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<()> {
+        Ok(())
+    }
+    fn begin_strings(&mut self, _len: usize) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Values that a sink has no method for are told by their types, in order, and refused where it says nothing.
+#[test]
+fn what_a_sink_leaves_out_is_told_or_refused() {
+    proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
+        let mut expected = Vec::new();
+        leaves(&value, &mut expected);
+        let mut least = Least { others: Some(Vec::new()) };
+        (&value).pour(&mut least).expect("it takes everything");
+        prop_assert_eq!(least.others.as_ref(), Some(&expected));
+        let refused = (&value).pour(&mut Least::default());
+        prop_assert_eq!(refused.is_ok(), expected.is_empty());
+        if let Err(error) = refused {
+            let says = format!("this sink takes no {}", expected[0]);
+            prop_assert_eq!(error.kind(), &ErrorKind::Argument(says.into()));
+        }
+    });
+}
+
+/// The types of the values that hold no others, in the order of the wire; texts of a PackedStringArray are Strings.
+fn leaves(value: &Value, found: &mut Vec<VariantType>) {
+    match value {
+        Value::Array(array) => array.iter().for_each(|value| leaves(value, found)),
+        Value::Dictionary(dictionary) => dictionary.iter().for_each(|(key, value)| {
+            leaves(key, found);
+            leaves(value, found);
+        }),
+        Value::Object(Object::Full { properties, .. }) => {
+            properties.iter().for_each(|(_, value)| leaves(value, found));
+        }
+        Value::Object(Object::Null) => found.push(VariantType::Nil),
+        Value::PackedStringArray(texts) => found.extend(texts.iter().map(|_| VariantType::String)),
+        other => found.push(other.ty()),
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Parts that another decoder pours.
 
 use variant_codec::stream::{
-    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, Precision, Sink, Text,
+    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
 use variant_codec::{EncodeOptions, Result, Strictness, VariantType};
 
@@ -104,8 +104,14 @@ impl Sink for InParts {
         end_strings(strings: ());
     }
 
-    fn part_bytes(&self) -> Option<usize> {
-        Some(self.part_bytes)
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        Some(self)
+    }
+}
+
+impl PartSink<Self> for InParts {
+    fn part_bytes(&self) -> usize {
+        self.part_bytes
     }
 
     fn part(&mut self, _array: &mut (), part: Part) -> Result<()> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::changes::{Change, Loss};
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
-use crate::events::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
+use crate::events::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text};
 use crate::findings::{Notes, Span, SpanKind, Spans};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
@@ -474,8 +474,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// From how many bytes on the sink wants parts. The skimmer that finds them knows Godot 4's format alone.
     #[inline(always)]
-    fn part_bytes<S: Sink>(sink: &S) -> Option<usize> {
-        sink.part_bytes().filter(|_| D::HAS_FLAGS)
+    fn part_bytes<S: Sink>(sink: &mut S) -> Option<usize> {
+        sink.in_parts().filter(|_| D::HAS_FLAGS).map(|parts| parts.part_bytes())
     }
 
     #[inline(always)]
@@ -556,7 +556,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             }
             let end = skimmer.position();
             if end - self.at >= bytes {
-                sink.strings_part(
+                taker(sink)?.strings_part(
                     strings,
                     Part { bytes: self.at..end, count: index + 1 - first, depth: self.depth },
                 )?;
@@ -729,7 +729,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         if is_part != Some(true) || end - self.at < SMALLEST_VALUE_PART {
             return Ok(false);
         }
-        sink.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
+        taker(sink)?.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
         self.at = end;
         Ok(true)
     }
@@ -743,7 +743,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         count: usize,
     ) -> Result<()> {
         if count > 0 {
-            sink.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
+            taker(sink)?.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
             self.at = end;
         }
         Ok(())
@@ -1079,6 +1079,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             T::PackedStringArray => self.pour_strings(sink),
         }
     }
+}
+
+/// What takes parts: asked for only where it has said from how many bytes on.
+#[inline(always)]
+fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
+    sink.in_parts().ok_or_else(|| Error::argument("this sink takes no parts"))
 }
 
 /// How many bytes follow the header of a value that may be part of a run; 0 for other types.

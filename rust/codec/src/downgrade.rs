@@ -300,18 +300,6 @@ impl<O: Output> Sink for Downgrade<O> {
         self.encoder.begin_array(len, ElementType::Untyped)
     }
 
-    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_array(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         self.encoder.ints(&mut (), ints)
     }
@@ -350,31 +338,11 @@ impl<O: Output> Sink for Downgrade<O> {
         }
     }
 
-    fn end_entry(&mut self, _keys: &mut KeyTypes) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_dictionary(&mut self, _keys: KeyTypes) -> Result<()> {
-        Ok(())
-    }
-
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<()> {
         Err(refused(format!(
             "an object of class {} with its properties, which Godot 3 cannot make: it has other classes",
             class.quoted()
         )))
-    }
-
-    fn begin_property(&mut self, (): &mut (), _name: Text<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        Ok(())
     }
 
     fn begin_strings(&mut self, len: usize) -> Result<()> {
@@ -383,9 +351,5 @@ impl<O: Output> Sink for Downgrade<O> {
 
     fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
         self.encoder.string(&mut (), text)
-    }
-
-    fn end_strings(&mut self, (): ()) -> Result<()> {
-        Ok(())
     }
 }

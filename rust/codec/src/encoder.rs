@@ -393,21 +393,6 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     }
 
     #[inline(always)]
-    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_array(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
     fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         let int_header = Self::header(VariantType::Int)?;
         let put = |room: &mut [u8; LONGEST], int: i64| {
@@ -463,26 +448,6 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
         self.put_count(len)
     }
 
-    #[inline(always)]
-    fn begin_key(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn begin_value(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_entry(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_dictionary(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
         self.reserve(4)?;
         self.put_u32(Self::header(VariantType::Object)?);
@@ -492,14 +457,6 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
 
     fn begin_property(&mut self, (): &mut (), name: Text<'_>) -> Result<()> {
         self.put_text(name)
-    }
-
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        Ok(())
     }
 
     #[inline(always)]
@@ -512,10 +469,5 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     #[inline(always)]
     fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
         self.put_text_and_tail(text, 1)
-    }
-
-    #[inline(always)]
-    fn end_strings(&mut self, (): ()) -> Result<()> {
-        Ok(())
     }
 }

@@ -118,6 +118,25 @@ pub enum ErrorKind {
     /// Something that was handed over cannot be used, with the reason.
     #[error("{0}")]
     Argument(Cow<'static, str>),
+    /// A value of another type than was asked for.
+    #[error("expected {expected}, found {found}")]
+    UnexpectedType {
+        /// What was asked for.
+        expected: &'static str,
+        /// What is there.
+        found: VariantType,
+    },
+    /// A number that does not fit into the type that was asked for.
+    #[error("{value} does not fit into {expected}")]
+    OutOfRange {
+        /// The number.
+        value: String,
+        /// What was asked for.
+        expected: &'static str,
+    },
+    /// What a type of the program says of a value, or cannot be made of one.
+    #[error("{0}")]
+    Message(Box<str>),
     /// There is no memory for so many bytes.
     #[error("no memory for {0} bytes")]
     OutOfMemory(usize),

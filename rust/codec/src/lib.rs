@@ -58,9 +58,11 @@ pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};
-    pub use crate::events::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
+    pub use crate::events::{
+        ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,
+    };
     pub use crate::output::{Buffer, Count, Output, Storage};
-    pub use crate::value::ValueBuilder;
+    pub use crate::value::builder::ValueBuilder;
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.

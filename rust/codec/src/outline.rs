@@ -383,16 +383,6 @@ impl Sink for Drawing {
     }
 
     #[inline(never)]
-    fn end_element(&mut self, _array: &mut usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_array(&mut self, _array: usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
     fn begin_dictionary(
         &mut self,
         len: usize,
@@ -417,16 +407,6 @@ impl Sink for Drawing {
     }
 
     #[inline(never)]
-    fn end_entry(&mut self, _dictionary: &mut usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_dictionary(&mut self, _dictionary: usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
         self.open(properties, &[], || {
             format!("{}, {}", class.quoted(), counted(properties, "property", "properties"))
@@ -436,16 +416,6 @@ impl Sink for Drawing {
     #[inline(never)]
     fn begin_property(&mut self, _object: &mut (), name: Text<'_>) -> Result<()> {
         self.next_is(|| Role::Property(cut(name.start(PREVIEW + 1))))
-    }
-
-    #[inline(never)]
-    fn end_property(&mut self, _object: &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_object(&mut self, _object: ()) -> Result<()> {
-        Ok(())
     }
 
     #[inline(never)]

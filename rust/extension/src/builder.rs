@@ -9,7 +9,7 @@ use godot::obj::{Gd, InstanceId, NewGd};
 use variant_codec::error::{Oddity, quoted};
 use variant_codec::format::{BOM, NODE_PATH_NEW_FORMAT};
 use variant_codec::stream::{
-    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, Precision, Sink, Text,
+    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
 use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Result, Strictness, VariantType};
 
@@ -717,23 +717,8 @@ impl Sink for VariantBuilder<'_> {
     }
 
     #[inline(always)]
-    fn part_bytes(&self) -> Option<usize> {
-        self.parts.as_ref().map(|parts| parts.bytes)
-    }
-
-    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
-        let left = self.building.leave_elements(part.count);
-        (parts.take)(Left { parts: vec![part], places: Places::Values(left) });
-        Ok(())
-    }
-
-    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
-        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
-            return Err(Error::argument("parts without a taker"));
-        };
-        parts.add_value(value, part)?;
-        Ok(())
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        self.parts.is_some().then_some(self)
     }
 
     #[inline(always)]
@@ -940,15 +925,37 @@ impl Sink for VariantBuilder<'_> {
         Ok(true)
     }
 
+    fn end_strings(&mut self, strings: StringSlots) -> Result<()> {
+        self.building.put(strings.into_array());
+        Ok(())
+    }
+}
+
+impl PartSink<Self> for VariantBuilder<'_> {
+    #[inline(always)]
+    fn part_bytes(&self) -> usize {
+        self.parts.as_ref().map_or(usize::MAX, |parts| parts.bytes)
+    }
+
+    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        let left = self.building.leave_elements(part.count);
+        (parts.take)(Left { parts: vec![part], places: Places::Values(left) });
+        Ok(())
+    }
+
+    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
+        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        parts.add_value(value, part)?;
+        Ok(())
+    }
+
     fn strings_part(&mut self, strings: &mut StringSlots, part: Part) -> Result<()> {
         let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
         let left = strings.leave(part.count);
         (parts.take)(Left { parts: vec![part], places: Places::Strings(left) });
-        Ok(())
-    }
-
-    fn end_strings(&mut self, strings: StringSlots) -> Result<()> {
-        self.building.put(strings.into_array());
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Source, Text};
+use variant_codec::stream::{ElementType, Lanes, Sink, Source, Text};
 use variant_codec::{Error as CodecError, ErrorKind, Result, Value, VariantType};
 
 use crate::buffer::Buffer;
@@ -574,6 +574,11 @@ impl<'s> Sink for MessageEncoder<'s> {
     type Object = ();
     type Strings = OpenArray;
 
+    #[cold]
+    fn other(&mut self, ty: VariantType) -> Result<()> {
+        Err(self.refuse(ty))
+    }
+
     /// The field is absent.
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
@@ -682,11 +687,6 @@ impl<'s> Sink for MessageEncoder<'s> {
         }
     }
 
-    #[cold]
-    fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
-        Err(self.refuse(ty))
-    }
-
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         match (self.place, ty) {
@@ -706,47 +706,12 @@ impl<'s> Sink for MessageEncoder<'s> {
         }
     }
 
-    #[cold]
-    fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
-        Err(self.refuse(VariantType::NodePath))
-    }
-
-    #[cold]
-    fn rid(&mut self, _id: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Rid))
-    }
-
-    #[cold]
-    fn callable(&mut self) -> Result<()> {
-        Err(self.refuse(VariantType::Callable))
-    }
-
-    #[cold]
-    fn signal(&mut self, _name: Text<'_>, _object: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Signal))
-    }
-
-    #[cold]
-    fn object_id(&mut self, _id: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Object))
-    }
-
     #[inline(always)]
     fn begin_array(&mut self, len: usize, _element: ElementType<'_>) -> Result<OpenArray> {
         match self.place {
             Place::List(field) => self.open_list(field, len),
             _ => Err(self.refuse(VariantType::Array)),
         }
-    }
-
-    #[inline(always)]
-    fn begin_element(&mut self, _array: &mut OpenArray) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_element(&mut self, _array: &mut OpenArray) -> Result<()> {
-        Ok(())
     }
 
     #[inline(always)]
@@ -875,18 +840,6 @@ impl<'s> Sink for MessageEncoder<'s> {
         Err(self.refuse(VariantType::Object))
     }
 
-    fn begin_property(&mut self, (): &mut (), _name: Text<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     #[inline(always)]
     fn begin_strings(&mut self, len: usize) -> Result<OpenArray> {
         match self.place {
@@ -895,11 +848,6 @@ impl<'s> Sink for MessageEncoder<'s> {
             }
             _ => Err(self.refuse(VariantType::PackedStringArray)),
         }
-    }
-
-    #[inline(always)]
-    fn string(&mut self, _strings: &mut OpenArray, text: Text<'_>) -> Result<()> {
-        self.text(VariantType::String, text)
     }
 
     #[inline(always)]

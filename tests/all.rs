@@ -16,5 +16,6 @@ mod properties;
 mod runs;
 mod text;
 mod transcode;
+mod values;
 mod vectors;
 mod wires;

@@ -3,7 +3,9 @@
 use std::thread;
 
 use conformance::{measure, transcode};
-use variant_codec::{Array, Dictionary, Error, ErrorKind, Limit, Limits, Manner, Object, Precision, Value};
+use variant_codec::limits::Limit;
+use variant_codec::stream::Precision;
+use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Object, Strictness, Value};
 
 /// What the smallest worker threads have. Without optimisation, frames are up to sixty times as large.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
@@ -38,7 +40,7 @@ fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
 }
 
 /// Reads in every way; all agree.
-fn read(bytes: &[u8], manner: Manner) -> Result<Vec<u8>, Error> {
+fn read(bytes: &[u8], manner: Strictness) -> Result<Vec<u8>, Error> {
     let limits = limits();
     let built = Value::decode_as(bytes, manner, &limits);
     let poured = transcode(bytes, manner, &limits, Precision::Single);
@@ -58,7 +60,7 @@ fn reading_stops_below_level_1024() {
     on_a_small_stack(|| {
         for (name, opener) in OPENERS {
             let innermost: &[u8] = if opener[0] == 27 { &EMPTY_DICTIONARY } else { &EMPTY_ARRAY };
-            for manner in [Manner::Engine, Manner::Strict] {
+            for manner in [Strictness::Lenient, Strictness::Strict] {
                 let deepest = nested(opener, 1024, innermost);
                 assert_eq!(read(&deepest, manner).as_ref(), Ok(&deepest), "{name}");
                 let too_deep = nested(opener, 1025, innermost);
@@ -70,7 +72,7 @@ fn reading_stops_below_level_1024() {
             }
         }
         let leaf = nested(OPENERS[0].1, 1025, &NIL);
-        assert_eq!(read(&leaf, Manner::Engine).unwrap_err().kind(), &ErrorKind::TooDeep);
+        assert_eq!(read(&leaf, Strictness::Lenient).unwrap_err().kind(), &ErrorKind::TooDeep);
     });
 }
 
@@ -125,14 +127,14 @@ fn bottomless_bytes_fail_politely() {
     on_a_small_stack(|| {
         for (name, opener) in OPENERS {
             let bytes = nested(opener, (128 << 10) / opener.len(), &[]);
-            for manner in [Manner::Engine, Manner::Strict] {
+            for manner in [Strictness::Lenient, Strictness::Strict] {
                 let error = read(&bytes, manner).unwrap_err();
                 assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
                 assert!(error.to_string().len() < 400, "{name}: {error}");
             }
         }
         let keys = nested(&OPENERS[2].1[..8], 16 << 10, &[]);
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             assert_eq!(read(&keys, manner).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
         }
     });
@@ -159,14 +161,14 @@ fn keys_that_the_engine_cannot_hash_are_refused() {
     };
     // Dictionaries count as Arrays do.
     let keys = |count| [nested(&OPENERS[2].1[..8], count, &EMPTY_DICTIONARY), NIL.repeat(count)].concat();
-    assert_eq!(read(&keys(101), Manner::Engine).as_ref(), Ok(&keys(101)));
-    let error = read(&keys(102), Manner::Engine).unwrap_err();
+    assert_eq!(read(&keys(101), Strictness::Lenient).as_ref(), Ok(&keys(101)));
+    let error = read(&keys(102), Strictness::Lenient).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (&ErrorKind::KeyTooDeep { limit: 100 }, Some(816)));
     let full: &[u8] = &[28, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0];
     for (what, inside) in [("empty", EMPTY_ARRAY.as_slice()), ("with an int", full)] {
         let hashed = dictionary_of(101, inside);
         let not_hashed = dictionary_of(102, inside);
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             let error = read(&hashed, manner).err().map(|error| error.to_string());
             assert_eq!(error, None, "101 Arrays, the innermost {what}");
             let error = read(&not_hashed, manner).unwrap_err();

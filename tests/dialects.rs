@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use conformance::Values;
 use proptest::prelude::*;
 use proptest::sample::select;
+use variant_codec::dialect::GODOT3_TYPES;
+use variant_codec::error::Oddity;
+use variant_codec::godot3::{COUNTERPARTS, Downgrade, Loss};
+use variant_codec::stream::{Decoder, Encoder, Sink as _, Text, ValueBuilder};
 use variant_codec::{
-    COUNTERPARTS, Decoder, Downgrade, EncodeOptions, Encoder, ErrorKind, GODOT_3_TYPES, Limits, Manner,
-    NodePath, Object, Oddity, PackedReals, Reals, Sink as _, Text, Value, ValueBuilder, VariantType,
+    EncodeOptions, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Strictness, Value, VariantType,
 };
 
 const DOCUMENT: &str = include_str!("../docs/migrating-from-godot-3.md");
@@ -24,15 +27,15 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("valid hex")
 }
 
-fn decode(hex: &str, manner: Manner, lossy: bool) -> variant_codec::Result<Value> {
+fn decode(hex: &str, manner: Strictness, lossy: bool) -> variant_codec::Result<Value> {
     let (bytes, limits) = (bytes(hex), Limits::unlimited());
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot_3(&bytes, manner, &limits, lossy).pour_only(&mut builder)?;
+    Decoder::of_godot3(&bytes, manner, &limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
 fn strict(hex: &str) -> variant_codec::Result<Value> {
-    decode(hex, Manner::Strict, false)
+    decode(hex, Strictness::Strict, false)
 }
 
 /// One value of the type, not an empty one, with numbers that every float holds.
@@ -86,15 +89,15 @@ fn example(ty: VariantType) -> Value {
 
 /// What the document says of each type, in order, is so.
 #[test]
-fn types_of_godot_3_are_those_of_the_document() {
+fn types_of_godot3_are_those_of_the_document() {
     let rows = table("| Godot 3 | Godot 4 |");
-    assert_eq!(rows.len(), GODOT_3_TYPES.len());
-    for (id, (row, ty)) in rows.iter().zip(GODOT_3_TYPES).enumerate() {
+    assert_eq!(rows.len(), GODOT3_TYPES.len());
+    for (id, (row, ty)) in rows.iter().zip(GODOT3_TYPES).enumerate() {
         assert_eq!(row[1], ty.name());
         let value = example(ty);
-        let bytes = value.encode_godot_3(false).unwrap();
+        let bytes = value.encode_godot3(Loss::Refused).unwrap();
         assert_eq!(usize::from(bytes[0]), id, "{ty}");
-        assert_eq!(Value::decode_godot_3(&bytes, &Limits::for_network(), false).unwrap(), value);
+        assert_eq!(Value::decode_godot3(&bytes, &Limits::for_network(), Loss::Refused).unwrap(), value);
         // The same payload, apart from what is inside of containers and from RIDs.
         if !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary) {
             assert_eq!(bytes[1..], value.encode().unwrap()[1..], "{ty}");
@@ -113,10 +116,10 @@ fn other_types_become_what_the_document_says() {
         assert_eq!((row[0], row[1]), (ty.name(), counterpart.becomes));
         assert_eq!(row[2] == "error", counterpart.lossy, "{ty}");
         let value = example(ty);
-        let written = value.encode_godot_3(true).unwrap();
+        let written = value.encode_godot3(Loss::Accepted).unwrap();
         let godot_3 = counterpart.becomes.split(' ').next().unwrap();
         assert_eq!(usize::from(written[0]), ids[godot_3], "{ty}");
-        match value.encode_godot_3(false) {
+        match value.encode_godot3(Loss::Refused) {
             Ok(kept) => assert!(!counterpart.lossy && kept == written, "{ty}"),
             Err(error) => {
                 assert!(counterpart.lossy && matches!(error.kind(), ErrorKind::NoCounterpart(_)), "{ty}");
@@ -124,7 +127,7 @@ fn other_types_become_what_the_document_says() {
             }
         }
     }
-    let both = GODOT_3_TYPES.len() + COUNTERPARTS.len();
+    let both = GODOT3_TYPES.len() + COUNTERPARTS.len();
     assert_eq!(both, VariantType::COUNT, "every type is in one of the tables");
 }
 
@@ -150,8 +153,8 @@ fn numbers_and_characters_arrive() {
     ];
     assert_eq!(expected.len(), COUNTERPARTS.len());
     for (ty, expected) in expected {
-        let written = example(ty).encode_godot_3(true).unwrap();
-        assert_eq!(written, expected.encode_godot_3(false).unwrap(), "{ty}");
+        let written = example(ty).encode_godot3(Loss::Accepted).unwrap();
+        assert_eq!(written, expected.encode_godot3(Loss::Refused).unwrap(), "{ty}");
     }
 }
 
@@ -159,16 +162,18 @@ fn numbers_and_characters_arrive() {
 fn rounding_is_asked_for() {
     for (int, exact) in [(1 << 24, true), ((1 << 24) + 1, false), (i32::MIN, true), (i32::MAX, false)] {
         let value = Value::from(vec![Value::Vector2i([0, int])]);
-        assert_eq!(value.encode_godot_3(false).is_ok(), exact, "{int}");
-        assert!(value.encode_godot_3(true).is_ok());
-        if let Err(error) = value.encode_godot_3(false) {
+        assert_eq!(value.encode_godot3(Loss::Refused).is_ok(), exact, "{int}");
+        assert!(value.encode_godot3(Loss::Accepted).is_ok());
+        if let Err(error) = value.encode_godot3(Loss::Refused) {
             assert_eq!(error.path(), "[0]");
         }
     }
     let wide = |real: f64| Value::Vector2(Reals::Double([real, f64::NAN]));
     let narrow = Value::Vector2(Reals::Single([0.5, f32::NAN]));
-    assert_eq!(wide(0.5).encode_godot_3(false).unwrap(), narrow.encode_godot_3(false).unwrap());
-    assert!(wide(0.1).encode_godot_3(false).is_err() && wide(0.1).encode_godot_3(true).is_ok());
+    assert_eq!(wide(0.5).encode_godot3(Loss::Refused).unwrap(), narrow.encode_godot3(Loss::Refused).unwrap());
+    assert!(
+        wide(0.1).encode_godot3(Loss::Refused).is_err() && wide(0.1).encode_godot3(Loss::Accepted).is_ok()
+    );
 }
 
 #[test]
@@ -188,13 +193,13 @@ fn what_would_be_lost_is_an_error() {
         Value::NodePath(root),
         Value::String("\u{FEFF}x".to_owned()),
     ] {
-        assert!(value.encode_godot_3(false).is_err(), "{value:?}");
-        assert!(value.encode_godot_3(true).is_ok(), "{value:?}");
+        assert!(value.encode_godot3(Loss::Refused).is_err(), "{value:?}");
+        assert!(value.encode_godot3(Loss::Accepted).is_ok(), "{value:?}");
     }
-    assert!(entries(&[ints.clone(), Value::Int(1)]).encode_godot_3(false).is_ok());
-    assert!(Value::from(vec![entries(&[ints]), entries(&[reals])]).encode_godot_3(false).is_ok());
+    assert!(entries(&[ints.clone(), Value::Int(1)]).encode_godot3(Loss::Refused).is_ok());
+    assert!(Value::from(vec![entries(&[ints]), entries(&[reals])]).encode_godot3(Loss::Refused).is_ok());
     let object = Object::Full { class: "Node".to_owned(), properties: Vec::new() };
-    assert!(Value::Object(object).encode_godot_3(true).is_err());
+    assert!(Value::Object(object).encode_godot3(Loss::Accepted).is_err());
 }
 
 /// Seen with Godot 3.2.3, or, for the objects, written by it.
@@ -204,11 +209,15 @@ fn godot_3_reads_and_writes_this() {
     let string = |text: &str| Value::String(text.to_owned());
     // UTF-8: what is refused, what is accepted and means what.
     for refused in ["c080", "c1bf", "e08080", "f0808080", "fe", "ff", "80", "c3", "c328"] {
-        let error = decode(&text(refused), Manner::Engine, true).unwrap_err();
+        let error = decode(&text(refused), Strictness::Lenient, true).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::InvalidUtf8, "{refused}");
     }
     for (accepted, meaning) in [("e08181", "A"), ("e09fbf", "\u{7FF}"), ("f08fbfbf", "\u{FFFF}")] {
-        assert_eq!(decode(&text(accepted), Manner::Strict, false).unwrap(), string(meaning), "{accepted}");
+        assert_eq!(
+            decode(&text(accepted), Strictness::Strict, false).unwrap(),
+            string(meaning),
+            "{accepted}"
+        );
     }
     let pair = "04000000 06000000 eda0bdedb880 0000";
     assert_eq!(strict(pair).unwrap(), string("😀"));
@@ -218,12 +227,12 @@ fn godot_3_reads_and_writes_this() {
     for (units, first) in [("eda080", 0xD800), ("f4908080", 0x11_0000), ("f7bfbfbf", 0x1F_FFFF)] {
         let error = strict(&text(units)).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::InvalidCodeUnit(first));
-        assert_eq!(decode(&text(units), Manner::Strict, true).unwrap(), string("\u{FFFD}"));
+        assert_eq!(decode(&text(units), Strictness::Strict, true).unwrap(), string("\u{FFFD}"));
     }
     // A RID is nothing but its header, and the flag of 64 bits means nothing beside int, float and Object.
     assert_eq!(strict("10000000").unwrap(), Value::Rid(0));
     let wide = "05000100 0000003f 0000803f";
-    assert_eq!(decode(wide, Manner::Engine, false).unwrap(), Value::Vector2(Reals::Single([0.5, 1.0])));
+    assert_eq!(decode(wide, Strictness::Lenient, false).unwrap(), Value::Vector2(Reals::Single([0.5, 1.0])));
     assert_eq!(strict(wide).unwrap_err().kind(), &ErrorKind::NotCanonical(Oddity::HeaderBits));
     assert_eq!(strict("1b000000 00000000").unwrap_err().kind(), &ErrorKind::UnknownGodot3Type(27));
     // Godot 3.0 wrote every int so; before 3.1.2 and 3.0.3 padding was garbage.
@@ -238,18 +247,21 @@ fn godot_3_reads_and_writes_this() {
     let object = "11000000 09000000 5265666572656e6365000000 01000000 06000000 7363726970740000 00000000";
     assert_eq!(strict(object).unwrap_err().kind(), &ErrorKind::Godot3Object("Reference".to_owned()));
     let entries = vec![(string("class"), string("Reference")), (string("script"), Value::Nil)];
-    assert_eq!(decode(object, Manner::Strict, true).unwrap(), Value::from(entries));
+    assert_eq!(decode(object, Strictness::Strict, true).unwrap(), Value::from(entries));
 }
 
 #[test]
 fn nesting_has_the_engine_s_limit() {
     let nested = |levels: usize| (0..levels).fold(Value::Nil, |inner, _| vec![inner].into());
     let bytes = |levels: usize| [[0x13, 0, 0, 0, 1, 0, 0, 0].repeat(levels), vec![0; 4]].concat();
-    let read = |levels: usize| Value::decode_godot_3(&bytes(levels), &Limits::for_save_files(), false);
-    assert_eq!(nested(1024).encode_godot_3(false).unwrap(), bytes(1024));
+    let read = |levels: usize| Value::decode_godot3(&bytes(levels), &Limits::for_save_files(), Loss::Refused);
+    assert_eq!(nested(1024).encode_godot3(Loss::Refused).unwrap(), bytes(1024));
     assert_eq!(read(1024).unwrap(), nested(1024));
     for lossy in [false, true] {
-        assert_eq!(nested(1025).encode_godot_3(lossy).unwrap_err().kind(), &ErrorKind::TooDeep);
+        assert_eq!(
+            nested(1025).encode_godot3(Loss::accepted_if(lossy)).unwrap_err().kind(),
+            &ErrorKind::TooDeep
+        );
     }
     assert_eq!(read(1025).unwrap_err().kind(), &ErrorKind::TooDeep);
 }
@@ -259,7 +271,7 @@ fn nesting_has_the_engine_s_limit() {
 fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
     for (unit, written) in [(0xD800, "eda080"), (0x11_0000, "f4908080")] {
         let write = |lossy| {
-            let mut downgrade = Downgrade::new(Vec::new(), lossy);
+            let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
             downgrade.text(VariantType::String, Text::Utf32(&[unit])).map(|()| downgrade.into_output())
         };
         assert_eq!(write(false).unwrap_err().kind(), &ErrorKind::InvalidCodeUnit(unit));
@@ -270,7 +282,7 @@ fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
 /// Random values of the types that both have, without RIDs that have an id.
 fn common() -> impl Strategy<Value = Value> {
     let of = |ty: VariantType| Values::default().of(ty, 1);
-    let leaves = GODOT_3_TYPES
+    let leaves = GODOT3_TYPES
         .into_iter()
         .filter(|ty| !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary));
     let leaf = select(leaves.collect::<Vec<_>>()).prop_flat_map(of).prop_filter(
@@ -294,27 +306,27 @@ proptest! {
     #[test]
     fn common_values_come_back(value in common()) {
         let limits = Limits::for_save_files();
-        let written = value.encode_godot_3(false).unwrap();
-        prop_assert_eq!(format!("{:?}", Value::decode_godot_3(&written, &limits, false).unwrap()), format!("{value:?}"));
+        let written = value.encode_godot3(Loss::Refused).unwrap();
+        prop_assert_eq!(format!("{:?}", Value::decode_godot3(&written, &limits, Loss::Refused).unwrap()), format!("{value:?}"));
         // Without a value in between: to Godot 4's format.
         let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-        Decoder::of_godot_3(&written, Manner::Strict, &limits, false).pour_only(&mut encoder).unwrap();
+        Decoder::of_godot3(&written, Strictness::Strict, &limits, Loss::Refused).pour_only(&mut encoder).unwrap();
         prop_assert_eq!(encoder.into_output(), value.encode().unwrap());
     }
 
     #[test]
     fn lossy_values_are_always_written(value in Values::default().any()) {
-        let written = value.encode_godot_3(true).unwrap();
-        let read = Value::decode_godot_3(&written, &Limits::for_save_files(), true).unwrap();
-        prop_assert_eq!(read.encode_godot_3(true).unwrap(), written);
+        let written = value.encode_godot3(Loss::Accepted).unwrap();
+        let read = Value::decode_godot3(&written, &Limits::for_save_files(), Loss::Accepted).unwrap();
+        prop_assert_eq!(read.encode_godot3(Loss::Accepted).unwrap(), written);
     }
 
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..64), id in 0_u8..30) {
         let bytes = [&[id, 0, 0, 0], &bytes[..]].concat();
         for lossy in [false, true] {
-            if let Ok(value) = Value::decode_godot_3(&bytes, &Limits::for_network(), lossy) {
-                prop_assert!(value.encode_godot_3(true).is_ok());
+            if let Ok(value) = Value::decode_godot3(&bytes, &Limits::for_network(), Loss::accepted_if(lossy)) {
+                prop_assert!(value.encode_godot3(Loss::Accepted).is_ok());
             }
         }
     }

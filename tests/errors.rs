@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use conformance::transcode;
-use variant_codec::{
-    ALL_TYPES, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner, Measure, Oddity,
-    Precision, Sink, Text, Value, VariantType,
-};
+use variant_codec::error::Oddity;
+use variant_codec::limits::{ALL_TYPES, Limit};
+use variant_codec::stream::{Encoder, Lanes, Measure, Precision, Sink, Text};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, VariantType};
 
 use ErrorKind::*;
 
@@ -26,7 +26,7 @@ fn wrong(container: &'static str, expected: &str, found: &str) -> ErrorKind {
 }
 
 /// Reads with and without building; both agree.
-fn read(hex: &str, manner: Manner, limits: &Limits) -> Result<Value, Error> {
+fn read(hex: &str, manner: Strictness, limits: &Limits) -> Result<Value, Error> {
     let bytes = hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes");
     let built = Value::decode_as(&bytes, manner, limits);
     let poured = transcode(&bytes, manner, limits, Precision::Single);
@@ -35,7 +35,7 @@ fn read(hex: &str, manner: Manner, limits: &Limits) -> Result<Value, Error> {
 }
 
 #[track_caller]
-fn fails(hex: &str, manner: Manner, limits: &Limits, kind: &ErrorKind, offset: usize) -> Error {
+fn fails(hex: &str, manner: Strictness, limits: &Limits, kind: &ErrorKind, offset: usize) -> Error {
     let error = read(hex, manner, limits).expect_err(hex);
     assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{manner:?}: {hex}");
     let text = error.to_string();
@@ -108,7 +108,7 @@ fn neither_manner_reads() {
         (&PLAIN, "23000100 01000000 00000000 00000000", count(1, 8), 4),
     ];
     for (limits, hex, kind, offset) in cases {
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             fails(hex, manner, limits, kind, *offset);
         }
     }
@@ -155,8 +155,8 @@ fn only_the_engine_reads_odd_bytes() {
         (&PLAIN, "1b000500 02000000 00000000 00000000", ElementType, 8),
     ];
     for (limits, hex, oddity, offset) in cases {
-        assert!(read(hex, Manner::Engine, limits).is_ok(), "{hex}");
-        fails(hex, Manner::Strict, limits, &NotCanonical(*oddity), *offset);
+        assert!(read(hex, Strictness::Lenient, limits).is_ok(), "{hex}");
+        fails(hex, Strictness::Strict, limits, &NotCanonical(*oddity), *offset);
     }
 }
 
@@ -177,10 +177,10 @@ fn other_writers_bytes_are_read_where_that_is_allowed() {
         1c000100 02000000 02000000 02000100 05000000 00000000 02000000 06000000";
     let other_writers = Limits { allow_non_canonical: true, ..Limits::for_save_files() };
     for hex in accepted.split(", ") {
-        let as_engine = read(hex, Manner::Engine, &PLAIN).unwrap();
-        assert!(read(hex, Manner::Strict, &Limits::for_save_files()).is_err(), "{hex}");
+        let as_engine = read(hex, Strictness::Lenient, &PLAIN).unwrap();
+        assert!(read(hex, Strictness::Strict, &Limits::for_save_files()).is_err(), "{hex}");
         let value =
-            read(hex, Manner::Strict, &other_writers).unwrap_or_else(|error| panic!("{hex}: {error}"));
+            read(hex, Strictness::Strict, &other_writers).unwrap_or_else(|error| panic!("{hex}: {error}"));
         assert_eq!(value.encode().unwrap(), as_engine.encode().unwrap(), "{hex}");
     }
     let refused = [
@@ -194,15 +194,15 @@ fn other_writers_bytes_are_read_where_that_is_allowed() {
         ("1c000300 00000000 00000000", ScriptPath, 4),
     ];
     for (hex, oddity, offset) in refused {
-        assert!(read(hex, Manner::Engine, &PLAIN).is_ok(), "{hex}");
-        fails(hex, Manner::Strict, &other_writers, &NotCanonical(oddity), offset);
+        assert!(read(hex, Strictness::Lenient, &PLAIN).is_ok(), "{hex}");
+        fails(hex, Strictness::Strict, &other_writers, &NotCanonical(oddity), offset);
     }
     for misfit in
         ["1c000100 02000000 01000000 00000000", "1b000100 02000000 01000000 04000000 00000000 00000000"]
     {
-        assert!(read(misfit, Manner::Strict, &other_writers).is_err(), "{misfit}");
+        assert!(read(misfit, Strictness::Strict, &other_writers).is_err(), "{misfit}");
     }
-    assert!(read("00000000 00000000", Manner::Strict, &other_writers).is_err());
+    assert!(read("00000000 00000000", Strictness::Strict, &other_writers).is_err());
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn only_the_engine_reads_misfits() {
         ),
     ];
     for (hex, kind, offset) in cases {
-        assert!(read(hex, Manner::Engine, &PLAIN).is_ok(), "{hex}");
-        fails(hex, Manner::Strict, &PLAIN, &kind, offset);
+        assert!(read(hex, Strictness::Lenient, &PLAIN).is_ok(), "{hex}");
+        fails(hex, Strictness::Strict, &PLAIN, &kind, offset);
     }
 }
 
@@ -235,7 +235,7 @@ fn only_the_engine_reads_misfits() {
 #[test]
 fn offsets_lie_within_the_data() {
     let hex = "1c000000 02000000 1d000000 01000000 01";
-    fails(hex, Manner::Engine, &PLAIN, &end(4, 0), 17);
+    fails(hex, Strictness::Lenient, &PLAIN, &end(4, 0), 17);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn limits_are_kept() {
         ("19000000 00000000 00000000", trailing(true), trailing(false), TrailingBytes(8), 4),
     ];
     for (hex, enough, too_little, kind, offset) in &cases {
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             assert!(read(hex, manner, enough).is_ok(), "{manner:?} {enough:?}: {hex}");
             fails(hex, manner, too_little, kind, *offset);
         }
@@ -311,12 +311,12 @@ fn errors_name_the_path() {
         ("18000000 01000000 41000000 01000000 01000000 78000000 27000000", ".\"x\""),
     ];
     for (hex, path) in cases {
-        let error = read(hex, Manner::Engine, &OBJECTS).expect_err(hex);
+        let error = read(hex, Strictness::Lenient, &OBJECTS).expect_err(hex);
         assert_eq!((error.kind(), error.path().as_str()), (&UnknownType(39), path), "{hex}");
         assert!(path.is_empty() || error.to_string().ends_with(&format!(" (at {path})")), "{error}");
     }
     let strings = "22000000 02000000 01000000 00000000 02000000 ff000000";
-    assert_eq!(read(strings, Manner::Engine, &PLAIN).unwrap_err().path(), "[1]");
+    assert_eq!(read(strings, Strictness::Lenient, &PLAIN).unwrap_err().path(), "[1]");
 }
 
 #[test]
@@ -398,8 +398,8 @@ fn memory_is_charged_by_the_table() {
     ];
     for (hex, bytes) in cases {
         let limits = |max_memory| Limits { max_memory, ..Limits::unlimited() };
-        assert!(read(hex, Manner::Strict, &limits(bytes)).is_ok(), "{hex}");
-        let error = read(hex, Manner::Strict, &limits(bytes - 1)).unwrap_err();
+        assert!(read(hex, Strictness::Strict, &limits(bytes)).is_ok(), "{hex}");
+        let error = read(hex, Strictness::Strict, &limits(bytes - 1)).unwrap_err();
         assert_eq!(error.kind(), &LimitExceeded(Limit::Memory, bytes - 1), "{hex}");
     }
 }

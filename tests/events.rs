@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use conformance::{Row, rows, transcode};
+use conformance::{Row, Values, rows, transcode};
+use proptest::{prop_assert_eq, proptest};
+use variant_codec::error::Oddity;
 use variant_codec::format::Shape;
+use variant_codec::limits::Limit;
+use variant_codec::stream::{
+    Buffer, Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source,
+    Text, ValueBuilder,
+};
 use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Error, ErrorKind, Lanes, Limit, Limits, Manner,
-    NodePathParts, Oddity, Part, Precision, Reals, Result, Room, Sink, Source, Text, Value, ValueBuilder,
-    VariantType,
+    EncodeOptions, Error, ErrorKind, Limits, Object, Reals, Result, Strictness, Value, VariantType,
 };
 
 /// Writes down what it is told.
@@ -98,17 +103,8 @@ impl Sink for Log {
     fn end_array(&mut self, (): ()) -> Result<()> {
         self.add("]")
     }
-    fn part_bytes(&self) -> Option<usize> {
-        self.part_bytes
-    }
-    fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("elements", &part)
-    }
-    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("value", &part)
-    }
-    fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
-        self.add_part("strings", &part)
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        self.part_bytes.is_some().then_some(self)
     }
 
     fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
@@ -154,13 +150,28 @@ impl Sink for Log {
     }
 }
 
+impl PartSink<Self> for Log {
+    fn part_bytes(&self) -> usize {
+        self.part_bytes.unwrap_or(usize::MAX)
+    }
+    fn part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("elements", &part)
+    }
+    fn value_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("value", &part)
+    }
+    fn strings_part(&mut self, (): &mut (), part: Part) -> Result<()> {
+        self.add_part("strings", &part)
+    }
+}
+
 fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
 }
 
 /// The events of these bytes in both manners, which agree.
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
-    let [engine, strict] = [Manner::Engine, Manner::Strict].map(|manner| {
+    let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|manner| {
         let mut log = log();
         Decoder::new(bytes, manner, limits).pour_only(&mut log)?;
         Ok(log.events.join(" "))
@@ -204,7 +215,9 @@ fn marked_text_is_looked_at() {
         ("22000000 02000000 05000000 efbbbf61 00000000 02000000 61000000", "< 2 a raw string a >"),
     ] {
         let mut log = Log { takes_raw: Some(|_| true), ..Log::default() };
-        Decoder::new(&bytes(hex), Manner::Engine, &limits).pour(&mut log).expect("what the engine reads");
+        Decoder::new(&bytes(hex), Strictness::Lenient, &limits)
+            .pour(&mut log)
+            .expect("what the engine reads");
         assert_eq!(log.events.join(" "), expected, "{hex}");
     }
 }
@@ -322,7 +335,9 @@ fn only_what_is_surely_taken_comes_in_parts() {
     );
     let mut log = in_parts(20)();
     let limits = Limits::unlimited();
-    Decoder::new(&bytes(&typed("15000000")), Manner::Engine, &limits).pour(&mut log).expect("as the engine");
+    Decoder::new(&bytes(&typed("15000000")), Strictness::Lenient, &limits)
+        .pour(&mut log)
+        .expect("as the engine");
     assert_eq!(log.events.join(" "), "[ 4 of StringName String hp , String hp , String hp , String hp , ]");
     let ids = format!("1c000100 18000000 04000000 {}", "18000100 05000000 00000000".repeat(4));
     let objects = Limits { allow_objects: true, ..Limits::unlimited() };
@@ -435,7 +450,7 @@ fn keys_are_whole() {
 /// Whether the engine's value has properties, which no part may have.
 fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     let mut log = Log::default();
-    Decoder::new(bytes, Manner::Engine, limits).pour(&mut log).expect("a canonical value");
+    Decoder::new(bytes, Strictness::Lenient, limits).pour(&mut log).expect("a canonical value");
     log.events.iter().any(|event| event.ends_with('('))
 }
 
@@ -445,14 +460,14 @@ fn values_of_every_type_come_in_parts() {
     let mut types = BTreeSet::new();
     for row in rows().into_iter().filter(Row::is_canonical) {
         let (limits, len) = (row.limits(), row.bytes.len());
-        let reads = transcode(&row.bytes, Manner::Engine, &limits, Precision::Single).is_ok();
+        let reads = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single).is_ok();
         if !reads || has_properties(&row.bytes, &limits) {
             continue;
         }
         let array = bytes(&array_of(&[HP, &hex::encode(&row.bytes), HP]));
         let events = |part_bytes| {
             let mut log = in_parts(part_bytes)();
-            Decoder::new(&array, Manner::Engine, &limits).pour_only(&mut log).expect("canonical values");
+            Decoder::new(&array, Strictness::Lenient, &limits).pour_only(&mut log).expect("canonical values");
             log.events.join(" ")
         };
         let whole = format!("[ 3 of Variant elements 8..{}: 3 at level 1 ]", array.len());
@@ -495,13 +510,13 @@ fn parts_end_where_they_should() {
     let elements = |bytes: Range<usize>, count, depth| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth };
-        Decoder::new(&array, Manner::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
+        Decoder::new(&array, Strictness::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     let strings = |bytes: Range<usize>, count| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth: 0 };
-        Decoder::new(&texts, Manner::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
+        Decoder::new(&texts, Strictness::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     assert_eq!(elements(20..44, 2, 1).as_deref(), Ok("String hp , String hp ,"));
@@ -528,30 +543,90 @@ fn sinks_may_refuse_an_element_of_a_run() {
         for place in [0, 1, 41, 98] {
             let at = 8 + size * place;
             let mut room = vec![0; at + size - 1];
-            let mut encoder = Encoder::new(Room::new(room.as_mut_slice()), EncodeOptions::default());
+            let mut encoder = Encoder::new(Buffer::new(room.as_mut_slice()), EncodeOptions::default());
             let error =
-                Decoder::new(&bytes, Manner::Strict, &limits).pour(&mut encoder).expect_err("no room");
+                Decoder::new(&bytes, Strictness::Strict, &limits).pour(&mut encoder).expect_err("no room");
             assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")), "{kind:?}");
         }
     }
 }
 
-/// A sink that has no use for parts gets none, and refuses them.
+/// A sink that has no use for parts gets none; there is nothing to hand them to.
 #[test]
 fn encoders_take_no_parts() {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    let part = || Part { bytes: 0..4, count: 1, depth: 1 };
-    assert_eq!(encoder.part_bytes(), None);
-    for refused in [
-        encoder.part(&mut (), part()),
-        encoder.value_part(&mut (), part()),
-        encoder.strings_part(&mut (), part()),
-    ] {
-        assert!(matches!(refused.expect_err("no parts").kind(), ErrorKind::Argument(_)));
-    }
+    assert!(encoder.in_parts().is_none());
     assert_eq!(encoder.raw_text(VariantType::String, b"a"), Ok(false));
     assert_eq!(encoder.raw_string(&mut (), b"a"), Ok(false));
     assert_eq!(ValueBuilder::default().written(), 0);
+}
+
+/// Only containers are opened; all else is left to defaults.
+#[derive(Default)]
+struct Least {
+    others: Option<Vec<VariantType>>,
+}
+
+impl Sink for Least {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+
+    fn other(&mut self, ty: VariantType) -> Result<()> {
+        match &mut self.others {
+            Some(others) => others.push(ty),
+            None => return Encoder::<Vec<u8>>::default().other(ty),
+        }
+        Ok(())
+    }
+    fn begin_array(&mut self, _len: usize, _element: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<()> {
+        Ok(())
+    }
+    fn begin_strings(&mut self, _len: usize) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Values that a sink has no method for are told by their types, in order, and refused where it says nothing.
+#[test]
+fn what_a_sink_leaves_out_is_told_or_refused() {
+    proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
+        let mut expected = Vec::new();
+        leaves(&value, &mut expected);
+        let mut least = Least { others: Some(Vec::new()) };
+        (&value).pour(&mut least).expect("it takes everything");
+        prop_assert_eq!(least.others.as_ref(), Some(&expected));
+        let refused = (&value).pour(&mut Least::default());
+        prop_assert_eq!(refused.is_ok(), expected.is_empty());
+        if let Err(error) = refused {
+            let says = format!("this sink takes no {}", expected[0]);
+            prop_assert_eq!(error.kind(), &ErrorKind::Argument(says.into()));
+        }
+    });
+}
+
+/// The types of the values that hold no others, in the order of the wire; texts of a PackedStringArray are Strings.
+fn leaves(value: &Value, found: &mut Vec<VariantType>) {
+    match value {
+        Value::Array(array) => array.iter().for_each(|value| leaves(value, found)),
+        Value::Dictionary(dictionary) => dictionary.iter().for_each(|(key, value)| {
+            leaves(key, found);
+            leaves(value, found);
+        }),
+        Value::Object(Object::Full { properties, .. }) => {
+            properties.iter().for_each(|(_, value)| leaves(value, found));
+        }
+        Value::Object(Object::Null) => found.push(VariantType::Nil),
+        Value::PackedStringArray(texts) => found.extend(texts.iter().map(|_| VariantType::String)),
+        other => found.push(other.ty()),
+    }
 }
 
 #[test]
@@ -568,7 +643,7 @@ fn values_pour_their_runs_one_by_one_where_a_sink_knows_no_better() {
 fn runs_are_read_strictly() {
     let limits = Limits::unlimited();
     let refused = |hex: &str| {
-        let error = Decoder::new(&bytes(hex), Manner::Strict, &limits).pour(&mut Log::default());
+        let error = Decoder::new(&bytes(hex), Strictness::Strict, &limits).pour(&mut Log::default());
         error.expect_err("only the engine reads it")
     };
     let int = "02000000 01000000";
@@ -584,7 +659,7 @@ fn runs_are_read_strictly() {
 fn wide_components_are_no_headers() {
     let quaternion = format!("0f000100 {}", "0f".repeat(32));
     let wide = bytes(&array_of(&[quaternion.as_str(); 3]));
-    let again = transcode(&wide, Manner::Strict, &Limits::unlimited(), Precision::Double);
+    let again = transcode(&wide, Strictness::Strict, &Limits::unlimited(), Precision::Double);
     assert_eq!(again, Ok(wide));
 }
 
@@ -613,7 +688,7 @@ fn deep_keys_have_their_place() {
         [("1c000000 01000000", "1c000000 00000000"), ("1c000000 01000000", "1b000000 00000000")]
     {
         let hex = format!("1b000000 01000000 {} {inside} 00000000", opener.repeat(101));
-        let error = Decoder::new(&bytes(&hex), Manner::Strict, &limits).pour(&mut Log::default());
+        let error = Decoder::new(&bytes(&hex), Strictness::Strict, &limits).pour(&mut Log::default());
         let error = error.expect_err("no engine hashes it");
         assert_eq!(
             (error.kind(), error.offset()),
@@ -640,7 +715,7 @@ fn runs_of_values_lie_at_a_level_too() {
 fn what_is_odd_is_not_left_to_others() {
     let limits = Limits::unlimited();
     let read_as = |bytes: &[u8], mut log: Log| {
-        Decoder::new(bytes, Manner::Engine, &limits).pour_only(&mut log)?;
+        Decoder::new(bytes, Strictness::Lenient, &limits).pour_only(&mut log)?;
         Ok::<_, Error>(log.events.join(" "))
     };
     let extra_subname = "16000000 00000080 00000000 02000000 01000000 61000000";

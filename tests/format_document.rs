@@ -6,7 +6,8 @@ use std::path::Path;
 
 use conformance::{Accepted, transcode};
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{EncodeOptions, Limits, Manner, Precision, Result, Value, VariantType};
+use variant_codec::stream::Precision;
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType};
 
 /// What the engine does with the bytes of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,16 +79,19 @@ impl Example {
         Limits { allow_objects: self.block.says("objects"), ..Limits::unlimited() }
     }
 
-    fn is_accepted(&self, manner: Manner) -> bool {
-        let allow_trailing_bytes = manner == Manner::Engine;
+    fn is_accepted(&self, manner: Strictness) -> bool {
+        let allow_trailing_bytes = manner == Strictness::Lenient;
         Value::decode_as(&self.bytes, manner, &Limits { allow_trailing_bytes, ..self.limits() }).is_ok()
     }
 
     /// The value written back, through a [`Value`] and without one.
     fn rewritten(&self, precision: Precision) -> Result<[Vec<u8>; 2]> {
         let options = EncodeOptions { precision, ..EncodeOptions::default() };
-        let value = Value::decode_as(&self.bytes, Manner::Engine, &self.limits())?;
-        Ok([value.encode_as(options)?, transcode(&self.bytes, Manner::Engine, &self.limits(), precision)?])
+        let value = Value::decode_as(&self.bytes, Strictness::Lenient, &self.limits())?;
+        Ok([
+            value.encode_as(options)?,
+            transcode(&self.bytes, Strictness::Lenient, &self.limits(), precision)?,
+        ])
     }
 
     fn is_rewritten_as(&self, expected: &str, precision: Precision) -> bool {
@@ -100,12 +104,12 @@ impl Example {
         let limits = Limits { allow_non_canonical: true, allow_trailing_bytes: false, ..self.limits() };
         let encoded =
             |manner| Value::decode_as(&self.bytes, manner, &limits).and_then(|value| value.encode());
-        encoded(Manner::Strict).map_or(true, |bytes| encoded(Manner::Engine) == Ok(bytes))
+        encoded(Strictness::Strict).map_or(true, |bytes| encoded(Strictness::Lenient) == Ok(bytes))
     }
 
     /// What the document says wrongly about the example.
     fn problem(&self) -> Option<&'static str> {
-        let (engine, strict) = (self.is_accepted(Manner::Engine), self.is_accepted(Manner::Strict));
+        let (engine, strict) = (self.is_accepted(Strictness::Lenient), self.is_accepted(Strictness::Strict));
         let input = hex::encode(&self.bytes);
         let written_back = self.written_back.as_deref().unwrap_or(&input);
         let double = self.block.says("double");

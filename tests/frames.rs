@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use conformance::rows;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{ErrorKind, Limit, Limits, frames};
+use variant_codec::limits::Limit;
+use variant_codec::{ErrorKind, Limits, frames};
 
 /// Values that an engine wrote, framed as its `store_var` does: each behind its length as a little-endian u32.
 fn batch() -> (Vec<u8>, Vec<usize>) {

@@ -13,7 +13,8 @@ use conformance::{
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
-use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Precision, Value, ValueBuilder};
+use variant_codec::stream::{Decoder, Precision, ValueBuilder};
+use variant_codec::{EncodeOptions, Limits, Strictness, Value};
 use xtask::godot::Godot;
 use xtask::project::Project;
 use xtask::run::{self, Echo};
@@ -141,7 +142,7 @@ fn the_engine_narrows_as_we_do() -> Result<()> {
         let what = || format!("seed {}: {}", random.seed, hex::encode(input));
         let (consumed, bytes) = engines.with_context(|| format!("refused: {}", what()))?;
         ensure!(consumed == input.len(), "{consumed} bytes read: {}", what());
-        let ours = transcode(input, Manner::Strict, &Limits::unlimited(), Precision::Single)?;
+        let ours = transcode(input, Strictness::Strict, &Limits::unlimited(), Precision::Single)?;
         let narrow = Value::decode(&ours, &Limits::unlimited())?;
         // Different keys may be equal once they are narrow.
         let same = ours == bytes
@@ -161,7 +162,7 @@ fn the_engine_judges_damaged_bytes_as_we_do() -> Result<()> {
     for (input, engines) in inputs.iter().zip(echo(&inputs)?) {
         let what = || format!("seed {}: {}", random.seed, hex::encode(input));
         let mut builder = ValueBuilder::default();
-        let ours = Decoder::new(input, Manner::Engine, &limits).pour_only(&mut builder);
+        let ours = Decoder::new(input, Strictness::Lenient, &limits).pour_only(&mut builder);
         match (ours, engines) {
             (Err(_), None) => refused_by_both += 1,
             (Err(error), Some(_)) if is_refusal(&error) => refusals += 1,
@@ -206,7 +207,7 @@ fn we_write_the_engines_objects_the_same() -> Result<()> {
     let mut checked = 0;
     while !records.0.is_empty() {
         let bytes = records.bytes()?;
-        let poured = transcode(bytes, Manner::Strict, &limits, Precision::Single);
+        let poured = transcode(bytes, Strictness::Strict, &limits, Precision::Single);
         let poured = poured.with_context(|| hex::encode(bytes))?;
         ensure!(poured == bytes, "{} written as {}", hex::encode(bytes), hex::encode(poured));
         ensure!(Value::decode(bytes, &limits)?.encode()? == bytes, "{}", hex::encode(bytes));

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use variant_codec::godot3::{Downgrade, Loss};
+use variant_codec::stream::{Decoder, ValueBuilder};
 use variant_codec::{
-    Decoder, Downgrade, Error, ErrorKind, Limits, Manner, NodePath, Object, PackedReals, Reals, Result,
-    Value, ValueBuilder,
+    Error, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Result, Strictness, Value,
 };
 
 use crate::{any_inside, has_equal_keys, has_instance_ids};
@@ -89,9 +90,9 @@ fn row(line: &str) -> Row {
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub fn read(bytes: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> Result<Value> {
+pub fn read(bytes: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot_3(bytes, manner, limits, lossy).pour_only(&mut builder)?;
+    Decoder::of_godot3(bytes, manner, limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
@@ -99,9 +100,9 @@ pub fn read(bytes: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> Resul
 ///
 /// # Errors
 /// Whatever reader or writer refuse.
-pub fn transcode(bytes: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
-    let mut downgrade = Downgrade::new(Vec::new(), lossy);
-    Decoder::of_godot_3(bytes, manner, limits, lossy).pour_only(&mut downgrade)?;
+pub fn transcode(bytes: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
+    let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
+    Decoder::of_godot3(bytes, manner, limits, Loss::accepted_if(lossy)).pour_only(&mut downgrade)?;
     Ok(downgrade.into_output())
 }
 
@@ -112,12 +113,12 @@ pub fn transcode(bytes: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> 
 /// What differs.
 pub fn judge(bytes: &[u8], answer: &Answer) -> std::result::Result<bool, String> {
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-    let value = read(bytes, Manner::Engine, &limits, true);
+    let value = read(bytes, Strictness::Lenient, &limits, true);
     let (value, again, text) = match (value, answer) {
         (_, Answer::NotAsked) | (Err(_), Answer::Refused) => return Ok(true),
         (Err(error), Answer::Read { .. }) => return Err(format!("refused: {error}")),
         (Ok(_), Answer::Refused) => {
-            let without_objects = read(bytes, Manner::Engine, &limits, false);
+            let without_objects = read(bytes, Strictness::Lenient, &limits, false);
             let is_object = |error: &Error| matches!(error.kind(), ErrorKind::Godot3Object(_));
             return match without_objects {
                 Err(error) if is_object(&error) => Ok(true),
@@ -140,7 +141,7 @@ pub fn judge(bytes: &[u8], answer: &Answer) -> std::result::Result<bool, String>
     if merged || has_others || has_lost_keys(&value) || ours.contains("Object(") || has_instance_ids(&value) {
         return Ok(false);
     }
-    match value.encode_godot_3(true) {
+    match value.encode_godot3(Loss::Accepted) {
         Ok(bytes) if hex::encode(&bytes) == *again => Ok(true),
         Ok(bytes) => Err(format!("written as {}, by the engine as {again}", hex::encode(bytes))),
         Err(error) => Err(format!("not written: {error}")),

@@ -14,6 +14,7 @@ use fastrand::Rng;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
+use variant_codec::godot3::Loss;
 use xtask::godot3::{self, Godot3, padding};
 use xtask::run::{self, Echo};
 use xtask::workspace::Workspace;
@@ -80,7 +81,7 @@ fn random(seed: u64) -> Vec<Vec<u8>> {
     let values = Values::default().any();
     let mut draw = || {
         let value = values.new_tree(&mut runner).expect("a value").current();
-        value.encode_godot_3(true).expect("lossy values are always written")
+        value.encode_godot3(Loss::Accepted).expect("lossy values are always written")
     };
     (0..count).map(|_| draw()).collect()
 }

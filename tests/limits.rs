@@ -1,13 +1,12 @@
 //! Limits: the presets, what the parts of a batch may leave each other, and how a breach is said.
 
-use variant_codec::{
-    Decoder, EncodeOptions, ErrorKind, Limit, Limits, Manner, Measure, Result, Source, Spent, ValueBuilder,
-    VariantType,
-};
+use variant_codec::limits::{Limit, Spent};
+use variant_codec::stream::{Decoder, Measure, Source, ValueBuilder};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, VariantType};
 use variant_protobuf::{DecodeOptions, Defaults, MessageDecoder, Schema};
 
 fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
-    let mut decoder = Decoder::new(bytes, Manner::Strict, limits).after(spent);
+    let mut decoder = Decoder::new(bytes, Strictness::Strict, limits).after(spent);
     let mut builder = ValueBuilder::default();
     decoder.pour_only(&mut builder).map(|_| decoder.spent())
 }

@@ -1,6 +1,8 @@
 //! How errors say what went wrong and where.
 
-use variant_codec::{ElementType, Error, ErrorKind, Step, Text, Value, VariantType, quoted};
+use variant_codec::error::{Step, quoted};
+use variant_codec::stream::{ElementType, Text};
+use variant_codec::{Error, ErrorKind, Value, VariantType};
 
 fn error() -> Error {
     Error::new(ErrorKind::InvalidUtf8)

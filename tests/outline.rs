@@ -4,10 +4,10 @@ use std::thread;
 
 use conformance::fuzzing::outline::{check_pieces, check_places, check_value, kind_at};
 use conformance::{Row, rows};
-use variant_codec::{
-    Decoder, Error, ErrorKind, Limits, Manner, Node, Notes, Object, Oddity, Outline, PieceKind, Role, Value,
-    ValueBuilder, VariantType,
-};
+use variant_codec::error::Oddity;
+use variant_codec::outline::{Node, Notes, Outline, Role, SpanKind};
+use variant_codec::stream::{Decoder, ValueBuilder};
+use variant_codec::{Error, ErrorKind, Limits, Object, Strictness, Value, VariantType};
 
 /// More nodes than any vector has.
 const ALL: usize = usize::MAX;
@@ -17,7 +17,7 @@ fn objects() -> Limits {
 }
 
 /// What the decoder says of the same bytes.
-fn decoded(bytes: &[u8], manner: Manner) -> (Result<usize, Error>, Value) {
+fn decoded(bytes: &[u8], manner: Strictness) -> (Result<usize, Error>, Value) {
     let mut builder = ValueBuilder::default();
     let end = Decoder::new(bytes, manner, &objects()).pour_only(&mut builder);
     (end, builder.into_value())
@@ -38,7 +38,7 @@ fn outlines_agree_with_the_engine() {
         let outline = Outline::of(&bytes, ALL);
         check_places(&outline, &label);
         check_pieces(&outline, &label);
-        let (end, value) = decoded(&bytes, Manner::Engine);
+        let (end, value) = decoded(&bytes, Strictness::Lenient);
         assert_eq!(outline.error(), end.as_ref().err(), "{label}");
         let Ok(end) = end else { continue };
         assert_eq!(outline.end(), end, "{label}");
@@ -58,11 +58,11 @@ fn pieces(hex: &str) -> String {
     let bytes = unhex(hex);
     let outline = Outline::of(&bytes, ALL);
     let kinds = (0..outline.end().min(bytes.len())).map(|at| match kind_at(&outline, at) {
-        Some(PieceKind::Header) => 'h',
-        Some(PieceKind::ElementType) => 't',
-        Some(PieceKind::Count) => 'n',
-        Some(PieceKind::Content) => 'c',
-        Some(PieceKind::Padding) => 'p',
+        Some(SpanKind::Header) => 'h',
+        Some(SpanKind::ElementType) => 't',
+        Some(SpanKind::Count) => 'n',
+        Some(SpanKind::Content) => 'c',
+        Some(SpanKind::Padding) => 'p',
         None => '-',
     });
     kinds.collect()
@@ -96,7 +96,7 @@ fn each_nodes_bytes_are_a_value() {
             continue;
         }
         for Node { bytes: place, ty, .. } in outline.nodes() {
-            let (end, value) = decoded(&bytes[place.clone()], Manner::Engine);
+            let (end, value) = decoded(&bytes[place.clone()], Strictness::Lenient);
             assert_eq!(end, Ok(place.len()), "{label}: at {place:?}");
             let null = *ty == VariantType::Object && value == Value::Object(Object::Null);
             assert!(null || value.ty() == *ty, "{label}: at {place:?}");
@@ -111,7 +111,7 @@ fn notes_are_what_strict_refuses() {
     for Row { label, bytes, .. } in rows() {
         let outline = Outline::of(&bytes, ALL);
         let strict =
-            Decoder::new(&bytes, Manner::Strict, &Limits { allow_trailing_bytes: false, ..objects() })
+            Decoder::new(&bytes, Strictness::Strict, &Limits { allow_trailing_bytes: false, ..objects() })
                 .pour_only(&mut ValueBuilder::default());
         match strict {
             Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None), "{label}"),
@@ -133,7 +133,7 @@ fn cut_bytes_end_where_the_decoder_ends() {
             let cut = &bytes[..end];
             let outline = Outline::of(cut, ALL);
             check_places(&outline, &label);
-            let (read, _) = decoded(cut, Manner::Engine);
+            let (read, _) = decoded(cut, Strictness::Lenient);
             assert_eq!(outline.error(), read.as_ref().err(), "{label}: {end} bytes");
             let Some(error) = outline.error() else { continue };
             let offset = error.offset().expect("a place");

@@ -1,15 +1,17 @@
 //! Where the bytes go: to memory that is too small, up to the end of what the format holds, and nowhere.
 
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{
-    Count, ElementType, EncodeOptions, Encoder, ErrorKind, Lanes, Measure, Memory, NodePathParts, Output,
-    Precision, Result, Room, Sink, Text, VariantType, utf8_len,
+use variant_codec::stream::{
+    Buffer, Count, ElementType, Encoder, Lanes, Measure, NodePathParts, Output, Precision, Sink, Storage,
+    Text,
 };
+use variant_codec::text::utf8_len;
+use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType};
 
 /// An output that has got very far already.
 struct Late<'a> {
     start: usize,
-    room: Room<&'a mut Vec<u8>>,
+    room: Buffer<&'a mut Vec<u8>>,
 }
 
 impl Output for Late<'_> {
@@ -43,7 +45,7 @@ fn with_left(
     count: impl Fn(&mut Encoder<Count>) -> Result<()>,
 ) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let late = Late { start: MAX_BYTES - left, room: Room::new(&mut bytes) };
+    let late = Late { start: MAX_BYTES - left, room: Buffer::new(&mut bytes) };
     let mut encoder = Encoder::new(late, EncodeOptions::default());
     let written = write(&mut encoder);
     let written = match written {
@@ -170,11 +172,11 @@ fn check_memory<O: Output>(mut output: O, size: usize) {
 #[test]
 fn fixed_memory_is_filled_to_its_end() {
     let mut memory = [9; 16];
-    check_memory(Room::new(memory.as_mut_slice()), 16);
+    check_memory(Buffer::new(memory.as_mut_slice()), 16);
     assert_eq!(memory[..11], [1, 1, 1, 1, 1, 1, 2, 2, 2, 0, 0]);
 }
 
-/// Memory that is there but never grows.
+/// Storage that is there but never grows.
 struct Stuck(Vec<u8>);
 
 impl AsRef<[u8]> for Stuck {
@@ -189,7 +191,7 @@ impl AsMut<[u8]> for Stuck {
     }
 }
 
-impl Memory for Stuck {
+impl Storage for Stuck {
     fn grow(&mut self, bytes: usize) -> bool {
         assert!(bytes > self.0.len());
         false
@@ -198,9 +200,9 @@ impl Memory for Stuck {
 
 #[test]
 fn memory_may_be_exhausted() {
-    check_memory(Room::new(Stuck(vec![0; 16])), 16);
+    check_memory(Buffer::new(Stuck(vec![0; 16])), 16);
     let mut bytes = Vec::new();
-    let mut growing = Room::new(&mut bytes);
+    let mut growing = Buffer::new(&mut bytes);
     assert!(growing.reserve(5).is_ok());
     growing.put(&[1; 5]);
     assert_eq!(
@@ -238,7 +240,7 @@ fn long_text() {
             assert_eq!(utf8_len(&units, false), Ok(len * bytes));
             assert_eq!(utf8_len(&units, true), Ok(len * bytes));
             let mut memory = Vec::new();
-            let mut encoder = Encoder::new(Room::new(&mut memory), EncodeOptions::default());
+            let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
             encoder.text(VariantType::String, Text::Utf32(&units)).expect("memory");
             let mut expected = [[4, 0, 0, 0], (text.len() as u32).to_le_bytes()].concat();
             expected.extend(text.as_bytes());

@@ -4,7 +4,8 @@ use conformance::fuzzing::everything;
 use conformance::fuzzing::parts::in_parts;
 use conformance::{Values, damaged_bytes, transcode};
 use proptest::prelude::*;
-use variant_codec::{Manner, Precision, Value};
+use variant_codec::stream::Precision;
+use variant_codec::{Strictness, Value};
 
 fn part_sizes() -> impl Strategy<Value = usize> {
     prop_oneof![Just(1), 2_usize..40, 40_usize..400]
@@ -16,7 +17,7 @@ proptest! {
     #[test]
     fn values_survive(value in Values { full_objects: true, ..Values::default() }.any(), size in part_sizes()) {
         let bytes = value.encode().unwrap();
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             let (again, _) = in_parts(&bytes, manner, size).unwrap();
             prop_assert_eq!(&again, &bytes);
         }
@@ -27,7 +28,7 @@ proptest! {
         bytes in damaged_bytes(Values::default()),
         size in part_sizes(),
     ) {
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             let whole = transcode(&bytes, manner, &everything(), Precision::Single);
             prop_assert_eq!(in_parts(&bytes, manner, size).map(|(again, _)| again).ok(), whole.ok());
         }
@@ -39,7 +40,7 @@ fn large_values_come_in_parts() {
     let texts: Vec<Value> = (0..1000).map(|i| Value::from(format!("text {i}").as_str())).collect();
     let bytes =
         Value::from(vec![Value::from(texts.clone()), Value::from(7), Value::from(texts)]).encode().unwrap();
-    let (again, count) = in_parts(&bytes, Manner::Strict, 1000).unwrap();
+    let (again, count) = in_parts(&bytes, Strictness::Strict, 1000).unwrap();
     assert_eq!(again, bytes);
     assert!(count > 20, "only {count} parts");
 }
@@ -51,7 +52,7 @@ fn negative_counts_hide_nothing() {
         let hex = format!("1c000000 03000000 22000000 {count} 04000000 00000000 00000000");
         hex::decode(hex.replace(' ', "")).unwrap()
     };
-    let (again, _) = in_parts(&bytes("01000080"), Manner::Engine, 16).unwrap();
+    let (again, _) = in_parts(&bytes("01000080"), Strictness::Lenient, 16).unwrap();
     assert_eq!(again, bytes("00000000"));
 }
 
@@ -63,6 +64,6 @@ fn deep_values_are_not_skimmed_at_each_level() {
         value = Value::from(vec![Value::from("a"), value]);
     }
     let bytes = value.encode().unwrap();
-    let (again, _) = in_parts(&bytes, Manner::Engine, 1).unwrap();
+    let (again, _) = in_parts(&bytes, Strictness::Lenient, 1).unwrap();
     assert_eq!(again, bytes);
 }

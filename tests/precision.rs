@@ -3,10 +3,9 @@
 
 use conformance::{Row, rows, transcode};
 use variant_codec::format::{FLAG_64, Lane, Shape};
-use variant_codec::{
-    Decoder, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Precision, Room, Value, VariantType,
-    convert_lanes,
-};
+use variant_codec::lanes::convert as convert_lanes;
+use variant_codec::stream::{Buffer, Decoder, Encoder, Precision};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Strictness, Value, VariantType};
 
 use Precision::{Double, Single};
 
@@ -26,7 +25,7 @@ fn wide_vectors_narrow_as_in_the_engine() {
     let mut checked = 0;
     for row in rows().into_iter().filter(is_wide) {
         let Some(engine) = row.accepted else { continue };
-        let narrow = transcode(&row.bytes, Manner::Engine, &Limits::unlimited(), Single).unwrap();
+        let narrow = transcode(&row.bytes, Strictness::Lenient, &Limits::unlimited(), Single).unwrap();
         assert_eq!(hex::encode(narrow), engine.reencoded, "{}", row.label);
         checked += 1;
     }
@@ -62,19 +61,19 @@ fn every_type_in_both_widths() {
             (&wide, &wide, Double),
         ] {
             assert_eq!(
-                transcode(from, Manner::Strict, &limits, precision).as_ref(),
+                transcode(from, Strictness::Strict, &limits, precision).as_ref(),
                 Ok(to),
                 "{ty}, {precision:?}"
             );
             assert_eq!(
-                transcode(from, Manner::Engine, &limits, precision).as_ref(),
+                transcode(from, Strictness::Lenient, &limits, precision).as_ref(),
                 Ok(to),
                 "{ty}, {precision:?}"
             );
             let options = EncodeOptions { precision, strict_text: false };
             let write = |room: &mut [u8]| {
-                let mut encoder = Encoder::new(Room::new(room), options);
-                Decoder::new(from, Manner::Strict, &limits).pour_only(&mut encoder)
+                let mut encoder = Encoder::new(Buffer::new(room), options);
+                Decoder::new(from, Strictness::Strict, &limits).pour_only(&mut encoder)
             };
             let mut just_enough = vec![0; to.len()];
             assert!(write(&mut just_enough).is_ok(), "{ty}, {precision:?}");
@@ -102,7 +101,7 @@ fn other_types_have_one_width() {
     for hex in one_width {
         let bytes = hex::decode(hex.replace(' ', "")).unwrap();
         for precision in [Single, Double] {
-            let written = transcode(&bytes, Manner::Strict, &Limits::unlimited(), precision);
+            let written = transcode(&bytes, Strictness::Strict, &Limits::unlimited(), precision);
             assert_eq!(written.as_ref(), Ok(&bytes), "{hex}");
         }
     }
@@ -141,7 +140,7 @@ fn bits_that_do_not_fit() {
         assert_eq!(converted(&u32::to_le_bytes(narrow), Single), u64::to_le_bytes(wide), "{narrow:08x}");
         // The engine widens a float of its own in the same way, and writes NaNs wide.
         let float = [&[3, 0, 0, 0], u32::to_le_bytes(narrow).as_slice()].concat();
-        let value = Value::decode_as(&float, Manner::Engine, &Limits::unlimited());
+        let value = Value::decode_as(&float, Strictness::Lenient, &Limits::unlimited());
         assert!(
             matches!(value, Ok(Value::Float(float)) if float.to_bits() == wide),
             "{narrow:08x}: {value:?}"

@@ -2,9 +2,8 @@
 
 use conformance::{Values, any_inside, damaged_bytes, measure, transcode};
 use proptest::prelude::*;
-use variant_codec::{
-    Decoder, EncodeOptions, Limits, Manner, Measure, Object, Precision, Source, Value, ValueBuilder, format,
-};
+use variant_codec::stream::{Decoder, Measure, Precision, Source, ValueBuilder};
+use variant_codec::{EncodeOptions, Limits, Object, Strictness, Value, format};
 
 /// Objects as well, whatever they are.
 fn limits() -> Limits {
@@ -68,8 +67,8 @@ proptest! {
     #[test]
     fn both_manners_agree_on_canonical_bytes((options, value) in values()) {
         let bytes = value.encode_as(options).unwrap();
-        let strict = Value::decode_as(&bytes, Manner::Strict, &limits()).unwrap();
-        let engine = Value::decode_as(&bytes, Manner::Engine, &limits()).unwrap();
+        let strict = Value::decode_as(&bytes, Strictness::Strict, &limits()).unwrap();
+        let engine = Value::decode_as(&bytes, Strictness::Lenient, &limits()).unwrap();
         prop_assert_eq!(format!("{strict:?}"), format!("{engine:?}"));
     }
 }
@@ -87,7 +86,7 @@ proptest! {
             prop_assert!(Value::decode(cut, &limits()).is_err(), "strict reads {} bytes", end);
             let mut builder = ValueBuilder::default();
             let limits = limits();
-            let read = Decoder::new(cut, Manner::Engine, &limits).pour_only(&mut builder);
+            let read = Decoder::new(cut, Strictness::Lenient, &limits).pour_only(&mut builder);
             prop_assert_eq!(read.is_ok(), end >= needed, "the engine's manner, {} bytes: {:?}", end, read);
             if let Ok(position) = read {
                 prop_assert_eq!(position, bytes.len());
@@ -102,7 +101,7 @@ proptest! {
     #[test]
     fn damaged_bytes_are_read_the_same_way_by_all(bytes in damaged()) {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             let built = Value::decode_as(&bytes, manner, &limits);
             let poured = transcode(&bytes, manner, &limits, Precision::Single);
             let mut decoder = Decoder::new(&bytes, manner, &limits);
@@ -127,8 +126,8 @@ proptest! {
         // Each reading drops one byte-order mark.
         prop_assume!(!bytes.windows(6).any(|window| window == "\u{FEFF}\u{FEFF}".as_bytes()));
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        if let Ok(once) = transcode(&bytes, Manner::Engine, &limits, Precision::Single) {
-            let twice = transcode(&once, Manner::Engine, &limits, Precision::Single);
+        if let Ok(once) = transcode(&bytes, Strictness::Lenient, &limits, Precision::Single) {
+            let twice = transcode(&once, Strictness::Lenient, &limits, Precision::Single);
             prop_assert_eq!(twice.as_ref(), Ok(&once));
         }
     }
@@ -151,7 +150,7 @@ proptest! {
 
     #[test]
     fn random_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             if let Err(error) = Value::decode_as(&bytes, manner, &limits()) {
                 prop_assert!(!error.to_string().is_empty());
             }
@@ -198,7 +197,7 @@ fn reading(bytes: &[u8]) -> (variant_codec::Result<()>, u64) {
     let mut result = Ok(());
     let limits = Limits::unlimited();
     let memory = allocation_counter::measure(|| {
-        result = Value::decode_as(bytes, Manner::Engine, &limits).map(drop);
+        result = Value::decode_as(bytes, Strictness::Lenient, &limits).map(drop);
     });
     (result, memory.bytes_max)
 }

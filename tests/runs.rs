@@ -1,9 +1,9 @@
 //! Elements that are poured in runs come out as if each had been poured alone.
 
-use variant_codec::{
-    Decoder, EncodeOptions, Encoder, ErrorKind, Limit, Limits, Manner, Measure, Oddity, PackedReals,
-    Precision, Reals, Room, Source, Value, VariantType,
-};
+use variant_codec::error::Oddity;
+use variant_codec::limits::Limit;
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Precision, Source};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value, VariantType};
 
 /// More elements than any block holds, and every length around its end.
 const LENGTHS: std::ops::Range<usize> = 0..140;
@@ -29,16 +29,16 @@ fn check(values: Vec<Value>) {
 
     // A room of exactly the size, and one that grows.
     let mut exact = vec![0xAA; bytes.len()];
-    let mut encoder = Encoder::new(Room::new(exact.as_mut_slice()), options());
+    let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options());
     (&value).pour(&mut encoder).expect("the room is large enough");
     assert_eq!(encoder.into_output().written(), bytes);
     let mut growing = Vec::new();
-    let mut encoder = Encoder::new(Room::new(&mut growing), options());
+    let mut encoder = Encoder::new(Buffer::new(&mut growing), options());
     (&value).pour(&mut encoder).expect("the room grows");
     assert_eq!(encoder.into_output().written(), bytes);
 
     let limits = Limits::for_save_files();
-    for manner in [Manner::Strict, Manner::Engine] {
+    for manner in [Strictness::Strict, Strictness::Lenient] {
         // Encoded again, since no NaN equals itself.
         let read = Value::decode_as(&bytes, manner, &limits).expect("canonical bytes");
         assert_eq!(read.encode().expect("a small value"), bytes);
@@ -138,7 +138,7 @@ fn other_precision() {
     for (options, expected) in [(wide, bytes.clone()), (options(), single.encode().expect("a small value"))] {
         let mut encoder = Encoder::new(Vec::new(), options);
         let limits = Limits::for_save_files();
-        Decoder::new(&bytes, Manner::Strict, &limits).pour_only(&mut encoder).expect("canonical bytes");
+        Decoder::new(&bytes, Strictness::Strict, &limits).pour_only(&mut encoder).expect("canonical bytes");
         assert_eq!(encoder.into_output(), expected);
     }
 }
@@ -186,7 +186,7 @@ fn errors_have_their_places() {
 
         // A room that is too small says so, at the first element that does not fit.
         let mut small = vec![0; at + 7];
-        let mut encoder = Encoder::new(Room::new(small.as_mut_slice()), options());
+        let mut encoder = Encoder::new(Buffer::new(small.as_mut_slice()), options());
         let values = Value::from(vec![Value::Int(7); 100]);
         let error = (&values).pour(&mut encoder).expect_err("too little room");
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory(8)), "{error}");

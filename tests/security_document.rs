@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use variant_codec::{ALL_TYPES, Limits};
+use variant_codec::Limits;
+use variant_codec::limits::ALL_TYPES;
 
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);

@@ -12,9 +12,11 @@ use anyhow::Context as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use variant_codec::stream::{Decoder, Encoder, Measure, Precision, Source};
+use variant_codec::value::OwnedElementType;
 use variant_codec::{
-    Array, Decoder, Dictionary, EncodeOptions, Encoder, Error, ErrorKind, Limits, Manner, Measure, NodePath,
-    Object, OwnedElementType, PackedReals, Precision, Reals, Result, Source, Value, VariantType, format,
+    Array, Dictionary, EncodeOptions, Error, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Result,
+    Strictness, Value, VariantType, format,
 };
 
 /// One line of `vectors/godot4.tsv`: bytes, and what the engine made of them.
@@ -112,7 +114,7 @@ pub fn is_refusal(error: &Error) -> bool {
 ///
 /// # Errors
 /// Whatever reader or writer refuse.
-pub fn transcode(bytes: &[u8], manner: Manner, limits: &Limits, precision: Precision) -> Result<Vec<u8>> {
+pub fn transcode(bytes: &[u8], manner: Strictness, limits: &Limits, precision: Precision) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions { precision, ..EncodeOptions::default() });
     Decoder::new(bytes, manner, limits).pour_only(&mut encoder)?;
     Ok(encoder.into_output())

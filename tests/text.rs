@@ -4,7 +4,9 @@ use conformance::fuzzing::text::{check_reading, check_writing};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use variant_codec::{EncodeOptions, Encoder, Sink as _, Text, VariantType, utf8_len};
+use variant_codec::stream::{Encoder, Sink as _, Text};
+use variant_codec::text::utf8_len;
+use variant_codec::{EncodeOptions, VariantType};
 
 /// The first and last character of each length, and others around every boundary.
 const EDGES: [u32; 14] =

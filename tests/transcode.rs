@@ -2,7 +2,8 @@
 
 use conformance::{Row, Values, measure, rows, transcode};
 use proptest::prelude::*;
-use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Precision, Source};
+use variant_codec::stream::{Decoder, Encoder, Precision, Source};
+use variant_codec::{EncodeOptions, Limits, Strictness};
 
 /// Objects as well, whatever they are.
 fn limits() -> Limits {
@@ -13,11 +14,11 @@ fn limits() -> Limits {
 fn the_engines_bytes_come_out_the_same() {
     for row in rows().into_iter().filter(Row::is_canonical) {
         let limits = row.limits();
-        let Ok(bytes) = transcode(&row.bytes, Manner::Engine, &limits, Precision::Single) else {
+        let Ok(bytes) = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single) else {
             continue; // What the engine's manner refuses is counted in vectors.rs.
         };
         assert_eq!(hex::encode(&bytes), hex::encode(&row.bytes), "{}", row.label);
-        let counted = measure(Decoder::new(&row.bytes, Manner::Engine, &limits), Precision::Single);
+        let counted = measure(Decoder::new(&row.bytes, Strictness::Lenient, &limits), Precision::Single);
         assert_eq!(counted, Ok(row.bytes.len()), "{}", row.label);
     }
 }
@@ -28,12 +29,12 @@ fn values_follow_one_another() {
         .into_iter()
         .filter(|row| {
             row.is_canonical()
-                && transcode(&row.bytes, Manner::Strict, &row.limits(), Precision::Single).is_ok()
+                && transcode(&row.bytes, Strictness::Strict, &row.limits(), Precision::Single).is_ok()
         })
         .collect();
     let bytes: Vec<u8> = rows.iter().flat_map(|row| row.bytes.clone()).collect();
     let limits = limits();
-    let mut decoder = Decoder::new(&bytes, Manner::Strict, &limits);
+    let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits);
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut end = 0;
     for row in &rows {
@@ -54,7 +55,7 @@ fn paths_of_older_engines_are_canonical() {
         hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
     };
     let limits = limits();
-    let written = transcode(&parts(["303036", "34", "ff01"]), Manner::Strict, &limits, Precision::Single);
+    let written = transcode(&parts(["303036", "34", "ff01"]), Strictness::Strict, &limits, Precision::Single);
     assert_eq!(written, Ok(parts(["000000", "00", "0000"])));
 }
 
@@ -70,7 +71,7 @@ proptest! {
         let options = EncodeOptions { precision, ..EncodeOptions::default() };
         let bytes = value.encode_as(options).unwrap();
         let limits = limits();
-        for manner in [Manner::Engine, Manner::Strict] {
+        for manner in [Strictness::Lenient, Strictness::Strict] {
             let again = transcode(&bytes, manner, &limits, precision);
             prop_assert_eq!(again.as_ref(), Ok(&bytes));
             let counted = measure(Decoder::new(&bytes, manner, &limits), precision);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use conformance::{
     Row, any_inside, has_equal_keys, has_instance_ids, has_misfits, is_refusal, rows, transcode,
 };
-use variant_codec::{
-    Decoder, Limits, Manner, Object, OwnedElementType, Precision, Value, ValueBuilder, format,
-};
+use variant_codec::stream::{Decoder, Precision, ValueBuilder};
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Limits, Object, Strictness, Value, format};
 
 /// Where a reader without an engine cannot, or does not want to, do what the engine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ fn explanation(row: &Row, value: &Value) -> Option<Exception> {
 fn check(row: &Row) -> Result<Option<Exception>, String> {
     let limits = row.limits();
     let mut builder = ValueBuilder::default();
-    let read = Decoder::new(&row.bytes, Manner::Engine, &limits).pour_only(&mut builder);
+    let read = Decoder::new(&row.bytes, Strictness::Lenient, &limits).pour_only(&mut builder);
     let value = builder.into_value();
     let (consumed, engine) = match (read, &row.accepted) {
         (Err(_), None) => return Ok(None),
@@ -71,7 +71,7 @@ fn check(row: &Row) -> Result<Option<Exception>, String> {
         return Err(format!("{consumed} bytes read, by the engine {}", engine.consumed));
     }
     let built = value.encode().map_err(|error| error.to_string())?;
-    let poured = transcode(&row.bytes, Manner::Engine, &limits, Precision::Single);
+    let poured = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single);
     let poured = poured.map_err(|error| error.to_string())?;
     if built != poured {
         return Err(format!("a Value writes {}, the bytes {}", hex::encode(built), hex::encode(poured)));
@@ -123,7 +123,7 @@ fn what_strict_reads_is_written_the_same() {
         let limits = Limits { allow_objects: row.objects, ..Limits::for_save_files() };
         let Ok(value) = Value::decode(&row.bytes, &limits) else { continue };
         let same = [Precision::Single, Precision::Double].into_iter().any(|precision| {
-            transcode(&row.bytes, Manner::Strict, &limits, precision).as_ref() == Ok(&row.bytes)
+            transcode(&row.bytes, Strictness::Strict, &limits, precision).as_ref() == Ok(&row.bytes)
         });
         if !same {
             assert!(!row.objects && holds_wrappers(&value), "{}: {}", row.label, hex::encode(row.bytes));
@@ -138,7 +138,7 @@ fn strict_reads_what_the_engine_writes() {
     let mut canonical = 0;
     for row in rows().into_iter().filter(Row::is_canonical) {
         let limits = Limits { allow_objects: row.objects, ..Limits::for_save_files() };
-        match transcode(&row.bytes, Manner::Strict, &limits, Precision::Single) {
+        match transcode(&row.bytes, Strictness::Strict, &limits, Precision::Single) {
             Ok(bytes) => {
                 assert_eq!(hex::encode(bytes), hex::encode(&row.bytes), "{}", row.label);
                 canonical += 1;

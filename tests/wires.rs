@@ -3,13 +3,14 @@
 use conformance::random_messages::{EVERYTHING, random_message, schema};
 use fastrand::Rng;
 use proptest::prelude::*;
-use variant_codec::{Decoder, Encoder, Limits, Manner, Source, Text, Value, VariantType};
+use variant_codec::stream::{Decoder, Encoder, Source, Text};
+use variant_codec::{Limits, Strictness, Value, VariantType};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, MessageDecoder, MessageEncoder, Wire};
 
 const MESSAGES: u64 = 300;
 
 fn options(wire: Wire) -> DecodeOptions {
-    DecodeOptions { wire, manner: Manner::Strict, ..DecodeOptions::default() }
+    DecodeOptions { wire, manner: Strictness::Strict, ..DecodeOptions::default() }
 }
 
 /// The bytes in Godot's format, in which NaNs are equal.
@@ -30,7 +31,7 @@ fn messages_come_back_and_are_written_the_same() {
             for options in [
                 options(wire),
                 DecodeOptions { defaults: Defaults::Omit, ..options(wire) },
-                DecodeOptions { defaults: Defaults::All, manner: Manner::Engine, ..options(wire) },
+                DecodeOptions { defaults: Defaults::All, manner: Strictness::Lenient, ..options(wire) },
                 DecodeOptions { enum_names: true, string_name_keys: true, ..options(wire) },
             ] {
                 let read = message.decode(&bytes, &options);
@@ -57,7 +58,7 @@ fn every_source_and_sink_gives_the_same() {
             // Godot's bytes, whose lists come in runs, as a source; as a sink.
             let (written, limits) = (godot(&value), Limits::unlimited());
             let mut encoder = MessageEncoder::new(&message, &encode);
-            Decoder::new(&written, Manner::Strict, &limits).pour(&mut encoder).unwrap();
+            Decoder::new(&written, Strictness::Strict, &limits).pour(&mut encoder).unwrap();
             assert_eq!(encoder.written(), bytes, "seed {seed}");
             encoder.clear();
             (&value).pour(&mut encoder).unwrap();
@@ -96,9 +97,9 @@ fn compact_is_never_larger_but_for_zigzag() {
 struct Units<'a>(&'a str);
 
 impl Source for Units<'_> {
-    fn pour<S: variant_codec::Sink>(&mut self, sink: &mut S) -> variant_codec::Result<()> {
+    fn pour<S: variant_codec::stream::Sink>(&mut self, sink: &mut S) -> variant_codec::Result<()> {
         let units = |text: &str| text.chars().map(u32::from).collect::<Vec<u32>>();
-        let untyped = variant_codec::ElementType::Untyped;
+        let untyped = variant_codec::stream::ElementType::Untyped;
         let mut dictionary = sink.begin_dictionary(2, untyped, untyped)?;
         for name in ["may_string", "a_string"] {
             sink.begin_key(&mut dictionary)?;
@@ -144,7 +145,7 @@ proptest! {
         let schema = schema(EVERYTHING);
         let message = schema.message("Everything").unwrap();
         for wire in [Wire::Protobuf, Wire::Compact] {
-            let options = DecodeOptions { manner: Manner::Engine, keep_unknown, ..options(wire) };
+            let options = DecodeOptions { manner: Strictness::Lenient, keep_unknown, ..options(wire) };
             if let Ok(value) = message.decode(&bytes, &options) {
                 let written = message.encode(&value, &EncodeOptions { wire }).unwrap();
                 prop_assert_eq!(godot(&message.decode(&written, &options).unwrap()), godot(&value));

@@ -1,6 +1,7 @@
 //! Reading as the engine does.
 
-use variant_codec::{Decoder, Limits, Manner, Source, ValueBuilder};
+use variant_codec::stream::{Decoder, Source, ValueBuilder};
+use variant_codec::{Limits, Strictness};
 
 use super::check_error;
 
@@ -8,7 +9,7 @@ use super::check_error;
 pub fn check(data: &[u8]) {
     for allow_objects in [false, true] {
         let limits = Limits { allow_objects, ..Limits::unlimited() };
-        let mut decoder = Decoder::new(data, Manner::Engine, &limits);
+        let mut decoder = Decoder::new(data, Strictness::Lenient, &limits);
         let mut start = 0;
         let error = loop {
             let mut builder = ValueBuilder::default();

@@ -1,8 +1,8 @@
 //! Godot 3's format.
 
-use variant_codec::{
-    Decoder, Downgrade, EncodeOptions, Encoder, ErrorKind, Limits, Manner, Measure, Object, Result, Value,
-};
+use variant_codec::godot3::{Downgrade, Loss};
+use variant_codec::stream::{Decoder, Encoder, Measure};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, Result, Strictness, Value};
 
 use super::{check_error, everything, one_value, strict};
 use crate::any_inside;
@@ -14,29 +14,29 @@ pub fn check(data: &[u8]) {
     let random = strict::limits(data);
     for lossy in [false, true] {
         // The types that are allowed are those of the bytes; objects become Dictionaries.
-        if let Ok(value) = read(data, Manner::Strict, &random, lossy)
+        if let Ok(value) = read(data, Strictness::Strict, &random, lossy)
             && !lossy
         {
             strict::check_held(&value, &random, data);
         }
-        let engine = read(data, Manner::Engine, &everything(), lossy);
+        let engine = read(data, Strictness::Lenient, &everything(), lossy);
         if let Ok(value) = &engine {
-            check_written(data, value, Manner::Engine, lossy);
+            check_written(data, value, Strictness::Lenient, lossy);
         }
-        if let Ok(value) = read(data, Manner::Strict, &one_value(), lossy) {
+        if let Ok(value) = read(data, Strictness::Strict, &one_value(), lossy) {
             let engine = engine.expect("what strict reads");
             assert_eq!(engine.encode(), value.encode());
-            check_written(data, &value, Manner::Strict, lossy);
+            check_written(data, &value, Strictness::Strict, lossy);
         }
     }
-    if let Ok(value) = Value::decode_as(data, Manner::Engine, &everything()) {
+    if let Ok(value) = Value::decode_as(data, Strictness::Lenient, &everything()) {
         check_downgrade(data, &value);
     }
 }
 
 /// Reads in every way; all agree on the value or on the error, which lies within the data.
-fn read(data: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> Result<Value> {
-    let decoder = || Decoder::of_godot_3(data, manner, limits, lossy);
+fn read(data: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
+    let decoder = || Decoder::of_godot3(data, manner, limits, Loss::accepted_if(lossy));
     let built = godot3::read(data, manner, limits, lossy);
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let poured = decoder().pour_only(&mut encoder);
@@ -58,11 +58,11 @@ fn read(data: &[u8], manner: Manner, limits: &Limits, lossy: bool) -> Result<Val
 }
 
 /// What was read can be written, and is read and written the same again.
-fn check_written(data: &[u8], value: &Value, manner: Manner, lossy: bool) {
-    let limits = if manner == Manner::Strict { one_value() } else { everything() };
-    let written = value.encode_godot_3(true).expect("what was read can be written");
+fn check_written(data: &[u8], value: &Value, manner: Strictness, lossy: bool) {
+    let limits = if manner == Strictness::Strict { one_value() } else { everything() };
+    let written = value.encode_godot3(Loss::Accepted).expect("what was read can be written");
     assert_eq!(godot3::transcode(data, manner, &limits, true).as_ref(), Ok(&written));
-    match value.encode_godot_3(false) {
+    match value.encode_godot3(Loss::Refused) {
         Ok(same) => assert_eq!(same, written),
         Err(error) => {
             // A mark that was not dropped when this was read, but would be next time.
@@ -74,18 +74,18 @@ fn check_written(data: &[u8], value: &Value, manner: Manner, lossy: bool) {
         assert_eq!(godot3::transcode(data, manner, &limits, false).as_ref(), Ok(&written));
     }
     let in_4 = value.encode().expect("what was read can be written");
-    let again = read(&written, Manner::Strict, &one_value(), false).expect("what was written");
+    let again = read(&written, Strictness::Strict, &one_value(), false).expect("what was written");
     assert_eq!(again.encode().as_ref(), Ok(&in_4));
     let by_way_of_4 = Value::decode(&in_4, &one_value()).expect("what was written");
-    assert_eq!(by_way_of_4.encode_godot_3(false).as_ref(), Ok(&written));
+    assert_eq!(by_way_of_4.encode_godot3(Loss::Refused).as_ref(), Ok(&written));
 }
 
 /// A value of Godot 4 is written for Godot 3, unless that is refused for a reason; what is written is read, and stays so.
 fn check_downgrade(data: &[u8], value: &Value) {
     for lossy in [false, true] {
-        let mut downgrade = Downgrade::new(Vec::new(), lossy);
-        let poured = Decoder::new(data, Manner::Engine, &everything()).pour_only(&mut downgrade);
-        let written = match (value.encode_godot_3(lossy), poured) {
+        let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
+        let poured = Decoder::new(data, Strictness::Lenient, &everything()).pour_only(&mut downgrade);
+        let written = match (value.encode_godot3(Loss::accepted_if(lossy)), poured) {
             (Ok(written), Ok(_)) => written,
             (Err(error), Err(poured)) => {
                 assert_eq!(error.kind(), poured.kind());
@@ -97,8 +97,8 @@ fn check_downgrade(data: &[u8], value: &Value) {
             (built, poured) => panic!("{built:?}, {poured:?}"),
         };
         assert_eq!(downgrade.into_output(), written);
-        match read(&written, Manner::Strict, &one_value(), false) {
-            Ok(again) => assert_eq!(again.encode_godot_3(true).as_ref(), Ok(&written)),
+        match read(&written, Strictness::Strict, &one_value(), false) {
+            Ok(again) => assert_eq!(again.encode_godot3(Loss::Accepted).as_ref(), Ok(&written)),
             // Text is written as the engine would write it.
             Err(error) => assert!(lossy, "{error}"),
         }

@@ -15,7 +15,8 @@ pub mod text;
 pub mod transcode;
 pub mod values;
 
-use variant_codec::{Decoder, EncodeOptions, Limits, Manner, Measure, Precision, Result, Value};
+use variant_codec::stream::{Decoder, Measure, Precision};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value};
 
 /// Limits that say no to nothing.
 pub fn everything() -> Limits {
@@ -44,7 +45,7 @@ impl Tail {
 }
 
 /// Reads in every way; all agree on the value's size or on the error, which lies within the data.
-fn read(data: &[u8], manner: Manner, limits: &Limits) -> Result<Value> {
+fn read(data: &[u8], manner: Strictness, limits: &Limits) -> Result<Value> {
     let built = Value::decode_as(data, manner, limits);
     let poured = crate::transcode(data, manner, limits, Precision::Single);
     let mut measure = Measure::counting(EncodeOptions::default());

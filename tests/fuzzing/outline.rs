@@ -1,8 +1,8 @@
 //! What bytes hold, also where they are damaged.
 
-use variant_codec::{
-    Decoder, Error, Manner, Notes, Object, Outline, PieceKind, Role, Source, Value, ValueBuilder, VariantType,
-};
+use variant_codec::outline::{Notes, Outline, Role, SpanKind};
+use variant_codec::stream::{Decoder, Source, ValueBuilder};
+use variant_codec::{Error, Object, Strictness, Value, VariantType};
 
 use super::{Tail, everything, one_value};
 
@@ -13,7 +13,7 @@ pub fn check(data: &[u8]) {
     check_pieces(&outline, "all nodes");
     let limits = everything();
     let mut builder = ValueBuilder::default();
-    let mut decoder = Decoder::new(data, Manner::Engine, &limits);
+    let mut decoder = Decoder::new(data, Strictness::Lenient, &limits);
     let read = decoder.pour(&mut builder);
     assert_eq!(outline.error(), read.as_ref().err());
     assert_eq!(outline.end(), decoder.position());
@@ -37,7 +37,7 @@ pub fn check(data: &[u8]) {
     let most = Tail::of(data).below(outline.nodes().len() as u64 + 1) as usize;
     let few = Outline::of(data, most);
     check_places(&few, "few nodes");
-    assert!(few.pieces().len() <= most.max(1) * 8, "{}", few.pieces().len());
+    assert!(few.spans().len() <= most.max(1) * 8, "{}", few.spans().len());
     assert_eq!(few.nodes().len(), most);
     assert_eq!((few.end(), few.error(), few.notes()), (outline.end(), outline.error(), outline.notes()));
     for (node, full) in few.nodes().iter().zip(outline.nodes()) {
@@ -71,18 +71,18 @@ pub fn check_places(outline: &Outline<'_>, label: &str) {
 
 /// Pieces lie in the order of the bytes, and each node starts with a header.
 pub fn check_pieces(outline: &Outline<'_>, label: &str) {
-    let pieces = outline.pieces();
+    let pieces = outline.spans();
     assert!(pieces.is_sorted_by(|one, next| one.start < next.start && one.kind != next.kind), "{label}");
     assert!(pieces.iter().all(|piece| piece.start <= outline.end()), "{label}: {pieces:?}");
     for node in outline.nodes() {
-        assert_eq!(kind_at(outline, node.bytes.start), Some(PieceKind::Header), "{label}: {node:?}");
+        assert_eq!(kind_at(outline, node.bytes.start), Some(SpanKind::Header), "{label}: {node:?}");
     }
 }
 
 /// What the byte at `at` is there for.
-pub fn kind_at(outline: &Outline<'_>, at: usize) -> Option<PieceKind> {
-    let next = outline.pieces().partition_point(|piece| piece.start <= at);
-    Some(outline.pieces()[..next].last()?.kind)
+pub fn kind_at(outline: &Outline<'_>, at: usize) -> Option<SpanKind> {
+    let next = outline.spans().partition_point(|piece| piece.start <= at);
+    Some(outline.spans()[..next].last()?.kind)
 }
 
 /// The nodes of a value, with what holds them.

@@ -1,9 +1,9 @@
 //! Parts that another decoder pours.
 
-use variant_codec::{
-    Decoder, ElementType, EncodeOptions, Encoder, Lanes, Manner, NodePathParts, Part, Precision, Result,
-    Sink, Text, VariantType,
+use variant_codec::stream::{
+    Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
+use variant_codec::{EncodeOptions, Result, Strictness, VariantType};
 
 use super::{Tail, everything};
 use crate::transcode;
@@ -11,7 +11,7 @@ use crate::transcode;
 /// Put together, the parts are what one decoder makes of the same bytes.
 pub fn check(data: &[u8]) {
     let size = 1 << Tail::of(data).below(9);
-    for manner in [Manner::Engine, Manner::Strict] {
+    for manner in [Strictness::Lenient, Strictness::Strict] {
         let whole = transcode(data, manner, &everything(), Precision::Single);
         let parts = in_parts(data, manner, size).map(|(bytes, _)| bytes);
         assert_eq!(parts.ok(), whole.ok(), "{manner:?}, parts of {size} bytes");
@@ -38,7 +38,7 @@ impl InParts {
     }
 
     /// The output with all parts in their places.
-    fn finish(self, input: &[u8], manner: Manner) -> Result<Vec<u8>> {
+    fn finish(self, input: &[u8], manner: Strictness) -> Result<Vec<u8>> {
         let written = self.encoder.into_output();
         let mut whole = Vec::new();
         let mut done = 0;
@@ -104,8 +104,14 @@ impl Sink for InParts {
         end_strings(strings: ());
     }
 
-    fn part_bytes(&self) -> Option<usize> {
-        Some(self.part_bytes)
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        Some(self)
+    }
+}
+
+impl PartSink<Self> for InParts {
+    fn part_bytes(&self) -> usize {
+        self.part_bytes
     }
 
     fn part(&mut self, _array: &mut (), part: Part) -> Result<()> {
@@ -125,7 +131,7 @@ impl Sink for InParts {
 ///
 /// # Errors
 /// Whatever a reader refuses.
-pub fn in_parts(input: &[u8], manner: Manner, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
+pub fn in_parts(input: &[u8], manner: Strictness, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
     let encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut sink = InParts { encoder, part_bytes, left: Vec::new() };
     Decoder::new(input, manner, &everything()).pour_only(&mut sink)?;

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use variant_codec::{EncodeOptions as GodotOptions, Limits, Manner, Measure, Source, Value};
+use variant_codec::stream::{Measure, Source};
+use variant_codec::{EncodeOptions as GodotOptions, Limits, Strictness, Value};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageDecoder, Wire};
 
 use super::{check_error, encoded};
@@ -25,8 +26,8 @@ pub fn check(data: &[u8]) {
 fn check_message(message: &Message, wire: Wire, data: &[u8]) {
     // A message of two bytes may be dozens of values.
     let limits = Limits { max_elements: 50_000, ..Limits::unlimited() };
-    let lenient = DecodeOptions { wire, manner: Manner::Engine, limits, ..DecodeOptions::default() };
-    let strict = DecodeOptions { manner: Manner::Strict, ..lenient.clone() };
+    let lenient = DecodeOptions { wire, manner: Strictness::Lenient, limits, ..DecodeOptions::default() };
+    let strict = DecodeOptions { manner: Strictness::Strict, ..lenient.clone() };
     let read = decode(message, data, &lenient);
     if let Some(value) = decode(message, data, &strict) {
         assert_eq!(read.as_ref().map(encoded), Some(encoded(&value)), "both manners read the same");

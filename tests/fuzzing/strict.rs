@@ -1,8 +1,8 @@
 //! Strict reading within limits.
 
-use variant_codec::{
-    ALL_TYPES, Decoder, EncodeOptions, ErrorKind, Limit, Limits, Manner, Measure, Object, PackedReals, Value,
-};
+use variant_codec::limits::{ALL_TYPES, Limit};
+use variant_codec::stream::{Decoder, Measure};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Strictness, Value};
 
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
@@ -10,14 +10,14 @@ use crate::visit;
 /// What is accepted keeps the limits, and is what the engine's manner reads.
 pub fn check(data: &[u8]) {
     let limits = limits(data);
-    if let Ok(value) = read(data, Manner::Strict, &limits) {
+    if let Ok(value) = read(data, Strictness::Strict, &limits) {
         check_held(&value, &limits, data);
     }
     let other_writers = Limits { allow_non_canonical: true, ..one_value() };
-    let Ok(lenient) = read(data, Manner::Strict, &other_writers) else { return };
-    let engine = read(data, Manner::Engine, &everything()).expect("what strict reads");
+    let Ok(lenient) = read(data, Strictness::Strict, &other_writers) else { return };
+    let engine = read(data, Strictness::Lenient, &everything()).expect("what strict reads");
     assert_eq!(encoded(&engine), encoded(&lenient));
-    let Ok(value) = read(data, Manner::Strict, &one_value()) else { return };
+    let Ok(value) = read(data, Strictness::Strict, &one_value()) else { return };
     assert_eq!(encoded(&engine), encoded(&value));
     check_limits(data, &value);
 }
@@ -66,7 +66,7 @@ fn check_limits(data: &[u8], value: &Value) {
     };
     let validate = |limits: &Limits| {
         let mut measure = Measure::counting(EncodeOptions::default());
-        Decoder::new(data, Manner::Strict, limits).pour_only(&mut measure)
+        Decoder::new(data, Strictness::Strict, limits).pour_only(&mut measure)
     };
     let refused =
         |limits: Limits| validate(&limits).err().unwrap_or_else(|| panic!("accepted with {limits:?}"));

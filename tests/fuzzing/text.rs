@@ -1,9 +1,8 @@
 //! Text between UTF-8 and code units.
 
-use variant_codec::{
-    EncodeOptions, Encoder, Limits, Measure, Room, Sink, Text, Value, VariantType, is_ascii_without_nul,
-    to_utf32, utf8_len,
-};
+use variant_codec::stream::{Buffer, Encoder, Measure, Sink, Text};
+use variant_codec::text::{is_ascii_without_nul, to_utf32, utf8_len};
+use variant_codec::{EncodeOptions, Limits, Value, VariantType};
 
 /// Text in one pass is the text that several careful passes find, both ways.
 pub fn check(data: &[u8]) {
@@ -28,7 +27,7 @@ fn characters(bytes: &[u8]) -> Option<Vec<u32>> {
 pub fn check_reading(bytes: &[u8]) {
     let expected = characters(bytes);
     assert_eq!(is_ascii_without_nul(bytes), bytes.iter().all(|byte| (1..0x80).contains(byte)));
-    // Room for the bytes, for exactly the characters, and for one too few.
+    // Buffer for the bytes, for exactly the characters, and for one too few.
     let mut rooms = vec![bytes.len()];
     rooms.extend(expected.iter().map(Vec::len));
     for room in rooms {
@@ -67,7 +66,7 @@ pub fn check_writing(units: &[u32]) {
     // Something stands behind what is written, which must stay.
     for slack in [0, 1, 7, 31, 32, 100] {
         let mut memory = vec![0xAA; expected.len() + slack];
-        let mut encoder = Encoder::new(Room::new(memory.as_mut_slice()), options);
+        let mut encoder = Encoder::new(Buffer::new(memory.as_mut_slice()), options);
         write(&mut |text| encoder.text(VariantType::String, text).expect("the room is large enough"));
         assert_eq!(encoder.into_output().written(), expected, "{units:x?}");
     }

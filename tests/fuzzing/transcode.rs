@@ -1,8 +1,7 @@
 //! Reading and writing again.
 
-use variant_codec::{
-    EncodeOptions, Encoder, Manner, PackedReals, Precision, Reals, Room, Source, Value, format,
-};
+use variant_codec::stream::{Buffer, Encoder, Precision, Source};
+use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format};
 
 use super::{encoded, everything, one_value, read};
 use crate::{any_inside, measure, transcode, visit};
@@ -10,18 +9,18 @@ use crate::{any_inside, measure, transcode, visit};
 /// What is read is written in the same bytes by all, and those are read and written again without a change. Strictly
 /// read bytes come out as they were.
 pub fn check(data: &[u8]) {
-    for (manner, limits) in [(Manner::Engine, everything()), (Manner::Strict, one_value())] {
+    for (manner, limits) in [(Strictness::Lenient, everything()), (Strictness::Strict, one_value())] {
         let Ok(value) = read(data, manner, &limits) else { continue };
         let written = [Precision::Single, Precision::Double].map(|precision| {
             let written = write(&value, precision);
             assert_eq!(transcode(data, manner, &limits, precision).as_ref(), Ok(&written));
-            if manner == Manner::Strict || !drops_marks(data) {
+            if manner == Strictness::Strict || !drops_marks(data) {
                 let again = transcode(&written, manner, &limits, precision);
                 assert_eq!(again.as_ref(), Ok(&written));
             }
             written
         });
-        if manner == Manner::Strict {
+        if manner == Strictness::Strict {
             check_strict(data, &value, &written);
         }
     }
@@ -33,11 +32,11 @@ fn write(value: &Value, precision: Precision) -> Vec<u8> {
     let written = value.encode_as(options).expect("what was read can be written");
     assert_eq!(measure(value, precision), Ok(written.len()));
     let mut growing = Vec::new();
-    let mut encoder = Encoder::new(Room::new(&mut growing), options);
+    let mut encoder = Encoder::new(Buffer::new(&mut growing), options);
     (&*value).pour(&mut encoder).expect("there is memory");
     assert_eq!(encoder.into_output().written(), written);
     let mut exact = vec![0xAA; written.len()];
-    let mut encoder = Encoder::new(Room::new(exact.as_mut_slice()), options);
+    let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options);
     (&*value).pour(&mut encoder).expect("there is just enough room");
     assert_eq!(encoder.into_output().written(), written);
     written

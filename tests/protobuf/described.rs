@@ -1,7 +1,8 @@
 //! Messages as the oracle describes them, and the values that they are for Godot.
 
 use serde_json::{Value as Json, json};
-use variant_codec::{Array, OwnedElementType, Value, VariantType};
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Array, Value, VariantType};
 
 use crate::process::{Field, Label, Messages};
 

@@ -16,7 +16,7 @@ use clap::Parser;
 use fastrand::Rng;
 use serde_json::Value as Json;
 use variant_codec::{Error, ErrorKind, Value};
-use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Manner, Message, Schema, Wire};
+use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, Schema, Strictness, Wire};
 
 use described::{Form, Shown};
 use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
@@ -268,7 +268,7 @@ impl Case<'_> {
     fn canonical(&mut self, described: &Json, rng: &mut Rng) {
         for form in FORMS {
             let expected = self.expected(described, form);
-            let found = self.decode(form, Manner::Strict);
+            let found = self.decode(form, Strictness::Strict);
             let same = found.as_ref().is_ok_and(|found| identical(found, &expected));
             self.check("read as the oracle does", same, || differ(&found, &expected));
             if form.shown != Shown::Defaults {
@@ -288,7 +288,7 @@ impl Case<'_> {
             Ok(bytes) => bytes,
             Err(error) => return self.check("compact: the same is read", false, || error.to_string()),
         };
-        let options = DecodeOptions { wire: Wire::Compact, ..self.options(HELD, Manner::Strict) };
+        let options = DecodeOptions { wire: Wire::Compact, ..self.options(HELD, Strictness::Strict) };
         let found = self.message.decode(&bytes, &options);
         let same = found.as_ref().is_ok_and(|found| identical(found, value));
         self.check("compact: the same is read", same, || differ(&found, value));
@@ -321,7 +321,7 @@ impl Case<'_> {
         complete: bool,
     ) {
         let expected = self.expected(described, DEFAULT);
-        let found = self.decode(DEFAULT, Manner::Engine);
+        let found = self.decode(DEFAULT, Strictness::Lenient);
         let same =
             found.as_ref().is_ok_and(|found| identical(&quiet(found.clone()), &quiet(expected.clone())));
         if let Err(error) = &found
@@ -341,7 +341,7 @@ impl Case<'_> {
                 bytes.inspect(|bytes| self.writes(WRITTEN, &found, bytes));
                 if let Some(with_unknown) = with_unknown {
                     let options =
-                        DecodeOptions { keep_unknown: true, ..self.options(DEFAULT, Manner::Engine) };
+                        DecodeOptions { keep_unknown: true, ..self.options(DEFAULT, Strictness::Lenient) };
                     let found = self.message.decode(&self.row.bytes.0, &options).unwrap_or_default();
                     self.writes(UNKNOWN_WRITTEN, &found, with_unknown);
                 }
@@ -352,25 +352,25 @@ impl Case<'_> {
 
     /// Bytes that the oracle refuses.
     fn refused(&mut self, error: &str) {
-        let found = self.decode(DEFAULT, Manner::Engine);
+        let found = self.decode(DEFAULT, Strictness::Lenient);
         self.check("refused as the oracle does", found.is_err(), || format!("{error}\n{found:?}"));
         self.strictly();
     }
 
     /// Texts that are not UTF-8, which official implementations accept in proto2.
     fn not_utf8(&mut self) {
-        let found = self.decode(DEFAULT, Manner::Engine);
+        let found = self.decode(DEFAULT, Strictness::Lenient);
         self.check(NOT_UTF8, found.is_err(), || format!("{found:?}"));
     }
 
     /// Strict reading accepts only what is written.
     fn strictly(&mut self) {
-        if let Ok(value) = self.decode(DEFAULT, Manner::Strict) {
+        if let Ok(value) = self.decode(DEFAULT, Strictness::Strict) {
             self.writes("strict: written again", &value, &self.row.bytes);
         }
     }
 
-    fn options(&self, form: Form, manner: Manner) -> DecodeOptions {
+    fn options(&self, form: Form, manner: Strictness) -> DecodeOptions {
         let defaults = match form.shown {
             Shown::Held => Defaults::Omit,
             Shown::Implicit => Defaults::Implicit,
@@ -380,7 +380,7 @@ impl Case<'_> {
         DecodeOptions { manner, defaults, enum_names, string_name_keys, ..Default::default() }
     }
 
-    fn decode(&self, form: Form, manner: Manner) -> Result<Value, Error> {
+    fn decode(&self, form: Form, manner: Strictness) -> Result<Value, Error> {
         self.message.decode(&self.row.bytes.0, &self.options(form, manner))
     }
 
@@ -411,7 +411,7 @@ fn explained(error: &Error) -> Option<&'static str> {
     match error.kind() {
         // Of a text that another one replaces; the others are not described.
         ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
-        ErrorKind::Foreign(foreign) => match foreign.downcast_ref()? {
+        ErrorKind::Other(foreign) => match foreign.downcast_ref()? {
             variant_protobuf::Error::BadNumber { what: "field number", .. } => {
                 Some("refused: the field number 0")
             }

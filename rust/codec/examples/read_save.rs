@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::{env, fs};
 
-use variant_codec::{Dictionary, Limits, Value, frames};
+use variant_codec::{Limits, Value, frames};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args_os().nth(1).ok_or("which file?")?;
@@ -13,20 +13,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let limits = Limits::for_network(); // Players send us these files.
     let (records, damage) = frames::records(&bytes, &limits);
     for record in records {
-        match Value::decode(&bytes[record], &limits)? {
-            Value::Dictionary(character) => println!("{}", summary(&character)),
-            other => println!("no character, but of type {}", other.ty()),
-        }
+        println!("{}", summary(&Value::decode(&bytes[record], &limits)?));
     }
     damage.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn summary(character: &Dictionary) -> String {
-    let entry = |key: &str| {
-        character.entries.iter().find(|(found, _)| *found == Value::from(key)).map(|(_, value)| value)
-    };
-    match (entry("name"), entry("hp")) {
-        (Some(Value::String(name)), Some(Value::Int(hp))) => format!("{name} has {hp} hp"),
-        _ => "a character without name or hp".to_owned(),
+fn summary(character: &Value) -> String {
+    match (character["name"].as_str(), character["hp"].as_i64()) {
+        (Some(name), Some(hp)) => format!("{name} has {hp} hp"),
+        _ => format!("no character, but of type {}", character.ty()),
     }
 }

@@ -12,9 +12,31 @@ pub struct Change {
 }
 
 /// Adds a change to others.
-pub fn add(changes: &mut Vec<Change>, change: Change) {
+pub fn add_change(changes: &mut Vec<Change>, change: Change) {
     match changes.iter_mut().find(|known| known.from == change.from && known.to == change.to) {
         Some(known) => known.count += change.count,
         None => changes.push(change),
+    }
+}
+
+/// Whether a conversion between two versions of the format may lose something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// What would be lost is an error.
+    #[default]
+    Refused,
+    /// What the other version cannot hold becomes what comes next to it, and is counted as a [`Change`].
+    Accepted,
+}
+
+impl Loss {
+    /// Accepted if so asked, otherwise refused.
+    pub const fn accepted_if(lossy: bool) -> Self {
+        if lossy { Self::Accepted } else { Self::Refused }
+    }
+
+    /// Whether it is accepted.
+    pub const fn is_accepted(self) -> bool {
+        matches!(self, Self::Accepted)
     }
 }

@@ -2,90 +2,15 @@
 
 use std::ops::Range;
 
-use crate::changes::Change;
+use crate::changes::{Change, Loss};
 use crate::dialect::{Dialect, Godot3, Godot4};
-use crate::error::{Error, ErrorKind, Oddity, Result, Step};
+use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
+use crate::events::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text};
+use crate::findings::{Notes, Span, SpanKind, Spans};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
-use crate::limits::{Budget, Limit, Limits, Spent};
+use crate::limits::{Budget, Limits, Spent, Strictness};
 use crate::skim::Skimmer;
-use crate::stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
-
-/// How forgiving a reader is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
-    /// script read memory as a type that it is not, and keys that the engine cannot hash.
-    Engine,
-    /// Reads only what an encoder writes; anything else is an error that says what is odd.
-    Strict,
-}
-
-/// What a reader has found odd, from the first on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
-    /// The errors that the strict manner would have given, each with its offset.
-    pub first: Vec<Error>,
-    /// How many more there were.
-    pub left_out: usize,
-}
-
-impl Notes {
-    /// How many are kept.
-    pub const MOST: usize = 100;
-
-    /// Notes what is odd at `at`.
-    #[cold]
-    pub(crate) fn add(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) {
-        if self.first.len() < Self::MOST {
-            self.first.push(Error::new(kind()).at(at));
-        } else {
-            self.left_out += 1;
-        }
-    }
-}
-
-/// What bytes are there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum PieceKind {
-    /// What the value itself is made of: numbers, text, ids.
-    Content,
-    /// The type of a value, and its flags.
-    Header,
-    /// The type that a container declares for its elements, keys or values.
-    ElementType,
-    /// How many bytes, elements, entries or properties follow; also the counters and flags of a NodePath.
-    Count,
-    /// What fills up to a multiple of 4 bytes.
-    Padding,
-}
-
-/// Bytes that are there for one thing, up to the next piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Where they start.
-    pub start: usize,
-    /// What they are there for.
-    pub kind: PieceKind,
-}
-
-/// The pieces of what a reader has read; those for which there is no room count as content.
-#[derive(Clone, Debug, Default)]
-struct Pieces {
-    found: Vec<Piece>,
-    most: usize,
-}
-
-impl Pieces {
-    fn add(&mut self, start: usize, kind: PieceKind) {
-        self.found.pop_if(|last| last.start == start);
-        let kind = if self.found.len() + 1 < self.most { kind } else { PieceKind::Content };
-        if self.found.last().map(|last| last.kind) != Some(kind) {
-            self.found.push(Piece { start, kind });
-        }
-    }
-}
 
 /// The key of the class in a Dictionary that stands for an object; no property can have this name.
 const CLASS_KEY: &str = "class";
@@ -98,7 +23,7 @@ const MAX_SKIMS: usize = 3;
 ///
 /// Nothing is allocated from an announced count before the bytes for it are known to be there.
 ///
-/// With `NOTES`, what only the strict manner refuses is noted and read on; see [`Decoder::noting`].
+/// With `NOTES`, what only strict reading refuses is noted and read on; see [`Decoder::noting`].
 #[derive(Debug)]
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
@@ -110,27 +35,27 @@ pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     in_key: bool,
     /// How many bytes may still be skimmed for parts: each is, at each level where it could be cut.
     skimmable: usize,
-    manner: Manner,
+    strictness: Strictness,
     notes: Notes,
-    pieces: Pieces,
+    spans: Spans,
     budget: Budget<'a>,
 }
 
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
-    pub fn new(bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
-        Self::at_start(Godot4, bytes, manner, limits)
+    pub fn new(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
+        Self::at_start(Godot4, bytes, strictness, limits)
     }
 }
 
 impl<'a> Decoder<'a, Godot3> {
     /// A reader of Godot 3's format at the start of `bytes`. No parts come from it.
     ///
-    /// Godot 4 cannot hold text with code units that are no characters, nor make objects of Godot 3: both are errors. If
-    /// `lossy`, the units are replaced by U+FFFD, and objects are poured as Dictionaries of their properties, with the
+    /// Godot 4 cannot hold text with code units that are no characters, nor make objects of Godot 3: both are errors. With
+    /// [`Loss::Accepted`], the units are replaced by U+FFFD, and objects are poured as Dictionaries of their properties, with the
     /// class under the first key, `class`.
-    pub fn of_godot_3(bytes: &'a [u8], manner: Manner, limits: &'a Limits, lossy: bool) -> Self {
-        Self::at_start(Godot3 { lossy, changes: Vec::new() }, bytes, manner, limits)
+    pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
+        Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
     }
 
     /// What has been replaced.
@@ -140,21 +65,21 @@ impl<'a> Decoder<'a, Godot3> {
 }
 
 impl<'a> Decoder<'a, Godot4, true> {
-    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd, and of which pieces the
+    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd, and of which spans the
     /// bytes are made, up to so many.
-    pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_pieces: usize) -> Self {
-        let pieces = Pieces { found: Vec::new(), most: most_pieces };
-        Self { pieces, ..Self::at_start(Godot4, bytes, Manner::Strict, limits) }
+    pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
+        let spans = Spans { found: Vec::new(), most: most_spans };
+        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits) }
     }
 
-    /// What has been found odd so far, and the pieces, in the order of the bytes.
-    pub fn into_findings(self) -> (Notes, Vec<Piece>) {
-        (self.notes, self.pieces.found)
+    /// What has been found odd so far, and the spans, in the order of the bytes.
+    pub fn into_findings(self) -> (Notes, Vec<Span>) {
+        (self.notes, self.spans.found)
     }
 }
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    fn at_start(dialect: D, bytes: &'a [u8], manner: Manner, limits: &'a Limits) -> Self {
+    fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
         let mut budget = Budget::new(limits);
         budget.input(bytes.len());
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
@@ -166,9 +91,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             max_container_depth: u32::MAX,
             in_key: false,
             skimmable,
-            manner,
+            strictness,
             notes: Notes::default(),
-            pieces: Pieces::default(),
+            spans: Spans::default(),
             budget,
         }
     }
@@ -283,11 +208,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Error::new(kind).at(at)
     }
 
-    /// In the strict manner an error, in the engine's nothing.
+    /// In strict reading an error, in the engine's nothing.
     #[inline(always)]
     fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd
-            && self.manner == Manner::Strict
+            && self.strictness == Strictness::Strict
             && !(self.budget.limits.allow_non_canonical && oddity.is_harmless())
         {
             return self.refuse(at, || ErrorKind::NotCanonical(oddity));
@@ -307,9 +232,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// Notes what the bytes from `start` on are there for.
     #[inline(always)]
-    fn piece(&mut self, start: usize, kind: PieceKind) {
+    fn span(&mut self, start: usize, kind: SpanKind) {
         if NOTES {
-            self.pieces.add(start, kind);
+            self.spans.add(start, kind);
         }
     }
 
@@ -342,10 +267,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// A number that is not itself what the value is made of.
     #[inline(always)]
-    fn u32_of(&mut self, kind: PieceKind) -> Result<u32> {
-        self.piece(self.at, kind);
+    fn u32_of(&mut self, kind: SpanKind) -> Result<u32> {
+        self.span(self.at, kind);
         let number = self.u32()?;
-        self.piece(self.at, PieceKind::Content);
+        self.span(self.at, SpanKind::Content);
         Ok(number)
     }
 
@@ -358,7 +283,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(always)]
     fn count(&mut self, smallest: usize) -> Result<usize> {
         let at = self.at;
-        let count = self.u32_of(PieceKind::Count)? as i32;
+        let count = self.u32_of(SpanKind::Count)? as i32;
         match usize::try_from(count) {
             Ok(count) if count <= self.left() / smallest => Ok(count),
             _ => Err(self
@@ -370,7 +295,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(always)]
     fn container_count(&mut self, smallest: usize) -> Result<usize> {
         let at = self.at;
-        let raw = self.u32_of(PieceKind::Count)?;
+        let raw = self.u32_of(SpanKind::Count)?;
         self.odd(raw & !format::COUNT_MASK != 0, at, Oddity::SharedBit)?;
         let count = (raw & format::COUNT_MASK) as usize;
         if count > self.left() / smallest {
@@ -382,9 +307,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// What follows so many bytes up to the next word.
     #[inline(always)]
     fn padding(&mut self, count: usize) -> Result<&'a [u8]> {
-        self.piece(self.at, PieceKind::Padding);
+        self.span(self.at, SpanKind::Padding);
         let padding = self.take(format::padding(count))?;
-        self.piece(self.at, PieceKind::Content);
+        self.span(self.at, SpanKind::Content);
         Ok(padding)
     }
 
@@ -517,7 +442,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let element = match kind {
             ContainerKind::Untyped => return Ok(ElementType::Untyped),
             ContainerKind::Builtin => {
-                let id = self.u32_of(PieceKind::ElementType)? as i32;
+                let id = self.u32_of(SpanKind::ElementType)? as i32;
                 let ty = u8::try_from(id).ok().and_then(VariantType::from_id);
                 match ty.ok_or_else(|| self.error_at(at, ErrorKind::UnknownElementType(id)))? {
                     VariantType::Nil => {
@@ -549,8 +474,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// From how many bytes on the sink wants parts. The skimmer that finds them knows Godot 4's format alone.
     #[inline(always)]
-    fn part_bytes<S: Sink>(sink: &S) -> Option<usize> {
-        sink.part_bytes().filter(|_| D::HAS_FLAGS)
+    fn part_bytes<S: Sink>(sink: &mut S) -> Option<usize> {
+        sink.in_parts().filter(|_| D::HAS_FLAGS).map(|parts| parts.part_bytes())
     }
 
     #[inline(always)]
@@ -582,9 +507,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.odd(there.len() < padding, self.at, Oddity::MissingPadding)?;
             let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
             self.odd(nonzero && !D::HAS_CARELESS_WRITERS, self.at, Oddity::Padding)?;
-            self.piece(self.at, PieceKind::Padding);
+            self.span(self.at, SpanKind::Padding);
             self.at += padding;
-            self.piece(self.at, PieceKind::Content);
+            self.span(self.at, SpanKind::Content);
         }
         sink.packed(ty, Lanes { precision, le })
     }
@@ -592,7 +517,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     fn pour_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
-        let count = self.u32_of(PieceKind::Count)? as i32;
+        let count = self.u32_of(SpanKind::Count)? as i32;
         self.odd(count < 0, at, Oddity::NegativeCount)?;
         // The engine takes a negative count for zero.
         let count = usize::try_from(count).unwrap_or(0);
@@ -631,7 +556,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             }
             let end = skimmer.position();
             if end - self.at >= bytes {
-                sink.strings_part(
+                taker(sink)?.strings_part(
                     strings,
                     Part { bytes: self.at..end, count: index + 1 - first, depth: self.depth },
                 )?;
@@ -645,13 +570,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     fn pour_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
-        let first = self.u32_of(PieceKind::Count)?;
+        let first = self.u32_of(SpanKind::Count)?;
         if first & format::NODE_PATH_NEW_FORMAT == 0 {
             return Err(self.error_at(at, ErrorKind::OldNodePath));
         }
         let names = first & !format::NODE_PATH_NEW_FORMAT;
-        let mut subnames = self.u32_of(PieceKind::Count)?;
-        let flags = self.u32_of(PieceKind::Count)?;
+        let mut subnames = self.u32_of(SpanKind::Count)?;
+        let flags = self.u32_of(SpanKind::Count)?;
         if flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
             subnames = subnames.wrapping_add(1);
         }
@@ -804,7 +729,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         if is_part != Some(true) || end - self.at < SMALLEST_VALUE_PART {
             return Ok(false);
         }
-        sink.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
+        taker(sink)?.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
         self.at = end;
         Ok(true)
     }
@@ -818,7 +743,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         count: usize,
     ) -> Result<()> {
         if count > 0 {
-            sink.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
+            taker(sink)?.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
             self.at = end;
         }
         Ok(())
@@ -847,12 +772,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let Some(ty) = D::type_of(header as u8) else { return Ok(0) };
         if header & !D::header_mask(ty) != 0
             || self.depth > self.max_depth()
-            || (self.manner == Manner::Strict && !element.takes(ty))
+            || (self.strictness == Strictness::Strict && !element.takes(ty))
         {
             return Ok(0);
         }
         // What is odd about numbers is harmless.
-        let all = self.manner == Manner::Engine || self.budget.limits.allow_non_canonical;
+        let all = self.strictness == Strictness::Lenient || self.budget.limits.allow_non_canonical;
         let most = self.budget.values_left(ty).min(indexes.len());
         let mut run = Run { bytes: self.bytes, at: self.at, last: self.at, left: most };
         let poured = match (ty, run_bytes::<D>(header as u8, header)) {
@@ -882,7 +807,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         element: &ElementType<'_>,
     ) -> Result<()> {
         sink.begin_element(array)?;
-        if self.manner == Manner::Strict {
+        if self.strictness == Strictness::Strict {
             self.odd_misfit("Array", element)?;
         }
         let at = self.at;
@@ -928,7 +853,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
         self.in_key = true;
         self.max_container_depth = max_container_depth.min(self.depth + format::MAX_KEY_DEPTH);
-        if self.manner == Manner::Strict {
+        if self.strictness == Strictness::Strict {
             self.odd_misfit("Dictionary's keys", key)?;
         }
         self.pour(sink)?;
@@ -961,8 +886,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[cold]
     #[inline(never)]
     fn step_of_key(&self, key_at: usize, index: usize) -> Step {
-        let mut key =
-            Decoder::<'_, D>::at_start(self.dialect.clone(), self.bytes, Manner::Engine, self.budget.limits);
+        let mut key = Decoder::<'_, D>::at_start(
+            self.dialect.clone(),
+            self.bytes,
+            Strictness::Lenient,
+            self.budget.limits,
+        );
         key.at = key_at;
         let Ok(header) = key.u32() else { return Step::KeyAt(index) };
         let step = match D::type_of(header as u8) {
@@ -1017,7 +946,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     fn property_count(&mut self) -> Result<usize> {
         let at = self.at;
-        let raw = self.u32_of(PieceKind::Count)? as i32;
+        let raw = self.u32_of(SpanKind::Count)? as i32;
         self.odd(raw < 0, at, Oddity::NegativeCount)?;
         let count = usize::try_from(raw).unwrap_or(0);
         if count > self.left() / 8 {
@@ -1093,7 +1022,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             T::Float => {
                 let value = f32::from_bits(self.u32()?);
                 self.odd(value.is_nan(), at, Oddity::NarrowNan)?;
-                sink.float(lanes::widen(value))
+                sink.float(lanes::widen_quieting_nan(value))
             }
             T::String | T::StringName => {
                 let text_at = self.at;
@@ -1150,6 +1079,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             T::PackedStringArray => self.pour_strings(sink),
         }
     }
+}
+
+/// What takes parts: asked for only where it has said from how many bytes on.
+#[inline(always)]
+fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
+    sink.in_parts().ok_or_else(|| Error::argument("this sink takes no parts"))
 }
 
 /// How many bytes follow the header of a value that may be part of a run; 0 for other types.
@@ -1210,7 +1145,11 @@ impl Run<'_> {
         };
         std::iter::from_fn(move || {
             let (wide, payload) = self.next_number(VariantType::Float, accept)?;
-            Some(if wide { f64::from_bits(payload) } else { lanes::widen(f32::from_bits(payload as u32)) })
+            Some(if wide {
+                f64::from_bits(payload)
+            } else {
+                lanes::widen_quieting_nan(f32::from_bits(payload as u32))
+            })
         })
     }
 
@@ -1244,7 +1183,7 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
         if self.depth > self.max_depth() {
             return Err(self.too_deep());
         }
-        let header = self.u32_of(PieceKind::Header)?;
+        let header = self.u32_of(SpanKind::Header)?;
         let id = (header & format::TYPE_MASK) as u8;
         let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
         self.odd(header & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;

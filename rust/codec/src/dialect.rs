@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Deref;
 
-use crate::changes::{self, Change};
+use crate::changes::{Change, Loss, add_change};
 use crate::error::ErrorKind;
 use crate::format::{self, Shape, VariantType};
 use crate::utf8;
@@ -96,14 +96,14 @@ impl Dialect for Godot4 {
 /// Godot 3, from 3.0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Godot3 {
-    /// Whether what Godot 4 cannot hold is replaced by what comes next to it, instead of being an error.
-    pub lossy: bool,
+    /// Whether what Godot 4 cannot hold is replaced by what comes next to it, or is an error.
+    pub loss: Loss,
     /// What has been replaced.
     pub changes: Vec<Change>,
 }
 
 /// The types of Godot 3, as Godot 4 calls them, each at the index that is its id.
-pub const GODOT_3_TYPES: [VariantType; 27] = {
+pub const GODOT3_TYPES: [VariantType; 27] = {
     use VariantType as T;
     [
         T::Nil,
@@ -137,11 +137,11 @@ pub const GODOT_3_TYPES: [VariantType; 27] = {
 };
 
 /// The id of each type in Godot 3, at the index of its id in Godot 4.
-const GODOT_3_IDS: [Option<u8>; VariantType::COUNT] = {
+const GODOT3_IDS: [Option<u8>; VariantType::COUNT] = {
     let mut ids = [None; VariantType::COUNT];
     let mut id = 0;
-    while id < GODOT_3_TYPES.len() {
-        ids[GODOT_3_TYPES[id].id() as usize] = Some(id as u8);
+    while id < GODOT3_TYPES.len() {
+        ids[GODOT3_TYPES[id].id() as usize] = Some(id as u8);
         id += 1;
     }
     ids
@@ -152,17 +152,17 @@ impl Dialect for Godot3 {
     const HAS_CARELESS_WRITERS: bool = true;
     const HAS_LENIENT_TEXT: bool = true;
     const HAS_CLASSES: bool = false;
-    const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&GODOT_3_TYPES);
+    const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&GODOT3_TYPES);
     type Text<'a> = Cow<'a, str>;
 
     #[inline(always)]
     fn type_of(id: u8) -> Option<VariantType> {
-        GODOT_3_TYPES.get(usize::from(id)).copied()
+        GODOT3_TYPES.get(usize::from(id)).copied()
     }
 
     #[inline(always)]
     fn id_of(ty: VariantType) -> Option<u8> {
-        GODOT_3_IDS[usize::from(ty.id())]
+        GODOT3_IDS[usize::from(ty.id())]
     }
 
     #[inline(always)]
@@ -182,18 +182,18 @@ impl Dialect for Godot3 {
         if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
             return Ok(text.into());
         }
-        let (text, replaced) = utf8::from_lenient(bytes, self.lossy)?;
+        let (text, replaced) = utf8::from_lenient(bytes, self.loss.is_accepted())?;
         if replaced > 0 {
-            changes::add(&mut self.changes, Change { from: "no character", to: "U+FFFD", count: replaced });
+            add_change(&mut self.changes, Change { from: "no character", to: "U+FFFD", count: replaced });
         }
         Ok(text.into())
     }
 
     fn replaces_object(&mut self) -> bool {
-        if self.lossy {
-            changes::add(&mut self.changes, Change { from: "Object", to: "Dictionary", count: 1 });
+        if self.loss.is_accepted() {
+            add_change(&mut self.changes, Change { from: "Object", to: "Dictionary", count: 1 });
         }
-        self.lossy
+        self.loss.is_accepted()
     }
 }
 

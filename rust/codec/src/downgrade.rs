@@ -1,11 +1,12 @@
 //! Events → bytes of Godot 3: values of types that Godot 3 lacks become values of those that it has.
 
-use crate::changes::{self, Change};
+use crate::changes::{Change, Loss, add_change};
 use crate::dialect::Godot3;
-use crate::encoder::{Encoder, Output};
+use crate::encoder::Encoder;
 use crate::error::{Error, ErrorKind, Result};
+use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::{Lane, Shape, VariantType};
-use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::output::Output;
 
 /// What becomes of a type that Godot 3 lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +51,14 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 #[derive(Debug)]
 pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
-    lossy: bool,
+    loss: Loss,
     changes: Vec<Change>,
     /// The types met since the last key began, of those that may change; a bit each.
     met: u64,
 }
 
 /// The types of a Dictionary's keys so far.
-pub struct Keys(u64);
+pub struct KeyTypes(u64);
 
 /// Types of which equal values were different keys before.
 const ALIKE: [(VariantType, VariantType); 6] = [
@@ -70,10 +71,10 @@ const ALIKE: [(VariantType, VariantType); 6] = [
 ];
 
 impl<O: Output> Downgrade<O> {
-    /// A writer that appends to `out`. If `lossy`, numbers are rounded, types without a counterpart become what comes next
+    /// A writer that appends to `out`. With [`Loss::Accepted`], numbers are rounded, types without a counterpart become what comes next
     /// to them, and text is written as the engine would.
-    pub fn new(out: O, lossy: bool) -> Self {
-        Self { encoder: Encoder::for_godot_3(out, !lossy), lossy, changes: Vec::new(), met: 0 }
+    pub fn new(out: O, loss: Loss) -> Self {
+        Self { encoder: Encoder::for_godot3(out, !loss.is_accepted()), loss, changes: Vec::new(), met: 0 }
     }
 
     /// The output so far.
@@ -93,14 +94,14 @@ impl<O: Output> Downgrade<O> {
 
     /// Counts a change.
     fn change(&mut self, from: &'static str, to: &'static str) {
-        changes::add(&mut self.changes, Change { from, to, count: 1 });
+        add_change(&mut self.changes, Change { from, to, count: 1 });
     }
 
     /// Counts the change of a type that Godot 3 lacks, if it may be made.
     fn replace(&mut self, ty: VariantType) -> Result<()> {
         self.met |= bit(ty);
         let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
-        if found.lossy && !self.lossy {
+        if found.lossy && !self.loss.is_accepted() {
             return Err(refused(format!(
                 "Godot 3 has no {ty}; ask for a lossy conversion to have it as {}",
                 found.becomes
@@ -115,7 +116,7 @@ impl<O: Output> Downgrade<O> {
         if exact {
             return Ok(());
         }
-        if !self.lossy {
+        if !self.loss.is_accepted() {
             return Err(refused(format!(
                 "a {ty} with numbers that 32-bit floats, which Godot 3 has there, would round; ask for a lossy \
                  conversion to have them rounded"
@@ -171,7 +172,7 @@ fn doubles(lanes: Lanes<'_>) -> impl Iterator<Item = f64> {
 
 impl<O: Output> Sink for Downgrade<O> {
     type Array = ();
-    type Dictionary = Keys;
+    type Dictionary = KeyTypes;
     type Object = ();
     type Strings = ();
 
@@ -253,7 +254,7 @@ impl<O: Output> Sink for Downgrade<O> {
 
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
         let is_root = path.absolute && path.names.is_empty() && path.subnames.is_empty();
-        if is_root && !self.lossy {
+        if is_root && !self.loss.is_accepted() {
             return Err(refused(
                 "the NodePath \"/\", which Godot 3 has not; ask for a lossy conversion to have an empty one"
                     .into(),
@@ -267,7 +268,7 @@ impl<O: Output> Sink for Downgrade<O> {
 
     fn rid(&mut self, id: u64) -> Result<()> {
         if id != 0 {
-            if !self.lossy {
+            if !self.loss.is_accepted() {
                 return Err(refused(
                     "Godot 3 writes no id of a RID; ask for a lossy conversion to have an empty one".into(),
                 ));
@@ -299,18 +300,6 @@ impl<O: Output> Sink for Downgrade<O> {
         self.encoder.begin_array(len, ElementType::Untyped)
     }
 
-    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_array(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         self.encoder.ints(&mut (), ints)
     }
@@ -319,37 +308,34 @@ impl<O: Output> Sink for Downgrade<O> {
         self.encoder.floats(&mut (), floats)
     }
 
-    fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<Keys> {
+    fn begin_dictionary(
+        &mut self,
+        len: usize,
+        key: ElementType<'_>,
+        value: ElementType<'_>,
+    ) -> Result<KeyTypes> {
         if key != ElementType::Untyped || value != ElementType::Untyped {
             self.change("typed Dictionary", "Dictionary");
         }
         self.encoder.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped)?;
-        Ok(Keys(0))
+        Ok(KeyTypes(0))
     }
 
-    fn begin_key(&mut self, _keys: &mut Keys) -> Result<()> {
+    fn begin_key(&mut self, _keys: &mut KeyTypes) -> Result<()> {
         self.met = 0;
         Ok(())
     }
 
-    fn begin_value(&mut self, keys: &mut Keys) -> Result<()> {
+    fn begin_value(&mut self, keys: &mut KeyTypes) -> Result<()> {
         keys.0 |= self.met;
         let alike = ALIKE.iter().find(|(a, b)| keys.0 & bit(*a) != 0 && keys.0 & bit(*b) != 0);
         match alike {
-            Some((a, b)) if !self.lossy => Err(refused(format!(
+            Some((a, b)) if !self.loss.is_accepted() => Err(refused(format!(
                 "a Dictionary with keys of both {a} and {b}, which are of one type in Godot 3; ask for a lossy \
                  conversion where no two are equal"
             ))),
             _ => Ok(()),
         }
-    }
-
-    fn end_entry(&mut self, _keys: &mut Keys) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_dictionary(&mut self, _keys: Keys) -> Result<()> {
-        Ok(())
     }
 
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<()> {
@@ -359,27 +345,11 @@ impl<O: Output> Sink for Downgrade<O> {
         )))
     }
 
-    fn begin_property(&mut self, (): &mut (), _name: Text<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     fn begin_strings(&mut self, len: usize) -> Result<()> {
         self.encoder.begin_strings(len)
     }
 
     fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
         self.encoder.string(&mut (), text)
-    }
-
-    fn end_strings(&mut self, (): ()) -> Result<()> {
-        Ok(())
     }
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::format::{self, VariantType};
-use crate::limits::Limit;
 
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -119,6 +118,25 @@ pub enum ErrorKind {
     /// Something that was handed over cannot be used, with the reason.
     #[error("{0}")]
     Argument(Cow<'static, str>),
+    /// A value of another type than was asked for.
+    #[error("expected {expected}, found {found}")]
+    UnexpectedType {
+        /// What was asked for.
+        expected: &'static str,
+        /// What is there.
+        found: VariantType,
+    },
+    /// A number that does not fit into the type that was asked for.
+    #[error("{value} does not fit into {expected}")]
+    OutOfRange {
+        /// The number.
+        value: String,
+        /// What was asked for.
+        expected: &'static str,
+    },
+    /// What a type of the program says of a value, or cannot be made of one.
+    #[error("{0}")]
+    Message(Box<str>),
     /// There is no memory for so many bytes.
     #[error("no memory for {0} bytes")]
     OutOfMemory(usize),
@@ -127,29 +145,29 @@ pub enum ErrorKind {
     Internal(Box<str>),
     /// What a source or sink of another crate refuses.
     #[error("{0}")]
-    Foreign(Foreign),
+    Other(OtherError),
 }
 
 /// An error of another crate. Equal to those that say the same.
 #[derive(Clone, Debug)]
-pub struct Foreign(Arc<dyn std::error::Error + Send + Sync>);
+pub struct OtherError(Arc<dyn std::error::Error + Send + Sync>);
 
-impl Foreign {
+impl OtherError {
     /// The error itself, if it is one of this type.
     pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }
 }
 
-impl PartialEq for Foreign {
+impl PartialEq for OtherError {
     fn eq(&self, other: &Self) -> bool {
         self.0.to_string() == other.0.to_string()
     }
 }
 
-impl Eq for Foreign {}
+impl Eq for OtherError {}
 
-impl fmt::Display for Foreign {
+impl fmt::Display for OtherError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -235,6 +253,45 @@ impl Oddity {
     }
 }
 
+/// One of [`Limits`](crate::Limits) that a value has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// [`Limits::max_bytes`](crate::Limits::max_bytes).
+    Bytes,
+    /// [`Limits::max_depth`](crate::Limits::max_depth).
+    Depth,
+    /// [`Limits::max_elements`](crate::Limits::max_elements).
+    Elements,
+    /// [`Limits::max_dictionary_entries`](crate::Limits::max_dictionary_entries).
+    DictionaryEntries,
+    /// [`Limits::max_memory`](crate::Limits::max_memory).
+    Memory,
+}
+
+impl Limit {
+    /// The name of the field.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "max_bytes",
+            Self::Depth => "max_depth",
+            Self::Elements => "max_elements",
+            Self::DictionaryEntries => "max_dictionary_entries",
+            Self::Memory => "max_memory",
+        }
+    }
+
+    /// What it counts.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes of input",
+            Self::Depth => "levels of nesting",
+            Self::Elements => "values",
+            Self::DictionaryEntries => "entries in one Dictionary",
+            Self::Memory => "bytes of memory",
+        }
+    }
+}
+
 /// One step from a container to what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -305,8 +362,8 @@ impl Error {
 
     /// An error of another crate.
     #[cold]
-    pub fn foreign(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::new(ErrorKind::Foreign(Foreign(Arc::new(error))))
+    pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::new(ErrorKind::Other(OtherError(Arc::new(error))))
     }
 
     /// The same error at a byte offset, unless it has one already.

@@ -247,3 +247,9 @@ impl std::fmt::Display for VariantType {
 pub const fn padding(bytes: usize) -> usize {
     bytes.wrapping_neg() & 3
 }
+
+/// So many bytes with their padding.
+#[inline(always)]
+pub const fn padded(bytes: usize) -> usize {
+    bytes.saturating_add(padding(bytes))
+}

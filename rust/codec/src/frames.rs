@@ -4,9 +4,9 @@
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::format;
-use crate::limits::{Limit, Limits};
+use crate::limits::Limits;
 
 /// Bytes of the length in front of each value, a little-endian u32.
 pub const FRAME_BYTES: usize = 4;

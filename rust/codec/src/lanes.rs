@@ -1,6 +1,6 @@
 //! Components between 32 and 64 bits, with the engine's treatment of NaNs.
 
-use crate::stream::Precision;
+use crate::events::Precision;
 
 /// Bits of a 64-bit NaN that mark it as quiet.
 const QUIET_64: u64 = 1 << 51;
@@ -11,7 +11,7 @@ const QUIET_32: u32 = 1 << 22;
 ///
 /// Spelled out because Rust leaves the bits of a converted NaN open.
 #[inline(always)]
-pub fn widen(value: f32) -> f64 {
+pub(crate) fn widen_quieting_nan(value: f32) -> f64 {
     if value.is_nan() {
         let bits = value.to_bits();
         let sign = u64::from(bits >> 31) << 63;
@@ -24,7 +24,7 @@ pub fn widen(value: f32) -> f64 {
 
 /// Narrows a float as the engine's hardware does: to the nearest, NaNs made quiet with their top bits kept.
 #[inline(always)]
-pub fn narrow(value: f64) -> f32 {
+pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
     if value.is_nan() {
         let bits = value.to_bits();
         let sign = ((bits >> 63) as u32) << 31;
@@ -41,12 +41,12 @@ pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
     match from {
         Precision::Single => {
             for lane in le.as_chunks::<4>().0 {
-                put(&widen(f32::from_le_bytes(*lane)).to_le_bytes());
+                put(&widen_quieting_nan(f32::from_le_bytes(*lane)).to_le_bytes());
             }
         }
         Precision::Double => {
             for lane in le.as_chunks::<8>().0 {
-                put(&narrow(f64::from_le_bytes(*lane)).to_le_bytes());
+                put(&narrow_quieting_nan(f64::from_le_bytes(*lane)).to_le_bytes());
             }
         }
     }

@@ -12,50 +12,67 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 //!
-//! A [`Source`] walks a value and pours it into a [`Sink`]; everything else is a source or a sink:
+//! A [`Source`](stream::Source) walks a value and pours it into a [`Sink`](stream::Sink); everything else is a source or a sink:
 //!
 //! | path | source → sink |
 //! |---|---|
-//! | encode | [`&Value`](Value) → [`Encoder`] |
-//! | decode | [`Decoder`] → [`ValueBuilder`] |
-//! | size without encoding | [`&Value`](Value) → [`Measure`] |
-//! | validate without building | [`Decoder`] → [`Measure`] |
-//! | re-encode | [`Decoder`] → [`Encoder`] |
-//! | read Godot 3's format | [`Decoder::of_godot_3`] → any of these |
-//! | write Godot 3's format | any of these → [`Downgrade`] |
-//! | inspect | [`Decoder`] → [`Outline`] |
+//! | encode | [`&Value`](Value) → [`Encoder`](stream::Encoder) |
+//! | decode | [`Decoder`](stream::Decoder) → [`ValueBuilder`](stream::ValueBuilder) |
+//! | size without encoding | [`&Value`](Value) → [`Measure`](stream::Measure) |
+//! | validate without building | [`Decoder`](stream::Decoder) → [`Measure`](stream::Measure) |
+//! | re-encode | [`Decoder`](stream::Decoder) → [`Encoder`](stream::Encoder) |
+//! | read Godot 3's format | [`Decoder::of_godot3`](stream::Decoder::of_godot3) → any of these |
+//! | write Godot 3's format | any of these → [`Downgrade`](godot3::Downgrade) |
+//! | inspect | [`Decoder`](stream::Decoder) → [`Outline`](outline::Outline) |
 #![forbid(unsafe_code)]
 
 mod changes;
+mod code_units;
 mod decoder;
-mod dialect;
+pub mod dialect;
 mod downgrade;
 mod encoder;
-mod error;
+pub mod error;
+mod events;
+mod findings;
 pub mod format;
 pub mod frames;
-mod lanes;
-mod limits;
-mod outline;
-mod room;
+pub mod lanes;
+pub mod limits;
+pub mod memory;
+pub mod outline;
+mod output;
 mod skim;
-mod stream;
 mod utf8;
-mod value;
+pub mod value;
 
-pub use changes::{Change, add as add_change};
-pub use decoder::{Decoder, Manner, Notes, Piece, PieceKind};
-pub use dialect::{Dialect, GODOT_3_TYPES, Godot3, Godot4};
-pub use downgrade::{COUNTERPARTS, Counterpart, Downgrade};
-pub use encoder::{Count, EncodeOptions, Encoder, Measure, Memory, Output, Room, utf8_len};
-pub use error::{Error, ErrorKind, Foreign, Oddity, Result, Step, quoted};
+pub use encoder::EncodeOptions;
+pub use error::{Error, ErrorKind, Result};
 pub use format::VariantType;
-pub use lanes::convert as convert_lanes;
-pub use limits::{ALL_TYPES, Budget, Limit, Limits, Spent};
-pub use outline::{LeftOut, Node, Outline, Role};
-pub use room::{check_room, copied};
-pub use stream::{ElementType, Lanes, NodePathParts, Part, Precision, Sink, Source, Text};
-pub use utf8::{is_ascii_without_nul, to_utf32};
-pub use value::{
-    Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value, ValueBuilder,
-};
+pub use limits::{Limits, Strictness};
+pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
+
+/// Values as events: what pours them, what takes them, and what they carry.
+///
+/// For everything that [`Value`] does not do: reading into types of your own, measuring, re-encoding.
+pub mod stream {
+    pub use crate::decoder::Decoder;
+    pub use crate::encoder::{Encoder, Measure};
+    pub use crate::events::{
+        ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,
+    };
+    pub use crate::output::{Buffer, Count, Output, Storage};
+    pub use crate::value::builder::ValueBuilder;
+}
+
+/// Godot 3's format: what its values become in Godot 4, and the reverse.
+pub mod godot3 {
+    pub use crate::changes::{Change, Loss, add_change};
+    pub use crate::downgrade::{COUNTERPARTS, Counterpart, Downgrade};
+}
+
+/// Text between UTF-8 and the engine's code units, for crates that hold strings of a live engine.
+pub mod text {
+    pub use crate::code_units::utf8_len;
+    pub use crate::utf8::{is_ascii_without_nul, to_utf32};
+}

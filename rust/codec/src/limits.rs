@@ -1,9 +1,10 @@
 //! How much a reader accepts: the caller's limits and what is left of them.
 
+pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
+use crate::events::ElementType;
 use crate::format::{self, VariantType};
-use crate::room::check_room;
-use crate::stream::ElementType;
+use crate::memory::check_room;
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -86,43 +87,16 @@ mod cost {
 /// hashes such a key once for each key around it.
 const FREE_NESTED_KEYS: u64 = 1 << 20;
 
-/// One of [`Limits`] that a value has exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// [`Limits::max_bytes`].
-    Bytes,
-    /// [`Limits::max_depth`].
-    Depth,
-    /// [`Limits::max_elements`].
-    Elements,
-    /// [`Limits::max_dictionary_entries`].
-    DictionaryEntries,
-    /// [`Limits::max_memory`].
-    Memory,
-}
-
-impl Limit {
-    /// The name of the field.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "max_bytes",
-            Self::Depth => "max_depth",
-            Self::Elements => "max_elements",
-            Self::DictionaryEntries => "max_dictionary_entries",
-            Self::Memory => "max_memory",
-        }
-    }
-
-    /// What it counts.
-    pub fn what(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes of input",
-            Self::Depth => "levels of nesting",
-            Self::Elements => "values",
-            Self::DictionaryEntries => "entries in one Dictionary",
-            Self::Memory => "bytes of memory",
-        }
-    }
+/// How forgiving a reader is. Readers of other formats use it as well: for protobuf, what official implementations read
+/// takes the place of what the engine reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
+    /// script read memory as a type that it is not, and keys that the engine cannot hash.
+    Lenient,
+    /// Reads only what an encoder writes; anything else is an error that says what is odd.
+    #[default]
+    Strict,
 }
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
@@ -140,7 +114,7 @@ pub struct Limits {
     pub max_memory: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
-    /// Whether the strict manner reads what other writers than an engine write where nothing is lost: see
+    /// Whether strict reading reads what other writers than an engine write where nothing is lost: see
     /// [`Oddity::is_harmless`](crate::Oddity::is_harmless).
     pub allow_non_canonical: bool,
     /// Whether keys and names are refused that take an engine's hash tables long: those that collide, where each costs more

@@ -3,16 +3,17 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
-use crate::decoder::{Decoder, Notes, Piece};
+use crate::decoder::Decoder;
 use crate::error::{Error, ErrorKind, QUOTED, Result, quoted};
+use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+pub use crate::findings::{Notes, Span, SpanKind};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
-use crate::stream::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 
 /// Characters of a preview; longer ones are cut.
 const PREVIEW: usize = 120;
-/// Pieces for each node: a typed container has most, and texts in lists and names of properties are none.
-const PIECES: usize = 8;
+/// Spans for each node: a typed container has most, and texts in lists and names of properties are none.
+const SPANS: usize = 8;
 /// Lists are cut at the first item behind so many bytes.
 const LIST: usize = 60;
 
@@ -27,7 +28,7 @@ pub struct Outline<'a> {
     end: usize,
     error: Option<Error>,
     notes: Notes,
-    pieces: Vec<Piece>,
+    spans: Vec<Span>,
 }
 
 /// One value.
@@ -86,16 +87,16 @@ impl<'a> Outline<'a> {
     /// Looks at the value that `bytes` hold. The first `max_nodes` values become nodes, in the order of the bytes.
     pub fn of(bytes: &'a [u8], max_nodes: usize) -> Self {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        let mut decoder = Decoder::noting(bytes, &limits, max_nodes.saturating_mul(PIECES));
+        let mut decoder = Decoder::noting(bytes, &limits, max_nodes.saturating_mul(SPANS));
         let mut drawing = Drawing::new(max_nodes);
         let error = decoder.pour_only(&mut drawing).err();
         let end = decoder.position();
-        let (mut notes, pieces) = decoder.into_findings();
+        let (mut notes, spans) = decoder.into_findings();
         if error.is_none() && end < bytes.len() {
             notes.add(end, || ErrorKind::TrailingBytes(bytes.len() - end));
         }
         notes.first.sort_by_key(Error::offset);
-        Self { bytes, nodes: drawing.finish(end), end, error, notes, pieces }
+        Self { bytes, nodes: drawing.finish(end), end, error, notes, spans }
     }
 
     /// The values, each before those that it holds; the first is the outermost.
@@ -131,8 +132,8 @@ impl<'a> Outline<'a> {
 
     /// What the bytes up to [`Outline::end`] are there for, in order. There are at most eight for each node that may be
     /// drawn; where there would be more, the rest counts as content.
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
     }
 }
 
@@ -382,16 +383,6 @@ impl Sink for Drawing {
     }
 
     #[inline(never)]
-    fn end_element(&mut self, _array: &mut usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_array(&mut self, _array: usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
     fn begin_dictionary(
         &mut self,
         len: usize,
@@ -416,16 +407,6 @@ impl Sink for Drawing {
     }
 
     #[inline(never)]
-    fn end_entry(&mut self, _dictionary: &mut usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_dictionary(&mut self, _dictionary: usize) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
         self.open(properties, &[], || {
             format!("{}, {}", class.quoted(), counted(properties, "property", "properties"))
@@ -435,16 +416,6 @@ impl Sink for Drawing {
     #[inline(never)]
     fn begin_property(&mut self, _object: &mut (), name: Text<'_>) -> Result<()> {
         self.next_is(|| Role::Property(cut(name.start(PREVIEW + 1))))
-    }
-
-    #[inline(never)]
-    fn end_property(&mut self, _object: &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn end_object(&mut self, _object: ()) -> Result<()> {
-        Ok(())
     }
 
     #[inline(never)]

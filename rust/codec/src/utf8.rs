@@ -93,7 +93,7 @@ fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
 ///
 /// # Errors
 /// Bytes that Godot 3 refuses, and code units that are no characters.
-pub fn from_lenient(bytes: &[u8], replace: bool) -> Result<(String, u64), ErrorKind> {
+pub(crate) fn from_lenient(bytes: &[u8], replace: bool) -> Result<(String, u64), ErrorKind> {
     let mut text = String::new();
     text.try_reserve(bytes.len()).map_err(|_| ErrorKind::OutOfMemory(bytes.len()))?;
     let (mut at, mut replaced) = (0, 0);

@@ -1,7 +1,8 @@
 //! Bytes in and out of PackedByteArrays.
 
 use godot::builtin::PackedByteArray;
-use variant_codec::{ErrorKind, Result, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{ErrorKind, Result};
 
 use crate::interface::interface;
 

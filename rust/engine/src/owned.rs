@@ -3,7 +3,8 @@
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::{Element, ToGodot};
-use variant_codec::{Result, VariantType, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Result, VariantType};
 
 use crate::read::Reader;
 

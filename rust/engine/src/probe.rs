@@ -9,7 +9,8 @@ use godot::global::godot_warn;
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use variant_codec::format::Shape;
-use variant_codec::{Precision, VariantType};
+use variant_codec::stream::Precision;
+use variant_codec::VariantType;
 
 use crate::behaviour;
 use crate::building::Building;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
 use godot::meta::{AsArg, Element, ToGodot};
 use godot::sys::interface_fn;
-use variant_codec::{ErrorKind, Result, VariantType, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{ErrorKind, Result, VariantType};
 
 use crate::interface::interface;
 use crate::layout::{self, clear};

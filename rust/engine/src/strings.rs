@@ -4,7 +4,8 @@ use std::mem::MaybeUninit;
 
 use godot::builtin::GString;
 use godot::sys::{GodotFfi, interface_fn};
-use variant_codec::{Text, is_ascii_without_nul, to_utf32};
+use variant_codec::stream::Text;
+use variant_codec::text::{is_ascii_without_nul, to_utf32};
 
 use crate::documented::{documented_string, string_of_units};
 use crate::layout::layout;

@@ -13,7 +13,8 @@ use godot::classes::{FileAccess, ProjectSettings};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Limits, check_room, frames};
+use variant_codec::memory::check_room;
+use variant_codec::{Limits, frames};
 use variant_engine as engine;
 
 use crate::disk::{self, Failure};

@@ -3,10 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{GString, PackedByteArray, Variant};
-use variant_codec::{
-    Change, Decoder, Downgrade, EncodeOptions, Encoder, Limits, Manner, Result, Room, Source as _,
-    add_change, frames,
-};
+use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
+use variant_codec::stream::{Decoder, Encoder, Buffer, Source as _};
+use variant_codec::{EncodeOptions, Limits, Strictness, Result, frames};
 use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -24,10 +23,10 @@ use crate::variant::source::{Live, Objects};
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place; `bytes` may be any then.
-pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> Result<()> {
+pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Result<()> {
     with_memory(|memory| {
-        let mut downgrade = Downgrade::new(Room::new(memory), lossy);
-        Live::new(value, Objects::AsIds, !lossy).pour(&mut downgrade)?;
+        let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
+        Live::new(value, Objects::AsIds, loss == Loss::Refused).pour(&mut downgrade)?;
         engine::set_bytes(bytes, downgrade.output().written())
     })
 }
@@ -38,15 +37,15 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, lossy: bool) -> R
 /// What is wrong with the bytes, with its offset.
 pub fn decode(
     bytes: &[u8],
-    manner: Manner,
+    strictness: Strictness,
     limits: &Limits,
-    lossy: bool,
+    loss: Loss,
     keys: &mut KeyCache,
 ) -> Result<(Built, usize)> {
     // The engine can copy nothing from bytes in a format that it does not read.
     let nothing = Input::Owned(PackedByteArray::new());
-    let mut builder = VariantBuilder::new(Reading { input: &nothing, manner, limits, keys });
-    let end = Decoder::of_godot_3(bytes, manner, limits, lossy).pour_only(&mut builder)?;
+    let mut builder = VariantBuilder::new(Reading { input: &nothing, strictness, limits, keys });
+    let end = Decoder::of_godot3(bytes, strictness, limits, loss).pour_only(&mut builder)?;
     Ok((builder.finish(), end))
 }
 
@@ -93,7 +92,7 @@ pub fn convert_file(
     from: &GString,
     to: &GString,
     direction: Direction,
-    lossy: bool,
+    loss: Loss,
 ) -> std::result::Result<Conversion, NotConverted> {
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
@@ -106,8 +105,8 @@ pub fn convert_file(
         let record = found[index].clone();
         let start = record.start;
         let made = match direction {
-            Direction::From3 => upgrade(&bytes[record], &limits, lossy, part),
-            Direction::To3 => downgrade(&bytes[record], &limits, lossy, part),
+            Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
+            Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
         };
         // What only the writer refuses knows no place in the bytes but that of its record.
         let made = made.map_err(|error| error.at(0).shifted(start))?;
@@ -135,11 +134,11 @@ pub fn convert_file(
 }
 
 /// Appends a value of Godot 3 in Godot 4's format, behind its length.
-fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
+fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     with_memory(|memory| {
         let options = EncodeOptions { precision: PRECISION, strict_text: true };
-        let mut encoder = Encoder::new(Room::new(memory), options);
-        let mut decoder = Decoder::of_godot_3(bytes, Manner::Strict, limits, lossy);
+        let mut encoder = Encoder::new(Buffer::new(memory), options);
+        let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
         decoder.pour_only(&mut encoder)?;
         frames::try_append(part, encoder.output().written())?;
         Ok(decoder.into_changes())
@@ -147,12 +146,12 @@ fn upgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Re
 }
 
 /// Appends a value of Godot 4 in Godot 3's format, behind its length.
-fn downgrade(bytes: &[u8], limits: &Limits, lossy: bool, part: &mut Vec<u8>) -> Result<Vec<Change>> {
+fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     with_memory(|memory| {
-        let mut downgrade = Downgrade::new(Room::new(memory), lossy);
+        let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
         // With objects, so that the error is about what Godot 3 cannot make of them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
-        Decoder::new(bytes, Manner::Strict, &limits).pour_only(&mut downgrade)?;
+        Decoder::new(bytes, Strictness::Strict, &limits).pour_only(&mut downgrade)?;
         frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })

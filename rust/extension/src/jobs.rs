@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
-use variant_codec::{Error, Limits, Manner, Result, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Error, Limits, Strictness, Result};
 use variant_engine::{GivenArray, OwnArray};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -443,7 +444,7 @@ impl Slices for Decoding {
         let (start, total) = self.progress();
         let end = start.saturating_add(items).min(total);
         let buffers = &self.buffers[start..end];
-        let batch = batch::decode_owned(buffers, Manner::Strict, &self.limits, Reasons::All);
+        let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
         let (values, failed, made) = batch.into_parts();
         self.made.append(made);
         self.failed.extend(start, failed);

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Decoder, EncodeOptions, copied};
+use variant_codec::memory::copied;
+use variant_codec::stream::Decoder;
+use variant_codec::EncodeOptions;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::scratch::with_room;
@@ -187,21 +189,21 @@ fn decode_with_gaps<'s>(
     data: &[u8],
     so_far: &SoFar,
 ) -> Option<(Unfinished<'s>, usize)> {
-    let (manner, limits) = (reading.manner, reading.limits);
+    let (strictness, limits) = (reading.strictness, reading.limits);
     let bytes = OwnedBytes::new(reading.input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
         if so_far.has_failed() || !goes_on() {
             return;
         }
         let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
-        let reading = Reading { input: &input, manner, limits, keys: &mut keys };
-        let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, manner, limits));
+        let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
+        let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, strictness, limits));
         so_far.add(filled.ok(), data.len());
     };
     let ((value, fill), end) = share(pool, fill, |take| {
-        let reading = Reading { input: reading.input, manner, limits, keys: &mut *reading.keys };
+        let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
         let mut builder = VariantBuilder::new(reading).with_parts(PartTaker::new(PART_BYTES, take));
-        let end = Decoder::new(data, manner, limits).pour_only(&mut builder).ok()?;
+        let end = Decoder::new(data, strictness, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps().ok()?, end))
     })?;
     so_far.add(Some(fill), data.len());

@@ -2,7 +2,8 @@
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
-use variant_codec::{Limits, Manner, Result, Source as _};
+use variant_codec::stream::Source as _;
+use variant_codec::{Limits, Strictness, Result};
 use variant_engine as engine;
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
@@ -58,7 +59,7 @@ pub fn decode(
     let nothing = Input::Owned(PackedByteArray::new());
     let mut builder = VariantBuilder::new(Reading {
         input: &nothing,
-        manner: Manner::Engine,
+        strictness: Strictness::Lenient,
         limits: &options.limits,
         keys,
     });

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use variant_codec::{EncodeOptions, Encoder, Room};
+use variant_codec::stream::{Encoder, Buffer};
+use variant_codec::EncodeOptions;
 
 /// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
@@ -13,8 +14,8 @@ thread_local! {
 }
 
 /// Encodes into this thread's memory.
-pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Room<&mut Vec<u8>>>) -> T) -> T {
-    with_memory(|memory| encode(&mut Encoder::new(Room::new(memory), options)))
+pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Buffer<&mut Vec<u8>>>) -> T) -> T {
+    with_memory(|memory| encode(&mut Encoder::new(Buffer::new(memory), options)))
 }
 
 /// Hands this thread's memory out.

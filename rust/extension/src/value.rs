@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
-use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Result, Room, Source as _, Spent, VariantType,
-    check_room, copied, frames,
-};
+use variant_codec::limits::Spent;
+use variant_codec::memory::{check_room, copied};
+use variant_codec::stream::{Decoder, Encoder, Measure, Buffer, Source as _};
+use variant_codec::{EncodeOptions, Limits, Strictness, Result, VariantType, frames};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
 use crate::parts;
@@ -42,7 +42,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects,
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
         let mut room = [0; SMALL_BYTES];
-        let mut encoder = Encoder::new(Room::new(&mut room[..]), options);
+        let mut encoder = Encoder::new(Buffer::new(&mut room[..]), options);
         live.pour(&mut encoder)?;
         return set_bytes(bytes, encoder.into_output().written());
     }
@@ -76,7 +76,7 @@ fn encode_packed(
         return Ok(());
     }
     *bytes = engine::new_bytes(measure.bytes())?;
-    live.pour(&mut Encoder::new(Room::new(bytes.as_mut_slice()), options))
+    live.pour(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
 /// Appends the bytes of a value to others, behind their number as a little-endian u32.
@@ -141,13 +141,13 @@ fn encode_with(
 /// What is wrong with the bytes, with its offset.
 #[inline]
 pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
-    let Reading { input, manner, limits, .. } = reading;
+    let Reading { input, strictness, limits, .. } = reading;
     let data = input.bytes();
     if data.len() >= settings::parallel_threshold() {
         return decode(reading, 0..data.len(), &mut Spent::default()).map(|(built, _)| built);
     }
     let mut builder = VariantBuilder::new(reading);
-    Decoder::new(data, manner, limits).pour_only(&mut builder)?;
+    Decoder::new(data, strictness, limits).pour_only(&mut builder)?;
     Ok(builder.finish())
 }
 
@@ -158,7 +158,7 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
 /// What is wrong with the bytes, with its offset in all of them.
 pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
     let start = part.start;
-    let Reading { input, manner, limits, .. } = reading;
+    let Reading { input, strictness, limits, .. } = reading;
     let data = input.bytes().get(part).unwrap_or_default();
     // Others share the limits where this is one of many values in the input.
     let is_shared = data.len() >= settings::parallel_threshold()
@@ -170,7 +170,7 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
         return Ok((built, start + end));
     }
     let mut builder = VariantBuilder::new(reading);
-    let mut decoder = Decoder::new(data, manner, limits).after(*spent);
+    let mut decoder = Decoder::new(data, strictness, limits).after(*spent);
     let end = decoder.pour_only(&mut builder).map_err(|error| error.shifted(start))?;
     *spent = decoder.spent();
     Ok((builder.finish(), start + end))
@@ -180,8 +180,8 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
 ///
 /// # Errors
 /// As [`decode`] has them, but for what only making objects and loading scripts shows.
-pub fn validate(input: &Input<'_>, manner: Manner, limits: &Limits) -> Result<usize> {
+pub fn validate(input: &Input<'_>, strictness: Strictness, limits: &Limits) -> Result<usize> {
     let mut keys = KeyCache::default();
-    let reading = Reading { input, manner, limits, keys: &mut keys };
-    Decoder::new(input.bytes(), manner, limits).pour_only(&mut Validator::new(reading))
+    let reading = Reading { input, strictness, limits, keys: &mut keys };
+    Decoder::new(input.bytes(), strictness, limits).pour_only(&mut Validator::new(reading))
 }

@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
-use variant_codec::{Decoder, Encoder, Limits, Manner, Measure, Room, Source, Value, ValueBuilder};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source, ValueBuilder};
+use variant_codec::{Limits, Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Message, MessageDecoder, MessageEncoder, Schema, Wire};
 
 const ENTITIES: i64 = 200;
@@ -85,7 +86,7 @@ fn encode(criterion: &mut Criterion, message: &Message, value: &Value) {
     let mut memory = Vec::new();
     group.bench_function("Godot", |bencher| {
         bencher.iter(|| {
-            let mut encoder = Encoder::new(Room::new(&mut memory), variant_codec::EncodeOptions::default());
+            let mut encoder = Encoder::new(Buffer::new(&mut memory), variant_codec::EncodeOptions::default());
             black_box(value).pour(&mut encoder).expect("it is small");
             encoder.into_output().written().len()
         });
@@ -117,11 +118,11 @@ fn decode(criterion: &mut Criterion, message: &Message, godot: &[u8], bytes: &[V
     };
     let measure = || Measure::counting(variant_codec::EncodeOptions::default());
     group.bench_function(BenchmarkId::new("Godot", "build"), |bencher| {
-        let decoder = || Decoder::new(black_box(godot), Manner::Engine, &limits);
+        let decoder = || Decoder::new(black_box(godot), Strictness::Lenient, &limits);
         bencher.iter_batched(decoder, build, BatchSize::LargeInput);
     });
     group.bench_function(BenchmarkId::new("Godot", "validate"), |bencher| {
-        bencher.iter(|| Decoder::new(black_box(godot), Manner::Engine, &limits).pour(&mut measure()));
+        bencher.iter(|| Decoder::new(black_box(godot), Strictness::Lenient, &limits).pour(&mut measure()));
     });
     for ((name, wire), bytes) in WIRES.into_iter().zip(bytes) {
         let options = DecodeOptions { wire, limits: limits.clone(), ..DecodeOptions::default() };

@@ -5,7 +5,8 @@
 
 use std::time::Instant;
 
-use variant_codec::{Limits, Measure, Source};
+use variant_codec::Limits;
+use variant_codec::stream::{Measure, Source};
 use variant_protobuf::{DecodeOptions, Defaults, Message, MessageDecoder, Schema};
 
 const SIZES: [usize; 2] = [1 << 17, 1 << 20];

@@ -3,7 +3,7 @@
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{ErrorKind, Result};
 
-use crate::wire::{LONGEST_VARINT, put_varint, varint_len};
+use crate::varint::{LONGEST_VARINT, put_varint, varint_len};
 
 /// Faster than appending to a [`Vec`]: its bytes are there before they are written.
 #[derive(Debug, Default)]

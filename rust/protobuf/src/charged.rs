@@ -2,7 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use variant_codec::{Budget, ErrorKind, Result};
+use variant_codec::limits::Budget;
+use variant_codec::{ErrorKind, Result};
 
 /// So many items are not worth charging for.
 const FIRST: usize = 64;

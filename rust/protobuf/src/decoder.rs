@@ -6,20 +6,22 @@ mod scan;
 
 use std::ops::Range;
 
+use variant_codec::error::Step;
 use variant_codec::format::{BOM, MAX_BYTES, MAX_DEPTH};
-use variant_codec::{
-    Budget, ElementType, Error as CodecError, ErrorKind, Lanes, Limit, Limits, Manner, Precision, Result,
-    Sink, Source, Spent, Step, Text, Value, ValueBuilder, VariantType,
-};
+use variant_codec::limits::{Budget, Limit, Spent};
+use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source, Text, ValueBuilder};
+use variant_codec::{Error as CodecError, ErrorKind, Limits, Result, Strictness, Value, VariantType};
 
 use crate::charged::Charged;
 use crate::error::{Error, Oddity};
+use crate::floats::widen_keeping_nan;
+use crate::kind::{Class, Kind};
 use crate::reader::{Reader, odd, range};
 use crate::schema::{
-    Default as FieldDefault, EnumTable, Field, Kind, Label, Message, MessageTable, NONE, Tables,
+    Default as FieldDefault, EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY,
 };
-use crate::wire::{Class, Wire, unzigzag, widen};
-use crate::{MAX_NESTING, UNKNOWN_KEY};
+use crate::varint::unzigzag;
+use crate::wire::{MAX_NESTING, Wire};
 
 /// Which fields are shown with their default where the message does not have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub struct DecodeOptions {
     /// The wire.
     pub wire: Wire,
     /// The strict manner takes only what an encoder writes, the engine's takes what official implementations take.
-    pub manner: Manner,
+    pub manner: Strictness,
     /// How much is accepted.
     pub limits: Limits,
     /// What is shown of absent fields.
@@ -56,7 +58,7 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             wire: Wire::Protobuf,
-            manner: Manner::Engine,
+            manner: Strictness::Lenient,
             limits: Limits::default(),
             defaults: Defaults::Implicit,
             enum_names: false,
@@ -171,7 +173,7 @@ impl<'a> MessageDecoder<'a> {
             root: message.table(),
             bytes,
             options,
-            strict: options.manner == Manner::Strict,
+            strict: options.manner == Strictness::Strict,
             budget: Budget::new(&options.limits),
             memory: Memory::default(),
         }
@@ -253,7 +255,7 @@ impl<'a> MessageDecoder<'a> {
         let first_group = self.memory.groups.len();
         let at = self.memory.found.get(pieces.start).map_or(0, |found| found.at as usize);
         if level > MAX_NESTING {
-            return Err(CodecError::foreign(Error::TooDeep).at(at));
+            return Err(CodecError::other(Error::TooDeep).at(at));
         }
         self.check_depth(depth, at)?;
         if level == 0 {
@@ -273,7 +275,7 @@ impl<'a> MessageDecoder<'a> {
             };
             if let Some(field) = message.fields.iter().find(|field| field.is_required() && !present(field)) {
                 let (message, field) = (message.name.to_string(), field.name.to_string());
-                return Err(CodecError::foreign(Error::Missing { message, field }).at(at));
+                return Err(CodecError::other(Error::Missing { message, field }).at(at));
             }
         }
         let has_unknown = self.memory.unknown.len() > unknown;
@@ -430,7 +432,7 @@ impl<'a> MessageDecoder<'a> {
         let wide = if zigzags { unzigzag(raw) } else { raw as i64 };
         let int = match kind {
             Kind::Double => return Ok(Number::Float(f64::from_bits(raw))),
-            Kind::Float => return Ok(Number::Float(widen(raw as u32))),
+            Kind::Float => return Ok(Number::Float(widen_keeping_nan(raw as u32))),
             Kind::Bool => {
                 self.odd(raw > 1, at, Oddity::Range)?;
                 return Ok(Number::Bool(raw != 0));

@@ -8,10 +8,11 @@ use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, OneofDescriptorProto,
 };
 
-use variant_codec::quoted;
+use variant_codec::error::quoted;
 
 use crate::error::{Error, Result};
-use crate::schema::{Default, EnumTable, Field, Group, Kind, Label, MessageTable, Schema, Tables};
+use crate::kind::Kind;
+use crate::schema::{Default, EnumTable, Field, Group, Label, MessageTable, Schema, Tables};
 
 /// The tags of what lies in descriptors, of which the paths to their places in a text are made.
 mod tag {

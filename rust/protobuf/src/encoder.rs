@@ -1,17 +1,20 @@
 //! Events → bytes of a message.
 
+use variant_codec::error::quoted;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{
-    ElementType, Error as CodecError, ErrorKind, Lanes, NodePathParts, Result, Sink, Source, Text, Value,
-    VariantType, quoted,
-};
+use variant_codec::stream::{ElementType, Lanes, Sink, Source, Text};
+use variant_codec::{Error as CodecError, ErrorKind, Result, Value, VariantType};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
+use crate::floats::{narrow_keeping_nan, widen_keeping_nan};
+use crate::kind::{Class, Kind};
+use crate::order::{order_of, start_of};
 use crate::reader::Reader;
-use crate::schema::{EnumTable, Field, Kind, Label, Message, MessageTable, NONE, Tables};
-use crate::wire::{Class, Wire, narrow, order_of, start_of, varint_len, widen, zigzag};
-use crate::{MAX_NESTING, UNKNOWN_KEY, text};
+use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY};
+use crate::text;
+use crate::varint::{varint_len, zigzag};
+use crate::wire::{MAX_NESTING, Wire};
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -288,7 +291,7 @@ impl<'s> MessageEncoder<'s> {
     fn put_float(&mut self, field: &'s Field, value: f64) -> Result<()> {
         match field.kind {
             Kind::Double => self.put_record(field, Class::Fixed64, value.to_bits()),
-            Kind::Float => self.put_record(field, Class::Fixed32, narrow(value).into()),
+            Kind::Float => self.put_record(field, Class::Fixed32, narrow_keeping_nan(value).into()),
             _ => Err(self.refuse(VariantType::Float)),
         }
     }
@@ -526,7 +529,7 @@ impl<'s> MessageEncoder<'s> {
             T::PackedInt32Array => self.ints(&mut array, &mut words.map(|le| i32::from_le_bytes(*le).into())),
             T::PackedInt64Array => self.ints(&mut array, &mut long_words.map(|le| i64::from_le_bytes(*le))),
             T::PackedFloat32Array => {
-                self.floats(&mut array, &mut words.map(|le| widen(u32::from_le_bytes(*le))))
+                self.floats(&mut array, &mut words.map(|le| widen_keeping_nan(u32::from_le_bytes(*le))))
             }
             _ => self.floats(&mut array, &mut long_words.map(|le| f64::from_le_bytes(*le))),
         }?;
@@ -570,6 +573,11 @@ impl<'s> Sink for MessageEncoder<'s> {
     type Dictionary = OpenDictionary<'s>;
     type Object = ();
     type Strings = OpenArray;
+
+    #[cold]
+    fn other(&mut self, ty: VariantType) -> Result<()> {
+        Err(self.refuse(ty))
+    }
 
     /// The field is absent.
     #[inline(always)]
@@ -637,7 +645,7 @@ impl<'s> Sink for MessageEncoder<'s> {
             Place::Single(field) => {
                 // A negative zero is no zero; what rounds to zero is one.
                 let is_zero = match field.kind {
-                    Kind::Float => narrow(value) == 0,
+                    Kind::Float => narrow_keeping_nan(value) == 0,
                     Kind::Double => value.to_bits() == 0,
                     _ => false,
                 };
@@ -679,11 +687,6 @@ impl<'s> Sink for MessageEncoder<'s> {
         }
     }
 
-    #[cold]
-    fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
-        Err(self.refuse(ty))
-    }
-
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         match (self.place, ty) {
@@ -703,47 +706,12 @@ impl<'s> Sink for MessageEncoder<'s> {
         }
     }
 
-    #[cold]
-    fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
-        Err(self.refuse(VariantType::NodePath))
-    }
-
-    #[cold]
-    fn rid(&mut self, _id: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Rid))
-    }
-
-    #[cold]
-    fn callable(&mut self) -> Result<()> {
-        Err(self.refuse(VariantType::Callable))
-    }
-
-    #[cold]
-    fn signal(&mut self, _name: Text<'_>, _object: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Signal))
-    }
-
-    #[cold]
-    fn object_id(&mut self, _id: u64) -> Result<()> {
-        Err(self.refuse(VariantType::Object))
-    }
-
     #[inline(always)]
     fn begin_array(&mut self, len: usize, _element: ElementType<'_>) -> Result<OpenArray> {
         match self.place {
             Place::List(field) => self.open_list(field, len),
             _ => Err(self.refuse(VariantType::Array)),
         }
-    }
-
-    #[inline(always)]
-    fn begin_element(&mut self, _array: &mut OpenArray) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn end_element(&mut self, _array: &mut OpenArray) -> Result<()> {
-        Ok(())
     }
 
     #[inline(always)]
@@ -872,18 +840,6 @@ impl<'s> Sink for MessageEncoder<'s> {
         Err(self.refuse(VariantType::Object))
     }
 
-    fn begin_property(&mut self, (): &mut (), _name: Text<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        Ok(())
-    }
-
     #[inline(always)]
     fn begin_strings(&mut self, len: usize) -> Result<OpenArray> {
         match self.place {
@@ -892,11 +848,6 @@ impl<'s> Sink for MessageEncoder<'s> {
             }
             _ => Err(self.refuse(VariantType::PackedStringArray)),
         }
-    }
-
-    #[inline(always)]
-    fn string(&mut self, _strings: &mut OpenArray, text: Text<'_>) -> Result<()> {
-        self.text(VariantType::String, text)
     }
 
     #[inline(always)]
@@ -935,7 +886,9 @@ impl MessageEncoder<'_> {
     fn put_floats(&mut self, field: &Field, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
         match field.kind {
             Kind::Double => floats.try_for_each(|float| self.out.put_bytes(&float.to_le_bytes())),
-            Kind::Float => floats.try_for_each(|float| self.out.put_bytes(&narrow(float).to_le_bytes())),
+            Kind::Float => {
+                floats.try_for_each(|float| self.out.put_bytes(&narrow_keeping_nan(float).to_le_bytes()))
+            }
             _ => floats.next().map_or(Ok(()), |_| Err(self.refuse(VariantType::Float))),
         }
     }

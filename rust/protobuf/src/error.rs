@@ -1,6 +1,8 @@
 //! What can be wrong with a schema, a value or a message.
 
-use variant_codec::quoted;
+use variant_codec::error::quoted;
+
+use crate::wire::MAX_NESTING;
 
 /// The result of what needs a schema only.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -8,7 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What went wrong.
 ///
 /// While a value is walked or a message is read, it comes inside of a [`variant_codec::Error`], which knows the place: as
-/// [`ErrorKind::Foreign`](variant_codec::ErrorKind::Foreign), beside the kinds that it shares with the codec.
+/// [`ErrorKind::Other`](variant_codec::ErrorKind::Other), beside the kinds that it shares with the codec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -90,10 +92,7 @@ pub enum Error {
         field: String,
     },
     /// Messages nested too deeply.
-    #[error(
-        "messages nested deeper than {} levels, the limit of protobuf implementations",
-        crate::MAX_NESTING
-    )]
+    #[error("messages nested deeper than {} levels, the limit of protobuf implementations", MAX_NESTING)]
     TooDeep,
 
     /// A varint that does not end.
@@ -171,6 +170,6 @@ fn place(file: &str, line: usize, column: usize) -> String {
 impl From<Error> for variant_codec::Error {
     #[cold]
     fn from(error: Error) -> Self {
-        Self::foreign(error)
+        Self::other(error)
     }
 }

@@ -4,7 +4,9 @@ use variant_codec::{Error as CodecError, ErrorKind, Result};
 
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
-use crate::wire::{Class, LONGEST_TAG, LONGEST_VARINT, Wire, short_varint};
+use crate::kind::Class;
+use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
+use crate::wire::Wire;
 
 /// Reads bytes up to an end; offsets count from the start of the whole input.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +101,7 @@ impl<'a> Reader<'a> {
         if self.left() < longest {
             return Err(self.ends(self.left() + 1));
         }
-        Err(CodecError::foreign(Error::LongVarint(longest)).at(self.at))
+        Err(CodecError::other(Error::LongVarint(longest)).at(self.at))
     }
 
     /// A number of a tag or a length.
@@ -108,7 +110,7 @@ impl<'a> Reader<'a> {
         let at = self.at;
         let value = self.varint(LONGEST_TAG)?;
         if value > most.into() {
-            return Err(CodecError::foreign(Error::BadNumber { what, value }).at(at));
+            return Err(CodecError::other(Error::BadNumber { what, value }).at(at));
         }
         Ok(value as u32)
     }
@@ -131,7 +133,7 @@ impl<'a> Reader<'a> {
         let tag = self.small("tag", u32::MAX)?;
         let (number, wire_type) = (tag >> 3, (tag & 7) as u8);
         if number == 0 {
-            return Err(CodecError::foreign(Error::BadNumber { what: "field number", value: 0 }).at(at));
+            return Err(CodecError::other(Error::BadNumber { what: "field number", value: 0 }).at(at));
         }
         let class = self.wire.classes()[usize::from(wire_type)];
         let value = match class {
@@ -157,8 +159,8 @@ impl<'a> Reader<'a> {
                 self.at += len;
                 packed_range(start, len)
             }
-            Class::EndGroup => return Err(CodecError::foreign(Error::StrayEndGroup(number)).at(at)),
-            Class::None => return Err(CodecError::foreign(Error::BadWireType { number, wire_type }).at(at)),
+            Class::EndGroup => return Err(CodecError::other(Error::StrayEndGroup(number)).at(at)),
+            Class::None => return Err(CodecError::other(Error::BadWireType { number, wire_type }).at(at)),
         };
         Ok(Record { number, class, value })
     }
@@ -167,13 +169,13 @@ impl<'a> Reader<'a> {
     pub fn skip_group(&mut self, number: u32, level: u32) -> Result<()> {
         let at = self.at;
         if level > MAX_NESTING {
-            return Err(CodecError::foreign(Error::TooDeep).at(at));
+            return Err(CodecError::other(Error::TooDeep).at(at));
         }
         loop {
             let record_at = self.at;
             if let Some(end) = self.end_group()? {
                 if end != number {
-                    return Err(CodecError::foreign(Error::StrayEndGroup(end)).at(record_at));
+                    return Err(CodecError::other(Error::StrayEndGroup(end)).at(record_at));
                 }
                 return Ok(());
             }
@@ -216,5 +218,5 @@ impl<'a> Reader<'a> {
 /// Something that no encoder writes.
 #[cold]
 pub(crate) fn odd(oddity: Oddity, at: usize) -> CodecError {
-    CodecError::foreign(Error::NotCanonical(oddity)).at(at)
+    CodecError::other(Error::NotCanonical(oddity)).at(at)
 }

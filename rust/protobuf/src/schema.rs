@@ -5,7 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::wire::Class;
+use crate::kind::{Class, Kind};
+use crate::wire::Tag;
+
+/// The key of unknown fields, where they are kept. No field can be called so.
+pub const UNKNOWN_KEY: &str = "@unknown";
 
 /// The messages and enums of a schema. Cheap to clone and to share.
 ///
@@ -119,90 +123,6 @@ impl fmt::Debug for Message {
     }
 }
 
-/// The type of a field's values, or of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Double,
-    Float,
-    Int32,
-    Int64,
-    Uint32,
-    Uint64,
-    Sint32,
-    Sint64,
-    Fixed32,
-    Fixed64,
-    Sfixed32,
-    Sfixed64,
-    Bool,
-    String,
-    Bytes,
-    /// By its index among the enums.
-    Enum(u32),
-    /// By its index among the messages.
-    Message(u32),
-}
-
-impl Kind {
-    /// What follows the tag of a single value, in both wires; negative numbers and bools have others in the compact one.
-    pub const fn class(self) -> Class {
-        match self {
-            Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,
-            Self::Float | Self::Fixed32 | Self::Sfixed32 => Class::Fixed32,
-            Self::String | Self::Bytes | Self::Message(_) => Class::Bytes,
-            _ => Class::Varint,
-        }
-    }
-
-    /// The classes of records that hold a single value.
-    const fn classes(self) -> u16 {
-        match self.class() {
-            Class::Varint if matches!(self, Self::Bool) => {
-                Class::Varint.bit() | Class::True.bit() | Class::False.bit()
-            }
-            Class::Varint => Class::Varint.bit() | Class::Negative.bit(),
-            class => class.bit(),
-        }
-    }
-
-    /// Whether lists can be packed.
-    pub const fn can_be_packed(self) -> bool {
-        !matches!(self, Self::String | Self::Bytes | Self::Message(_))
-    }
-
-    /// Whether ints are values of it.
-    pub const fn takes_numbers(self) -> bool {
-        self.can_be_packed() && !matches!(self, Self::Bool)
-    }
-
-    /// Numbers that are varints and may be negative.
-    pub const fn is_signed_varint(self) -> bool {
-        matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
-    }
-
-    /// Its name in schemas; empty for messages and enums, which have one each.
-    pub const fn keyword(self) -> &'static str {
-        match self {
-            Self::Double => "double",
-            Self::Float => "float",
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-            Self::Uint32 => "uint32",
-            Self::Uint64 => "uint64",
-            Self::Sint32 => "sint32",
-            Self::Sint64 => "sint64",
-            Self::Fixed32 => "fixed32",
-            Self::Fixed64 => "fixed64",
-            Self::Sfixed32 => "sfixed32",
-            Self::Sfixed64 => "sfixed64",
-            Self::Bool => "bool",
-            Self::String => "string",
-            Self::Bytes => "bytes",
-            Self::Enum(_) | Self::Message(_) => "",
-        }
-    }
-}
-
 /// How many values a field holds, and what says that it holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
@@ -218,25 +138,6 @@ pub(crate) enum Label {
     Packed,
     /// Entries, which are messages with a key and a value.
     Map,
-}
-
-/// The tag of a field, with the wire type 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tag {
-    /// Little-endian, to be written at once.
-    pub bytes: u64,
-    pub len: u8,
-}
-
-impl Tag {
-    pub fn new(number: u32) -> Self {
-        let mut room = [0; crate::wire::LONGEST_VARINT];
-        let len = crate::wire::put_varint(&mut room, u64::from(number) << 3);
-        Self {
-            bytes: room.iter().take(8).rev().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
-            len: len as u8,
-        }
-    }
 }
 
 /// What a field holds where it is absent.

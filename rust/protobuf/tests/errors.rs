@@ -3,7 +3,8 @@
 mod support;
 
 use support::{dictionary, schema};
-use variant_codec::{Error as CodecError, ErrorKind, Limits, Manner, Source, Value, ValueBuilder};
+use variant_codec::stream::{Source, ValueBuilder};
+use variant_codec::{Error as CodecError, ErrorKind, Limits, Strictness, Value};
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, MessageDecoder, MessageEncoder, Oddity, Schema, Wire,
 };
@@ -158,7 +159,7 @@ fn values_that_are_no_message() {
 fn kinds_of_errors_can_be_told() {
     let schema = schema(GAME);
     let error = refused(&schema, "Entity", &dictionary([("hp", "full".into())]));
-    let ErrorKind::Foreign(foreign) = error.kind() else { panic!("{error}") };
+    let ErrorKind::Other(foreign) = error.kind() else { panic!("{error}") };
     let expected = Error::WrongType { expected: "an int for int32".into(), found: "String".into() };
     assert_eq!(foreign.downcast_ref::<Error>(), Some(&expected));
     assert_eq!(error.path(), r#"."hp""#);
@@ -304,12 +305,13 @@ fn the_strict_manner_takes_what_is_written() {
         let lenient = DecodeOptions { wire, ..DecodeOptions::default() };
         let taken = message.decode(&bytes, &lenient);
         assert!(taken.is_ok(), "{hex}: {taken:?}");
-        let error = message.decode(&bytes, &DecodeOptions { manner: Manner::Strict, ..lenient }).unwrap_err();
-        let ErrorKind::Foreign(foreign) = error.kind() else { panic!("{hex}: {error}") };
+        let error =
+            message.decode(&bytes, &DecodeOptions { manner: Strictness::Strict, ..lenient }).unwrap_err();
+        let ErrorKind::Other(foreign) = error.kind() else { panic!("{hex}: {error}") };
         assert_eq!(foreign.downcast_ref(), Some(&Error::NotCanonical(oddity)), "{hex}");
         assert!(error.offset().is_some(), "{hex}");
     }
-    let strict = DecodeOptions { manner: Manner::Strict, ..DecodeOptions::default() };
+    let strict = DecodeOptions { manner: Strictness::Strict, ..DecodeOptions::default() };
     let error = old.message("Old").unwrap().decode(&[], &strict).unwrap_err();
     assert_eq!(error.to_string(), "Old lacks the required field id (at byte 0)");
 }

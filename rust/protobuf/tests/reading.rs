@@ -3,7 +3,8 @@
 mod support;
 
 use support::{decoded, dictionary, schema};
-use variant_codec::{Array, OwnedElementType, Value, VariantType};
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Array, Value, VariantType};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Schema, UNKNOWN_KEY, Wire};
 
 const NEW: &str = r#"

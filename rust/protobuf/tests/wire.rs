@@ -4,7 +4,8 @@
 mod support;
 
 use support::{decoded, dictionary, encoded, schema};
-use variant_codec::{Array, OwnedElementType, Value, VariantType};
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Array, Value, VariantType};
 use variant_protobuf::Wire;
 
 /// The messages of the page.

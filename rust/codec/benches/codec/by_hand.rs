@@ -8,9 +8,8 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use variant_codec::format::{FLAG_64, MAX_BYTES};
-use variant_codec::{
-    ElementType, EncodeOptions, Encoder, Output, Result, Room, Sink, Source, Value, VariantType,
-};
+use variant_codec::stream::{Buffer, ElementType, Encoder, Output, Sink, Source};
+use variant_codec::{EncodeOptions, Result, Value, VariantType};
 
 use crate::workloads;
 
@@ -58,7 +57,7 @@ fn append<const LIMITED: bool>(ints: &[i64]) -> Vec<u8> {
     bytes
 }
 
-/// Twin of [`pour_into`] a [`Room`] that stays from call to call: returns how much of `memory` is written.
+/// Twin of [`pour_into`] a [`Buffer`] that stays from call to call: returns how much of `memory` is written.
 #[inline(never)]
 fn write<const LIMITED: bool>(ints: &[i64], memory: &mut Vec<u8>) -> usize {
     let mut used = 0;
@@ -125,7 +124,7 @@ pub fn bench(criterion: &mut Criterion) {
         bencher.iter(|| append::<false>(black_box(&ints)));
     });
     group.bench_function(BenchmarkId::new("Encoder", "kept memory"), |bencher| {
-        bencher.iter(|| black_box(pour_into(Room::new(&mut memory), black_box(&ints)).written()).len());
+        bencher.iter(|| black_box(pour_into(Buffer::new(&mut memory), black_box(&ints)).written()).len());
     });
     group.bench_function(BenchmarkId::new("by hand, limited", "kept memory"), |bencher| {
         bencher.iter(|| {
@@ -149,7 +148,7 @@ fn check(ints: &[i64]) {
     assert_eq!(pour_into(Vec::new(), ints), expected);
     assert_eq!(append::<true>(ints), expected);
     assert_eq!(append::<false>(ints), expected);
-    assert_eq!(pour_into(Room::new(&mut Vec::new()), ints).written(), expected);
+    assert_eq!(pour_into(Buffer::new(&mut Vec::new()), ints).written(), expected);
     for write in [write::<true>, write::<false>] {
         let mut memory = Vec::new();
         let used = write(ints, &mut memory);

@@ -21,7 +21,8 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, Bencher, BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use serde::de::IgnoredAny;
-use variant_codec::{Decoder, EncodeOptions, Encoder, Limits, Manner, Measure, Room, Source, Value};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source};
+use variant_codec::{EncodeOptions, Limits, Strictness, Value};
 
 use crate::mirror::Mirror;
 use crate::peers::{Bincode, GodotBinarySerialization, MessagePack, Peer, Postcard, VariantCodec};
@@ -121,7 +122,7 @@ fn encode_into_kept_memory(group: &mut BenchmarkGroup<'_, WallTime>, workload: &
     let mut memory = Vec::new();
     bench(group, "variant_codec, kept memory", workload, workload.bytes.len(), |bencher, _| {
         bencher.iter(|| {
-            let mut encoder = Encoder::new(Room::new(&mut memory), EncodeOptions::default());
+            let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
             black_box(&workload.value).pour(&mut encoder).expect("a value within the format's limits");
             black_box(encoder.into_output().written());
         });
@@ -161,13 +162,13 @@ fn transcode(group: &mut BenchmarkGroup<'_, WallTime>, workload: &Workload) {
 
 fn validated(bytes: &[u8], limits: &Limits) -> usize {
     let mut measure = Measure::counting(EncodeOptions::default());
-    Decoder::new(bytes, Manner::Strict, limits).pour_only(&mut measure).expect("valid bytes");
+    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut measure).expect("valid bytes");
     measure.bytes()
 }
 
 fn transcoded(bytes: &[u8], limits: &Limits) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    Decoder::new(bytes, Manner::Strict, limits).pour_only(&mut encoder).expect("valid bytes");
+    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut encoder).expect("valid bytes");
     encoder.into_output()
 }
 

@@ -5,7 +5,9 @@ use godot::builtin::{
 };
 use godot::meta::{PackedElement, ToGodot};
 use variant_codec::format::{Lane, Shape};
-use variant_codec::{ErrorKind, Lanes, Precision, Result, Text, VariantType, convert_lanes};
+use variant_codec::lanes::convert as convert_lanes;
+use variant_codec::stream::{Lanes, Precision, Text};
+use variant_codec::{ErrorKind, Result, VariantType};
 
 use super::Building;
 use crate::layout::{self, clear};

@@ -1,7 +1,7 @@
 //! The methods of FastVariantCodec that scripts call once for each value: `encode`, `decode`, `encoded_size`.
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{ErrorKind, Manner, Result};
+use variant_codec::{ErrorKind, Strictness, Result};
 use variant_engine::StaticMethod;
 
 use super::arguments::{engine_limits, objects};
@@ -89,8 +89,8 @@ impl StaticMethod for Decode {
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
             let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
-            let (manner, keys) = (Manner::Engine, &mut keys);
-            let built = value::decode_all(Reading { input: &input, manner, limits: &limits, keys })?;
+            let (strictness, keys) = (Strictness::Lenient, &mut keys);
+            let built = value::decode_all(Reading { input: &input, strictness, limits: &limits, keys })?;
             let misfits = built.misfits;
             *value = built.give();
             if misfits > 0 {

@@ -8,7 +8,10 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
-use variant_codec::{Change, Error, Manner, Outline, Spent};
+use variant_codec::godot3::{Change, Loss};
+use variant_codec::limits::Spent;
+use variant_codec::outline::Outline;
+use variant_codec::{Error, Strictness};
 use variant_engine as engine;
 
 use super::arguments::{OptionalLimits, engine_limits, objects, strict_limits};
@@ -72,7 +75,7 @@ impl FastVariantCodec {
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
             let batch =
-                batch::decode(&buffers, Manner::Engine, &engine_limits(allow_objects), Reasons::First);
+                batch::decode(&buffers, Strictness::Lenient, &engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
             if batch.failed.indexes.is_empty() && batch.misfits > 0 {
                 report::misfits("FastVariantCodec.decode_batch", batch.misfits);
@@ -276,7 +279,7 @@ impl FastVariantCodec {
             };
             let (end, input) = (bytes.len(), Input::Owned(bytes));
             let mut keys = KeyCache::default();
-            let reading = Reading { input: &input, manner: Manner::Strict, limits: &limits, keys: &mut keys };
+            let reading = Reading { input: &input, strictness: Strictness::Strict, limits: &limits, keys: &mut keys };
             match value::decode(reading, start..end, &mut Spent::default()) {
                 Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
                 Err(error) => FastVariantResult::failed(&error),
@@ -295,7 +298,7 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.validate", || {
-            match value::validate(&Input::Owned(bytes), Manner::Strict, &strict_limits(limits)) {
+            match value::validate(&Input::Owned(bytes), Strictness::Strict, &strict_limits(limits)) {
                 Ok(end) => FastVariantResult::decoded(Variant::nil(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -312,7 +315,7 @@ impl FastVariantCodec {
     fn encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> PackedByteArray {
         guard("FastVariantCodec.encode_godot3", || {
             let mut bytes = PackedByteArray::new();
-            if let Err(error) = godot3::encode_to(&mut bytes, &value, lossy) {
+            if let Err(error) = godot3::encode_to(&mut bytes, &value, Loss::accepted_if(lossy)) {
                 report::failure("FastVariantCodec.encode_godot3", &error);
                 return PackedByteArray::new();
             }
@@ -333,9 +336,9 @@ impl FastVariantCodec {
             let limits = engine_limits(false);
             match godot3::decode(
                 engine::bytes(&bytes),
-                Manner::Engine,
+                Strictness::Lenient,
                 &limits,
-                lossy,
+                Loss::accepted_if(lossy),
                 &mut KeyCache::default(),
             ) {
                 Ok((built, _)) => built.give(),
@@ -355,7 +358,7 @@ impl FastVariantCodec {
     fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_godot3_batch", || {
             let batch = batch::encode_each(&values, true, Reasons::First, |value, bytes, &mut ()| {
-                godot3::encode_to(bytes, value, lossy)
+                godot3::encode_to(bytes, value, Loss::accepted_if(lossy))
             });
             report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
             batch.give()
@@ -371,7 +374,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.decode_godot3_batch", || {
             let limits = engine_limits(false);
             let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                godot3::decode(input.bytes(), Manner::Engine, &limits, lossy, keys).map(|(built, _)| built)
+                godot3::decode(input.bytes(), Strictness::Lenient, &limits, Loss::accepted_if(lossy), keys).map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
             batch.give()
@@ -384,7 +387,7 @@ impl FastVariantCodec {
     fn try_encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode_godot3", || {
             let mut bytes = PackedByteArray::new();
-            match godot3::encode_to(&mut bytes, &value, lossy) {
+            match godot3::encode_to(&mut bytes, &value, Loss::accepted_if(lossy)) {
                 Ok(()) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -405,7 +408,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.try_decode_godot3", || {
             let limits = strict_limits(limits);
             let mut keys = KeyCache::default();
-            match godot3::decode(engine::bytes(&bytes), Manner::Strict, &limits, lossy, &mut keys) {
+            match godot3::decode(engine::bytes(&bytes), Strictness::Strict, &limits, Loss::accepted_if(lossy), &mut keys) {
                 Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -427,7 +430,7 @@ impl FastVariantCodec {
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.convert_godot3_file", || {
-            converted(godot3::convert_file(&from, &to, Direction::From3, lossy))
+            converted(godot3::convert_file(&from, &to, Direction::From3, Loss::accepted_if(lossy)))
         })
     }
 
@@ -441,7 +444,7 @@ impl FastVariantCodec {
         #[opt(default = false)] lossy: bool,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.convert_file_to_godot3", || {
-            converted(godot3::convert_file(&from, &to, Direction::To3, lossy))
+            converted(godot3::convert_file(&from, &to, Direction::To3, Loss::accepted_if(lossy)))
         })
     }
 

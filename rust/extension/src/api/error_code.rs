@@ -7,7 +7,8 @@ use godot::meta::error::ConvertError;
 use godot::meta::shape::{EnumeratorShape, GodotShape};
 use godot::meta::{FromGodot, GodotConvert, ToGodot};
 use godot::register::property::SimpleVar;
-use variant_codec::{Error, ErrorKind, Limit};
+use variant_codec::limits::Limit;
+use variant_codec::{Error, ErrorKind};
 
 use super::guard::OnFailure;
 use super::report;
@@ -72,7 +73,7 @@ impl From<&Error> for ErrorCode {
             | ErrorKind::UnknownGodot3Type(_)
             | ErrorKind::UnknownElementType(_) => Self::UnknownType,
             ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
-            ErrorKind::Foreign(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
+            ErrorKind::Other(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,

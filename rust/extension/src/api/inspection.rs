@@ -5,7 +5,8 @@ use godot::builtin::{
 };
 use godot::meta::ToGodot;
 use godot::prelude::VarDictionary;
-use variant_codec::{Error, Node, Outline, Role};
+use variant_codec::outline::{Node, Outline, Role};
+use variant_codec::Error;
 
 use super::error_code::ErrorCode;
 
@@ -29,8 +30,8 @@ pub fn to_dictionary(outline: &Outline<'_>) -> VarDictionary {
         nodes.push(&self::node(node, parents[index], &children));
     }
     let notes: Array<VarDictionary> = outline.notes().first.iter().map(note).collect();
-    let offsets: PackedInt64Array = outline.pieces().iter().map(|piece| piece.start as i64).collect();
-    let kinds: PackedByteArray = outline.pieces().iter().map(|piece| piece.kind as u8).collect();
+    let offsets: PackedInt64Array = outline.spans().iter().map(|span| span.start as i64).collect();
+    let kinds: PackedByteArray = outline.spans().iter().map(|span| span.kind as u8).collect();
     let error = outline.error();
     vdict! {
         "nodes" => &nodes,

@@ -73,7 +73,7 @@ pub struct FastVariantLimits {
     allowed_classes: PackedStringArray,
     /// The types that values may have: bit [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only] sets it.
     #[export]
-    #[init(val = variant_codec::ALL_TYPES as i64)]
+    #[init(val = variant_codec::limits::ALL_TYPES as i64)]
     allowed_types: i64,
     base: Base<Resource>,
 }

@@ -5,7 +5,7 @@ use godot::classes::{IRefCounted, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
-use variant_codec::{Error, Limits, Manner, Result};
+use variant_codec::{Error, Limits, Strictness, Result};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 
@@ -281,7 +281,7 @@ impl FastProtobufSchema {
     fn decode_options(&self, limits: Limits) -> DecodeOptions {
         DecodeOptions {
             wire: self.wire(),
-            manner: if self.strict { Manner::Strict } else { Manner::Engine },
+            manner: if self.strict { Strictness::Strict } else { Strictness::Lenient },
             limits,
             defaults: if self.defaults { Defaults::Implicit } else { Defaults::Omit },
             enum_names: self.enum_names,

@@ -8,7 +8,8 @@ mod spread;
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use variant_codec::format::Shape;
-use variant_codec::{Error, ErrorKind, Limits, Manner, VariantType, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType};
 use variant_engine::{OwnedBytes, Reader, Slots};
 
 use crate::thresholds::PART_BYTES;
@@ -69,15 +70,15 @@ pub fn encode_each<K: Default>(
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, manner: Manner, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+pub fn decode(buffers: &AnyArray, strictness: Strictness, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
         return match owned(buffers) {
-            Ok(buffers) => decode_owned(&buffers, manner, limits, reasons),
+            Ok(buffers) => decode_owned(&buffers, strictness, limits, reasons),
             Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
         };
     }
-    decode_each(buffers, reasons, |input, keys| value::decode_all(Reading { input, manner, limits, keys }))
+    decode_each(buffers, reasons, |input, keys| value::decode_all(Reading { input, strictness, limits, keys }))
 }
 
 /// One value for each buffer, as `decode` makes it, which runs no script.
@@ -118,7 +119,7 @@ pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
 /// One value for each buffer; nobody can change these meanwhile.
 pub fn decode_owned(
     buffers: &[OwnedBuffer],
-    manner: Manner,
+    strictness: Strictness,
     limits: &Limits,
     reasons: Reasons,
 ) -> Batch<Variant> {
@@ -127,7 +128,7 @@ pub fn decode_owned(
         Err(error) => Err(error.clone()),
     };
     decode_items(buffers.len(), !limits.allow_objects, reasons, input, |input, keys| {
-        value::decode_all(Reading { input, manner, limits, keys })
+        value::decode_all(Reading { input, strictness, limits, keys })
     })
 }
 

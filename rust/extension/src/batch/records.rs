@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use variant_codec::format::MAX_BYTES;
-use variant_codec::{Error, ErrorKind, Limits, Manner, Spent, frames};
+use variant_codec::limits::Spent;
+use variant_codec::{Error, ErrorKind, Limits, Strictness, frames};
 use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use super::failed::{Failed, Reasons};
@@ -158,7 +159,7 @@ impl Unpacking {
                     let record = records[index].clone();
                     let len = record.len();
                     item("an item to unpack", keys, |keys| {
-                        let reading = Reading { input: &input, manner: Manner::Strict, limits, keys };
+                        let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys };
                         let (built, _) = value::decode(reading, record, spent)?;
                         Ok((built, len))
                     })

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use godot::builtin::{AnyArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::{Error, ErrorKind, check_room};
+use variant_codec::memory::check_room;
+use variant_codec::{Error, ErrorKind};
 use variant_engine::{Elements, Reader, Slots};
 
 use crate::panics::caught;

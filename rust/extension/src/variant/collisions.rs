@@ -4,7 +4,7 @@
 //! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks each key of one up in the other,
 //! so that collisions among the keys of keys multiply with those of the keys around them. Such keys are therefore counted
 //! however few there are, and each comparison costs the more the more of them there have been. That keys within keys are
-//! also hashed once for each level is charged by the codec, see [`variant_codec::Budget::nested_key`].
+//! also hashed once for each level is charged by the codec, see [`variant_codec::limits::Budget::nested_key`].
 //!
 //! The tables are those of Godot 4.4 to 4.6. In an engine that has others, chosen keys may pass.
 

@@ -1,7 +1,7 @@
 //! What is decoded, and how.
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{Limits, Manner, VariantType};
+use variant_codec::{Limits, Strictness, VariantType};
 use variant_engine::{self as engine, Reader};
 
 use super::keys::KeyCache;
@@ -61,7 +61,7 @@ pub struct Reading<'r> {
     /// The bytes.
     pub input: &'r Input<'r>,
     /// What is accepted.
-    pub manner: Manner,
+    pub strictness: Strictness,
     /// How much is.
     pub limits: &'r Limits,
     /// Worth keeping from value to value, on one thread and for one call.

@@ -2,7 +2,8 @@
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
-use variant_codec::{Result, Text, VariantType};
+use variant_codec::stream::Text;
+use variant_codec::{Result, VariantType};
 use variant_engine::{Building, ContainerType, Reader, string};
 
 use super::collisions::{Buckets, Collisions, Effort, Key};

@@ -7,7 +7,8 @@ use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, Singleton};
 use variant_codec::format::SCRIPT_PATH_PREFIX;
-use variant_codec::{Error, Manner, Result, VariantType, quoted};
+use variant_codec::error::quoted;
+use variant_codec::{Error, Strictness, Result, VariantType};
 use variant_engine::Reader;
 
 /// A new object of a native class.
@@ -52,9 +53,9 @@ fn is_singleton(class: &StringName) -> bool {
 /// Sets a stored property; a `script` is loaded from the path that the value is.
 ///
 /// # Errors
-/// If `script` is no path to a script of this project, or a setter has freed the object. In the strict manner also if the
+/// If `script` is no path to a script of this project, or a setter has freed the object. If strict, also if the
 /// script is one for objects of another class, of which the engine only complains.
-pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, manner: Manner) -> Result<()> {
+pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, strictness: Strictness) -> Result<()> {
     if !object.is_instance_valid() {
         return Err(Error::object("the object was freed by one of its own setters"));
     }
@@ -65,7 +66,7 @@ pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, ma
             }
             let script = load_script(&value.to())?;
             let base = script.get_instance_base_type();
-            if manner == Manner::Strict && !object.is_class(&base.to_string()) {
+            if strictness == Strictness::Strict && !object.is_class(&base.to_string()) {
                 let class = quoted(&object.get_class().to_string());
                 return Err(Error::object(format!("a script for {base} on an object of class {class}")));
             }

@@ -8,10 +8,9 @@ use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::format::{self, Shape};
-use variant_codec::{
-    ElementType, EncodeOptions, Error, ErrorKind, Measure, NodePathParts, Result, Sink, Source, Step, Text,
-    VariantType, quoted,
-};
+use variant_codec::error::{Step, quoted};
+use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
     ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
 };
@@ -457,7 +456,7 @@ impl<'a> Walk<'a, '_> {
         let mut alike = Alike::default();
         for index in 0..count {
             let of = || TailOf::Entries(entries, count - index);
-            // In the strict manner, all keys are compared.
+            // If strict, all keys are compared.
             if !self.strict
                 && index % LOOKED_AT == LOOKED_AT - 1
                 && self.leaves(sink.written(), start, index, count - index, depth, of)

@@ -1,6 +1,7 @@
 //! Events → nothing but the keys of Dictionaries, to find out whether they are different.
 
-use variant_codec::{ElementType, Lanes, NodePathParts, Result, Sink, Text, VariantType};
+use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Text};
+use variant_codec::{Result, VariantType};
 use variant_engine::StringSlots;
 
 use super::builder::VariantBuilder;

@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use variant_codec::{
-    Budget, ElementType, Error as CodecError, ErrorKind, Lanes, Precision, Result, Sink, Step, Text,
-    VariantType,
-};
+use variant_codec::error::Step;
+use variant_codec::limits::Budget;
+use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Text};
+use variant_codec::{Error as CodecError, ErrorKind, Result, VariantType};
 
 use super::{MessageDecoder, Number, located};
 use crate::error::Oddity;
+use crate::floats::narrow_keeping_nan;
+use crate::kind::{Class, Kind};
 use crate::reader::{odd, range};
-use crate::schema::{Field, Kind, Label, MessageTable};
-use crate::wire::{Class, LONGEST_VARINT, narrow, unzigzag};
+use crate::schema::{Field, Label, MessageTable};
+use crate::varint::{LONGEST_VARINT, unzigzag};
 
 impl<'a> MessageDecoder<'a> {
     /// The type of array for a list.
@@ -300,7 +302,7 @@ impl<'a> MessageDecoder<'a> {
     ) -> Result<()> {
         match width {
             4 => self.fill(field, records, elements.as_chunks_mut().0, |number| match number {
-                Number::Float(float) => narrow(float).to_le_bytes(),
+                Number::Float(float) => narrow_keeping_nan(float).to_le_bytes(),
                 Number::Int(int) => (int as i32).to_le_bytes(),
                 Number::Bool(bool) => i32::from(bool).to_le_bytes(),
             }),

@@ -3,14 +3,17 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use variant_codec::{ElementType, Error as CodecError, Result, Sink, Step, VariantType};
+use variant_codec::error::Step;
+use variant_codec::stream::{ElementType, Sink};
+use variant_codec::{Error as CodecError, Result, VariantType};
 
 use super::{Entry, MessageDecoder, Number, located};
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
+use crate::kind::Kind;
+use crate::order::{order_of, start_of};
 use crate::reader::{odd, range};
-use crate::schema::{Field, Kind, MessageTable};
-use crate::wire::{order_of, start_of};
+use crate::schema::{Field, MessageTable};
 
 impl<'a> MessageDecoder<'a> {
     /// A map as a Dictionary whose entries are sorted by key.
@@ -70,7 +73,7 @@ impl<'a> MessageDecoder<'a> {
         let found = self.memory.found[record];
         let at = found.at as usize;
         if level > MAX_NESTING {
-            return Err(CodecError::foreign(Error::TooDeep).at(at));
+            return Err(CodecError::other(Error::TooDeep).at(at));
         }
         self.scan(table, range(found.value), level)?;
         // What is unknown in an entry is lost, as everywhere.

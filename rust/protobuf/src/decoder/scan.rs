@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use variant_codec::{EncodeOptions as CodecOptions, Measure, Result};
+use variant_codec::stream::Measure;
+use variant_codec::{EncodeOptions as CodecOptions, Result};
 
 use super::{Found, FoundGroup, Member, MessageDecoder};
 use crate::error::Oddity;
+use crate::kind::{Class, Kind};
 use crate::reader::{Record, range};
-use crate::schema::{Field, Kind, Label, MessageTable, NONE};
-use crate::wire::{Class, LONGEST_VARINT, Wire, put_varint, unzigzag};
+use crate::schema::{Field, Label, MessageTable, NONE};
+use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
+use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
     /// Notes the records of a message, and keeps what is unknown.

@@ -1,7 +1,7 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use variant_codec::{Manner, Value};
+use variant_codec::{Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};
 
 /// A schema of one file.
@@ -26,7 +26,7 @@ pub fn decoded(schema: &Schema, message: &str, wire: Wire, bytes: &[u8]) -> Valu
     let options = DecodeOptions { wire, ..DecodeOptions::default() };
     let value =
         message.decode(bytes, &options).unwrap_or_else(|error| panic!("{error}: {}", hex::encode(bytes)));
-    if let Ok(strict) = message.decode(bytes, &DecodeOptions { manner: Manner::Strict, ..options }) {
+    if let Ok(strict) = message.decode(bytes, &DecodeOptions { manner: Strictness::Strict, ..options }) {
         assert_eq!(strict, value);
     }
     value

@@ -7,9 +7,8 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use variant_codec::format::NODE_PATH_NEW_FORMAT;
-use variant_codec::{
-    Decoder, EncodeOptions, Encoder, Error, Manner, NodePathParts, Result, Text, VariantType,
-};
+use variant_codec::stream::{Decoder, Encoder, NodePathParts, Text};
+use variant_codec::{EncodeOptions, Error, Strictness, Result, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, Fill, Made};
@@ -22,7 +21,7 @@ use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 /// Builds a live Variant.
 pub struct VariantBuilder<'k, 's> {
     building: Building<'s>,
-    manner: Manner,
+    strictness: Strictness,
     reader: Reader,
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
@@ -60,10 +59,10 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     /// A builder at its start.
     #[inline(always)]
     pub fn new(reading: Reading<'k>) -> Self {
-        let Reading { input, manner, limits, keys } = reading;
+        let Reading { input, strictness, limits, keys } = reading;
         Self {
             building: Building::new(),
-            manner,
+            strictness,
             reader: Reader::new(),
             conversions: Conversions::get(),
             keys,

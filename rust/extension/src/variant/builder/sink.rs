@@ -5,10 +5,9 @@ use godot::classes::{EncodedObjectAsId, Object};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
 use variant_codec::format::BOM;
-use variant_codec::{
-    ElementType, Error, ErrorKind, Lanes, Manner, NodePathParts, Oddity, Part, Precision, Result, Sink, Text,
-    VariantType, quoted,
-};
+use variant_codec::error::{Oddity, quoted};
+use variant_codec::stream::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text};
+use variant_codec::{Error, ErrorKind, Strictness, Result, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
 
 use super::typed::{TypedArray, TypedDictionary};
@@ -204,7 +203,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(typed) = &mut array.0 {
             if !self.last_fits(&typed.element) {
                 // What does not fit is sorted out at the end, when other threads may still be at their parts.
-                if self.manner == Manner::Strict || self.parts.is_some() {
+                if self.strictness == Strictness::Strict || self.parts.is_some() {
                     return Err(self.misfit("Array", &typed.element));
                 }
                 typed.fits = false;
@@ -227,21 +226,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     #[inline(always)]
-    fn part_bytes(&self) -> Option<usize> {
-        self.parts.as_ref().map(|parts| parts.bytes())
-    }
-
-    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
-        parts.add_elements(self.building.leave_elements(part.count), part);
-        Ok(())
-    }
-
-    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
-        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
-            return Err(Error::argument("parts without a taker"));
-        };
-        parts.add_value(value, part)
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        self.parts.is_some().then_some(self)
     }
 
     #[inline(always)]
@@ -389,7 +375,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
         // Values of repeated keys would come in any order.
-        let counted = self.manner == Manner::Strict || self.parts.is_some();
+        let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
         }
@@ -425,7 +411,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     fn end_property(&mut self, frame: &mut ObjectFrame) -> Result<()> {
         let value = self.close_aside();
-        objects::set_property(&mut frame.object, &frame.property, &value, self.manner)
+        objects::set_property(&mut frame.object, &frame.property, &value, self.strictness)
     }
 
     fn end_object(&mut self, _object: ObjectFrame) -> Result<()> {
@@ -450,14 +436,34 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         Ok(true)
     }
 
-    fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
+    fn end_strings(&mut self, strings: StringSlots<'s>) -> Result<()> {
+        self.building.put_strings(strings);
+        Ok(())
+    }
+}
+
+impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
+    #[inline(always)]
+    fn part_bytes(&self) -> usize {
+        self.parts.as_ref().map_or(usize::MAX, |parts| parts.bytes())
+    }
+
+    fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
         let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
-        parts.add_strings(strings.leave(part.count), part);
+        parts.add_elements(self.building.leave_elements(part.count), part);
         Ok(())
     }
 
-    fn end_strings(&mut self, strings: StringSlots<'s>) -> Result<()> {
-        self.building.put_strings(strings);
+    fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
+        let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
+            return Err(Error::argument("parts without a taker"));
+        };
+        parts.add_value(value, part)
+    }
+
+    fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
+        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        parts.add_strings(strings.leave(part.count), part);
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use godot::builtin::{StringName, Variant};
 use godot::classes::Object;
 use godot::obj::Gd;
-use variant_codec::{ElementType, Error, ErrorKind, Manner, Result, VariantType};
+use variant_codec::stream::ElementType;
+use variant_codec::{Error, ErrorKind, Strictness, Result, VariantType};
 use variant_engine::{Building, ContainerType, Converted, string};
 
 use super::{VariantBuilder, unfinished};
@@ -112,7 +113,7 @@ impl VariantBuilder<'_, '_> {
         if self.last_fits(&typed.key) {
             return Ok(true);
         }
-        if self.manner == Manner::Strict {
+        if self.strictness == Strictness::Strict {
             return Err(self.misfit("Dictionary's keys", &typed.key));
         }
         typed.unused.take_from(&mut self.made, typed.made_before);

@@ -155,6 +155,36 @@ pub trait Source {
 ///
 /// Each leaf method completes a value; each `begin_*` opens a container that its `end_*` completes. Counts are
 /// known before the elements come, and exactly that many come.
+///
+/// Containers have to be opened; all else may be left to defaults. Values that the sink has no method for end in
+/// [`Sink::other`]. This one finds all text:
+///
+/// ```
+/// use variant_codec::stream::{ElementType, Sink, Source, Text};
+/// use variant_codec::{Result, Value, VariantType};
+///
+/// #[derive(Default)]
+/// struct Texts(Vec<String>);
+///
+/// #[rustfmt::skip]
+/// impl Sink for Texts {
+///     type Array = ();
+///     type Dictionary = ();
+///     type Object = ();
+///     type Strings = ();
+///     fn text(&mut self, _: VariantType, text: Text<'_>) -> Result<()> { self.0.push(text.to_lossy()); Ok(()) }
+///     fn other(&mut self, _: VariantType) -> Result<()> { Ok(()) }
+///     fn begin_array(&mut self, _: usize, _: ElementType<'_>) -> Result<()> { Ok(()) }
+///     fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> { Ok(()) }
+///     fn begin_object(&mut self, _: Text<'_>, _: usize) -> Result<()> { Ok(()) }
+///     fn begin_strings(&mut self, _: usize) -> Result<()> { Ok(()) }
+/// }
+///
+/// let mut texts = Texts::default();
+/// (&Value::from_iter([("name", "Ada")])).pour(&mut texts)?;
+/// assert_eq!(texts.0, ["name", "Ada"]);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub trait Sink {
     /// A half-built Array.
     type Array;
@@ -171,6 +201,16 @@ pub trait Sink {
     /// Whether this sink makes the value, so that there must be memory for it.
     const BUILDS: bool = false;
 
+    /// A value of this type that the sink has no method of its own for: the leaf methods that it leaves out end here. An
+    /// error, unless the sink says something else.
+    ///
+    /// # Errors
+    /// What the sink has against it.
+    #[cold]
+    fn other(&mut self, ty: VariantType) -> Result<()> {
+        Err(Error::argument(format!("this sink takes no {ty}")))
+    }
+
     /// A value with this header starts at the byte `at`: its events follow.
     #[inline(always)]
     fn value_starts(&mut self, _at: usize, _header: u32, _ty: VariantType) {}
@@ -184,16 +224,37 @@ pub trait Sink {
         0
     }
 
+    /// What takes large Arrays, values of entries and PackedStringArrays in parts, where this sink has others fill them in.
+    #[inline(always)]
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        None::<&mut NoParts>
+    }
+
     /// Nil.
-    fn nil(&mut self) -> Result<()>;
+    #[inline(always)]
+    fn nil(&mut self) -> Result<()> {
+        self.other(VariantType::Nil)
+    }
     /// bool.
-    fn bool(&mut self, value: bool) -> Result<()>;
+    #[inline(always)]
+    fn bool(&mut self, _value: bool) -> Result<()> {
+        self.other(VariantType::Bool)
+    }
     /// int.
-    fn int(&mut self, value: i64) -> Result<()>;
+    #[inline(always)]
+    fn int(&mut self, _value: i64) -> Result<()> {
+        self.other(VariantType::Int)
+    }
     /// float; every bit of a NaN counts.
-    fn float(&mut self, value: f64) -> Result<()>;
+    #[inline(always)]
+    fn float(&mut self, _value: f64) -> Result<()> {
+        self.other(VariantType::Float)
+    }
     /// String or StringName.
-    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()>;
+    #[inline(always)]
+    fn text(&mut self, ty: VariantType, _text: Text<'_>) -> Result<()> {
+        self.other(ty)
+    }
     /// A String or StringName whose bytes should be UTF-8 without NULs. Says whether it has taken them; if not, nothing
     /// has happened, and they come again as [`Sink::text`] once they have been looked at.
     ///
@@ -203,58 +264,57 @@ pub trait Sink {
         Ok(false)
     }
     /// Any type of [`Shape::Fixed`](crate::format::Shape::Fixed); `lanes` has exactly its components.
-    fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
+    #[inline(always)]
+    fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
+        self.other(ty)
+    }
     /// Any type of [`Shape::Packed`](crate::format::Shape::Packed); `lanes` has whole elements.
-    fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()>;
+    #[inline(always)]
+    fn packed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
+        self.other(ty)
+    }
     /// NodePath.
-    fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()>;
+    #[inline(always)]
+    fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
+        self.other(VariantType::NodePath)
+    }
     /// RID.
-    fn rid(&mut self, id: u64) -> Result<()>;
+    #[inline(always)]
+    fn rid(&mut self, _id: u64) -> Result<()> {
+        self.other(VariantType::Rid)
+    }
     /// Callable, of which nothing is written.
-    fn callable(&mut self) -> Result<()>;
+    #[inline(always)]
+    fn callable(&mut self) -> Result<()> {
+        self.other(VariantType::Callable)
+    }
     /// Signal with the instance id of its object.
-    fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()>;
+    #[inline(always)]
+    fn signal(&mut self, _name: Text<'_>, _object: u64) -> Result<()> {
+        self.other(VariantType::Signal)
+    }
     /// Object by instance id; 0 is a null object.
-    fn object_id(&mut self, id: u64) -> Result<()>;
+    #[inline(always)]
+    fn object_id(&mut self, _id: u64) -> Result<()> {
+        self.other(VariantType::Object)
+    }
 
     /// Opens an Array of `len` elements.
     fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Self::Array>;
     /// The next value is the next element.
-    fn begin_element(&mut self, array: &mut Self::Array) -> Result<()>;
-    /// The element is complete.
-    fn end_element(&mut self, array: &mut Self::Array) -> Result<()>;
-    /// All elements are complete.
-    fn end_array(&mut self, array: Self::Array) -> Result<()>;
-
-    /// From how many bytes on elements come in parts, if this sink has others fill them in. No keys come so.
     #[inline(always)]
-    fn part_bytes(&self) -> Option<usize> {
-        None
+    fn begin_element(&mut self, _array: &mut Self::Array) -> Result<()> {
+        Ok(())
     }
-    /// The next elements come from elsewhere: from [`Decoder::pour_part`](crate::Decoder::pour_part).
-    ///
-    /// # Errors
-    /// Always, if the sink does not offer it.
-    fn part(&mut self, _array: &mut Self::Array, _part: Part) -> Result<()> {
-        Err(Error::argument("this sink takes no parts"))
+    /// The element is complete.
+    #[inline(always)]
+    fn end_element(&mut self, _array: &mut Self::Array) -> Result<()> {
+        Ok(())
     }
-
-    /// The value of the open entry comes from elsewhere, in the same way; it ends the entry. No two entries may then have
-    /// the same key.
-    ///
-    /// # Errors
-    /// Always, if the sink does not offer it.
-    fn value_part(&mut self, _dictionary: &mut Self::Dictionary, _part: Part) -> Result<()> {
-        Err(Error::argument("this sink takes no parts"))
-    }
-
-    /// The next elements of the open PackedStringArray come from elsewhere:
-    /// from [`Decoder::pour_strings_part`](crate::Decoder::pour_strings_part).
-    ///
-    /// # Errors
-    /// Always, if the sink does not offer it.
-    fn strings_part(&mut self, _strings: &mut Self::Strings, _part: Part) -> Result<()> {
-        Err(Error::argument("this sink takes no parts"))
+    /// All elements are complete.
+    #[inline(always)]
+    fn end_array(&mut self, __array: Self::Array) -> Result<()> {
+        Ok(())
     }
 
     /// The next elements are these ints: a run.
@@ -305,37 +365,109 @@ pub trait Sink {
         value: ElementType<'_>,
     ) -> Result<Self::Dictionary>;
     /// The next value is the next entry's key.
-    fn begin_key(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    #[inline(always)]
+    fn begin_key(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
+        Ok(())
+    }
     /// The key is complete; the next value belongs to it.
-    fn begin_value(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    #[inline(always)]
+    fn begin_value(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
+        Ok(())
+    }
     /// Whether the open entry is kept. What is wrong with its value does no harm otherwise.
     #[inline(always)]
     fn keeps_entry(&self, _dictionary: &Self::Dictionary) -> bool {
         true
     }
     /// The entry is complete.
-    fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()>;
+    #[inline(always)]
+    fn end_entry(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
+        Ok(())
+    }
     /// All entries are complete.
-    fn end_dictionary(&mut self, dictionary: Self::Dictionary) -> Result<()>;
+    #[inline(always)]
+    fn end_dictionary(&mut self, __dictionary: Self::Dictionary) -> Result<()> {
+        Ok(())
+    }
 
     /// Opens an Object of a native class with `properties` properties.
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<Self::Object>;
     /// The next value belongs to the property `name`.
-    fn begin_property(&mut self, object: &mut Self::Object, name: Text<'_>) -> Result<()>;
+    #[inline(always)]
+    fn begin_property(&mut self, _object: &mut Self::Object, _name: Text<'_>) -> Result<()> {
+        Ok(())
+    }
     /// The property is complete.
-    fn end_property(&mut self, object: &mut Self::Object) -> Result<()>;
+    #[inline(always)]
+    fn end_property(&mut self, _object: &mut Self::Object) -> Result<()> {
+        Ok(())
+    }
     /// All properties are complete.
-    fn end_object(&mut self, object: Self::Object) -> Result<()>;
+    #[inline(always)]
+    fn end_object(&mut self, __object: Self::Object) -> Result<()> {
+        Ok(())
+    }
 
     /// Opens a PackedStringArray of `len` elements.
     fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
-    /// One element.
-    fn string(&mut self, strings: &mut Self::Strings, text: Text<'_>) -> Result<()>;
+    /// One element; as any String if it is left out.
+    #[inline(always)]
+    fn string(&mut self, _strings: &mut Self::Strings, text: Text<'_>) -> Result<()> {
+        self.text(VariantType::String, text)
+    }
     /// One element, on the terms of [`Sink::raw_text`].
     #[inline(always)]
     fn raw_string(&mut self, _strings: &mut Self::Strings, _bytes: &[u8]) -> Result<bool> {
         Ok(false)
     }
     /// All elements are complete.
-    fn end_strings(&mut self, strings: Self::Strings) -> Result<()>;
+    #[inline(always)]
+    fn end_strings(&mut self, __strings: Self::Strings) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Receives what a [`Sink`] has others fill in: parts of the same bytes, which a decoder passes over. No keys come so.
+pub trait PartSink<S: Sink + ?Sized> {
+    /// From how many bytes on elements come in parts.
+    fn part_bytes(&self) -> usize;
+    /// The next elements of the open Array come from elsewhere: from
+    /// [`Decoder::pour_part`](crate::stream::Decoder::pour_part).
+    ///
+    /// # Errors
+    /// What the sink has against it.
+    fn part(&mut self, array: &mut S::Array, part: Part) -> Result<()>;
+    /// The value of the open entry comes from elsewhere, in the same way; it ends the entry. No two entries may then have
+    /// the same key.
+    ///
+    /// # Errors
+    /// What the sink has against it.
+    fn value_part(&mut self, dictionary: &mut S::Dictionary, part: Part) -> Result<()>;
+    /// The next elements of the open PackedStringArray come from elsewhere: from
+    /// [`Decoder::pour_strings_part`](crate::stream::Decoder::pour_strings_part).
+    ///
+    /// # Errors
+    /// What the sink has against it.
+    fn strings_part(&mut self, strings: &mut S::Strings, part: Part) -> Result<()>;
+}
+
+/// Of sinks that take no parts, there is none.
+enum NoParts {}
+
+impl<S: Sink + ?Sized> PartSink<S> for NoParts {
+    fn part_bytes(&self) -> usize {
+        match *self {}
+    }
+
+    fn part(&mut self, _array: &mut S::Array, _part: Part) -> Result<()> {
+        match *self {}
+    }
+
+    fn value_part(&mut self, _dictionary: &mut S::Dictionary, _part: Part) -> Result<()> {
+        match *self {}
+    }
+
+    fn strings_part(&mut self, _strings: &mut S::Strings, _part: Part) -> Result<()> {
+        match *self {}
+    }
 }

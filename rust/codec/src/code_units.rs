@@ -1,0 +1,166 @@
+//! The engine's code units → UTF-8.
+
+use crate::error::{ErrorKind, Result};
+
+/// Bytes of UTF-8 that the engine writes for these code units.
+///
+/// # Errors
+/// [`ErrorKind::InvalidCodeUnit`] for units from 0x8000_0000 on, which no form holds, and, where `strict`, for what does
+/// not come back: lone surrogates and units above U+10FFFF, a leading byte-order mark, and NULs.
+#[inline]
+pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
+    // One pass that the compiler vectorises settles the common case.
+    let all = units.iter().fold(0, |all, unit| all | unit);
+    if strict && (units.first() == Some(&BOM) || units.contains(&0)) {
+        let unit = if units.first() == Some(&BOM) { BOM } else { 0 };
+        return Err(ErrorKind::InvalidCodeUnit(unit).into());
+    }
+    if all < 0x80 {
+        Ok(units.len())
+    } else if all < 0x20_0000 && !strict {
+        Ok(utf8_len_to_4(units))
+    } else {
+        utf8_len_mixed(units, strict)
+    }
+}
+
+/// The byte-order mark.
+pub(crate) const BOM: u32 = 0xFEFF;
+
+/// For units of at most four bytes each; without branches, so that the compiler vectorises it.
+fn utf8_len_to_4(units: &[u32]) -> usize {
+    // The sums of a part fit in 32 bits, which are as wide as the units.
+    let part = |units: &[u32]| {
+        let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
+        units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()
+    };
+    units.chunks(1 << 16).map(|units| part(units) as usize).sum()
+}
+
+fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
+    let mut bytes = 0;
+    for &unit in units {
+        bytes += match unit {
+            0..0x80 => 1,
+            0x80..0x800 => 2,
+            0xD800..0xE000 if strict => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            0x800..0x1_0000 => 3,
+            0x1_0000..0x11_0000 => 4,
+            _ if strict || unit >= 0x8000_0000 => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            0x11_0000..0x20_0000 => 4,
+            0x20_0000..0x400_0000 => 5,
+            _ => 6,
+        };
+    }
+    Ok(bytes)
+}
+
+/// Writes code units where they take more bytes than there are units, into exactly the room that they take.
+pub(crate) fn put_mixed(room: &mut [u8], units: &[u32]) {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        at += match put_units(&mut room[at..], block) {
+            Some(bytes) => bytes,
+            // Near the end, or longer than usual.
+            None => block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut room[at + bytes..], *unit)),
+        };
+    }
+}
+
+/// Code units that are written at once: few enough to be often alike, enough for the compiler to work on several at once.
+pub(crate) const UNITS: usize = 16;
+
+/// Writes code units to the start of `room`, and returns how many bytes they take; `None` if there are units that take
+/// five or six. `room` must go on behind them, since more is written than is counted.
+#[inline]
+pub(crate) fn put_units(room: &mut [u8], units: &[u32]) -> Option<usize> {
+    let mut at = 0;
+    for block in units.chunks(UNITS) {
+        let to = room.get_mut(at..)?.first_chunk_mut()?;
+        let all = block.iter().fold(0, |all, unit| all | unit);
+        at += match all {
+            0..0x80 => put_ascii(to, block),
+            0x80..0x1_0000 => put_block(to, block, up_to_3_bytes),
+            0x1_0000..0x20_0000 => put_block(to, block, up_to_4_bytes),
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+#[inline(always)]
+fn put_ascii(room: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
+    match block.first_chunk::<UNITS>() {
+        Some(block) => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+        None => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+    }
+    block.len()
+}
+
+/// Writes four bytes for each code unit, as `bytes` makes them, of which the next one overwrites what is too much.
+///
+/// No branch depends on the text, and the compiler makes the bytes of several units at once.
+#[inline(always)]
+fn put_block(room: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
+    let (mut made, mut lens) = ([0; UNITS], [0; UNITS]);
+    made.iter_mut().zip(block).for_each(|(made, unit)| *made = bytes(*unit));
+    for (len, &unit) in lens.iter_mut().zip(block) {
+        let beyond = |limit: u32| u32::from(unit >= limit);
+        *len = 1 + beyond(0x80) + beyond(0x800) + beyond(0x1_0000);
+    }
+    let mut at = 0;
+    for (made, len) in made.iter().zip(lens).take(block.len()) {
+        // Always there, since none is longer than four bytes.
+        if let Some(to) = room.get_mut(at..at + 4) {
+            to.copy_from_slice(&made.to_le_bytes());
+        }
+        at += len as usize;
+    }
+    at
+}
+
+/// The bytes of a code unit below 0x1_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_3_bytes(unit: u32) -> u32 {
+    let two = 0xC0 | unit >> 6 | tail(unit, 0) << 8;
+    let three = 0xE0 | unit >> 12 | tail(unit, 6) << 8 | tail(unit, 0) << 16;
+    either(unit < 0x800, either(unit < 0x80, unit, two), three)
+}
+
+/// The bytes of a code unit below 0x20_0000, the first in the lowest bits.
+#[inline(always)]
+fn up_to_4_bytes(unit: u32) -> u32 {
+    let four = 0xF0 | unit >> 18 | tail(unit, 12) << 8 | tail(unit, 6) << 16 | tail(unit, 0) << 24;
+    either(unit < 0x1_0000, up_to_3_bytes(unit), four)
+}
+
+/// A byte behind the first one: six bits from `shift` on.
+#[inline(always)]
+fn tail(unit: u32, shift: u32) -> u32 {
+    0x80 | (unit >> shift & 0x3F)
+}
+
+/// A choice without a branch.
+#[inline(always)]
+fn either(first: bool, a: u32, b: u32) -> u32 {
+    let mask = u32::from(first).wrapping_neg();
+    (a & mask) | (b & !mask)
+}
+
+/// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
+#[inline]
+fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
+    let tail = |shift: u32| 0x80 | (unit >> shift & 0x3F) as u8;
+    let mut put = |bytes: &[u8]| {
+        room[..bytes.len()].copy_from_slice(bytes);
+        bytes.len()
+    };
+    match unit {
+        0..0x80 => put(&[unit as u8]),
+        0x80..0x800 => put(&[0xC0 | (unit >> 6) as u8, tail(0)]),
+        0x800..0x1_0000 => put(&[0xE0 | (unit >> 12) as u8, tail(6), tail(0)]),
+        0x1_0000..0x20_0000 => put(&[0xF0 | (unit >> 18) as u8, tail(12), tail(6), tail(0)]),
+        0x20_0000..0x400_0000 => put(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]),
+        _ => put(&[0xFC | (unit >> 30) as u8, tail(24), tail(18), tail(12), tail(6), tail(0)]),
+    }
+}

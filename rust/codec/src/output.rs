@@ -1,0 +1,247 @@
+//! Where encoded bytes go: [`Output`] and what implements it.
+
+use crate::code_units as utf8;
+use crate::error::{ErrorKind, Result};
+use crate::format;
+
+/// Where encoded bytes go.
+pub trait Output {
+    /// Bytes so far.
+    fn len(&self) -> usize;
+    /// Announces that exactly so many bytes come next.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`] if there is no room for them.
+    fn reserve(&mut self, bytes: usize) -> Result<()>;
+    /// Appends bytes.
+    fn put(&mut self, bytes: &[u8]);
+    /// Appends one byte `count` times.
+    fn put_zeros(&mut self, count: usize);
+    /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`](crate::text::utf8_len) says of them.
+    fn put_utf32(&mut self, units: &[u32], bytes: usize);
+    /// Appends a count, code units below 0x20_0000 as so many bytes of UTF-8, `tail` NULs that are counted, at most one,
+    /// and the padding: all in one pass. Says whether it has; it may leave it to the other functions.
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        let _ = (units, tail);
+        false
+    }
+    /// Appends what `write` puts at the start of a block of `N` bytes; it returns how many bytes that are.
+    ///
+    /// Nothing is called, and the answer is no, where there is no memory for the whole block: less may still fit.
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
+    /// Whether nothing has been appended.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Output for Vec<u8> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.try_reserve(bytes).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.extend_from_slice(&[0; 3][..count]);
+    }
+
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        let start = Vec::len(self);
+        if self.try_reserve(N).is_err() {
+            return false;
+        }
+        self.resize(start + N, 0);
+        let written = self[start..].first_chunk_mut::<N>().map_or(0, write);
+        self.truncate(start + written);
+        true
+    }
+
+    #[inline]
+    fn put_utf32(&mut self, units: &[u32], bytes: usize) {
+        if bytes == units.len() {
+            self.extend(units.iter().map(|&unit| unit as u8));
+        } else {
+            let start = Vec::len(self);
+            self.resize(start + bytes, 0);
+            utf8::put_mixed(&mut self[start..], units);
+        }
+    }
+}
+
+/// Storage that is written from its start on: of a fixed size, or growing. Faster than appending to a [`Vec`].
+#[derive(Debug)]
+pub struct Buffer<B> {
+    bytes: B,
+    used: usize,
+}
+
+/// Storage that a [`Buffer`] is made of.
+pub trait Storage: AsMut<[u8]> + AsRef<[u8]> {
+    /// Makes it at least so long, and says whether that was possible.
+    fn grow(&mut self, bytes: usize) -> bool;
+}
+
+impl Storage for &mut [u8] {
+    #[cold]
+    fn grow(&mut self, _bytes: usize) -> bool {
+        false
+    }
+}
+
+impl Storage for &mut Vec<u8> {
+    #[cold]
+    fn grow(&mut self, bytes: usize) -> bool {
+        let wanted = bytes.max(self.len().saturating_mul(2));
+        if self.try_reserve(wanted - self.len()).is_err() {
+            return false;
+        }
+        self.resize(wanted, 0);
+        true
+    }
+}
+
+impl<B: Storage> Buffer<B> {
+    /// Nothing written yet.
+    pub fn new(bytes: B) -> Self {
+        Self { bytes, used: 0 }
+    }
+
+    /// What has been written.
+    pub fn written(&self) -> &[u8] {
+        &self.bytes.as_ref()[..self.used]
+    }
+
+    /// The next `count` bytes, which `reserve` has made sure of.
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> &mut [u8] {
+        let start = self.used;
+        self.used += count;
+        &mut self.bytes.as_mut()[start..self.used]
+    }
+}
+
+impl<B: Storage> Output for Buffer<B> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.used
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.bytes.as_ref().len() - self.used && !self.bytes.grow(self.used.saturating_add(bytes))
+        {
+            return Err(ErrorKind::OutOfMemory(bytes).into());
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.take(bytes.len()).copy_from_slice(bytes);
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.take(count).fill(0);
+    }
+
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        if self.reserve(N).is_err() {
+            return false;
+        }
+        let block = self.bytes.as_mut().get_mut(self.used..).and_then(|rest| rest.first_chunk_mut::<N>());
+        self.used += block.map_or(0, write);
+        true
+    }
+
+    #[inline]
+    fn put_utf32(&mut self, units: &[u32], bytes: usize) {
+        let room = self.take(bytes);
+        if bytes == units.len() {
+            room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+        } else {
+            utf8::put_mixed(room, units);
+        }
+    }
+
+    #[inline]
+    fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
+        /// Longer text is measured first: the most that it may take is much more than it is likely to.
+        const LONGEST: usize = 1 << 12;
+        const COUNT: usize = size_of::<u32>();
+
+        debug_assert!(tail <= 1, "at most one NUL");
+        // A count, blocks of which the last one may be written whole, and four zeros.
+        let most = COUNT + units.len().next_multiple_of(utf8::UNITS) * 4 + COUNT;
+        if units.len() > LONGEST || self.reserve(most).is_err() {
+            return false;
+        }
+        let room = &mut self.bytes.as_mut()[self.used..];
+        let Some((count, text)) = room.split_first_chunk_mut::<COUNT>() else { return false };
+        let bytes = if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+            text.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+            units.len()
+        } else {
+            match utf8::put_units(text, units) {
+                Some(bytes) => bytes,
+                None => return false,
+            }
+        };
+        let counted = bytes + tail;
+        *count = (counted as u32).to_le_bytes();
+        // Tail and padding, and perhaps more.
+        text[bytes..bytes + 4].fill(0);
+        self.used += COUNT + format::padded(counted);
+        true
+    }
+}
+
+/// An [`Output`] that only counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count(pub(crate) usize);
+
+impl Output for Count {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+
+    #[inline(always)]
+    fn put_zeros(&mut self, count: usize) {
+        self.0 += count;
+    }
+
+    #[inline(always)]
+    fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool {
+        self.0 += write(&mut [0; N]);
+        true
+    }
+
+    #[inline(always)]
+    fn put_utf32(&mut self, _units: &[u32], bytes: usize) {
+        self.0 += bytes;
+    }
+}

@@ -1,0 +1,682 @@
+//! Looking into values: `get`, `as_*`, indexes, iterators.
+
+use std::ops::Index;
+
+use super::types::{Array, Dictionary, NodePath, Object, Value};
+
+/// What [`Value::get`] and [`Dictionary::get`] look for.
+///
+/// | type | in an Array | in a Dictionary | in an Object |
+/// |---|---|---|---|
+/// | `&str`, `String` | | the value at the String or StringName | the property |
+/// | `usize` | the element | the value at the int | |
+/// | `&Value` | the element, if an int | the value at the key | the property, if text |
+///
+/// ```
+/// use variant_codec::Value;
+///
+/// let saves = Value::from_iter([("slots", Value::from([7, 8, 9]))]);
+/// assert_eq!(saves.get("slots").and_then(|slots| slots.get(2)), Some(&Value::Int(9)));
+/// ```
+pub trait Lookup: sealed::Sealed {
+    #[doc(hidden)]
+    fn as_index(&self) -> Option<usize>;
+    #[doc(hidden)]
+    fn as_text(&self) -> Option<&str>;
+    #[doc(hidden)]
+    fn is_key(&self, key: &Value) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for str {}
+    impl Sealed for String {}
+    impl Sealed for usize {}
+    impl Sealed for super::Value {}
+    impl<T: Sealed + ?Sized> Sealed for &T {}
+}
+
+impl Lookup for str {
+    fn as_index(&self) -> Option<usize> {
+        None
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        Some(self)
+    }
+
+    fn is_key(&self, key: &Value) -> bool {
+        key.as_str() == Some(self)
+    }
+}
+
+impl Lookup for String {
+    fn as_index(&self) -> Option<usize> {
+        None
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        Some(self)
+    }
+
+    fn is_key(&self, key: &Value) -> bool {
+        key.as_str() == Some(self)
+    }
+}
+
+impl Lookup for usize {
+    fn as_index(&self) -> Option<usize> {
+        Some(*self)
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        None
+    }
+
+    fn is_key(&self, key: &Value) -> bool {
+        matches!(key, Value::Int(int) if usize::try_from(*int) == Ok(*self))
+    }
+}
+
+impl Lookup for Value {
+    fn as_index(&self) -> Option<usize> {
+        usize::try_from(self.as_i64()?).ok()
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        self.as_str()
+    }
+
+    fn is_key(&self, key: &Value) -> bool {
+        match (self, key) {
+            (Self::Float(a), Self::Float(b)) => a == b || a.is_nan() && b.is_nan(),
+            _ => match (self.as_str(), key.as_str()) {
+                (Some(a), Some(b)) => a == b,
+                _ => self == key,
+            },
+        }
+    }
+}
+
+impl<T: Lookup + ?Sized> Lookup for &T {
+    fn as_index(&self) -> Option<usize> {
+        (**self).as_index()
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        (**self).as_text()
+    }
+
+    fn is_key(&self, key: &Value) -> bool {
+        (**self).is_key(key)
+    }
+}
+
+/// What is at an index or key that is not there.
+static NIL: Value = Value::Nil;
+
+impl Value {
+    /// The element, the value at a key, or the property; `None` where there is none, or where this holds no others.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// let player = Value::from_iter([("name", "Ada")]);
+    /// assert_eq!(player.get("name").and_then(Value::as_str), Some("Ada"));
+    /// assert_eq!(player.get("hp"), None);
+    /// ```
+    pub fn get(&self, key: impl Lookup) -> Option<&Value> {
+        match self {
+            Self::Array(array) => array.values.get(key.as_index()?),
+            Self::Dictionary(dictionary) => dictionary.get(key),
+            Self::Object(Object::Full { properties, .. }) => {
+                let name = key.as_text()?;
+                properties.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// let mut player = Value::from_iter([("hp", 7)]);
+    /// *player.get_mut("hp").unwrap() = 6.into();
+    /// assert_eq!(player["hp"].as_i64(), Some(6));
+    /// ```
+    pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
+        match self {
+            Self::Array(array) => array.values.get_mut(key.as_index()?),
+            Self::Dictionary(dictionary) => dictionary.get_mut(key),
+            Self::Object(Object::Full { properties, .. }) => {
+                let name = key.as_text()?;
+                properties.iter_mut().find(|(found, _)| found == name).map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is Nil or the null object, which the wire does not tell from it.
+    ///
+    /// ```
+    /// assert!(variant_codec::Value::Nil.is_nil());
+    /// ```
+    pub fn is_nil(&self) -> bool {
+        matches!(self, Self::Nil | Self::Object(Object::Null))
+    }
+
+    /// The bool.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Value::from(true).as_bool(), Some(true));
+    /// ```
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The int.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// assert_eq!(Value::from(7).as_i64(), Some(7));
+    /// assert_eq!(Value::from(7.0).as_i64(), None);
+    /// ```
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The int, if it is not negative.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Value::from(-1).as_u64(), None);
+    /// ```
+    pub fn as_u64(&self) -> Option<u64> {
+        u64::try_from(self.as_i64()?).ok()
+    }
+
+    /// The float, or an int that a float holds exactly.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// assert_eq!(Value::from(0.5).as_f64(), Some(0.5));
+    /// assert_eq!(Value::from(7).as_f64(), Some(7.0));
+    /// assert_eq!(Value::from(i64::MAX).as_f64(), None);
+    /// ```
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Float(value) => Some(*value),
+            Self::Int(value) => exact_float(*value),
+            _ => None,
+        }
+    }
+
+    /// The text of a String or StringName.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// assert_eq!(Value::from("Ada").as_str(), Some("Ada"));
+    /// assert_eq!(Value::StringName("idle".into()).as_str(), Some("idle"));
+    /// ```
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) | Self::StringName(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a PackedByteArray.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Value::from(b"\x01\x02").as_bytes(), Some(&[1, 2][..]));
+    /// ```
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::PackedByteArray(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The Array.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Value::from([1, 2]).as_array().map(|array| array.len()), Some(2));
+    /// ```
+    pub fn as_array(&self) -> Option<&Array> {
+        match self {
+            Self::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// The Array, to be changed.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// let mut value = Value::from([1, 2]);
+    /// value.as_array_mut().unwrap().push(3);
+    /// assert_eq!(value, Value::from([1, 2, 3]));
+    /// ```
+    pub fn as_array_mut(&mut self) -> Option<&mut Array> {
+        match self {
+            Self::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// The Dictionary.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// let player = Value::from_iter([("hp", 7)]);
+    /// assert!(player.as_dictionary().unwrap().contains_key("hp"));
+    /// ```
+    pub fn as_dictionary(&self) -> Option<&Dictionary> {
+        match self {
+            Self::Dictionary(dictionary) => Some(dictionary),
+            _ => None,
+        }
+    }
+
+    /// The Dictionary, to be changed.
+    ///
+    /// ```
+    /// use variant_codec::Value;
+    ///
+    /// let mut player = Value::from_iter([("hp", 7)]);
+    /// player.as_dictionary_mut().unwrap().insert("name", "Ada");
+    /// assert_eq!(player["name"].as_str(), Some("Ada"));
+    /// ```
+    pub fn as_dictionary_mut(&mut self) -> Option<&mut Dictionary> {
+        match self {
+            Self::Dictionary(dictionary) => Some(dictionary),
+            _ => None,
+        }
+    }
+
+    /// The NodePath.
+    ///
+    /// ```
+    /// use variant_codec::{NodePath, Value};
+    ///
+    /// let path = NodePath { names: vec!["Player".into()], ..NodePath::default() };
+    /// assert_eq!(Value::from(path.clone()).as_node_path(), Some(&path));
+    /// ```
+    pub fn as_node_path(&self) -> Option<&NodePath> {
+        match self {
+            Self::NodePath(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The object.
+    ///
+    /// ```
+    /// use variant_codec::{Object, Value};
+    ///
+    /// assert_eq!(Value::Object(Object::Id(7)).as_object(), Some(&Object::Id(7)));
+    /// ```
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+/// The same number as a float, if there is one.
+pub(crate) fn exact_float(int: i64) -> Option<f64> {
+    let float = int as f64;
+    // The largest float below 2^63 is exact; 2^63 itself saturates when it comes back.
+    (float as i64 == int && float < i64::MAX as f64).then_some(float)
+}
+
+/// Nil where there is no such key. For a key that should be there, take [`Value::get`].
+impl Index<&str> for Value {
+    type Output = Value;
+
+    fn index(&self, key: &str) -> &Value {
+        self.get(key).unwrap_or(&NIL)
+    }
+}
+
+/// Nil where there is no such index or key. For one that should be there, take [`Value::get`].
+impl Index<usize> for Value {
+    type Output = Value;
+
+    fn index(&self, index: usize) -> &Value {
+        self.get(index).unwrap_or(&NIL)
+    }
+}
+
+impl Array {
+    /// An untyped Array without elements.
+    ///
+    /// ```
+    /// assert!(variant_codec::Array::new().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many elements there are.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Array::from_iter([1, 2, 3]).len(), 3);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is none.
+    ///
+    /// ```
+    /// assert!(!variant_codec::Array::from_iter([1]).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The element at this index.
+    ///
+    /// ```
+    /// use variant_codec::{Array, Value};
+    ///
+    /// assert_eq!(Array::from_iter([1, 2]).get(1), Some(&Value::Int(2)));
+    /// ```
+    pub fn get(&self, index: usize) -> Option<&Value> {
+        self.values.get(index)
+    }
+
+    /// The element at this index, to be changed.
+    ///
+    /// ```
+    /// let mut array = variant_codec::Array::from_iter([1, 2]);
+    /// *array.get_mut(0).unwrap() = "one".into();
+    /// assert_eq!(array[0].as_str(), Some("one"));
+    /// ```
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Value> {
+        self.values.get_mut(index)
+    }
+
+    /// Adds an element at the end. What a typed Array takes is the caller's to see to.
+    ///
+    /// ```
+    /// let mut array = variant_codec::Array::new();
+    /// array.push("first");
+    /// assert_eq!(array.len(), 1);
+    /// ```
+    pub fn push(&mut self, value: impl Into<Value>) {
+        self.values.push(value.into());
+    }
+
+    /// The elements.
+    ///
+    /// ```
+    /// use variant_codec::{Array, Value};
+    ///
+    /// let sum: i64 = Array::from_iter([1, 2]).iter().filter_map(Value::as_i64).sum();
+    /// assert_eq!(sum, 3);
+    /// ```
+    pub fn iter(&self) -> std::slice::Iter<'_, Value> {
+        self.values.iter()
+    }
+
+    /// The elements, to be changed.
+    ///
+    /// ```
+    /// let mut array = variant_codec::Array::from_iter([1, 2]);
+    /// array.iter_mut().for_each(|value| *value = 0.into());
+    /// assert_eq!(array, variant_codec::Array::from_iter([0, 0]));
+    /// ```
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Value> {
+        self.values.iter_mut()
+    }
+}
+
+impl Index<usize> for Array {
+    type Output = Value;
+
+    /// # Panics
+    /// Where there is no such element, as for a slice.
+    fn index(&self, index: usize) -> &Value {
+        &self.values[index]
+    }
+}
+
+impl IntoIterator for Array {
+    type Item = Value;
+    type IntoIter = std::vec::IntoIter<Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Array {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Array {
+    type Item = &'a mut Value;
+    type IntoIter = std::slice::IterMut<'a, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.iter_mut()
+    }
+}
+
+/// Keys are found as the engine finds them: the texts of String and StringName are alike, and so are NaNs; an int is not
+/// like a float. Looking for one takes time in proportion to the entries; collect large ones into a map of your own.
+impl Dictionary {
+    /// An untyped Dictionary without entries.
+    ///
+    /// ```
+    /// assert!(variant_codec::Dictionary::new().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many entries there are.
+    ///
+    /// ```
+    /// assert_eq!(variant_codec::Dictionary::from_iter([("hp", 7)]).len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    ///
+    /// ```
+    /// assert!(variant_codec::Dictionary::new().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The value at this key. Of equal keys, which only bytes have, the last one counts, as in the engine.
+    ///
+    /// ```
+    /// use variant_codec::{Dictionary, Value};
+    ///
+    /// let player = Dictionary::from_iter([("hp", 7)]);
+    /// assert_eq!(player.get("hp"), Some(&Value::Int(7)));
+    /// ```
+    pub fn get(&self, key: impl Lookup) -> Option<&Value> {
+        self.entries.iter().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
+    }
+
+    /// The value at this key, to be changed.
+    ///
+    /// ```
+    /// let mut player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+    /// *player.get_mut("hp").unwrap() = 6.into();
+    /// assert_eq!(player["hp"].as_i64(), Some(6));
+    /// ```
+    pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
+        self.entries.iter_mut().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
+    }
+
+    /// Whether there is such a key.
+    ///
+    /// ```
+    /// assert!(variant_codec::Dictionary::from_iter([("hp", 7)]).contains_key("hp"));
+    /// ```
+    pub fn contains_key(&self, key: impl Lookup) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Puts a value at a key, and returns the one that was there. A new key comes last. What a typed Dictionary takes is the
+    /// caller's to see to.
+    ///
+    /// ```
+    /// use variant_codec::{Dictionary, Value};
+    ///
+    /// let mut player = Dictionary::new();
+    /// assert_eq!(player.insert("hp", 7), None);
+    /// assert_eq!(player.insert("hp", 6), Some(Value::Int(7)));
+    /// ```
+    pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match self.get_mut(&key) {
+            Some(place) => Some(std::mem::replace(place, value)),
+            None => {
+                self.entries.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// Takes a key and its value out. The others keep their order.
+    ///
+    /// ```
+    /// use variant_codec::{Dictionary, Value};
+    ///
+    /// let mut player = Dictionary::from_iter([("hp", 7)]);
+    /// assert_eq!(player.remove("hp"), Some(Value::Int(7)));
+    /// assert!(player.is_empty());
+    /// ```
+    pub fn remove(&mut self, key: impl Lookup) -> Option<Value> {
+        let index = self.entries.iter().rposition(|(found, _)| key.is_key(found))?;
+        Some(self.entries.remove(index).1)
+    }
+
+    /// Keys and values, in order.
+    ///
+    /// ```
+    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+    /// for (key, value) in player.iter() {
+    ///     assert_eq!((key.as_str(), value.as_i64()), (Some("hp"), Some(7)));
+    /// }
+    /// ```
+    pub fn iter(&self) -> Entries<'_> {
+        Entries(self.entries.iter())
+    }
+
+    /// The keys, in order.
+    ///
+    /// ```
+    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+    /// assert!(player.keys().all(|key| key.as_str() == Some("hp")));
+    /// ```
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &Value> {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// The values, in order.
+    ///
+    /// ```
+    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+    /// assert!(player.values().all(|value| value.as_i64() == Some(7)));
+    /// ```
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// The values, to be changed.
+    ///
+    /// ```
+    /// let mut player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+    /// player.values_mut().for_each(|value| *value = 0.into());
+    /// assert_eq!(player["hp"].as_i64(), Some(0));
+    /// ```
+    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+}
+
+impl<K: Lookup> Index<K> for Dictionary {
+    type Output = Value;
+
+    /// # Panics
+    /// Where there is no such key, as for a map.
+    fn index(&self, key: K) -> &Value {
+        self.get(key).expect("the Dictionary has this key")
+    }
+}
+
+/// Keys and values of a Dictionary, in order; [`Dictionary::iter`] gives it.
+///
+/// ```
+/// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
+/// assert_eq!(player.iter().len(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Entries<'a>(std::slice::Iter<'a, (Value, Value)>);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (&'a Value, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Entries<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, value)| (key, value))
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}
+
+impl IntoIterator for Dictionary {
+    type Item = (Value, Value);
+    type IntoIter = std::vec::IntoIter<(Value, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Dictionary {
+    type Item = (&'a Value, &'a Value);
+    type IntoIter = Entries<'a>;
+
+    fn into_iter(self) -> Entries<'a> {
+        self.iter()
+    }
+}

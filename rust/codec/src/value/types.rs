@@ -1,0 +1,215 @@
+//! What a [`Value`] is made of.
+
+use crate::events::ElementType;
+use crate::format::VariantType;
+
+/// `N` components of the engine's `real_t`, in the width that was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reals<const N: usize> {
+    /// 32 bits each.
+    Single([f32; N]),
+    /// 64 bits each, from a build with `precision=double`.
+    Double([f64; N]),
+}
+
+/// Elements of `N` components of the engine's `real_t`, in the width that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PackedReals<const N: usize> {
+    /// 32 bits each.
+    Single(Vec<[f32; N]>),
+    /// 64 bits each, from a build with `precision=double`.
+    Double(Vec<[f64; N]>),
+}
+
+/// The type that a container declares for its elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OwnedElementType {
+    /// Any Variant.
+    #[default]
+    Untyped,
+    /// A built-in type; Object means any object.
+    Builtin(VariantType),
+    /// Objects of a native class.
+    Class(String),
+    /// Objects with a script, named by its resource path.
+    Script(String),
+}
+
+impl OwnedElementType {
+    pub(super) fn borrowed(&self) -> ElementType<'_> {
+        match self {
+            Self::Untyped => ElementType::Untyped,
+            Self::Builtin(ty) => ElementType::Builtin(*ty),
+            Self::Class(name) => ElementType::Class(name.as_str().into()),
+            Self::Script(path) => ElementType::Script(path.as_str().into()),
+        }
+    }
+}
+
+impl From<ElementType<'_>> for OwnedElementType {
+    fn from(element: ElementType<'_>) -> Self {
+        match element {
+            ElementType::Untyped => Self::Untyped,
+            ElementType::Builtin(ty) => Self::Builtin(ty),
+            ElementType::Class(name) => Self::Class(name.to_lossy()),
+            ElementType::Script(path) => Self::Script(path.to_lossy()),
+        }
+    }
+}
+
+/// An Array, plain or typed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Array {
+    /// What the elements are declared to be.
+    pub element: OwnedElementType,
+    /// The elements.
+    pub values: Vec<Value>,
+}
+
+/// A Dictionary, plain or typed. Entries keep their order; equal keys are not merged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dictionary {
+    /// What the keys are declared to be.
+    pub key: OwnedElementType,
+    /// What the values are declared to be.
+    pub value: OwnedElementType,
+    /// Keys and values.
+    pub entries: Vec<(Value, Value)>,
+}
+
+/// A NodePath in parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodePath {
+    /// Whether the path starts at the root.
+    pub absolute: bool,
+    /// The names of nodes.
+    pub names: Vec<String>,
+    /// The names of properties, after the colons.
+    pub subnames: Vec<String>,
+}
+
+/// An object, as the wire knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Object {
+    /// No object; written as Nil.
+    Null,
+    /// An instance id, which means something only in the process that wrote it.
+    Id(u64),
+    /// A class and its stored properties, in order.
+    Full {
+        /// The native class.
+        class: String,
+        /// Names and values; `script` holds the path of the object's script.
+        properties: Vec<(String, Value)>,
+    },
+}
+
+/// Any value that Godot 4's format holds.
+///
+/// Equality is that of Rust's floats: NaN differs from itself. Compare encoded bytes for identity.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "the variants are Godot's own types, by their names")]
+pub enum Value {
+    #[default]
+    Nil,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    String(String),
+    Vector2(Reals<2>),
+    Vector2i([i32; 2]),
+    /// Position x, y, size x, y.
+    Rect2(Reals<4>),
+    /// Position x, y, size x, y.
+    Rect2i([i32; 4]),
+    Vector3(Reals<3>),
+    Vector3i([i32; 3]),
+    /// Columns: x axis, y axis, origin.
+    Transform2D(Reals<6>),
+    Vector4(Reals<4>),
+    Vector4i([i32; 4]),
+    /// Normal x, y, z, then the distance.
+    Plane(Reals<4>),
+    Quaternion(Reals<4>),
+    /// Position x, y, z, size x, y, z.
+    Aabb(Reals<6>),
+    /// Rows: the x components of the three axes first.
+    Basis(Reals<9>),
+    /// The basis as in [`Value::Basis`], then the origin.
+    Transform3D(Reals<12>),
+    /// Columns.
+    Projection(Reals<16>),
+    Color([f32; 4]),
+    StringName(String),
+    NodePath(NodePath),
+    Rid(u64),
+    Object(Object),
+    /// Nothing of a Callable is written.
+    Callable,
+    Signal {
+        /// The signal's name.
+        name: String,
+        /// The instance id of the object that has it.
+        object: u64,
+    },
+    Dictionary(Dictionary),
+    Array(Array),
+    PackedByteArray(Vec<u8>),
+    PackedInt32Array(Vec<i32>),
+    PackedInt64Array(Vec<i64>),
+    PackedFloat32Array(Vec<f32>),
+    PackedFloat64Array(Vec<f64>),
+    PackedStringArray(Vec<String>),
+    PackedVector2Array(PackedReals<2>),
+    PackedVector3Array(PackedReals<3>),
+    PackedColorArray(Vec<[f32; 4]>),
+    PackedVector4Array(PackedReals<4>),
+}
+
+impl Value {
+    /// The value's type.
+    pub fn ty(&self) -> VariantType {
+        use VariantType as T;
+        match self {
+            Self::Nil => T::Nil,
+            Self::Bool(_) => T::Bool,
+            Self::Int(_) => T::Int,
+            Self::Float(_) => T::Float,
+            Self::String(_) => T::String,
+            Self::Vector2(_) => T::Vector2,
+            Self::Vector2i(_) => T::Vector2i,
+            Self::Rect2(_) => T::Rect2,
+            Self::Rect2i(_) => T::Rect2i,
+            Self::Vector3(_) => T::Vector3,
+            Self::Vector3i(_) => T::Vector3i,
+            Self::Transform2D(_) => T::Transform2D,
+            Self::Vector4(_) => T::Vector4,
+            Self::Vector4i(_) => T::Vector4i,
+            Self::Plane(_) => T::Plane,
+            Self::Quaternion(_) => T::Quaternion,
+            Self::Aabb(_) => T::Aabb,
+            Self::Basis(_) => T::Basis,
+            Self::Transform3D(_) => T::Transform3D,
+            Self::Projection(_) => T::Projection,
+            Self::Color(_) => T::Color,
+            Self::StringName(_) => T::StringName,
+            Self::NodePath(_) => T::NodePath,
+            Self::Rid(_) => T::Rid,
+            Self::Object(_) => T::Object,
+            Self::Callable => T::Callable,
+            Self::Signal { .. } => T::Signal,
+            Self::Dictionary(_) => T::Dictionary,
+            Self::Array(_) => T::Array,
+            Self::PackedByteArray(_) => T::PackedByteArray,
+            Self::PackedInt32Array(_) => T::PackedInt32Array,
+            Self::PackedInt64Array(_) => T::PackedInt64Array,
+            Self::PackedFloat32Array(_) => T::PackedFloat32Array,
+            Self::PackedFloat64Array(_) => T::PackedFloat64Array,
+            Self::PackedStringArray(_) => T::PackedStringArray,
+            Self::PackedVector2Array(_) => T::PackedVector2Array,
+            Self::PackedVector3Array(_) => T::PackedVector3Array,
+            Self::PackedColorArray(_) => T::PackedColorArray,
+            Self::PackedVector4Array(_) => T::PackedVector4Array,
+        }
+    }
+}

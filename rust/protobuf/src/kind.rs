@@ -1,0 +1,111 @@
+//! The types of fields, and what each looks like behind a tag.
+
+/// What follows a tag, whatever number the wire gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Class {
+    Varint,
+    /// Compact: a varint of the magnitude of a negative number.
+    Negative,
+    /// Compact.
+    True,
+    /// Compact.
+    False,
+    Fixed32,
+    Fixed64,
+    Bytes,
+    StartGroup,
+    EndGroup,
+    None,
+}
+
+impl Class {
+    /// A set of classes with only this one.
+    pub const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+/// The type of a field's values, or of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Double,
+    Float,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Sint32,
+    Sint64,
+    Fixed32,
+    Fixed64,
+    Sfixed32,
+    Sfixed64,
+    Bool,
+    String,
+    Bytes,
+    /// By its index among the enums.
+    Enum(u32),
+    /// By its index among the messages.
+    Message(u32),
+}
+
+impl Kind {
+    /// What follows the tag of a single value, in both wires; negative numbers and bools have others in the compact one.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,
+            Self::Float | Self::Fixed32 | Self::Sfixed32 => Class::Fixed32,
+            Self::String | Self::Bytes | Self::Message(_) => Class::Bytes,
+            _ => Class::Varint,
+        }
+    }
+
+    /// The classes of records that hold a single value.
+    pub const fn classes(self) -> u16 {
+        match self.class() {
+            Class::Varint if matches!(self, Self::Bool) => {
+                Class::Varint.bit() | Class::True.bit() | Class::False.bit()
+            }
+            Class::Varint => Class::Varint.bit() | Class::Negative.bit(),
+            class => class.bit(),
+        }
+    }
+
+    /// Whether lists can be packed.
+    pub const fn can_be_packed(self) -> bool {
+        !matches!(self, Self::String | Self::Bytes | Self::Message(_))
+    }
+
+    /// Whether ints are values of it.
+    pub const fn takes_numbers(self) -> bool {
+        self.can_be_packed() && !matches!(self, Self::Bool)
+    }
+
+    /// Numbers that are varints and may be negative.
+    pub const fn is_signed_varint(self) -> bool {
+        matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
+    }
+
+    /// Its name in schemas; empty for messages and enums, which have one each.
+    pub const fn keyword(self) -> &'static str {
+        match self {
+            Self::Double => "double",
+            Self::Float => "float",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::Uint32 => "uint32",
+            Self::Uint64 => "uint64",
+            Self::Sint32 => "sint32",
+            Self::Sint64 => "sint64",
+            Self::Fixed32 => "fixed32",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed32 => "sfixed32",
+            Self::Sfixed64 => "sfixed64",
+            Self::Bool => "bool",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Enum(_) | Self::Message(_) => "",
+        }
+    }
+}

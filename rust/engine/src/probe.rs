@@ -8,9 +8,9 @@ use godot::classes::Os;
 use godot::global::godot_warn;
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
+use variant_codec::VariantType;
 use variant_codec::format::Shape;
 use variant_codec::stream::Precision;
-use variant_codec::VariantType;
 
 use crate::behaviour;
 use crate::building::Building;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use variant_codec::memory::check_room;
-use variant_codec::{Error, Limits, Strictness, Result};
+use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray};
 
 use crate::batch::failed::{Failed, Reasons};

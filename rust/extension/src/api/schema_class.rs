@@ -5,7 +5,7 @@ use godot::classes::{IRefCounted, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
-use variant_codec::{Error, Limits, Strictness, Result};
+use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 

@@ -70,7 +70,12 @@ pub fn encode_each<K: Default>(
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, strictness: Strictness, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+pub fn decode(
+    buffers: &AnyArray,
+    strictness: Strictness,
+    limits: &Limits,
+    reasons: Reasons,
+) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
         return match owned(buffers) {
@@ -78,7 +83,9 @@ pub fn decode(buffers: &AnyArray, strictness: Strictness, limits: &Limits, reaso
             Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
         };
     }
-    decode_each(buffers, reasons, |input, keys| value::decode_all(Reading { input, strictness, limits, keys }))
+    decode_each(buffers, reasons, |input, keys| {
+        value::decode_all(Reading { input, strictness, limits, keys })
+    })
 }
 
 /// One value for each buffer, as `decode` makes it, which runs no script.

@@ -6,9 +6,9 @@
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, Singleton};
-use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::error::quoted;
-use variant_codec::{Error, Strictness, Result, VariantType};
+use variant_codec::format::SCRIPT_PATH_PREFIX;
+use variant_codec::{Error, Result, Strictness, VariantType};
 use variant_engine::Reader;
 
 /// A new object of a native class.
@@ -55,7 +55,12 @@ fn is_singleton(class: &StringName) -> bool {
 /// # Errors
 /// If `script` is no path to a script of this project, or a setter has freed the object. If strict, also if the
 /// script is one for objects of another class, of which the engine only complains.
-pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, strictness: Strictness) -> Result<()> {
+pub fn set_property(
+    object: &mut Gd<Object>,
+    name: &GString,
+    value: &Variant,
+    strictness: Strictness,
+) -> Result<()> {
     if !object.is_instance_valid() {
         return Err(Error::object("the object was freed by one of its own setters"));
     }

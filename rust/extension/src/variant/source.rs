@@ -7,8 +7,8 @@ use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use variant_codec::format::{self, Shape};
 use variant_codec::error::{Step, quoted};
+use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{

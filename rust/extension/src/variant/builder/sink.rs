@@ -4,10 +4,10 @@ use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{EncodedObjectAsId, Object};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
-use variant_codec::format::BOM;
 use variant_codec::error::{Oddity, quoted};
+use variant_codec::format::BOM;
 use variant_codec::stream::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text};
-use variant_codec::{Error, ErrorKind, Strictness, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
 
 use super::typed::{TypedArray, TypedDictionary};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use godot::builtin::{Callable, Variant, varray};
+use godot::builtin::{Callable, GString, Variant, varray};
 use godot::classes::{Engine, IRefCounted, RefCounted, SceneTree};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
@@ -14,6 +14,7 @@ use crate::background;
 use crate::guard::{Outcome, guard};
 use crate::jobs::Job;
 use crate::result_class::FastVariantResult;
+use crate::summary;
 
 /// What an [code]_async[/code] method of [FastVariantCodec] is at work on.
 ///
@@ -45,6 +46,14 @@ pub struct FastVariantJob {
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {
         Self { job: Job::lost(), told: AtomicUsize::new(0), is_told: AtomicBool::new(false), base }
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantJob.to_string", || {
+            let job = Arc::clone(&this.bind().job);
+            summary::of(&this, job.summary())
+        })
     }
 }
 

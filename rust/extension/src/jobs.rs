@@ -351,6 +351,22 @@ impl Job {
             .unwrap_or_else(|| refused("a getter or setter that runs for a job cannot wait for that job"))
     }
 
+    /// How far it is, or what came of it, in few words.
+    pub fn summary(&self) -> String {
+        // Without taking the result from the job, as `result` does.
+        let result = match &*lock(&self.stage) {
+            Stage::Done(finished) => finished.result.get(),
+            Stage::Gone => FastVariantResult::lost(),
+            _ => {
+                return match self.progress() {
+                    (_, 0) => "running".to_owned(),
+                    (done, total) => format!("running: {done} of {total} items"),
+                };
+            }
+        };
+        format!("done, {}", result.bind().summary())
+    }
+
     /// How far the job is: what is done, and of how much.
     pub fn progress(&self) -> (usize, usize) {
         self.progress.get()

@@ -12,6 +12,8 @@
 //! | `pool.rs`, `background.rs` | the threads that work on all this |
 //! | `source.rs`, `builder.rs`, `objects.rs` | live Variant → events, events → live Variant, which objects may be made |
 //! | `keys.rs` | what repeats from Dictionary to Dictionary |
+//! | `summary.rs` | what `print()` shows of objects |
+//! | `engine_report.rs` | what runs here, for bug reports |
 //! | `report.rs`, `guard.rs` | errors for people, and panics as such |
 //! | `settings.rs` | what users may choose |
 //! | `engine/` | engine memory: all unsafe code |
@@ -28,6 +30,7 @@ mod collisions;
 mod disk;
 #[expect(unsafe_code, reason = "the room for it")]
 mod engine;
+mod engine_report;
 mod error_code;
 mod files;
 mod godot3;
@@ -48,6 +51,7 @@ mod schema_class;
 mod settings;
 mod shared;
 mod source;
+mod summary;
 mod turns;
 mod validator;
 

@@ -13,7 +13,7 @@ use crate::builder::Made;
 use crate::error_code::ErrorCode;
 use crate::files::FileError;
 use crate::guard::{Outcome, guard};
-use crate::report;
+use crate::{report, summary};
 
 /// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
 ///
@@ -56,6 +56,11 @@ pub struct FastVariantResult {
 impl IRefCounted for FastVariantResult {
     fn init(_base: Base<RefCounted>) -> Self {
         Self { error: ErrorCode::Cancelled, message: GString::from(LOST), ..Self::new() }
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantResult.to_string", || summary::of(&this, this.bind().summary()))
     }
 }
 
@@ -172,6 +177,21 @@ impl FastVariantResult {
         let (result, mut made) = Self::unpacked(unpacked, path);
         made.leave();
         result
+    }
+
+    /// What it holds, in few words.
+    pub fn summary(&self) -> String {
+        let mut summary = match self.error {
+            ErrorCode::Ok => format!("ok: {}", summary::Value(&self.value)),
+            error => format!("error {}: {}", error.name(), summary::short(&self.message)),
+        };
+        if self.error != ErrorCode::Ok && !self.value.is_nil() {
+            summary += &format!("; {}", summary::Value(&self.value));
+        }
+        if self.bytes_read > 0 {
+            summary += &format!(", {} bytes read", self.bytes_read);
+        }
+        summary
     }
 
     fn new() -> Self {

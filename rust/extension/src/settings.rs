@@ -11,6 +11,7 @@ use godot::register::info::PropertyHint;
 const THREADS: &str = "fast_variant_codec/threads";
 const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_bytes";
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
+const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
 /// Measured: below it, waking another thread takes as long as it saves.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
@@ -66,11 +67,16 @@ pub fn load() {
     }
 }
 
-/// Whether engine memory is reached only through documented functions.
-pub fn access_is_portable() -> bool {
-    from_environment("FAST_VARIANT_CODEC_ACCESS")
-        .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string())
-        .eq("portable")
+/// What asks that engine memory be reached only through documented functions, if anything does.
+pub fn portable_access() -> Option<&'static str> {
+    let (asked, by) = match from_environment(ACCESS_VARIABLE) {
+        Some(asked) => (asked, "the environment variable FAST_VARIANT_CODEC_ACCESS"),
+        None => (
+            from_project(ACCESS_PATH).stringify().to_string(),
+            "the project setting fast_variant_codec/access_path",
+        ),
+    };
+    (asked == "portable").then_some(by)
 }
 
 /// A fact about engine memory to get wrong on purpose, for the test that this is noticed.

@@ -14,6 +14,7 @@ use godot::register::private::method::ClassMethodInfo;
 use godot::sys;
 use variant_codec::{Error, Result, VariantType};
 
+use super::arguments;
 use super::interface::interface;
 use super::read::Reader;
 use crate::guard::caught;
@@ -119,7 +120,7 @@ pub fn register<C: GodotClass, M: StaticMethod>() {
             vec![false.to_variant()],
         )
     };
-    method.register_extension_class_method();
+    arguments::unchecked(|| method.register_extension_class_method());
 }
 
 /// The engine's call with Variants.
@@ -226,9 +227,10 @@ fn converted<A: FromGodot>(
 }
 
 /// Why a call is refused, of which the engine makes a message.
-type Refused = sys::GDExtensionCallError;
+pub(super) type Refused = sys::GDExtensionCallError;
 
-fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
+/// Such a refusal: which error, of which argument, and what was expected.
+pub(super) fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
     Refused { error, argument, expected }
 }
 

@@ -80,14 +80,55 @@ pub fn layout() -> Option<&'static Layout> {
     LAYOUT.get().and_then(Option::as_ref)
 }
 
+/// What came of [`measure`], for reports.
+#[derive(Clone, Copy, Default)]
+pub struct Findings {
+    offsets: Option<Layout>,
+    /// The first fact that does not hold, in words.
+    pub failed: Option<&'static str>,
+}
+
+static FINDINGS: OnceLock<Findings> = OnceLock::new();
+
+/// What was found at start-up.
+pub fn findings() -> Findings {
+    FINDINGS.get().copied().unwrap_or_default()
+}
+
+impl Findings {
+    /// Whether engine memory is reached directly.
+    pub fn is_direct(&self) -> bool {
+        layout().is_some()
+    }
+
+    /// The facts that were found, whether or not they proved right: names, and offsets in bytes.
+    pub fn offsets(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.offsets.into_iter().flat_map(|found| {
+            [
+                ("array_elements", found.array_elements),
+                ("array_type", found.array_type),
+                ("packed_elements", found.packed_elements),
+                ("count", found.count),
+                ("name_text", found.name_text),
+                ("dictionary_first", found.dictionary_first),
+                ("dictionary_size", found.dictionary_size),
+                ("dictionary_key_type", found.dictionary_key_type),
+                ("dictionary_value_type", found.dictionary_value_type),
+            ]
+        })
+    }
+}
+
 /// Finds and verifies the facts.
 pub(super) fn measure() {
     LAYOUT.get_or_init(|| {
-        let is_direct = !settings::access_is_portable() && cfg!(target_pointer_width = "64");
+        let is_direct = settings::portable_access().is_none() && cfg!(target_pointer_width = "64");
+        let mut offsets = None;
         let layout = behaviour::own_places().and_then(|()| match is_direct {
-            true => Layout::find().and_then(Layout::verified).map(Some),
+            true => Layout::find().and_then(|found| offsets.insert(found).verified()).map(Some),
             false => Ok(None),
         });
+        FINDINGS.get_or_init(|| Findings { offsets, failed: layout.err() });
         layout.unwrap_or_else(|fact| {
             godot_warn!(
                 "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."

@@ -9,6 +9,7 @@
 //! | `building.rs` | a Variant under construction, element by element |
 //! | `slots.rs` | elements that one owner fills |
 //! | `sharing.rs` | what several threads read, and what goes from one to another |
+//! | `arguments.rs` | wrong arguments to all other methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `godot_rust.rs` | what godot-rust wants an `unsafe impl` for |
@@ -18,6 +19,7 @@
 //!
 //! What is offered is safe to call: each function checks what its unsafe code relies on, or borrows it.
 
+mod arguments;
 mod behaviour;
 mod building;
 mod calls;
@@ -34,16 +36,17 @@ pub use building::{Building, raw_string, string};
 pub use calls::{StaticMethod, register};
 pub use conversions::{Conversions, Converted};
 pub use godot_rust::OptionalLimits;
+pub use layout::{Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, run_bytes};
 pub use sharing::{Elements, GivenArray, OwnArray, OwnedBytes, SharedResult};
 pub use slots::{LateValues, LeftValue, Slots, StringSlots};
 
 use std::sync::OnceLock;
 
-use godot::builtin::PackedByteArray;
+use godot::builtin::{PackedByteArray, Variant};
 use godot::classes::Os;
 use godot::obj::Singleton;
-use variant_codec::{ErrorKind, Precision, Result, check_room};
+use variant_codec::{ErrorKind, Precision, Result, VariantType, check_room};
 
 #[cfg(target_endian = "big")]
 compile_error!(
@@ -91,6 +94,11 @@ pub fn new_bytes(len: usize) -> Result<PackedByteArray> {
 #[inline(always)]
 pub fn bytes(array: &PackedByteArray) -> &[u8] {
     interface::interface().bytes(array)
+}
+
+/// The type of a value, if it is one that this library knows.
+pub fn type_of(value: &Variant) -> Option<VariantType> {
+    interface::interface().type_of(value)
 }
 
 /// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread.

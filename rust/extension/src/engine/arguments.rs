@@ -32,6 +32,7 @@ type Call = unsafe extern "C" fn(
 );
 
 /// What a method takes.
+#[derive(Clone, Copy)]
 struct Method {
     call: Call,
     /// The types of the parameters: Nil for any, Object for FastVariantLimits, which is the only class among them.
@@ -108,15 +109,10 @@ unsafe extern "C" fn register(
     }
 }
 
-/// Puts it where it stays, if there is room.
-fn kept(mut method: Method) -> Option<&'static Method> {
-    for place in &METHODS {
-        match place.set(method) {
-            Ok(()) => return place.get(),
-            Err(back) => method = back,
-        }
-    }
-    None
+/// Puts it where it stays, if there is room. A library that the system did not let go of when the editor reloaded it has it
+/// there already.
+fn kept(method: Method) -> Option<&'static Method> {
+    METHODS.iter().map(|place| place.get_or_init(|| method)).find(|kept| kept.is(&method))
 }
 
 impl Method {
@@ -147,6 +143,13 @@ impl Method {
         }
         let needed = count.saturating_sub(method.default_argument_count as usize);
         Some(Self { call: method.call_func?, types, count, needed })
+    }
+
+    /// Whether calls of both are the same.
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.call, other.call)
+            && self.types == other.types
+            && (self.count, self.needed) == (other.count, other.needed)
     }
 
     /// Why the engine would refuse these arguments.

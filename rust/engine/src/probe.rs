@@ -3,6 +3,8 @@
 //! Each fact is looked for in the running engine and held against what the documented functions answer. The first that does
 //! not hold switches direct access off for the whole run, with one warning.
 
+use std::sync::OnceLock;
+
 use godot::builtin::{GString, Signal, StringName, Variant};
 use godot::classes::Os;
 use godot::global::godot_warn;
@@ -19,8 +21,8 @@ use crate::documented::{
 };
 use crate::interface::{TypePtr, interface};
 use crate::layout::{
-    ENTRY_KEY, LAYOUT, Layout, VARIANT, block, move_name, move_signal, move_string, number, payload, tag,
-    word, write_plain,
+    ENTRY_KEY, LAYOUT, Layout, VARIANT, block, layout, move_name, move_signal, move_string, number, payload,
+    tag, word, write_plain,
 };
 use crate::read::ContainerType;
 use crate::strings::string_in_place;
@@ -44,15 +46,59 @@ pub struct Access {
     pub wrong_fact: Option<String>,
 }
 
+/// What came of [`measure`], for reports.
+#[derive(Clone, Copy, Default)]
+pub struct Findings {
+    offsets: Option<Layout>,
+    /// The first fact that does not hold, in words.
+    pub failed: Option<&'static str>,
+}
+
+static FINDINGS: OnceLock<Findings> = OnceLock::new();
+
+/// What was found at start-up.
+pub fn findings() -> Findings {
+    FINDINGS.get().copied().unwrap_or_default()
+}
+
+impl Findings {
+    /// Whether engine memory is reached directly.
+    pub fn is_direct(&self) -> bool {
+        layout().is_some()
+    }
+
+    /// The facts that were found, whether or not they proved right: names, and offsets in bytes.
+    pub fn offsets(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.offsets.into_iter().flat_map(|found| {
+            [
+                ("array_elements", found.array_elements),
+                ("array_type", found.array_type),
+                ("packed_elements", found.packed_elements),
+                ("count", found.count),
+                ("name_text", found.name_text),
+                ("dictionary_first", found.dictionary_first),
+                ("dictionary_size", found.dictionary_size),
+                ("dictionary_key_type", found.dictionary_key_type),
+                ("dictionary_value_type", found.dictionary_value_type),
+            ]
+        })
+    }
+}
+
 /// Finds and verifies the facts, as far as memory may be reached directly.
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
         let wrong_fact = access.wrong_fact.as_deref().unwrap_or_default();
+        let mut offsets = None;
         let layout = behaviour::own_places(wrong_fact).and_then(|()| match is_direct {
-            true => Layout::find().map(|layout| layout.perturbed(wrong_fact))?.verified(wrong_fact).map(Some),
+            true => {
+                let found = offsets.insert(Layout::find()?.perturbed(wrong_fact));
+                found.verified(wrong_fact).map(Some)
+            }
             false => Ok(None),
         });
+        FINDINGS.get_or_init(|| Findings { offsets, failed: layout.err() });
         layout.unwrap_or_else(|fact| {
             godot_warn!(
                 "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."

@@ -65,6 +65,13 @@ codes! {
     InternalError "INTERNAL_ERROR" "A fault of this library itself. Nothing else is harmed; please report it, with the message."
 }
 
+impl ErrorCode {
+    /// Its name in scripts.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(code, ..)| *code == self).map_or("", |(_, name, _)| name)
+    }
+}
+
 impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
         match error.kind() {

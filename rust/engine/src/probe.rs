@@ -69,20 +69,18 @@ impl Findings {
 
     /// The facts that were found, whether or not they proved right: names, and offsets in bytes.
     pub fn offsets(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        self.offsets.into_iter().flat_map(|found| {
-            [
-                ("array_elements", found.array_elements),
-                ("array_type", found.array_type),
-                ("packed_elements", found.packed_elements),
-                ("count", found.count),
-                ("name_text", found.name_text),
-                ("dictionary_first", found.dictionary_first),
-                ("dictionary_size", found.dictionary_size),
-                ("dictionary_key_type", found.dictionary_key_type),
-                ("dictionary_value_type", found.dictionary_value_type),
-            ]
-        })
+        self.offsets
+            .into_iter()
+            .flat_map(|mut found| found.facts().map(|Offset { name, offset, .. }| (name, *offset)))
     }
+}
+
+/// One of the facts of a [`Layout`].
+struct Offset<'l> {
+    name: &'static str,
+    offset: &'l mut usize,
+    /// Added to it where it is to be wrong.
+    wrong: isize,
 }
 
 /// Finds and verifies the facts, as far as memory may be reached directly.
@@ -304,19 +302,25 @@ impl Layout {
         })
     }
 
+    fn facts(&mut self) -> [Offset<'_>; 9] {
+        let fact = |name, offset, wrong| Offset { name, offset, wrong };
+        [
+            fact("array_elements", &mut self.array_elements, 8),
+            fact("array_type", &mut self.array_type, -4),
+            fact("packed_elements", &mut self.packed_elements, -8),
+            fact("count", &mut self.count, 8),
+            fact("name_text", &mut self.name_text, 8),
+            fact("dictionary_first", &mut self.dictionary_first, 8),
+            fact("dictionary_size", &mut self.dictionary_size, -4),
+            fact("dictionary_key_type", &mut self.dictionary_key_type, 4),
+            fact("dictionary_value_type", &mut self.dictionary_value_type, 4),
+        ]
+    }
+
     /// One fact wrong, if the test for that asks for it.
-    fn perturbed(mut self, fact: &str) -> Self {
-        match fact {
-            "array_elements" => self.array_elements += 8,
-            "array_type" => self.array_type -= 4,
-            "packed_elements" => self.packed_elements -= 8,
-            "count" => self.count += 8,
-            "name_text" => self.name_text += 8,
-            "dictionary_first" => self.dictionary_first += 8,
-            "dictionary_size" => self.dictionary_size -= 4,
-            "dictionary_key_type" => self.dictionary_key_type += 4,
-            "dictionary_value_type" => self.dictionary_value_type += 4,
-            _ => {}
+    fn perturbed(mut self, wrong_fact: &str) -> Self {
+        for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| fact.name == wrong_fact) {
+            *offset = offset.wrapping_add_signed(wrong);
         }
         self
     }

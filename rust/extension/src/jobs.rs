@@ -1,15 +1,18 @@
 //! Jobs: a batch or a file whose result comes later, from another thread or in slices between the frames of the game.
 
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
+use godot::meta::Element;
 use variant_codec::memory::check_room;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray};
 
 use crate::batch::failed::{Failed, Reasons};
+use crate::batch::outcome::Batch;
 use crate::batch::records::{self, Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
@@ -129,13 +132,8 @@ impl Job {
             Ok(own) => own,
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
-        let encoding = Encoding {
-            values: GivenArray::new(own),
-            count: values.len(),
-            objects,
-            buffers: OwnArray::new(),
-            failed: Failed::default(),
-        };
+        let encoding =
+            Encoding { values: GivenArray::new(own), count: values.len(), objects, so_far: SoFar::new() };
         Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
@@ -146,13 +144,7 @@ impl Job {
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
-        let decoding = Decoding {
-            buffers,
-            limits,
-            values: OwnArray::new(),
-            made: Made::default(),
-            failed: Failed::default(),
-        };
+        let decoding = Decoding { buffers, limits, so_far: SoFar::new() };
         let same = Arc::clone(&job);
         run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
         job
@@ -392,34 +384,56 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
     }
 }
 
+/// The items of a batch so far, one after the other.
+struct SoFar<T: Element> {
+    done: OwnArray<T>,
+    failed: Failed,
+    made: Made,
+}
+
+impl<T: Element> SoFar<T> {
+    fn new() -> Self {
+        Self { done: OwnArray::new(), failed: Failed::default(), made: Made::default() }
+    }
+
+    /// Which items are the next, of so many.
+    fn next(&self, items: usize, total: usize) -> Range<usize> {
+        let start = self.done.len();
+        start..start.saturating_add(items).min(total)
+    }
+
+    /// Adds what became of these items, and says whether there are others left. Without memory for all of them, the job ends.
+    fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
+        let (done, failed, made) = batch.into_parts();
+        self.made.append(made);
+        self.failed.extend(items.start, failed);
+        if let Err(error) = self.done.append(done) {
+            self.failed.add(items.start, error);
+        }
+        self.done.len() == items.end && items.end < total
+    }
+}
+
 struct Encoding {
     values: GivenArray,
     count: usize,
     objects: Objects,
-    buffers: OwnArray<PackedByteArray>,
-    failed: Failed,
+    so_far: SoFar<PackedByteArray>,
 }
 
 impl Slices for Encoding {
     fn step(&mut self, items: usize) -> bool {
-        let (start, total) = self.progress();
-        let end = start.saturating_add(items).min(total);
-        if let Err(error) = check_room((end - start).saturating_mul(size_of::<Variant>())) {
-            self.failed.add(start, error);
+        let items = self.so_far.next(items, self.count);
+        if let Err(error) = check_room(items.len().saturating_mul(size_of::<Variant>())) {
+            self.so_far.failed.add(items.start, error);
             return false;
         }
-        let values = self.values.get().subarray_shallow(start..end, None);
-        let (buffers, failed, _) = batch::encode(&values, self.objects, Reasons::All).into_parts();
-        self.failed.extend(start, failed);
-        if let Err(error) = self.buffers.append(buffers) {
-            self.failed.add(start, error);
-        }
-        // Less where there was no memory for it, which ends the job.
-        self.buffers.len() == end && end < total
+        let values = self.values.get().subarray_shallow(items.clone(), None);
+        self.so_far.add(items, batch::encode(&values, self.objects, Reasons::All), self.count)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.buffers.len(), self.count)
+        (self.so_far.done.len(), self.count)
     }
 
     fn runs_scripts(&self) -> bool {
@@ -427,36 +441,27 @@ impl Slices for Encoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Encoded(self.buffers, self.failed)
+        Outcome::Encoded(self.so_far.done, self.so_far.failed)
     }
 }
 
 struct Decoding {
     buffers: Vec<OwnedBuffer>,
     limits: Limits,
-    values: OwnArray<Variant>,
-    made: Made,
-    failed: Failed,
+    so_far: SoFar<Variant>,
 }
 
 impl Slices for Decoding {
     fn step(&mut self, items: usize) -> bool {
-        let (start, total) = self.progress();
-        let end = start.saturating_add(items).min(total);
-        let buffers = &self.buffers[start..end];
+        let total = self.buffers.len();
+        let items = self.so_far.next(items, total);
+        let buffers = &self.buffers[items.clone()];
         let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
-        let (values, failed, made) = batch.into_parts();
-        self.made.append(made);
-        self.failed.extend(start, failed);
-        if let Err(error) = self.values.append(values) {
-            self.failed.add(start, error);
-        }
-        // Less where there was no memory for it, which ends the job.
-        self.values.len() == end && end < total
+        self.so_far.add(items, batch, total)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.values.len(), self.buffers.len())
+        (self.so_far.done.len(), self.buffers.len())
     }
 
     fn runs_scripts(&self) -> bool {
@@ -464,7 +469,8 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Decoded(self.values, self.failed, self.made)
+        let SoFar { done, failed, made } = self.so_far;
+        Outcome::Decoded(done, failed, made)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Batches: many values at once, in order, on several threads.
 
 pub mod failed;
-mod outcome;
+pub mod outcome;
 pub mod records;
 mod spread;
 

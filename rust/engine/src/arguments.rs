@@ -170,7 +170,7 @@ impl Method {
         }
         let mut pairs = arguments.iter().zip(&self.parameters);
         let wrong = pairs.position(|(argument, parameter)| !parameter.takes(argument))?;
-        let expected = self.parameters[wrong].ty as i32;
+        let expected = self.parameters[wrong].ty;
         Some(refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, wrong as i32, expected))
     }
 }

@@ -112,10 +112,11 @@ pub struct EntriesInPlace<'a> {
 // SAFETY: reading from several threads is what the engine allows; see `Elements`.
 unsafe impl Send for EntriesInPlace<'_> {}
 
-impl<'a> EntriesInPlace<'a> {
-    /// The next entry's key and value.
+impl<'a> Iterator for EntriesInPlace<'a> {
+    type Item = (&'a Variant, &'a Variant);
+
     #[inline(always)]
-    pub fn next(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+    fn next(&mut self) -> Option<Self::Item> {
         // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
         unsafe { self.entries.next() }
     }
@@ -136,6 +137,12 @@ struct Copied {
     keys: Variant,
     values: Variant,
     next: usize,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Reader {

@@ -78,6 +78,12 @@ impl Open {
     }
 }
 
+impl Default for Building<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<'s> Building<'s> {
     /// A construction at its start.
     #[inline(always)]

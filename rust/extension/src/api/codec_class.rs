@@ -493,10 +493,11 @@ impl FastVariantCodec {
     #[func]
     fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
         guard("FastVariantCodec.inspect", || {
-            inspection::to_dictionary(&Outline::of(
-                engine::bytes(&bytes),
-                inspection::within_limit(max_nodes),
-            ))
+            let outline = Outline::of(engine::bytes(&bytes), inspection::within_limit(max_nodes));
+            inspection::to_dictionary(&outline).unwrap_or_else(|error| {
+                report::failure("FastVariantCodec.inspect", &error);
+                VarDictionary::new()
+            })
         })
     }
 

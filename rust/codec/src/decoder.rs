@@ -24,6 +24,22 @@ const MAX_SKIMS: usize = 3;
 /// Nothing is allocated from an announced count before the bytes for it are known to be there.
 ///
 /// With `NOTES`, what only strict reading refuses is noted and read on; see [`Decoder::noting`].
+///
+/// ```
+/// use variant_codec::stream::{Decoder, Source, ValueBuilder};
+/// use variant_codec::{Limits, Strictness, Value};
+///
+/// // Two values, one after the other.
+/// let bytes = [Value::from(1).encode()?, Value::from(2).encode()?].concat();
+/// let limits = Limits::for_network();
+/// let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits);
+/// for expected in [1, 2] {
+///     let mut builder = ValueBuilder::default();
+///     decoder.pour(&mut builder)?;
+///     assert_eq!(builder.into_value(), Value::from(expected));
+/// }
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,

@@ -114,6 +114,9 @@ enum Chore {
         /// Those of Godot 3 instead, to tests/vectors/godot3.tsv
         #[arg(long, conflicts_with = "out")]
         godot3: bool,
+        /// Those for types of Rust programs instead, to tests/vectors/serde.tsv
+        #[arg(long, conflicts_with_all = ["out", "godot3"])]
+        serde: bool,
     },
     /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
     ///
@@ -361,7 +364,12 @@ fn run(chore: Chore) -> Result<bool> {
             let out = workspace.root.join("tests/vectors/godot3.tsv");
             println!("{} rows in {}", godot3::vectors::write(&workspace, &out)?, out.display());
         }
-        Chore::Vectors { out, godot3: false } => {
+        Chore::Vectors { serde: true, .. } => {
+            let out = workspace.root.join("tests/vectors/serde.tsv");
+            let lines = suites::write_serde_vectors(&workspace, &ready(&workspace)?, &out)?;
+            println!("{lines} lines in {}", out.display());
+        }
+        Chore::Vectors { out, .. } => {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;
             println!("{lines} lines in {}", out.display());

@@ -28,7 +28,7 @@ use crate::error::ErrorKind;
 use crate::format::{self, Shape, VariantType};
 use crate::utf8;
 
-/// A version of the format, as what [`Decoder`](crate::Decoder) reads and [`Encoder`](crate::Encoder) writes. A type, so
+/// A version of the format, as what [`Decoder`](crate::stream::Decoder) reads and [`Encoder`](crate::stream::Encoder) writes. A type, so
 /// that none pays for the others.
 ///
 /// ```

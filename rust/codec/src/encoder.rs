@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::code_units::{BOM, utf8_len};
+use crate::code_units::{BOM, Utf8Rule, utf8_len};
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
@@ -129,6 +129,11 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         self.out
     }
 
+    #[inline(always)]
+    fn utf8_rule(&self) -> Utf8Rule {
+        if self.options.strict_text { Utf8Rule::RoundTrip } else { Utf8Rule::Generalized }
+    }
+
     /// Makes sure that exactly `bytes` more still give a value that the engine can read.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
@@ -215,7 +220,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
         let bytes = match text {
             Text::Utf8(text) => utf8_checked(text, self.options.strict_text)?.len(),
-            Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
+            Text::Utf32(units) => utf8_len(units, self.utf8_rule())?,
         };
         let counted = bytes.saturating_add(tail);
         self.reserve(format::padded(counted).saturating_add(4))?;

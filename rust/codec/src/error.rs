@@ -503,6 +503,30 @@ impl Error {
     }
 }
 
+/// Puts a place on errors of calls that know none.
+///
+/// ```
+/// use variant_codec::error::Locate;
+/// use variant_codec::limits::Budget;
+/// use variant_codec::{Limits, VariantType};
+///
+/// let limits = Limits { max_elements: 0, ..Limits::for_network() };
+/// let error = Budget::new(&limits).value(VariantType::Int).at(7).unwrap_err();
+/// assert_eq!(error.offset(), Some(7));
+/// ```
+pub trait Locate {
+    /// The same, with the error at this byte, unless it has one already.
+    #[must_use]
+    fn at(self, offset: usize) -> Self;
+}
+
+impl<T> Locate for Result<T> {
+    #[inline(always)]
+    fn at(self, offset: usize) -> Self {
+        self.map_err(|error| error.at(offset))
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.kind)?;

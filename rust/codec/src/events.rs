@@ -176,7 +176,7 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::Decoder) passes over, to be poured by another
+/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be poured by another
 /// one.
 ///
 /// ```

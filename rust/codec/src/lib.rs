@@ -103,6 +103,11 @@ pub mod godot3 {
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub mod text {
-    pub use crate::code_units::utf8_len;
+    pub use crate::code_units::{Utf8Rule, put_utf8, utf8_len};
     pub use crate::utf8::{is_ascii_without_nul, to_utf32};
 }
+
+/// The examples of the README run.
+#[cfg(all(doctest, feature = "serde"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -142,7 +142,7 @@ pub struct Limits {
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
     /// Whether strict reading reads what other writers than an engine write where nothing is lost: see
-    /// [`Oddity::is_harmless`](crate::Oddity::is_harmless).
+    /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
     /// Whether keys and names are refused that take an engine's hash tables long: those that collide, where each costs more
     /// time than the one before, which an engine's reader finds out, and keys in keys in keys.

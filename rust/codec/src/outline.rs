@@ -58,7 +58,8 @@ pub struct Outline<'a> {
 /// use variant_codec::outline::Outline;
 ///
 /// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// let node = &Outline::of(&bytes, 1000).nodes()[2];
+/// let outline = Outline::of(&bytes, 1000);
+/// let node = &outline.nodes()[2];
 /// assert_eq!((node.preview.as_str(), node.bytes.clone(), node.depth), ("7", 20..28, 1));
 /// # Ok::<(), variant_codec::Error>(())
 /// ```

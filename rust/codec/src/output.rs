@@ -85,7 +85,7 @@ impl Output for Vec<u8> {
         } else {
             let start = Vec::len(self);
             self.resize(start + bytes, 0);
-            utf8::put_mixed(&mut self[start..], units);
+            utf8::put_utf8(&mut self[start..], units);
         }
     }
 }
@@ -201,12 +201,7 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline]
     fn put_utf32(&mut self, units: &[u32], bytes: usize) {
-        let room = self.take(bytes);
-        if bytes == units.len() {
-            room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
-        } else {
-            utf8::put_mixed(room, units);
-        }
+        utf8::put_utf8(self.take(bytes), units);
     }
 
     #[inline]

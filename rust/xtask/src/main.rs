@@ -12,8 +12,8 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel, protobuf,
-    prove, python, sanitize, stress, valgrind, writers,
+    checks, coverage, crates, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel,
+    protobuf, prove, python, sanitize, stress, valgrind, writers,
 };
 
 /// Every chore of this repository.
@@ -136,6 +136,8 @@ enum Chore {
     Python,
     /// Use the editor panel by mouse and keyboard, in an editor window on a display made for it
     Panel(panel::Options),
+    /// Check the crates for programs in Rust: documents without a warning, examples, packages, public interfaces
+    Crates(crates::Options),
     /// Write the zip that users install, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
@@ -394,6 +396,10 @@ fn run(chore: Chore) -> Result<bool> {
             let godot = ready(&workspace)?;
             let zip = package::write(&workspace, None)?;
             println!("{}", panel::window(&workspace, &godot, &zip, &options)?);
+        }
+        Chore::Crates(options) => {
+            let tally = crates::check(&workspace)?;
+            println!("{}", tally + crates::interfaces(&workspace, options)?);
         }
         Chore::Package { out } => {
             let written = package::write(&workspace, out)?;

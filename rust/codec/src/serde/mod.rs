@@ -127,7 +127,10 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// A value as a type.
 ///
 /// ```
-/// let pair: (u8, String) = variant_codec::serde::from_value([1.into(), "a".into()].into_iter().collect::<variant_codec::Value>())?;
+/// use variant_codec::Value;
+///
+/// let value = Value::from_iter([Value::from(1), Value::from("a")]);
+/// let pair: (u8, String) = variant_codec::serde::from_value(value)?;
 /// assert_eq!(pair, (1, "a".into()));
 /// # Ok::<(), variant_codec::Error>(())
 /// ```

@@ -3,20 +3,33 @@
 use variant_codec::error::quoted;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::stream::{ElementType, Lanes, Sink, Source, Text};
+use variant_codec::text::{Utf8Rule, put_utf8, utf8_len};
 use variant_codec::{Error as CodecError, ErrorKind, Result, Value, VariantType};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::floats::{narrow_keeping_nan, widen_keeping_nan};
 use crate::kind::{Class, Kind};
+use crate::names;
 use crate::order::{order_of, start_of};
 use crate::reader::Reader;
 use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY};
-use crate::text;
 use crate::varint::{varint_len, zigzag};
 use crate::wire::{MAX_NESTING, Wire};
 
 /// How messages are written.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, Schema, Wire};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let compact = EncodeOptions { wire: Wire::Compact };
+/// assert_eq!(player.encode(&Value::from_iter([("hp", -1)]), &compact)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
     /// The wire.
@@ -37,6 +50,25 @@ impl Message {
 }
 
 /// Writes one message, out of a Dictionary with the names of its fields as keys, in any order.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, MessageEncoder, Schema};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// use variant_codec::stream::Source;
+///
+/// // The same memory for each message.
+/// let mut encoder = MessageEncoder::new(&player, &EncodeOptions::default());
+/// for hp in [7, 8] {
+///     (&Value::from_iter([("hp", hp)])).pour(&mut encoder)?;
+///     assert_eq!(encoder.written(), [0x10, hp as u8]);
+///     encoder.clear();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MessageEncoder<'s> {
     tables: &'s Tables,
@@ -314,7 +346,7 @@ impl<'s> MessageEncoder<'s> {
         let room = self.out.take(bytes)?;
         match text {
             Text::Utf8(text) => room.copy_from_slice(text.as_bytes()),
-            Text::Utf32(units) => text::put_utf8(room, units),
+            Text::Utf32(units) => put_utf8(room, units),
         }
         Ok(())
     }
@@ -326,7 +358,7 @@ impl<'s> MessageEncoder<'s> {
             Kind::String => {
                 let bytes = match text {
                     Text::Utf8(text) => text.len(),
-                    Text::Utf32(units) => text::utf8_len(units)?,
+                    Text::Utf32(units) => utf8_len(units, Utf8Rule::Scalars)?,
                 };
                 if bytes == 0 && self.leaves_zero_out(field) {
                     return Ok(());
@@ -365,8 +397,8 @@ impl<'s> MessageEncoder<'s> {
         let follower = message.first_follower + usize::from(next);
         let expected = self.followers.get(follower).copied().unwrap_or(next);
         let hit = message.fields.get(usize::from(expected)).is_some_and(|field| match text {
-            Text::Utf32(units) => text::same_units(&field.units, units),
-            Text::Utf8(text) => text::same_bytes(field.name.as_bytes(), text.as_bytes()),
+            Text::Utf32(units) => names::same_units(&field.units, units),
+            Text::Utf8(text) => names::same_bytes(field.name.as_bytes(), text.as_bytes()),
         });
         let rank = if hit { expected } else { self.look_up(text, follower)? };
         self.level.in_order &= rank.wrapping_add(1) > next;
@@ -676,7 +708,7 @@ impl<'s> Sink for MessageEncoder<'s> {
                 self.put_string(field, ty, text)?;
                 let len = match text {
                     Text::Utf8(text) => text.len(),
-                    Text::Utf32(units) => text::utf8_len(units)?,
+                    Text::Utf32(units) => utf8_len(units, Utf8Rule::Scalars)?,
                 };
                 let written = self.out.written();
                 let rank = start_of(&written[written.len() - len..]);

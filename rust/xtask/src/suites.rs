@@ -292,8 +292,17 @@ fn announced(command: &mut Command) -> Result<Tally> {
 pub fn write_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
-    let outcome =
-        run::watch(&mut project.script("res://suites/write_vectors.gd", &[]), Echo::Nothing, LIMIT)?;
+    vectors_of(&project, "res://suites/write_vectors.gd", to)
+}
+
+/// What this engine writes where programs have types of their own; returns how many lines were written.
+pub fn write_serde_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
+    let folder = workspace.project();
+    vectors_of(&bundled(workspace, godot, &folder)?, "res://suites/write_serde_vectors.gd", to)
+}
+
+fn vectors_of(project: &Project<'_>, script: &str, to: &Path) -> Result<usize> {
+    let outcome = run::watch(&mut project.script(script, &[]), Echo::Nothing, LIMIT)?;
     if let Err(reason) = judge::clean(&outcome) {
         bail!("{reason}; the script printed:\n{}", outcome.log);
     }

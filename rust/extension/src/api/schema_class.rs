@@ -310,7 +310,7 @@ impl FastProtobufSchema {
     fn decode_options(&self, limits: Limits) -> DecodeOptions {
         DecodeOptions {
             wire: self.wire(),
-            manner: if self.strict { Strictness::Strict } else { Strictness::Lenient },
+            strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
             limits,
             defaults: if self.defaults { Defaults::Implicit } else { Defaults::Omit },
             enum_names: self.enum_names,

@@ -5,8 +5,8 @@
 //! | `entry_point.rs` | start and stop |
 //! | `api/` | what scripts see: classes, help, errors, results |
 //! | `jobs.rs` | batches and files whose result comes later |
-//! | `files.rs`, `turns.rs`, `disk/` | files of values, in which order they are used, how they are written |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
+//! | `files.rs`, `turns.rs`, `disk/` | files of values, in which order they are used, how they are written |
 //! | `batch/` | many values |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |

@@ -303,17 +303,7 @@ impl<'a> MessageDecoder<'a> {
         }
         self.settle(message, first, first_group, level)?;
         let always = self.always(message);
-        let found = &self.memory.found[first..];
-        if self.strict && message.required > 0 {
-            let present = |field: &Field| {
-                let rank = message.rank_of(field.number);
-                found.binary_search_by_key(&rank, |found| found.rank).is_ok()
-            };
-            if let Some(field) = message.fields.iter().find(|field| field.is_required() && !present(field)) {
-                let (message, field) = (message.name.to_string(), field.name.to_string());
-                return Err(CodecError::other(Error::Missing { message, field }).at(at));
-            }
-        }
+        self.check_required(message, first, at)?;
         let has_unknown = self.memory.unknown.len() > unknown;
         let count = self.count_fields(always, first) + usize::from(has_unknown);
         self.budget.value(VariantType::Dictionary).at(at)?;
@@ -341,15 +331,48 @@ impl<'a> MessageDecoder<'a> {
         }
         self.memory.found.truncate(first);
         if has_unknown {
-            self.pour_key(sink, &mut dictionary, UNKNOWN_KEY).at(at)?;
-            let bytes = self.memory.unknown.len() - unknown;
-            self.charge_packed(VariantType::PackedByteArray, bytes, bytes).at(at)?;
-            let le = &self.memory.unknown[unknown..];
-            sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le }).at(at)?;
-            sink.end_entry(&mut dictionary).at(at)?;
-            self.memory.unknown.truncate(unknown);
+            self.pour_unknown(sink, &mut dictionary, unknown, at)?;
         }
         sink.end_dictionary(dictionary).at(at)
+    }
+
+    /// Refuses, in strict reading, a message without a required field. Its records are those from `first` on.
+    #[inline(always)]
+    fn check_required(&self, message: &MessageTable, first: usize, at: usize) -> Result<()> {
+        if !self.strict || message.required == 0 {
+            return Ok(());
+        }
+        let found = &self.memory.found[first..];
+        let present = |field: &Field| {
+            let rank = message.rank_of(field.number);
+            found.binary_search_by_key(&rank, |found| found.rank).is_ok()
+        };
+        match message.fields.iter().find(|field| field.is_required() && !present(field)) {
+            Some(field) => {
+                let (message, field) = (message.name.to_string(), field.name.to_string());
+                Err(CodecError::other(Error::Missing { message, field }).at(at))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Pours the unknown fields from `first` on as an entry of a message, and forgets them.
+    #[inline(never)]
+    fn pour_unknown<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        first: usize,
+        at: usize,
+    ) -> Result<()> {
+        self.pour_key(sink, dictionary, UNKNOWN_KEY).at(at)?;
+        let bytes = self.memory.unknown.len() - first;
+        self.charge_packed(VariantType::PackedByteArray, bytes, bytes).at(at)?;
+        let le = &self.memory.unknown[first..];
+        sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le }).at(at)?;
+        sink.end_entry(dictionary).at(at)?;
+        self.memory.unknown.truncate(first);
+        Ok(())
     }
 
     /// How many fields are shown.

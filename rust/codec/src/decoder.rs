@@ -157,7 +157,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     fn ends_at(&self, end: usize) -> Result<()> {
-        if self.at == end { Ok(()) } else { Err(Error::argument("a part ends elsewhere").at(self.at)) }
+        if self.at == end {
+            Ok(())
+        } else {
+            Err(Error::argument("part does not end where it was expected to").at(self.at))
+        }
     }
 
     /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final
@@ -1084,7 +1088,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 /// What takes parts: asked for only where it has said from how many bytes on.
 #[inline(always)]
 fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
-    sink.in_parts().ok_or_else(|| Error::argument("this sink takes no parts"))
+    sink.in_parts().ok_or_else(|| Error::argument("this sink does not accept parts"))
 }
 
 /// How many bytes follow the header of a value that may be part of a run; 0 for other types.

@@ -58,7 +58,7 @@ fn resized(element: VariantType, len: usize) -> Variant {
 
 /// Checks that a place asked for to be changed is the one asked for to be read. `spoilt`: of buffers that are shared.
 fn unshared(spoilt: bool) -> Result<(), Fact> {
-    let fact = Err("the buffers of new Arrays");
+    let fact = Err("buffer of a new Array");
     for len in LENGTHS {
         for element in [VariantType::Nil, VariantType::Int, VariantType::PackedByteArray] {
             let array = resized(element, len);
@@ -112,13 +112,13 @@ fn staying(spoilt: bool) -> Result<(), Fact> {
     }
     let stays =
         |(key, place): (usize, &usize)| value_address(&dictionary, &(key as i64).to_variant()) == *place;
-    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("the values of growing Dictionaries") }
+    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
 /// Checks what new elements are, where memory is reached directly.
 pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
     let spoilt = wrong_fact == "new_elements";
-    let fact = Err("the elements of new Arrays");
+    let fact = Err("elements of a new Array");
     for ty in VariantType::ALL {
         let is_plain = plain_bytes(ty).is_some_and(|bytes| layout::PAYLOAD + bytes <= layout::VARIANT);
         if ty != VariantType::Nil && !is_plain {

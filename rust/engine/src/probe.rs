@@ -8,9 +8,9 @@ use godot::classes::Os;
 use godot::global::godot_warn;
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
+use variant_codec::VariantType;
 use variant_codec::format::Shape;
 use variant_codec::stream::Precision;
-use variant_codec::VariantType;
 
 use crate::behaviour;
 use crate::building::Building;
@@ -55,7 +55,7 @@ pub(crate) fn measure(access: &Access) {
         });
         layout.unwrap_or_else(|fact| {
             godot_warn!(
-                "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."
+                "FastVariantCodec: unexpected memory layout in this engine: {fact}. Falling back to the slower portable access path."
             );
             None
         })
@@ -159,7 +159,7 @@ impl Layout {
 
         let arrays = [ints(1), ints(2), ints(300)];
         let array_elements = offset_where(
-            "the elements of Arrays",
+            "elements of an Array",
             ARRAY_BLOCK,
             size_of::<usize>(),
             arrays.each_ref().map(block),
@@ -169,7 +169,7 @@ impl Layout {
         let types = [VariantType::Int, VariantType::String, VariantType::PackedVector4Array];
         let typed = types.map(Building::empty_array);
         let array_type = offset_where(
-            "the types of Arrays",
+            "element type of an Array",
             ARRAY_BLOCK,
             size_of::<u32>(),
             typed.each_ref().map(block),
@@ -179,7 +179,7 @@ impl Layout {
 
         let bytes = [1, 2, 300].map(|len| packed(VariantType::PackedByteArray, len));
         let packed_elements = offset_where(
-            "the elements of packed arrays",
+            "elements of a packed array",
             PACKED_BLOCK,
             size_of::<usize>(),
             bytes.each_ref().map(|(array, _)| block(array)),
@@ -196,11 +196,11 @@ impl Layout {
                     .zip([1, 2, 300])
                     .all(|((_, first), len)| unsafe { word(first.sub(back), 0) } == len)
             })
-            .ok_or("the counts of buffers")?;
+            .ok_or("reference count of a buffer")?;
 
         let names = ["fast_variant_codec/a", "fast_variant_codec/some other name"].map(name);
         let name_text = offset_where(
-            "the texts of StringNames",
+            "text of a StringName",
             NAME_BLOCK,
             size_of::<usize>(),
             names.each_ref().map(|(name, _)| block(name)),
@@ -210,7 +210,7 @@ impl Layout {
 
         let dictionaries = [dictionary(1), dictionary(2), dictionary(300)];
         let dictionary_first = offset_where(
-            "the entries of Dictionaries",
+            "entries of a Dictionary",
             DICTIONARY_BLOCK,
             size_of::<usize>(),
             dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
@@ -222,7 +222,7 @@ impl Layout {
             },
         )?;
         let dictionary_size = offset_where(
-            "the sizes of Dictionaries",
+            "size of a Dictionary",
             DICTIONARY_BLOCK,
             size_of::<u32>(),
             dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
@@ -253,8 +253,8 @@ impl Layout {
             count,
             dictionary_first,
             dictionary_size,
-            dictionary_key_type: type_of("the key types of Dictionaries", |(key, _)| key)?,
-            dictionary_value_type: type_of("the value types of Dictionaries", |(_, value)| value)?,
+            dictionary_key_type: type_of("key type of a Dictionary", |(key, _)| key)?,
+            dictionary_value_type: type_of("value type of a Dictionary", |(_, value)| value)?,
         })
     }
 
@@ -283,62 +283,65 @@ impl Layout {
             let array = ints(len);
             // Addresses are compared before anything is read through them, here and below.
             let expected = if len == 0 { 0 } else { element_address(&array, 0) };
-            check(first_address(&array, self.array_elements) == expected, "the elements of Arrays")?;
-            check(self.elements(&array).1 == len as usize, "the sizes of Arrays")?;
+            check(first_address(&array, self.array_elements) == expected, "elements of an Array")?;
+            check(self.elements(&array).1 == len as usize, "size of an Array")?;
             for index in 0..len as usize {
                 let address = self.elements(&array).0 as usize + index * VARIANT;
-                check(address == element_address(&array, index), "the elements of Arrays")?;
+                check(address == element_address(&array, index), "elements of an Array")?;
             }
             for ty in packed_types() {
                 let (array, first) = packed(ty, len);
                 let found = first_address(&array, self.packed_elements);
-                check(found == first as usize, "the elements of packed arrays")?;
-                check(self.packed(&array).1 == len as usize, "the sizes of packed arrays")?;
+                check(found == first as usize, "elements of a packed array")?;
+                check(self.packed(&array).1 == len as usize, "size of a packed array")?;
             }
             let (name, documented) = name(&"n".repeat(len as usize));
             let text = if len == 0 { 0 } else { documented.0 as usize };
-            check(len == 0 || first_address(&name, self.name_text) == text, "the texts of StringNames")?;
+            check(len == 0 || first_address(&name, self.name_text) == text, "text of a StringName")?;
             let found = self.name_text(&name.to::<StringName>());
-            check(found == Some(documented), "the texts of StringNames")?;
+            check(found == Some(documented), "text of a StringName")?;
             let (dictionary, keys) = dictionary(len);
-            check(self.dictionary_size(&dictionary) == keys.len(), "the sizes of Dictionaries")?;
+            check(self.dictionary_size(&dictionary) == keys.len(), "size of a Dictionary")?;
             let mut entries = self.entries(&dictionary);
             for key in &keys {
                 let expected = value_address(&dictionary, key) - VARIANT - ENTRY_KEY;
-                check(entries.0 as usize == expected, "the entries of Dictionaries")?;
+                check(entries.0 as usize == expected, "entries of a Dictionary")?;
                 // SAFETY: the address has just been compared with the documented one.
                 let entry = unsafe { entries.next() };
                 let found = entry.map(|(key, _)| key.to_variant());
-                check(found.as_ref() == Some(key), "the entries of Dictionaries")?;
+                check(found.as_ref() == Some(key), "entries of a Dictionary")?;
             }
-            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            check(entries.0.is_null(), "entries of a Dictionary")?;
             let copy = copied(&dictionary);
             let mut entries = self.entries(&copy);
             for key in &keys {
                 let expected = value_address(&copy, key);
-                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "the entries of Dictionaries")?;
+                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "entries of a Dictionary")?;
                 // SAFETY: the address has just been compared with the documented one; nothing else uses the copy.
                 let place = unsafe { entries.next_place() };
-                check(place.map(|place| place as usize) == Some(expected), "the entries of Dictionaries")?;
+                check(place.map(|place| place as usize) == Some(expected), "entries of a Dictionary")?;
             }
-            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            check(entries.0.is_null(), "entries of a Dictionary")?;
             let text = GString::from("x".repeat(len as usize).as_str());
-            check(self.text(&text) == documented_units(&text), "Strings")?;
+            check(self.text(&text) == documented_units(&text), "String")?;
         }
         for ty in VariantType::ALL.into_iter().skip(1) {
-            check(self.array_type(&Building::empty_array(ty)) == u32::from(ty.id()), "the types of Arrays")?;
+            check(
+                self.array_type(&Building::empty_array(ty)) == u32::from(ty.id()),
+                "element type of an Array",
+            )?;
             for other in [VariantType::Nil, VariantType::Bool, VariantType::StringName] {
                 let id = |ty: VariantType| u32::from(ty.id());
                 let types = self.dictionary_types(&typed_dictionary(ty, other));
-                check(types == (id(ty), id(other)), "the types of Dictionaries")?;
+                check(types == (id(ty), id(other)), "key and value types of a Dictionary")?;
                 let types = self.dictionary_types(&typed_dictionary(other, ty));
-                check(types == (id(other), id(ty)), "the types of Dictionaries")?;
+                check(types == (id(other), id(ty)), "key and value types of a Dictionary")?;
             }
             written(ty)?;
         }
         behaviour::new_elements(wrong_fact)?;
-        check(self.array_type(&ints(3)) == 0, "the types of Arrays")?;
-        check(self.dictionary_types(&dictionary(3).0) == (0, 0), "the types of Dictionaries")?;
+        check(self.array_type(&ints(3)) == 0, "element type of an Array")?;
+        check(self.dictionary_types(&dictionary(3).0) == (0, 0), "key and value types of a Dictionary")?;
         Ok(self)
     }
 }
@@ -346,7 +349,7 @@ impl Layout {
 /// Checks that a Variant has its tag and its payload where expected.
 fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     if tag(variant) != u32::from(ty.id()) {
-        return Err("the tag of Variants");
+        return Err("type tag of a Variant");
     }
     if ty == VariantType::Nil {
         return Ok(());
@@ -361,7 +364,7 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
         _ if is_boxed(ty) => block(variant),
         _ => payload(variant),
     };
-    if documented.cast_const().cast() == expected { Ok(()) } else { Err("the payload of Variants") }
+    if documented.cast_const().cast() == expected { Ok(()) } else { Err("payload of a Variant") }
 }
 
 /// Checks that what is written to memory is what the engine takes it for.
@@ -382,11 +385,11 @@ fn written(ty: VariantType) -> Result<(), Fact> {
         write_plain(&raw mut variant, ty, &pattern);
         if interface().type_of(&variant) != Some(ty) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         let payload = interface().payload(&variant, ty).cast::<u8>();
         if std::slice::from_raw_parts(payload, bytes) != pattern {
-            return Err("the payload of Variants");
+            return Err("payload of a Variant");
         }
     }
     Ok(())
@@ -395,23 +398,23 @@ fn written(ty: VariantType) -> Result<(), Fact> {
 /// Checks that a String moved into a Variant is there.
 fn written_text() -> Result<(), Fact> {
     if block_of_empty_string() != 0 {
-        return Err("empty Strings");
+        return Err("empty String");
     }
     for text in ["", "a", "hello", "日本語", "a byte-order mark: \u{FEFF}", "\u{FEFF}first", "😀"] {
         let made = string_in_place(text);
         let documented = documented_string(text);
         if made != documented || made.len() != text.chars().count() {
-            return Err("the room of Strings");
+            return Err("buffer of a String");
         }
         let mut variant = Variant::nil();
         // SAFETY: a Nil needs no destructor.
         unsafe { move_string(&raw mut variant, made) };
         if interface().type_of(&variant) != Some(VariantType::String) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         if variant.to::<GString>() != documented {
-            return Err("the Strings in Variants");
+            return Err("String in a Variant");
         }
 
         let mut variant = Variant::nil();
@@ -420,10 +423,10 @@ fn written_text() -> Result<(), Fact> {
         unsafe { move_name(&raw mut variant, VariantType::StringName, name.clone()) };
         if interface().type_of(&variant) != Some(VariantType::StringName) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         if variant.to::<StringName>() != name {
-            return Err("the StringNames in Variants");
+            return Err("StringName in a Variant");
         }
     }
     Ok(())
@@ -441,14 +444,14 @@ fn written_signal() -> Result<(), Fact> {
         unsafe { move_signal(&raw mut variant, name.clone(), object) };
         if interface().type_of(&variant) != Some(VariantType::Signal) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         let signal = variant.to::<Signal>();
         let found = signal.object_id().map_or(0, |id| id.to_i64() as u64);
         if signal.name() != name || found != object {
             // What is not where it is expected may be no Signal that can be freed.
             std::mem::forget((variant, signal));
-            return Err("the Signals in Variants");
+            return Err("Signal in a Variant");
         }
     }
     Ok(())

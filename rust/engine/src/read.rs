@@ -9,10 +9,10 @@ use godot::classes::Script;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 use godot::sys::interface_fn;
-use variant_codec::format::Shape;
-use variant_codec::error::quoted;
-use variant_codec::stream::{Lanes, Precision};
 use variant_codec::VariantType;
+use variant_codec::error::quoted;
+use variant_codec::format::Shape;
+use variant_codec::stream::{Lanes, Precision};
 
 use crate::documented::{documented_elements, documented_units};
 use crate::elements::Elements;

@@ -1,8 +1,8 @@
 //! How the engine holds values of each type: what its documentation and the choice of precision say.
 
+use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
 use variant_codec::stream::Precision;
-use variant_codec::VariantType;
 
 #[cfg(target_endian = "big")]
 compile_error!(

@@ -52,10 +52,10 @@ impl Target {
             return error("an exported game cannot write to res://; use user://");
         }
         if place.is_empty() || place.contains("://") {
-            return error("not a path of a file; user://, res:// and absolute paths are");
+            return error("not a file path; use user://, res:// or an absolute path");
         }
         if place.ends_with('/') {
-            return error("this is the path of a folder");
+            return error("path of a folder, not of a file");
         }
         match disk::resolved(place.into()) {
             Ok(place) => Ok(Self { name, place }),
@@ -152,20 +152,20 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
     let error = |reason: &str, code| FileError { path: path.to_string(), reason: reason.into(), code };
     let Some(mut file) = FileAccess::open(path, ModeFlags::READ) else {
         let (reason, code) = match FileAccess::get_open_error() {
-            Code::ERR_FILE_NOT_FOUND => ("there is no such file", Code::ERR_FILE_NOT_FOUND),
-            code => ("the file cannot be opened", code),
+            Code::ERR_FILE_NOT_FOUND => ("file not found", Code::ERR_FILE_NOT_FOUND),
+            code => ("cannot open the file", code),
         };
         return Err(error(reason, code));
     };
     let wanted = wanted(file.get_length(), limits);
     if check_room(wanted).is_err() {
-        return Err(error("there is no memory for it", Code::ERR_OUT_OF_MEMORY));
+        return Err(error("out of memory", Code::ERR_OUT_OF_MEMORY));
     }
     let bytes = file.get_buffer(wanted as i64);
     if bytes.len() == wanted {
         Ok(bytes)
     } else {
-        Err(error("the file cannot be read to its end", Code::ERR_FILE_CANT_READ))
+        Err(error("cannot read the whole file", Code::ERR_FILE_CANT_READ))
     }
 }
 

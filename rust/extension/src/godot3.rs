@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
-use variant_codec::stream::{Decoder, Encoder, Buffer, Source as _};
-use variant_codec::{EncodeOptions, Limits, Strictness, Result, frames};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, frames};
 use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};

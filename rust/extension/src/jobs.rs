@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use variant_codec::memory::check_room;
-use variant_codec::{Error, Limits, Strictness, Result};
+use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -349,14 +349,14 @@ impl Job {
         };
         if is_for_main_thread && !is_main_thread() {
             return Err(Error::argument(
-                "this job is done on the main thread, between frames, so no other thread can wait for it",
+                "this job runs on the main thread between frames, so no other thread can wait for it",
             ));
         }
         self.come_to_an_end();
         if self.is_done() {
             Ok(())
         } else {
-            Err(Error::argument("a getter or setter that runs for a job cannot wait for that job"))
+            Err(Error::argument("a getter or setter called by a job cannot wait for that job"))
         }
     }
 

@@ -83,6 +83,6 @@ mod faults {
     #[cold]
     #[inline(never)]
     fn look(place: &str) {
-        assert!(settings::fault().as_deref() != Some(place), "put in on purpose in {place}");
+        assert!(settings::fault().as_deref() != Some(place), "injected by a test in {place}");
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godot::builtin::PackedByteArray;
+use variant_codec::EncodeOptions;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::copied;
 use variant_codec::stream::Decoder;
-use variant_codec::EncodeOptions;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
 use crate::scratch::with_room;

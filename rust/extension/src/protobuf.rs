@@ -3,7 +3,7 @@
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
 use variant_codec::stream::Source as _;
-use variant_codec::{Limits, Strictness, Result};
+use variant_codec::{Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use variant_codec::stream::{Encoder, Buffer};
 use variant_codec::EncodeOptions;
+use variant_codec::stream::{Buffer, Encoder};
 
 /// A thread keeps no more than this for the next value.
 const KEPT_BYTES: usize = 1 << 20;
@@ -14,7 +14,10 @@ thread_local! {
 }
 
 /// Encodes into this thread's memory.
-pub fn with_room<T>(options: EncodeOptions, encode: impl FnOnce(&mut Encoder<Buffer<&mut Vec<u8>>>) -> T) -> T {
+pub fn with_room<T>(
+    options: EncodeOptions,
+    encode: impl FnOnce(&mut Encoder<Buffer<&mut Vec<u8>>>) -> T,
+) -> T {
     with_memory(|memory| encode(&mut Encoder::new(Buffer::new(memory), options)))
 }
 

@@ -6,8 +6,8 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::limits::Spent;
 use variant_codec::memory::{check_room, copied};
-use variant_codec::stream::{Decoder, Encoder, Measure, Buffer, Source as _};
-use variant_codec::{EncodeOptions, Limits, Strictness, Result, VariantType, frames};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
 use crate::parts;

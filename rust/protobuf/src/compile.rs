@@ -48,8 +48,9 @@ impl Schema {
             compiler.open_file(root).map_err(|error| located(root, &error))?;
             Ok(compiler.file_descriptor_set())
         };
-        let set = catch_unwind(AssertUnwindSafe(compile))
-            .unwrap_or_else(|_| Err(of_file(root, "the compiler of schemas has failed, which is a bug")))?;
+        let set = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| {
+            Err(of_file(root, "internal error in the schema compiler, please report it"))
+        })?;
         descriptors::schema(&set.file)
     }
 
@@ -60,7 +61,7 @@ impl Schema {
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self> {
         check_size("", bytes.len())?;
         let set = FileDescriptorSet::decode(bytes)
-            .map_err(|error| of_file("", &format!("this is no descriptor set: {error}")))?;
+            .map_err(|error| of_file("", &format!("invalid descriptor set: {error}")))?;
         descriptors::schema(&set.file)
     }
 }
@@ -71,7 +72,7 @@ fn of_file(file: &str, reason: &str) -> Error {
 
 fn check_size(file: &str, bytes: usize) -> Result<()> {
     if bytes > MOST_BYTES {
-        return Err(of_file(file, &format!("a schema of more than {MOST_BYTES} bytes in one file")));
+        return Err(of_file(file, &format!("schema file larger than {MOST_BYTES} bytes")));
     }
     Ok(())
 }
@@ -113,7 +114,7 @@ impl Texts {
                 texts.insert(name, text);
             }
             if open.len() > DEEPEST {
-                return Err(of_file(root, &format!("files that import one another over {DEEPEST} levels")));
+                return Err(of_file(root, &format!("imports nested deeper than {DEEPEST} levels")));
             }
             let Some(Opened { name, descriptor, seen }) = open.last_mut() else { return Ok(Self(texts)) };
             next = descriptor.dependency.get(*seen).cloned();
@@ -125,7 +126,7 @@ impl Texts {
                 let count = public
                     .fold(1, |count: usize, name| count.saturating_add(ways.get(name).copied().unwrap_or(1)));
                 if count > MOST_WAYS {
-                    return Err(of_file(name, "public imports that lead to the same files again and again"));
+                    return Err(of_file(name, "too many paths through public imports"));
                 }
                 ways.insert(name.clone(), count);
                 open.pop();
@@ -195,7 +196,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                 offset += bytes[offset..].iter().take_while(|byte| is_letter(byte)).count();
                 if &text[start..offset] == "edition" {
-                    let reason = "editions are not supported: only syntax = \"proto2\" and \"proto3\"";
+                    let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
                     return at(start, reason.to_owned());
                 }
             }

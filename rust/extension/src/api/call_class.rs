@@ -1,7 +1,7 @@
 //! The methods of FastVariantCodec that scripts call once for each value: `encode`, `decode`, `encoded_size`.
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{ErrorKind, Strictness, Result};
+use variant_codec::{ErrorKind, Result, Strictness};
 use variant_engine::StaticMethod;
 
 use super::arguments::{engine_limits, objects};

@@ -273,13 +273,14 @@ impl FastVariantCodec {
             let limits = strict_limits(limits);
             let Some(start) = usize::try_from(offset).ok().filter(|start| *start <= bytes.len()) else {
                 return FastVariantResult::failed(&Error::argument(format!(
-                    "the offset {offset} does not lie in the {} bytes",
+                    "offset {offset} is outside the data of {} bytes",
                     bytes.len()
                 )));
             };
             let (end, input) = (bytes.len(), Input::Owned(bytes));
             let mut keys = KeyCache::default();
-            let reading = Reading { input: &input, strictness: Strictness::Strict, limits: &limits, keys: &mut keys };
+            let reading =
+                Reading { input: &input, strictness: Strictness::Strict, limits: &limits, keys: &mut keys };
             match value::decode(reading, start..end, &mut Spent::default()) {
                 Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
                 Err(error) => FastVariantResult::failed(&error),
@@ -374,7 +375,8 @@ impl FastVariantCodec {
         guard("FastVariantCodec.decode_godot3_batch", || {
             let limits = engine_limits(false);
             let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                godot3::decode(input.bytes(), Strictness::Lenient, &limits, Loss::accepted_if(lossy), keys).map(|(built, _)| built)
+                godot3::decode(input.bytes(), Strictness::Lenient, &limits, Loss::accepted_if(lossy), keys)
+                    .map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
             batch.give()
@@ -408,7 +410,13 @@ impl FastVariantCodec {
         guard("FastVariantCodec.try_decode_godot3", || {
             let limits = strict_limits(limits);
             let mut keys = KeyCache::default();
-            match godot3::decode(engine::bytes(&bytes), Strictness::Strict, &limits, Loss::accepted_if(lossy), &mut keys) {
+            match godot3::decode(
+                engine::bytes(&bytes),
+                Strictness::Strict,
+                &limits,
+                Loss::accepted_if(lossy),
+                &mut keys,
+            ) {
                 Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }

@@ -5,8 +5,8 @@ use godot::builtin::{
 };
 use godot::meta::ToGodot;
 use godot::prelude::VarDictionary;
-use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::Error;
+use variant_codec::outline::{Node, Outline, Role};
 
 use super::error_code::ErrorCode;
 

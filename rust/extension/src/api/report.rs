@@ -16,7 +16,7 @@ pub fn failure(method: &str, error: &Error) {
 
 /// Prints how many elements and keys a call of `method` left out, as the engine does.
 pub fn misfits(method: &str, count: usize) {
-    godot_error!("{method}: {count} value(s) left out of typed containers that do not take their types.");
+    godot_error!("{method}: {count} value(s) dropped from typed containers, whose types they do not match.");
 }
 
 /// Prints which items of a batch failed, if any did.
@@ -37,7 +37,7 @@ pub fn summary(failed: &Failed) -> Option<String> {
     let named: Vec<String> = failed.indexes.iter().take(NAMED).map(usize::to_string).collect();
     let more = if failed.indexes.len() > NAMED { ", …" } else { "" };
     Some(format!(
-        "{} item(s) failed, at {}{more}. The first, at {first}: {error}",
+        "{} item(s) failed, at index {}{more}; item {first}: {error}",
         failed.indexes.len(),
         named.join(", ")
     ))

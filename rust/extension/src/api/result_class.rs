@@ -63,7 +63,7 @@ impl IRefCounted for FastVariantResult {
 }
 
 /// What results and jobs say then.
-const LOST: &str = "this did not outlive the reloading of the extension in the editor";
+const LOST: &str = "lost when the editor reloaded the extension";
 
 #[godot_api]
 impl FastVariantResult {
@@ -171,7 +171,7 @@ impl FastVariantResult {
             Outcome::File(error) => Self::of_file(&error),
             Outcome::Failed(error) => Self::failed(&error),
             Outcome::Cancelled => {
-                let message = GString::from("the job was cancelled");
+                let message = GString::from("job cancelled");
                 Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
             }
             Outcome::Lost => Self::new_gd(),

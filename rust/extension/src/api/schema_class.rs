@@ -5,7 +5,7 @@ use godot::classes::{IRefCounted, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
-use variant_codec::{Error, Limits, Strictness, Result};
+use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 
@@ -255,8 +255,7 @@ impl FastProtobufSchema {
 
     fn message(&self, name: &GString) -> Result<Message> {
         let schema = self.schema.as_ref();
-        let schema =
-            schema.ok_or_else(|| Error::argument("this schema was not loaded by FastProtobufCodec"))?;
+        let schema = schema.ok_or_else(|| Error::argument("schema was not loaded by FastProtobufCodec"))?;
         Ok(schema.message(&name.to_string())?)
     }
 

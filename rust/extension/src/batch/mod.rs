@@ -70,7 +70,12 @@ pub fn encode_each<K: Default>(
 }
 
 /// One value for each buffer.
-pub fn decode(buffers: &AnyArray, strictness: Strictness, limits: &Limits, reasons: Reasons) -> Batch<Variant> {
+pub fn decode(
+    buffers: &AnyArray,
+    strictness: Strictness,
+    limits: &Limits,
+    reasons: Reasons,
+) -> Batch<Variant> {
     // Setters are scripts, which run on the calling thread and may change the caller's buffers.
     if limits.allow_objects {
         return match owned(buffers) {
@@ -78,7 +83,9 @@ pub fn decode(buffers: &AnyArray, strictness: Strictness, limits: &Limits, reaso
             Err(error) => Outcome::keeping(reasons).into_batch(Err(error)),
         };
     }
-    decode_each(buffers, reasons, |input, keys| value::decode_all(Reading { input, strictness, limits, keys }))
+    decode_each(buffers, reasons, |input, keys| {
+        value::decode_all(Reading { input, strictness, limits, keys })
+    })
 }
 
 /// One value for each buffer, as `decode` makes it, which runs no script.
@@ -156,7 +163,7 @@ fn decode_items<'a>(
 
 fn no_buffer(reader: Reader, found: &Variant) -> Error {
     let ty = reader.ty(found).map_or("a newer type", VariantType::name);
-    Error::argument(format!("a PackedByteArray is needed here, not {ty}"))
+    Error::argument(format!("expected PackedByteArray, found {ty}"))
 }
 
 /// A copy of an Array that owns the packed arrays among its elements, as they are now. What Arrays, Dictionaries and objects

@@ -5,8 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use godot::builtin::{Array, Variant};
 use godot::meta::Element;
-use variant_codec::memory::check_room;
 use variant_codec::Error;
+use variant_codec::memory::check_room;
 use variant_engine::{OwnArray, Slots};
 
 use super::failed::{Failed, Reasons};

@@ -110,7 +110,7 @@ pub fn item<R, K: Default>(
 /// # Errors
 /// That it is gone.
 pub fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Error> {
-    elements.get(index).ok_or_else(|| Error::argument("the Array was changed by another thread meanwhile"))
+    elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 
 /// The caller's Array, or a copy of it that scripts cannot reach and threads can read.

@@ -52,27 +52,27 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A folder has this path.
-    #[error("this is a folder")]
+    #[error("is a folder, not a file")]
     Folder,
     /// Something has this path that is neither file nor folder.
-    #[error("this is not a regular file")]
+    #[error("not a regular file")]
     Special,
     /// The folder that the file is to be in.
-    #[error("the folder does not exist")]
+    #[error("folder does not exist")]
     NoFolder,
     /// Files with this name are removed.
-    #[error("files with such a name are what unfinished saves leave, and are removed")]
+    #[error("name is reserved for the temporary files of saves, which are removed")]
     Remains,
     /// The last record is not whole; it starts at this byte.
     #[error(
-        "the record at byte {0} is cut off; load_batch gives those before it, save_batch writes them anew"
+        "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
     Torn(u64),
     /// Another writer is at work, and does not come to an end.
-    #[error("{0} has locked the file")]
+    #[error("file locked by {0}")]
     Locked(String),
     /// A save writes to a new file first.
-    #[error("no file can be made beside it, as saving needs it: {0}")]
+    #[error("cannot create the temporary file beside it that saving needs: {0}")]
     Beside(io::Error),
     /// The system's own reason.
     #[error("{0}")]
@@ -100,7 +100,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
         let Ok(next) = place.read_link() else { return Ok(place) };
         place = folder.join(next);
     }
-    Err(io::Error::other("too many links lead on from here"))
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 fn in_full(folder: &Path) -> io::Result<PathBuf> {

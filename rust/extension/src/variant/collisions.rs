@@ -27,8 +27,7 @@ struct Bounds {
     steps_per_key: u64,
 }
 
-const KEYS: Bounds =
-    Bounds { what: "colliding keys of Dictionaries", free_steps: 2_000_000, steps_per_key: 128 };
+const KEYS: Bounds = Bounds { what: "colliding Dictionary keys", free_steps: 2_000_000, steps_per_key: 128 };
 /// Their steps are slower, and they are spread more widely.
 const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 

@@ -6,9 +6,9 @@
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, Singleton};
-use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::error::quoted;
-use variant_codec::{Error, Strictness, Result, VariantType};
+use variant_codec::format::SCRIPT_PATH_PREFIX;
+use variant_codec::{Error, Result, Strictness, VariantType};
 use variant_engine::Reader;
 
 /// A new object of a native class.
@@ -21,18 +21,16 @@ pub fn instantiate(class: &StringName) -> Result<Variant> {
     let name = quoted(&class.to_string());
     // Asked first: for the name of a script's class, `can_instantiate` would load that script.
     if !db.class_exists(class) {
-        return Err(Error::object(format!("an object of class {name}, which is no native class")));
+        return Err(Error::object(format!("unknown native class {name}")));
     }
     if *class == "Script" || db.is_parent_class(class, "Script") {
-        return Err(Error::object(format!("an object of class {name}: scripts are never made from data")));
+        return Err(Error::object(format!("class {name} refused: scripts are never created from data")));
     }
     if is_singleton(class) {
-        return Err(Error::object(format!(
-            "an object of class {class}, of which the engine has the only one"
-        )));
+        return Err(Error::object(format!("class {class} refused: it is an engine singleton")));
     }
     if !db.can_instantiate(class) {
-        return Err(Error::object(format!("an object of class {name}, which cannot be made")));
+        return Err(Error::object(format!("class {name} cannot be instantiated")));
     }
     Ok(db.instantiate(class))
 }
@@ -55,20 +53,27 @@ fn is_singleton(class: &StringName) -> bool {
 /// # Errors
 /// If `script` is no path to a script of this project, or a setter has freed the object. If strict, also if the
 /// script is one for objects of another class, of which the engine only complains.
-pub fn set_property(object: &mut Gd<Object>, name: &GString, value: &Variant, strictness: Strictness) -> Result<()> {
+pub fn set_property(
+    object: &mut Gd<Object>,
+    name: &GString,
+    value: &Variant,
+    strictness: Strictness,
+) -> Result<()> {
     if !object.is_instance_valid() {
-        return Err(Error::object("the object was freed by one of its own setters"));
+        return Err(Error::object("object freed by its own setter"));
     }
     match Reader::new().ty(value) {
         Some(ty) if *name == "script" && ty != VariantType::Nil => {
             if ty != VariantType::String {
-                return Err(Error::object("the property `script` is not the path of a script"));
+                return Err(Error::object("property `script` is not a script path"));
             }
             let script = load_script(&value.to())?;
             let base = script.get_instance_base_type();
             if strictness == Strictness::Strict && !object.is_class(&base.to_string()) {
                 let class = quoted(&object.get_class().to_string());
-                return Err(Error::object(format!("a script for {base} on an object of class {class}")));
+                return Err(Error::object(format!(
+                    "script for {base} does not fit an object of class {class}"
+                )));
             }
             object.set_script(&script);
         }
@@ -86,18 +91,18 @@ pub fn load_script(path: &GString) -> Result<Gd<Script>> {
     let shown = quoted(&text);
     let inside = text.strip_prefix(SCRIPT_PATH_PREFIX);
     if inside.is_none_or(|rest| rest.is_empty() || rest.split(['/', '\\']).any(|part| part == "..")) {
-        return Err(Error::object(format!("the script path {shown}, which does not lie in the project")));
+        return Err(Error::object(format!("script path {shown} is outside the project")));
     }
     let mut loader = ResourceLoader::singleton();
     if !loader.exists_ex(path).type_hint("Script").done() {
-        return Err(Error::object(format!("the script path {shown}, where there is no script")));
+        return Err(Error::object(format!("no script at {shown}")));
     }
     loader
         .load_ex(path)
         .type_hint("Script")
         .done()
         .and_then(|resource| resource.try_cast::<Script>().ok())
-        .ok_or_else(|| Error::object(format!("the script at {shown}, which cannot be loaded")))
+        .ok_or_else(|| Error::object(format!("script {shown} cannot be loaded")))
 }
 
 /// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object is.

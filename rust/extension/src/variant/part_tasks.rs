@@ -1,7 +1,7 @@
 //! What a builder leaves to other threads: parts of the bytes, and the places where their values go.
 
-use variant_codec::stream::Part;
 use variant_codec::Result;
+use variant_codec::stream::Part;
 use variant_engine::{LateValues, LeftValue, Slots, StringSlots};
 
 /// Parts that are left to another thread, and the places to fill.

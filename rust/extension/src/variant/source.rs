@@ -7,8 +7,8 @@ use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
 use godot::classes::{ClassDb, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use variant_codec::format::{self, Shape};
 use variant_codec::error::{Step, quoted};
+use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
@@ -254,7 +254,7 @@ impl<'a> Walk<'a, '_> {
 
         let reader = self.reader;
         let Some(ty) = reader.ty(variant) else {
-            return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
+            return Err(Error::object("unsupported type: newer than this version of FastVariantCodec"));
         };
         match ty {
             T::StringName => {
@@ -500,7 +500,7 @@ impl<'a> Walk<'a, '_> {
             alike.nils += u32::from(self.is_written_as_nil(key));
             alike.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
             if alike.nils > 1 || alike.callables > 1 {
-                return Err(Error::object("two keys of a Dictionary that would come back as one"));
+                return Err(Error::object("two Dictionary keys that decode to the same key"));
             }
         }
         sink.begin_key(dictionary)?;
@@ -599,7 +599,7 @@ impl<'a> Walk<'a, '_> {
         let class = object.get_class();
         if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
             let class = quoted(&class.to_string());
-            return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
+            return Err(Error::object(format!("class {class} cannot be instantiated")));
         }
         let stored: Vec<GString> = object
             .get_property_list()
@@ -641,7 +641,7 @@ struct Alike {
 
 #[cold]
 fn changed() -> Error {
-    Error::argument("a Dictionary that another thread changed meanwhile")
+    Error::argument("Dictionary changed by another thread during the call")
 }
 
 /// Pours a run that starts at `index` and returns how many elements it had.
@@ -674,7 +674,7 @@ fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S
 /// The element at `index`, which is there unless a caller's other thread has shortened the Array.
 #[inline(always)]
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
-    elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
+    elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 
 /// A StringName, or its text where that is not read in place.
@@ -707,7 +707,7 @@ impl Declared {
 /// What is written for a stored property: for `script`, the path of the object's script.
 fn stored_value(object: &Gd<Object>, name: &GString) -> Result<Variant> {
     if !object.is_instance_valid() {
-        return Err(Error::object("the object was freed by one of its own getters"));
+        return Err(Error::object("object freed by its own getter"));
     }
     if *name != "script" {
         return Ok(object.get(&StringName::from(name)));
@@ -721,6 +721,6 @@ fn script_path(script: &Gd<Script>) -> Result<GString> {
     if path.begins_with(format::SCRIPT_PATH_PREFIX) {
         Ok(path)
     } else {
-        Err(Error::object("a script without a path that starts with res://, which no reader could load"))
+        Err(Error::object("script has no res:// path, so no reader could load it"))
     }
 }

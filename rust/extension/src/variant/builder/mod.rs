@@ -8,7 +8,7 @@ use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use variant_codec::format::NODE_PATH_NEW_FORMAT;
 use variant_codec::stream::{Decoder, Encoder, NodePathParts, Text};
-use variant_codec::{EncodeOptions, Error, Strictness, Result, VariantType};
+use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, Fill, Made};
@@ -228,5 +228,5 @@ impl<'k, 's> VariantBuilder<'k, 's> {
 /// A value of which other threads fill parts cannot be looked at. One thread alone then decodes all.
 #[cold]
 fn unfinished() -> Error {
-    Error::argument("a part of this value is left to another thread")
+    Error::argument("another thread decodes a part of this value")
 }

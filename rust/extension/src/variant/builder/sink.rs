@@ -4,10 +4,10 @@ use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{EncodedObjectAsId, Object};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
-use variant_codec::format::BOM;
 use variant_codec::error::{Oddity, quoted};
+use variant_codec::format::BOM;
 use variant_codec::stream::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text};
-use variant_codec::{Error, ErrorKind, Strictness, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
 
 use super::typed::{TypedArray, TypedDictionary};
@@ -394,7 +394,10 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<ObjectFrame> {
         let value = objects::instantiate(&StringName::from(&string(class)))?;
         let object = value.try_to::<Gd<Object>>().map_err(|_| {
-            Error::object(format!("the engine made no object of class {}", quoted(&class.to_lossy())))
+            Error::object(format!(
+                "the engine failed to create an object of class {}",
+                quoted(&class.to_lossy())
+            ))
         })?;
         if !object.is_class("RefCounted") {
             self.made.push(object.instance_id());
@@ -449,20 +452,24 @@ impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     }
 
     fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        let Some(parts) = &self.parts else {
+            return Err(Error::argument("no other thread decodes parts of this value"));
+        };
         parts.add_elements(self.building.leave_elements(part.count), part);
         Ok(())
     }
 
     fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
         let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
-            return Err(Error::argument("parts without a taker"));
+            return Err(Error::argument("no other thread decodes parts of this value"));
         };
         parts.add_value(value, part)
     }
 
     fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        let Some(parts) = &self.parts else {
+            return Err(Error::argument("no other thread decodes parts of this value"));
+        };
         parts.add_strings(strings.leave(part.count), part);
         Ok(())
     }

@@ -4,7 +4,7 @@ use godot::builtin::{StringName, Variant};
 use godot::classes::Object;
 use godot::obj::Gd;
 use variant_codec::stream::ElementType;
-use variant_codec::{Error, ErrorKind, Strictness, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, Converted, string};
 
 use super::{VariantBuilder, unfinished};

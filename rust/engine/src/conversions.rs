@@ -98,20 +98,20 @@ impl Conversions {
         // The one conversion that turns containers into text, in which texts are escaped: nested, it doubles them each time.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
         // The engine would complain about each container that lies too deep in it.
-        if !self.takes(target, source) || is_text && nests_deeper(value, DEEPEST_TEXT) {
+        if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
             return None;
         }
         let array = Building::empty_array(target);
-        array.call("append", &[self.quieten(target, value.clone())]);
+        array.call("append", &[self.replace_invalid(target, value.clone())]);
         let value = array.call("front", &[]);
         let text = if is_text { characters(&value) } else { 0 };
         Some(Converted { value, text })
     }
 
     /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
-    fn quieten(&self, target: VariantType, value: Variant) -> Variant {
+    fn replace_invalid(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
-            (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
+            (VariantType::Color, Some(VariantType::String)) => valid_color(value),
             (VariantType::NodePath, Some(VariantType::String))
                 if !is_path(&value.to::<GString>().to_string()) =>
             {
@@ -121,7 +121,7 @@ impl Conversions {
                 let elements = Reader::new().elements(&value);
                 let mut quiet = VarArray::new();
                 for element in (0..elements.len()).filter_map(|index| elements.get(index)) {
-                    quiet.push(&quiet_color(element.clone()));
+                    quiet.push(&valid_color(element.clone()));
                 }
                 quiet.to_variant()
             }
@@ -140,10 +140,10 @@ fn characters(texts: &Variant) -> usize {
 }
 
 /// So many levels below an Array of texts-to-be the engine still writes.
-const DEEPEST_TEXT: usize = 101;
+const MAX_TEXT_DEPTH: usize = 101;
 
 /// Whether containers lie more than so many levels below this one.
-fn nests_deeper(container: &Variant, levels: usize) -> bool {
+fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];
     while let Some((container, level)) = pending.pop() {
@@ -177,7 +177,7 @@ fn is_path(text: &str) -> bool {
 }
 
 /// What is no name or code of a colour becomes black, as it does in the engine.
-fn quiet_color(value: Variant) -> Variant {
+fn valid_color(value: Variant) -> Variant {
     match value.try_to::<GString>() {
         Ok(text) if Color::from_string(&text).is_none() => Color::from_rgba(0.0, 0.0, 0.0, 1.0).to_variant(),
         _ => value,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use godot::builtin::Variant;
 
-use crate::slots::{LateValues, Tie};
+use crate::slots::{StagedValues, Tie};
 
 /// What ties a value, the gaps in it and those who fill them to one call of [`with_gaps`]. No two calls have the same, and
 /// nothing that has it can leave its call: not even by way of a thread that runs on.
@@ -14,11 +14,11 @@ pub struct Scope<'s>(Tie<'s>);
 /// A value that is complete but for gaps, which others may still be filling: nobody can look at it before.
 pub struct Unfinished<'s> {
     value: Variant,
-    late: Vec<LateValues<'s>>,
+    late: Vec<StagedValues<'s>>,
 }
 
 impl<'s> Unfinished<'s> {
-    pub(crate) fn new(value: Variant, late: Vec<LateValues<'s>>) -> Self {
+    pub(crate) fn new(value: Variant, late: Vec<StagedValues<'s>>) -> Self {
         Self { value, late }
     }
 }

@@ -56,7 +56,7 @@ pub use optional::OrNull;
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use probe::Access;
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings};
-pub use slots::{LateValues, LeftValue, Slots, StringSlots};
+pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
 pub use strings::{raw_string, string};
 pub use types::{PRECISION, run_bytes};
 

@@ -77,11 +77,11 @@ impl fmt::Display for ContainerType {
 }
 
 /// The entries of a Dictionary, in insertion order.
-pub struct Entries<'a>(Walk<'a>);
+pub struct Entries<'a>(EntriesKind<'a>);
 
-enum Walk<'a> {
+enum EntriesKind<'a> {
     /// From entry to entry, in place.
-    Linked(EntriesInPlace<'a>),
+    InPlace(EntriesInPlace<'a>),
     /// Through Arrays of keys and of values, which only this walk can reach. Boxed: one lies on the stack for each level
     /// of nesting.
     Copied(Box<Copied>),
@@ -126,8 +126,8 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub fn in_place(&mut self) -> Option<&mut EntriesInPlace<'a>> {
         match &mut self.0 {
-            Walk::Linked(entries) => Some(entries),
-            Walk::Copied(_) => None,
+            EntriesKind::InPlace(entries) => Some(entries),
+            EntriesKind::Copied(_) => None,
         }
     }
 }
@@ -353,7 +353,7 @@ impl Reader {
         match self.layout {
             Some(layout) if !as_copy => {
                 let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
-                (Entries(Walk::Linked(entries)), layout.dictionary_size(variant))
+                (Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant))
             }
             _ => copied_entries(variant),
         }
@@ -363,8 +363,8 @@ impl Reader {
     #[inline(always)]
     pub fn next_entry<'e>(self, entries: &'e mut Entries<'_>) -> Option<(&'e Variant, &'e Variant)> {
         match &mut entries.0 {
-            Walk::Linked(entries) => entries.next(),
-            Walk::Copied(copied) => {
+            EntriesKind::InPlace(entries) => entries.next(),
+            EntriesKind::Copied(copied) => {
                 let index = copied.next;
                 copied.next += 1;
                 Some((self.elements(&copied.keys).get(index)?, self.elements(&copied.values).get(index)?))
@@ -480,7 +480,7 @@ fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();
     let (keys, values) = (keys.to_variant(), values.to_variant());
-    (Entries(Walk::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
+    (Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
 }
 
 /// The declared type with this id, whose class and script the container's own methods tell.

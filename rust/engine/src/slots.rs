@@ -171,7 +171,7 @@ impl<'s> Slots<'s> {
 }
 
 /// The value of an entry under construction that is left to another construction.
-pub struct LeftValue<'s> {
+pub struct DeferredValue<'s> {
     /// Keeps the entry, whatever becomes of the construction that it belongs to.
     dictionary: Variant,
     /// In an entry of the Dictionary.
@@ -179,7 +179,7 @@ pub struct LeftValue<'s> {
     tie: Tie<'s>,
 }
 
-impl LeftValue<'_> {
+impl DeferredValue<'_> {
     /// The value at this place.
     ///
     /// # Safety
@@ -191,17 +191,17 @@ impl LeftValue<'_> {
 }
 
 /// Values of entries that are made elsewhere first, since their keys may repeat.
-pub struct LateValues<'s> {
+pub struct StagedValues<'s> {
     values: Variant,
-    left: Vec<LeftValue<'s>>,
+    left: Vec<DeferredValue<'s>>,
 }
 
-impl<'s> LateValues<'s> {
+impl<'s> StagedValues<'s> {
     /// Slots for so many values, which have a place to go to later.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
-    pub fn new(left: Vec<LeftValue<'s>>) -> Result<(Self, Slots<'s>)> {
+    pub fn new(left: Vec<DeferredValue<'s>>) -> Result<(Self, Slots<'s>)> {
         let values = array(left.len(), &Variant::nil())?.to_variant();
         // SAFETY: the Array has just been made, and is used again when the values are settled, which is when `'s` has ended.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
@@ -216,8 +216,8 @@ impl<'s> LateValues<'s> {
         let Self { values, left } = self;
         // SAFETY: the Array has so many elements, has not left this file, and the slots for it are gone, as the caller says.
         let mut slots = unsafe { Slots::new(values, 0..left.len()) };
-        for LeftValue { dictionary, place, .. } in left {
-            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`LeftValue::new` demands
+        for DeferredValue { dictionary, place, .. } in left {
+            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`DeferredValue::new` demands
             // it); entries added since have not moved the others, or `can_share_out` would have kept values from being left.
             unsafe { std::ptr::swap(slots.next(), place) };
             drop(dictionary);

@@ -76,11 +76,11 @@ impl Target {
 impl FileError {
     fn new(path: String, failure: &Failure) -> Self {
         let code = match failure {
-            Failure::Folder | Failure::NoFolder | Failure::Remains => Code::ERR_FILE_BAD_PATH,
-            Failure::Special => Code::ERR_FILE_CANT_OPEN,
-            Failure::Torn(_) => Code::ERR_FILE_CORRUPT,
+            Failure::IsFolder | Failure::NoFolder | Failure::ReservedName => Code::ERR_FILE_BAD_PATH,
+            Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
+            Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,
-            Failure::Beside(error) | Failure::System(error) => match error.kind() {
+            Failure::NoTemporaryFile(error) | Failure::System(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Code::ERR_FILE_NO_PERMISSION
                 }

@@ -104,15 +104,15 @@ pub fn convert_file(
     let framed = records::frame_each(found.len(), true, Reasons::All, |index, part| {
         let record = found[index].clone();
         let start = record.start;
-        let made = match direction {
+        let created = match direction {
             Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
             Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
         };
         // What only the writer refuses knows no place in the bytes but that of its record.
-        let made = made.map_err(|error| error.at(0).shifted(start))?;
-        if !made.is_empty() {
+        let created = created.map_err(|error| error.at(0).shifted(start))?;
+        if !created.is_empty() {
             let mut changes = lock(&changes);
-            made.into_iter().for_each(|change| add_change(&mut changes, change));
+            created.into_iter().for_each(|change| add_change(&mut changes, change));
         }
         Ok(())
     });

@@ -13,11 +13,11 @@ use crate::batch::failed::{Failed, Reasons};
 use crate::batch::records::{self, Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
 use crate::threads::lock;
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::source::Objects;
 
 /// What a frame is asked for where nobody says.
@@ -42,7 +42,7 @@ pub enum Outcome {
     /// Buffers, one for each value, and which of them are empty since their value cannot be encoded.
     Encoded(OwnArray<PackedByteArray>, Failed),
     /// Values, one for each buffer, and which of them are null since their buffer cannot be decoded.
-    Decoded(OwnArray<Variant>, Failed, Made),
+    Decoded(OwnArray<Variant>, Failed, CreatedObjects),
     /// The values of the file with this path.
     Loaded(Unpacked, String),
     /// A file of so many bytes.
@@ -150,7 +150,7 @@ impl Job {
             buffers,
             limits,
             values: OwnArray::new(),
-            made: Made::default(),
+            created: CreatedObjects::default(),
             failed: Failed::default(),
         };
         let same = Arc::clone(&job);
@@ -254,7 +254,7 @@ impl Job {
         }
         let Stage::Sliced(mut work) = std::mem::replace(&mut *stage, Stage::InSlice) else { return };
         drop(stage);
-        let next = caught("a slice of a job", || {
+        let next = catch_panic("a slice of a job", || {
             let left = self.steps(&mut *work, budget);
             Ok(if left { Stage::Sliced(work) } else { Stage::Done(Some(work.finish())) })
         });
@@ -276,10 +276,10 @@ impl Job {
                 return left;
             }
             let Some(budget) = budget else { continue };
-            let (took, so_far) = (step.elapsed(), started.elapsed());
+            let (took, totals) = (step.elapsed(), started.elapsed());
             // The next step takes about an equal share of the budget; what it cannot take any more is left to the next frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
-            if so_far + budget / STEPS > budget {
+            if totals + budget / STEPS > budget {
                 return left;
             }
             items = (fits as usize).clamp(1, items.saturating_mul(2)).min(most);
@@ -379,7 +379,7 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
         Box::new(move || {
             // Somebody may wait for the job.
             let place = if same.is_save { "a job that saves" } else { "a job that reads" };
-            if let Err(error) = caught(place, || {
+            if let Err(error) = catch_panic(place, || {
                 work();
                 Ok(())
             }) {
@@ -435,7 +435,7 @@ struct Decoding {
     buffers: Vec<OwnedBuffer>,
     limits: Limits,
     values: OwnArray<Variant>,
-    made: Made,
+    created: CreatedObjects,
     failed: Failed,
 }
 
@@ -445,8 +445,8 @@ impl Slices for Decoding {
         let end = start.saturating_add(items).min(total);
         let buffers = &self.buffers[start..end];
         let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
-        let (values, failed, made) = batch.into_parts();
-        self.made.append(made);
+        let (values, failed, created) = batch.into_parts();
+        self.created.append(created);
         self.failed.extend(start, failed);
         if let Err(error) = self.values.append(values) {
             self.failed.add(start, error);
@@ -464,7 +464,7 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Decoded(self.values, self.failed, self.made)
+        Outcome::Decoded(self.values, self.failed, self.created)
     }
 }
 

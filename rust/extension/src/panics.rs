@@ -1,4 +1,4 @@
-//! Panics, of which none reaches a script: what may panic runs in [`caught`].
+//! Panics, of which none reaches a script: what may panic runs in [`catch_panic`].
 //!
 //! A panic is a fault of our own. It becomes an error like any other, with [`ErrorKind::Internal`], in the manner of the
 //! call, and nothing else is printed. `faults` panics on purpose, to see that it is so.
@@ -14,7 +14,7 @@ use variant_codec::{Error, ErrorKind, Result};
 /// # Errors
 /// Those of `work`, and [`ErrorKind::Internal`]. What `work` changes may be half changed then.
 #[inline(always)]
-pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn catch_panic<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
     let done = catch_unwind(AssertUnwindSafe(|| {
         faults::at(place);
         work()
@@ -23,8 +23,8 @@ pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Resul
 }
 
 /// Does this for another thread, which catches the panic and learns where it was.
-pub fn carried<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
-    caught(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
+pub fn forward_panic<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
+    catch_panic(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
 
 thread_local! {
@@ -37,7 +37,7 @@ thread_local! {
 fn error(payload: Box<dyn Any + Send>) -> Error {
     let said = LAST.take();
     match payload.downcast::<Error>() {
-        Ok(carried) => *carried,
+        Ok(forward_panic) => *forward_panic,
         Err(payload) => {
             let message = said.unwrap_or_else(|| message(&*payload));
             ErrorKind::Internal(message.into()).into()

@@ -19,11 +19,12 @@ use crate::threads::lock;
 use crate::threads::pool::{Pool, pool, share};
 use crate::thresholds::PART_BYTES;
 use crate::variant::builder::VariantBuilder;
-use crate::variant::built::{Built, Fill, Made, check_converted_text};
+use crate::variant::built::{Built, ConversionCounts, CreatedObjects, check_converted_text};
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::part_tasks::{PartTaker, PartTask};
-use crate::variant::source::{Splitter, Tail};
+use crate::variant::part_tasks::{PartDispatcher, PartTask};
+use crate::variant::source::pour_tail;
+use crate::variant::splitter::{Splitter, Tail};
 
 /// How many chunks are put together at a time.
 const COPIED_AT_ONCE: usize = 32;
@@ -76,7 +77,7 @@ pub fn encode<'a>(
             }
             let splitter = Splitter::new();
             let encoded = with_room(options, |encoder| {
-                part.pour(encoder, &splitter).and_then(|()| copied(encoder.output().written()))
+                pour_tail(&part, encoder, &splitter).and_then(|()| copied(encoder.output().written()))
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
@@ -146,24 +147,24 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
 
 /// The value that `data`, a part of the input, hold, and where it ends. `None` where anything is wrong.
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
-    let so_far = SoFar::default();
-    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &so_far))?;
+    let totals = Totals::default();
+    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
     // Objects are made by one thread alone.
-    Some((Built::new(value, so_far.into_fill(), Made::default()), end))
+    Some((Built::new(value, totals.into_counts(), CreatedObjects::default()), end))
 }
 
 /// What the threads have come to.
 #[derive(Default)]
-struct SoFar {
+struct Totals {
     failed: AtomicBool,
-    misfits: AtomicUsize,
+    dropped: AtomicUsize,
     converted_text: AtomicUsize,
 }
 
-impl SoFar {
-    fn add(&self, fill: Option<Fill>, bytes: usize) {
-        let fits = fill.is_some_and(|Fill { misfits, converted_text }| {
-            self.misfits.fetch_add(misfits, Ordering::Relaxed);
+impl Totals {
+    fn add(&self, fill: Option<ConversionCounts>, bytes: usize) {
+        let fits = fill.is_some_and(|ConversionCounts { dropped, converted_text }| {
+            self.dropped.fetch_add(dropped, Ordering::Relaxed);
             let text = self.converted_text.fetch_add(converted_text, Ordering::Relaxed) + converted_text;
             check_converted_text(text, bytes).is_ok()
         });
@@ -176,8 +177,11 @@ impl SoFar {
         self.failed.load(Ordering::Relaxed)
     }
 
-    fn into_fill(self) -> Fill {
-        Fill { misfits: self.misfits.into_inner(), converted_text: self.converted_text.into_inner() }
+    fn into_counts(self) -> ConversionCounts {
+        ConversionCounts {
+            dropped: self.dropped.into_inner(),
+            converted_text: self.converted_text.into_inner(),
+        }
     }
 }
 
@@ -187,25 +191,25 @@ fn decode_with_gaps<'s>(
     pool: &Pool,
     reading: &mut Reading<'_>,
     data: &[u8],
-    so_far: &SoFar,
+    totals: &Totals,
 ) -> Option<(Unfinished<'s>, usize)> {
     let (strictness, limits) = (reading.strictness, reading.limits);
     let bytes = OwnedBytes::new(reading.input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
-        if so_far.has_failed() || !goes_on() {
+        if totals.has_failed() || !goes_on() {
             return;
         }
         let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
         let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
         let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, strictness, limits));
-        so_far.add(filled.ok(), data.len());
+        totals.add(filled.ok(), data.len());
     };
     let ((value, fill), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
-        let mut builder = VariantBuilder::new(reading).with_parts(PartTaker::new(PART_BYTES, take));
+        let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher::new(PART_BYTES, take));
         let end = Decoder::new(data, strictness, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps().ok()?, end))
     })?;
-    so_far.add(Some(fill), data.len());
-    (!so_far.has_failed()).then_some((value, end))
+    totals.add(Some(fill), data.len());
+    (!totals.has_failed()).then_some((value, end))
 }

@@ -19,7 +19,8 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::source::{Live, Objects, Splitter};
+use crate::variant::source::{Live, Objects};
+use crate::variant::splitter::Splitter;
 use crate::variant::validator::Validator;
 
 /// The bytes of a value. If `strict`, what would not come back as it is, is an error.

@@ -206,8 +206,8 @@ impl<'a> Names<'a> {
 
     fn message_table(&self, item: &Item<'a, DescriptorProto>) -> Result<MessageTable> {
         let Item { name, descriptor, .. } = item;
-        if descriptor.field.len() > MessageTable::MOST_FIELDS {
-            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MOST_FIELDS)));
+        if descriptor.field.len() > MessageTable::MAX_FIELDS {
+            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MAX_FIELDS)));
         }
         let oneofs = Oneofs::of(item)?;
         let (mut fields, mut groups) = (Vec::new(), Vec::new());

@@ -423,7 +423,7 @@ impl<'s> MessageEncoder<'s> {
                     }
                     Some(_) => "key".to_owned(),
                 };
-                return Err(Error::Twice(what).into());
+                return Err(Error::Duplicate(what).into());
             }
         }
         self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)

@@ -72,7 +72,7 @@ pub enum Error {
     },
     /// The same field or the same key of a map twice.
     #[error("duplicate {0}")]
-    Twice(String),
+    Duplicate(String),
     /// Two members of one oneof.
     #[error("{first} and {second} are both set, but oneof {oneof} allows only one")]
     Oneof {

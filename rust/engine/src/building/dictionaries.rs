@@ -10,17 +10,17 @@ use super::{Building, Open, declaration};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
 use crate::read::ContainerType;
-use crate::slots::LeftValue;
+use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
     /// Leaves the value of the open entry to others. `None` where the key has been refused.
-    pub fn leave_value(&mut self) -> Option<LeftValue<'s>> {
+    pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last() {
             Some(Open::Dictionary { dictionary, value, .. }) if !value.is_null() => {
                 self.has_gaps = true;
                 // SAFETY: the place of the value of an entry, which stays: only copied entries that come later are ever taken
                 // out. Only the construction can reach the Dictionary, which nobody gets before `'s` has ended.
-                Some(unsafe { LeftValue::new(Variant::clone(dictionary), *value) })
+                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), *value) })
             }
             _ => None,
         }

@@ -19,7 +19,7 @@ use crate::gaps::Unfinished;
 use crate::interface::{Interface, TypePtr, interface};
 use crate::layout::{self, Layout, LinkedEntries, layout, nil};
 use crate::read::{ContainerType, Reader};
-use crate::slots::{LateValues, Tie};
+use crate::slots::{StagedValues, Tie};
 
 /// A Variant under construction, and the containers in it that are still open.
 ///
@@ -110,7 +110,7 @@ impl<'s> Building<'s> {
     ///
     /// # Panics
     /// If a container is still open.
-    pub fn finish_with_gaps(self, late: Vec<LateValues<'s>>) -> Unfinished<'s> {
+    pub fn finish_with_gaps(self, late: Vec<StagedValues<'s>>) -> Unfinished<'s> {
         assert!(self.open.is_empty(), "a container is still open");
         Unfinished::new(self.root, late)
     }

@@ -7,7 +7,7 @@ use variant_engine::StaticMethod;
 use super::arguments::{engine_limits, objects};
 use super::codec_class::FastVariantCodec;
 use super::report;
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
@@ -54,7 +54,7 @@ impl StaticMethod for Encode {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
         const METHOD: &str = "FastVariantCodec.encode";
-        let encoded = caught(METHOD, || {
+        let encoded = catch_panic(METHOD, || {
             held(value, full_objects, |value, objects| value::encode_to(bytes, value, objects, false))
         });
         if let Err(error) = encoded {
@@ -69,7 +69,7 @@ struct Decode;
 impl Decode {
     const HELP: &str = "\
         Decodes a value as [method @GlobalScope.bytes_to_var] does.[br][br]\
-        With [param allow_objects], objects are made, their scripts attached and their setters run, as \
+        With [param allow_objects], objects are created, their scripts attached and their setters run, as \
         [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data, \
         engine singletons and script paths that leave the project are refused even then.[br][br]\
         If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use \
@@ -85,16 +85,16 @@ impl StaticMethod for Decode {
     #[inline(always)]
     fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
         const METHOD: &str = "FastVariantCodec.decode";
-        let decoded = caught(METHOD, || {
+        let decoded = catch_panic(METHOD, || {
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
             let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
             let (strictness, keys) = (Strictness::Lenient, &mut keys);
             let built = value::decode_all(Reading { input: &input, strictness, limits: &limits, keys })?;
-            let misfits = built.misfits;
+            let dropped = built.dropped;
             *value = built.give();
-            if misfits > 0 {
-                report::misfits(METHOD, misfits);
+            if dropped > 0 {
+                report::dropped(METHOD, dropped);
             }
             Ok(())
         });
@@ -122,7 +122,7 @@ impl StaticMethod for EncodedSize {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, size: &mut i64) {
         const METHOD: &str = "FastVariantCodec.encoded_size";
-        let measured = caught(METHOD, || held(value, full_objects, encoded_size));
+        let measured = catch_panic(METHOD, || held(value, full_objects, encoded_size));
         *size = measured.map_or_else(
             |error| {
                 // Otherwise, encoding says what is wrong.

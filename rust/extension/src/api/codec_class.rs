@@ -77,8 +77,8 @@ impl FastVariantCodec {
             let batch =
                 batch::decode(&buffers, Strictness::Lenient, &engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
-            if batch.failed.indexes.is_empty() && batch.misfits > 0 {
-                report::misfits("FastVariantCodec.decode_batch", batch.misfits);
+            if batch.failed.indexes.is_empty() && batch.dropped > 0 {
+                report::dropped("FastVariantCodec.decode_batch", batch.dropped);
             }
             batch.give()
         })

@@ -7,7 +7,7 @@ use godot::prelude::VarDictionary;
 use variant_codec::Error;
 
 use super::report;
-use crate::panics::caught;
+use crate::panics::catch_panic;
 
 /// What a call gives that has failed through a fault of our own.
 pub trait OnFailure {
@@ -53,5 +53,5 @@ impl OnFailure for Code {
 /// Does what an entry point does. `method` is its name as scripts have it, behind that of its class.
 #[inline(always)]
 pub fn guard<R: OnFailure>(method: &'static str, call: impl FnOnce() -> R) -> R {
-    caught(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
+    catch_panic(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
 }

@@ -13,11 +13,11 @@ use super::error_code::ErrorCode;
 /// How many values a description shows.
 pub const DESCRIBED: usize = 10_000;
 /// A Dictionary for each takes some 2 KiB.
-const MOST_NODES: i64 = 100_000;
+const MAX_NODES: i64 = 100_000;
 
 /// How many nodes a script gets.
 pub fn within_limit(max_nodes: i64) -> usize {
-    max_nodes.clamp(1, MOST_NODES) as usize
+    max_nodes.clamp(1, MAX_NODES) as usize
 }
 
 /// The outline as scripts see it: flat, since the engine walks no more than a hundred levels of a tree.

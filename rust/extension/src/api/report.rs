@@ -15,7 +15,7 @@ pub fn failure(method: &str, error: &Error) {
 }
 
 /// Prints how many elements and keys a call of `method` left out, as the engine does.
-pub fn misfits(method: &str, count: usize) {
+pub fn dropped(method: &str, count: usize) {
     godot_error!("{method}: {count} value(s) dropped from typed containers, whose types they do not match.");
 }
 

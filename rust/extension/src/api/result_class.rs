@@ -142,8 +142,8 @@ impl FastVariantResult {
 
     /// The result of reading records, from a file if there is a path: if one is bad, the values of those before.
     pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
-        let Unpacked { values, mut made, end, failed } = unpacked;
-        made.leave();
+        let Unpacked { values, mut created, end, failed } = unpacked;
+        created.leave();
         let value = values.give().to_variant();
         let Some((index, error)) = failed else { return Self::decoded(value, 0, end) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
@@ -161,8 +161,8 @@ impl FastVariantResult {
     pub fn of_job(outcome: Outcome) -> Gd<Self> {
         match outcome {
             Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
-            Outcome::Decoded(values, failed, mut made) => {
-                made.leave();
+            Outcome::Decoded(values, failed, mut created) => {
+                created.leave();
                 Self::batch(values.give().to_variant(), failed)
             }
             Outcome::Loaded(unpacked, path) => Self::unpacked(unpacked, Some(&path)),

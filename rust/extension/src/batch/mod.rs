@@ -45,7 +45,7 @@ pub fn encode_each<K: Default>(
         Err(error) => return outcome.into_batch(Err(error)),
     };
     let elements = reader.elements(&values);
-    let made = Slots::of_buffers(elements.len(), |slots| {
+    let created = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
             if !outcome.has_room(slots) {
@@ -66,7 +66,7 @@ pub fn encode_each<K: Default>(
             outcome.takes(cost);
         });
     });
-    outcome.into_batch(made)
+    outcome.into_batch(created)
 }
 
 /// One value for each buffer.
@@ -153,12 +153,12 @@ fn decode_items<'a>(
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let made = Slots::of_variants(count, |slots| {
+    let created = Slots::of_variants(count, |slots| {
         spread(slots, parallel, |slots, keys| {
             fill_part(slots, &outcome, |index| decode_at(index, keys));
         });
     });
-    outcome.into_batch(made)
+    outcome.into_batch(created)
 }
 
 fn no_buffer(reader: Reader, found: &Variant) -> Error {

@@ -13,7 +13,7 @@ use super::failed::{Failed, Reasons};
 use super::spread::ITEM_COST;
 use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
-use crate::variant::built::{Built, Made};
+use crate::variant::built::{Built, CreatedObjects};
 
 /// Items may each be too small to ask whether there is memory for them. It is asked whenever they may have taken so much
 /// together since, for twice as much: a part takes less.
@@ -26,20 +26,20 @@ pub struct Batch<T: Element> {
     /// The items that failed; their slots hold what the engine's function gives.
     pub failed: Failed,
     /// Values left out of typed containers, in all items.
-    pub misfits: usize,
-    made: Made,
+    pub dropped: usize,
+    created: CreatedObjects,
 }
 
 impl<T: Element> Batch<T> {
     /// One element for each item, which somebody has from here on.
     pub fn give(mut self) -> Array<T> {
-        self.made.leave();
+        self.created.leave();
         self.slots.give()
     }
 
     /// One element for each item, which nobody has yet, those that failed, and what is to be freed should nobody get them.
-    pub fn into_parts(self) -> (OwnArray<T>, Failed, Made) {
-        (self.slots, self.failed, self.made)
+    pub fn into_parts(self) -> (OwnArray<T>, Failed, CreatedObjects) {
+        (self.slots, self.failed, self.created)
     }
 }
 
@@ -49,8 +49,8 @@ pub struct Outcome {
     /// Items behind this one come to nothing.
     last: AtomicUsize,
     ends_at_first: bool,
-    misfits: AtomicUsize,
-    made: Mutex<Made>,
+    dropped: AtomicUsize,
+    created: Mutex<CreatedObjects>,
     /// What parts may have taken of memory since it was asked for.
     taken: AtomicUsize,
     /// That there was no memory for an item, so that the batch comes to nothing.
@@ -64,8 +64,8 @@ impl Outcome {
             failed: Mutex::new(Failed::keeping(reasons)),
             last: AtomicUsize::new(usize::MAX),
             ends_at_first: false,
-            misfits: AtomicUsize::new(0),
-            made: Mutex::default(),
+            dropped: AtomicUsize::new(0),
+            created: Mutex::default(),
             taken: AtomicUsize::new(0),
             no_room: OnceLock::new(),
         }
@@ -112,24 +112,24 @@ impl Outcome {
     }
 
     /// So many values were left out of typed containers.
-    pub fn add_misfits(&self, misfits: usize) {
-        if misfits > 0 {
-            self.misfits.fetch_add(misfits, Ordering::Relaxed);
+    pub fn add_dropped(&self, dropped: usize) {
+        if dropped > 0 {
+            self.dropped.fetch_add(dropped, Ordering::Relaxed);
         }
     }
 
     /// Objects were made for an item.
-    pub fn add_made(&self, made: Made) {
-        if !made.is_empty() {
-            lock(&self.made).append(made);
+    pub fn add_created(&self, created: CreatedObjects) {
+        if !created.is_empty() {
+            lock(&self.created).append(created);
         }
     }
 
     /// The items that failed, and what was made for the others.
-    pub fn into_failed(self) -> (Failed, Made) {
+    pub fn into_failed(self) -> (Failed, CreatedObjects) {
         let mut failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.sort();
-        (failed, self.made.into_inner().unwrap_or_else(PoisonError::into_inner))
+        (failed, self.created.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Without memory for the slots or an item, there are none, and the first item has failed for all.
@@ -138,24 +138,24 @@ impl Outcome {
             Some(error) => Err(error.clone()),
             None => filled,
         };
-        let misfits = self.misfits.load(Ordering::Relaxed);
+        let dropped = self.dropped.load(Ordering::Relaxed);
         match filled {
             Ok((slots, ())) => {
-                let (failed, made) = self.into_failed();
-                Batch { slots, failed, misfits, made }
+                let (failed, created) = self.into_failed();
+                Batch { slots, failed, dropped, created }
             }
             Err(error) => {
                 let mut failed = lock(&self.failed).emptied();
                 failed.add(0, error);
                 // What was made goes with the others.
-                Batch { slots: OwnArray::new(), failed, misfits, made: Made::default() }
+                Batch { slots: OwnArray::new(), failed, dropped, created: CreatedObjects::default() }
             }
         }
     }
 }
 
 /// What a byte becomes in the engine, at most.
-const MOST_PER_BYTE: usize = 64;
+const MAX_PER_BYTE: usize = 64;
 
 /// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth, or
 /// behind an item that failed where all that follow come to nothing.
@@ -173,10 +173,10 @@ pub fn fill_part(
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
-                taken += bytes.saturating_mul(MOST_PER_BYTE);
-                outcome.add_misfits(built.misfits);
-                let (value, made) = built.into_parts();
-                outcome.add_made(made);
+                taken += bytes.saturating_mul(MAX_PER_BYTE);
+                outcome.add_dropped(built.dropped);
+                let (value, created) = built.into_parts();
+                outcome.add_created(created);
                 slots.put(value);
             }
             Err(error) => {

@@ -12,14 +12,14 @@ use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, element, item, own_if, spread};
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
 use crate::threads::lock;
 use crate::threads::pool::pool;
 use crate::thresholds::PART_BYTES;
 use crate::value;
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::collisions::Collisions;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
@@ -57,7 +57,7 @@ pub fn frame_each(
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = caught("an item to pack", || append(index, &mut part)) {
+            if let Err(error) = catch_panic("an item to pack", || append(index, &mut part)) {
                 outcome.add_failed(index, error);
             }
         }
@@ -100,7 +100,7 @@ pub struct Unpacked {
     /// The values, in order.
     pub values: OwnArray<Variant>,
     /// What is to be freed should nobody get them.
-    pub made: Made,
+    pub created: CreatedObjects,
     /// Where the last good record ends.
     pub end: usize,
     /// The first bad record, if there is one, and the reason.
@@ -126,7 +126,7 @@ pub struct Unpacking {
     /// What the keys and names of the records so far have cost.
     collisions: Collisions,
     values: OwnArray<Variant>,
-    made: Made,
+    created: CreatedObjects,
     failed: Option<(usize, Error)>,
 }
 
@@ -136,8 +136,8 @@ impl Unpacking {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
         let (spent, collisions) = (Spent::default(), Collisions::default());
-        let (values, made) = (OwnArray::new(), Made::default());
-        Self { bytes, records, broken, limits, spent, collisions, values, made, failed: None }
+        let (values, created) = (OwnArray::new(), CreatedObjects::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, created, failed: None }
     }
 
     /// Unpacks so many more, and says whether there are others left. Behind a bad record, none is: on one thread, as where
@@ -182,8 +182,8 @@ impl Unpacking {
             OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
-        let (failed, made) = outcome.into_failed();
-        self.made.append(made);
+        let (failed, created) = outcome.into_failed();
+        self.created.append(created);
         if let Some((index, error)) = failed.into_first() {
             values.shrink(index);
             self.failed = Some((start + index, error));
@@ -208,6 +208,6 @@ impl Unpacking {
     pub fn finish(self) -> Unpacked {
         let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
         let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
-        Unpacked { values: self.values, made: self.made, end, failed }
+        Unpacked { values: self.values, created: self.created, end, failed }
     }
 }

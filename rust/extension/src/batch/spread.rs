@@ -8,7 +8,7 @@ use variant_codec::memory::check_room;
 use variant_codec::{Error, ErrorKind};
 use variant_engine::{Elements, Reader, Slots};
 
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::settings;
 use crate::threads::foreground::{self, Foreground};
 use crate::threads::pool::{pool, share};
@@ -98,7 +98,7 @@ pub fn item<R, K: Default>(
     kept: &mut K,
     work: impl FnOnce(&mut K) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    caught(place, || work(kept)).inspect_err(|error| {
+    catch_panic(place, || work(kept)).inspect_err(|error| {
         if matches!(error.kind(), ErrorKind::Internal(_)) {
             *kept = K::default();
         }

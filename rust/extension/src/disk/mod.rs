@@ -46,34 +46,34 @@ const RANDOM: usize = 16;
 const SUFFIX: &str = ".tmp";
 
 /// Links on links that are followed, as many as Linux follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Why a file is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A folder has this path.
     #[error("is a folder, not a file")]
-    Folder,
+    IsFolder,
     /// Something has this path that is neither file nor folder.
     #[error("not a regular file")]
-    Special,
+    NotRegular,
     /// The folder that the file is to be in.
     #[error("folder does not exist")]
     NoFolder,
     /// Files with this name are removed.
     #[error("name is reserved for the temporary files of saves, which are removed")]
-    Remains,
+    ReservedName,
     /// The last record is not whole; it starts at this byte.
     #[error(
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
-    Torn(u64),
+    Truncated(u64),
     /// Another writer is at work, and does not come to an end.
     #[error("file locked by {0}")]
     Locked(String),
     /// A save writes to a new file first.
     #[error("cannot create the temporary file beside it that saving needs: {0}")]
-    Beside(io::Error),
+    NoTemporaryFile(io::Error),
     /// The system's own reason.
     #[error("{0}")]
     System(#[from] io::Error),
@@ -84,7 +84,7 @@ pub enum Failure {
 /// # Errors
 /// A link that leads nowhere in the end.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match place.canonicalize() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             found => return found,
@@ -128,7 +128,7 @@ fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     };
     let like = old.as_ref().map(File::metadata).transpose()?;
     let folder = place.parent().filter(|folder| folder.is_dir()).ok_or(Failure::NoFolder)?;
-    remove_remains(folder);
+    remove_leftovers(folder);
     let fill = |mut file: &File| {
         // First, so that nobody reads what the old file keeps from them.
         if let Some(like) = &like {
@@ -159,7 +159,7 @@ fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File
         Held::Locked(file) | Held::Unlockable(file) if fs::symlink_metadata(path).is_ok() => Ok(file),
         _ => Err(io::ErrorKind::AlreadyExists.into()),
     };
-    let (file, path) = builder().make_in(folder, make).map_err(Failure::Beside)?.into_parts();
+    let (file, path) = builder().make_in(folder, make).map_err(Failure::NoTemporaryFile)?.into_parts();
     fill(&file)?;
     Ok((file, path))
 }
@@ -176,13 +176,13 @@ static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes what saves have left in a folder that were killed: regular files with such a name as nobody else gives, of which
 /// a lock proves that nobody writes to them.
-fn remove_remains(folder: &Path) {
+fn remove_leftovers(folder: &Path) {
     if !lock(&CLEARED).insert(folder.to_owned()) {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_name_of_remains(&entry.file_name().to_string_lossy())
+        if is_temporary_name(&entry.file_name().to_string_lossy())
             && is_file()
             && let Ok(Held::Locked(_file)) = access::hold(&entry.path(), OpenOptions::new().write(true))
         {
@@ -192,7 +192,7 @@ fn remove_remains(folder: &Path) {
     }
 }
 
-fn is_name_of_remains(name: &str) -> bool {
+fn is_temporary_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX)).is_some_and(|random| {
         random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
@@ -239,7 +239,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         // What cannot be brought to the disk, such as the files of /proc, is no place for records.
         file.sync_all()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {
-            return Err(Failure::Torn(torn));
+            return Err(Failure::Truncated(torn));
         }
     }
     file.seek(SeekFrom::End(0))?;
@@ -281,8 +281,8 @@ pub fn open(place: &Path) -> Result<File, Failure> {
 
 fn refuse_others(place: &Path) -> Result<(), Failure> {
     match place.metadata() {
-        Ok(found) if found.is_dir() => Err(Failure::Folder),
-        Ok(found) if !found.is_file() => Err(Failure::Special),
+        Ok(found) if found.is_dir() => Err(Failure::IsFolder),
+        Ok(found) if !found.is_file() => Err(Failure::NotRegular),
         _ => Ok(()),
     }
 }
@@ -319,8 +319,8 @@ fn has_written() {
 
 /// A file to which nobody else writes who goes by the lock, as long as it lives.
 fn alone(place: &Path, options: &OpenOptions) -> Result<File, Failure> {
-    if place.file_name().is_some_and(|name| is_name_of_remains(&name.to_string_lossy())) {
-        return Err(Failure::Remains);
+    if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
+        return Err(Failure::ReservedName);
     }
     waited_for(place, |place| access::hold(place, options))
 }

@@ -7,13 +7,13 @@ use std::thread::JoinHandle;
 use super::foreground::{self, Current, Progress};
 use super::lock;
 use super::pool::{STACK_BYTES, background_pool};
-use crate::panics::carried;
+use crate::panics::forward_panic;
 
 /// Does this on the threads of the pool, if there are any, as what `progress` is about.
 pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Send) -> R {
     let _current = Current::set(progress);
     match background_pool() {
-        Some(pool) => pool.run(|| carried("a job on a thread of the pool", work)),
+        Some(pool) => pool.run(|| forward_panic("a job on a thread of the pool", work)),
         None => work(),
     }
 }

@@ -10,11 +10,11 @@ use variant_engine::can_share_out;
 
 use super::foreground::{self, Foreground};
 use super::lock;
-use crate::panics::carried;
+use crate::panics::forward_panic;
 use crate::settings;
 
 /// No machine gains from more threads than this.
-const MOST_THREADS: usize = 256;
+const MAX_THREADS: usize = 256;
 /// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
 pub const STACK_BYTES: usize = 8 << 20;
 /// For how long a library that is to be unloaded waits for a call.
@@ -33,7 +33,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     {
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            carried("a thread of the pool", || self.run_next(scope));
+            forward_panic("a thread of the pool", || self.run_next(scope));
         });
     }
 
@@ -107,7 +107,7 @@ fn kept(pool: &LazyPool, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Poo
 /// How many threads are asked for, at most one for each core if nobody says.
 fn thread_count() -> usize {
     match usize::try_from(settings::threads()) {
-        Ok(count) if count > 0 => count.min(MOST_THREADS),
+        Ok(count) if count > 0 => count.min(MAX_THREADS),
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }

@@ -8,12 +8,12 @@ use variant_codec::{ErrorKind, Result};
 
 /// Objects that nothing frees by itself: they are freed if the value that holds them goes to nobody.
 #[derive(Default)]
-pub struct Made(Vec<InstanceId>);
+pub struct CreatedObjects(Vec<InstanceId>);
 
-impl Made {
-    /// Takes over those that `made` has got since it held so many.
-    pub fn take_from(&mut self, made: &mut Self, start: usize) {
-        self.0.extend(made.0.drain(start..));
+impl CreatedObjects {
+    /// Takes over those that `created` has got since it held so many.
+    pub fn take_from(&mut self, created: &mut Self, start: usize) {
+        self.0.extend(created.0.drain(start..));
     }
 
     /// Another object.
@@ -32,8 +32,8 @@ impl Made {
     }
 
     /// Takes over all of them.
-    pub fn append(&mut self, mut made: Self) {
-        self.0.append(&mut made.0);
+    pub fn append(&mut self, mut created: Self) {
+        self.0.append(&mut created.0);
     }
 
     /// Somebody has the value that holds them.
@@ -42,7 +42,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedObjects {
     /// Newest first, so that parents outlive their children.
     fn drop(&mut self) {
         for id in self.0.drain(..).rev() {
@@ -69,35 +69,35 @@ fn free(mut object: Gd<Object>) {
 pub struct Built {
     value: Variant,
     /// Elements and keys that were dropped, as the engine does, because their typed container does not take them.
-    pub misfits: usize,
-    made: Made,
+    pub dropped: usize,
+    created: CreatedObjects,
 }
 
 impl Built {
     /// A value, what conversions came to in it, and the objects that were made for it.
-    pub fn new(value: Variant, fill: Fill, made: Made) -> Self {
-        Self { value, misfits: fill.misfits, made }
+    pub fn new(value: Variant, fill: ConversionCounts, created: CreatedObjects) -> Self {
+        Self { value, dropped: fill.dropped, created }
     }
 
     /// The value, which somebody has from here on.
     #[inline(always)]
     pub fn give(mut self) -> Variant {
-        self.made.leave();
+        self.created.leave();
         self.value
     }
 
     /// The value, which nobody has yet, and what is to be freed should that stay so.
     #[inline(always)]
-    pub fn into_parts(self) -> (Variant, Made) {
-        (self.value, self.made)
+    pub fn into_parts(self) -> (Variant, CreatedObjects) {
+        (self.value, self.created)
     }
 }
 
 /// What conversions came to.
 #[derive(Default)]
-pub struct Fill {
+pub struct ConversionCounts {
     /// As in [`Built`].
-    pub misfits: usize,
+    pub dropped: usize,
     /// How many characters of text they have made of containers.
     pub converted_text: usize,
 }
@@ -110,8 +110,8 @@ pub fn check_converted_text(characters: usize, bytes: usize) -> Result<()> {
     /// What the engine writes for one byte, at most, is far less.
     const PER_BYTE: usize = 16;
     const FREE: usize = 1 << 16;
-    const MOST: usize = 1 << 28;
+    const MAX: usize = 1 << 28;
 
-    let most = bytes.saturating_mul(PER_BYTE).saturating_add(FREE).min(MOST);
+    let most = bytes.saturating_mul(PER_BYTE).saturating_add(FREE).min(MAX);
     if characters > most { Err(ErrorKind::TextTooLarge(most).into()) } else { Ok(()) }
 }

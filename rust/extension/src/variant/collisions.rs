@@ -231,9 +231,9 @@ mod tests {
     use super::*;
 
     /// A key with this hash and so many bytes.
-    struct Made(u32, usize);
+    struct CreatedObjects(u32, usize);
 
-    impl Key for Made {
+    impl Key for CreatedObjects {
         fn hash(&self) -> u32 {
             self.0
         }
@@ -247,7 +247,7 @@ mod tests {
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         hashes
-            .map(|hash| collisions.add_key(&mut buckets, &Made(hash, 8), false))
+            .map(|hash| collisions.add_key(&mut buckets, &CreatedObjects(hash, 8), false))
             .all(|result| result.is_ok())
     }
 
@@ -256,7 +256,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let passes = |_: &usize| {
             let mut buckets = Buckets::default();
-            (0..2).all(|_| collisions.add_key(&mut buckets, &Made(7, bytes), is_nested).is_ok())
+            (0..2).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, bytes), is_nested).is_ok())
         };
         (0..100_000).take_while(passes).count()
     }
@@ -277,7 +277,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let failed = (0..1000).find(|_| {
             let mut buckets = Buckets::default();
-            (0..20).any(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_err())
+            (0..20).any(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_err())
         });
         assert!(failed.is_some());
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn what_repeats_costs_the_same_again() {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
-        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_ok()));
+        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_ok()));
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 

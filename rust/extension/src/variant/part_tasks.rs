@@ -2,7 +2,7 @@
 
 use variant_codec::Result;
 use variant_codec::stream::Part;
-use variant_engine::{LateValues, LeftValue, Slots, StringSlots};
+use variant_engine::{DeferredValue, Slots, StagedValues, StringSlots};
 
 /// Parts that are left to another thread, and the places to fill.
 pub struct PartTask<'s> {
@@ -21,16 +21,16 @@ pub enum Places<'s> {
 }
 
 /// What is left to other threads.
-pub struct PartTaker<'k, 's> {
+pub struct PartDispatcher<'k, 's> {
     bytes: usize,
     take: &'k dyn Fn(PartTask<'s>),
     /// Values of entries that make no part yet, and how many bytes they take.
-    values: Vec<(LeftValue<'s>, Part)>,
+    values: Vec<(DeferredValue<'s>, Part)>,
     value_bytes: usize,
-    late: Vec<LateValues<'s>>,
+    late: Vec<StagedValues<'s>>,
 }
 
-impl<'k, 's> PartTaker<'k, 's> {
+impl<'k, 's> PartDispatcher<'k, 's> {
     /// Parts of so many bytes, each of which `take` takes with the places to fill.
     pub fn new(bytes: usize, take: &'k dyn Fn(PartTask<'s>)) -> Self {
         Self { bytes, take, values: Vec::new(), value_bytes: 0, late: Vec::new() }
@@ -40,7 +40,7 @@ impl<'k, 's> PartTaker<'k, 's> {
     ///
     /// # Errors
     /// That there is no memory for it.
-    pub fn add_value(&mut self, value: LeftValue<'s>, part: Part) -> Result<()> {
+    pub fn add_value(&mut self, value: DeferredValue<'s>, part: Part) -> Result<()> {
         self.value_bytes += part.bytes.len();
         self.values.push((value, part));
         if self.value_bytes >= self.bytes { self.give_values() } else { Ok(()) }
@@ -60,7 +60,7 @@ impl<'k, 's> PartTaker<'k, 's> {
     ///
     /// # Errors
     /// That there is no memory for the last values.
-    pub fn finish(mut self) -> Result<Vec<LateValues<'s>>> {
+    pub fn finish(mut self) -> Result<Vec<StagedValues<'s>>> {
         self.give_values()?;
         Ok(self.late)
     }
@@ -76,7 +76,7 @@ impl<'k, 's> PartTaker<'k, 's> {
             return Ok(());
         }
         let (left, parts) = self.values.drain(..).unzip();
-        let (late, slots) = LateValues::new(left)?;
+        let (late, slots) = StagedValues::new(left)?;
         self.late.push(late);
         (self.take)(PartTask { parts, places: Places::Values(slots) });
         Ok(())

@@ -11,11 +11,11 @@ use variant_codec::stream::{Decoder, Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
-use super::built::{Built, Fill, Made};
+use super::built::{Built, ConversionCounts, CreatedObjects};
 use super::collisions::Buckets;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
-use super::part_tasks::{PartTaker, PartTask, Places};
+use super::part_tasks::{PartDispatcher, PartTask, Places};
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 
 /// Builds a live Variant.
@@ -36,12 +36,12 @@ pub struct VariantBuilder<'k, 's> {
     cursor: RowCursor,
     /// Memory to turn text into code units.
     units: Vec<u32>,
-    misfits: usize,
+    dropped: usize,
     /// How many characters of text conversions have made of containers.
     converted_text: usize,
-    made: Made,
+    created: CreatedObjects,
     /// What is left to others. Boxed: most values are small.
-    parts: Option<Box<PartTaker<'k, 's>>>,
+    parts: Option<Box<PartDispatcher<'k, 's>>>,
 }
 
 /// A key that has been poured.
@@ -72,15 +72,15 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             key: Key::Put,
             cursor: RowCursor::start(0, false),
             units: Vec::new(),
-            misfits: 0,
+            dropped: 0,
             converted_text: 0,
-            made: Made::default(),
+            created: CreatedObjects::default(),
             parts: None,
         }
     }
 
     /// The same, with parts left to others.
-    pub fn with_parts(self, parts: PartTaker<'k, 's>) -> Self {
+    pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
         Self { parts: Some(Box::new(parts)), ..self }
     }
 
@@ -88,19 +88,19 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<Fill> {
+    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
         let PartTask { parts, places } = task;
         match places {
             Places::Values(slots) => {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = sink::ArrayFrame::default();
                 parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
-                Ok(Fill { misfits: builder.misfits, converted_text: builder.converted_text })
+                Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
             }
             Places::Strings(mut strings) => {
                 let mut builder = self;
                 let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut pour).map(|()| Fill::default())
+                parts.iter().try_for_each(&mut pour).map(|()| ConversionCounts::default())
             }
         }
     }
@@ -109,17 +109,17 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     ///
     /// # Errors
     /// That there is no memory for what was left last.
-    pub fn finish_with_gaps(mut self) -> Result<(Unfinished<'s>, Fill)> {
+    pub fn finish_with_gaps(mut self) -> Result<(Unfinished<'s>, ConversionCounts)> {
         let late = self.parts.take().map_or_else(|| Ok(Vec::new()), |parts| parts.finish())?;
-        let fill = Fill { misfits: self.misfits, converted_text: self.converted_text };
+        let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
         Ok((self.building.finish_with_gaps(late), fill))
     }
 
     /// The value, once it is complete.
     #[inline(always)]
     pub fn finish(self) -> Built {
-        let fill = Fill { misfits: self.misfits, converted_text: self.converted_text };
-        Built::new(self.building.finish(), fill, self.made)
+        let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
+        Built::new(self.building.finish(), fill, self.created)
     }
 
     /// Refuses the key that was put last if too many collide.

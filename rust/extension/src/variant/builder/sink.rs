@@ -12,7 +12,7 @@ use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes
 
 use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects;
@@ -181,8 +181,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             _ => Some(Box::new(TypedArray {
                 element: Self::declared(element)?,
                 fits: true,
-                made_before: self.made.len(),
-                unused: Made::default(),
+                created_before: self.created.len(),
+                unused: CreatedObjects::default(),
             })),
         };
         let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.element);
@@ -204,12 +204,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             if !self.last_fits(&typed.element) {
                 // What does not fit is sorted out at the end, when other threads may still be at their parts.
                 if self.strictness == Strictness::Strict || self.parts.is_some() {
-                    return Err(self.misfit("Array", &typed.element));
+                    return Err(self.type_mismatch("Array", &typed.element));
                 }
                 typed.fits = false;
-                typed.unused.take_from(&mut self.made, typed.made_before);
+                typed.unused.take_from(&mut self.created, typed.created_before);
             }
-            typed.made_before = self.made.len();
+            typed.created_before = self.created.len();
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(typed) = array.0
             && !typed.fits
         {
-            self.sort_out(&typed.element)?;
+            self.drop_mismatches(&typed.element)?;
         }
         Ok(())
     }
@@ -287,8 +287,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             _ => {
                 let (key, value) = (Self::declared(key)?, Self::declared(value)?);
                 self.building.open_dictionary(&key, &value);
-                let (made_before, unused) = (self.made.len(), Made::default());
-                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, made_before, unused }))
+                let (created_before, unused) = (self.created.len(), CreatedObjects::default());
+                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, created_before, unused }))
             }
         };
         let cursor = RowCursor::start(len, typed.is_none() && self.reader.is_direct());
@@ -362,12 +362,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(typed) = &mut dictionary.typed {
             // A typed script would take the value for what it is not.
             if typed.keeps_entry && !self.last_fits(&typed.value) {
-                return Err(self.misfit("Dictionary's values", &typed.value));
+                return Err(self.type_mismatch("Dictionary's values", &typed.value));
             }
             if !std::mem::replace(&mut typed.keeps_entry, true) {
-                typed.unused.take_from(&mut self.made, typed.made_before);
+                typed.unused.take_from(&mut self.created, typed.created_before);
             }
-            typed.made_before = self.made.len();
+            typed.created_before = self.created.len();
         }
         Ok(())
     }
@@ -400,7 +400,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             ))
         })?;
         if !object.is_class("RefCounted") {
-            self.made.push(object.instance_id());
+            self.created.push(object.instance_id());
         }
         self.building.put(value);
         Ok(ObjectFrame { object, property: GString::new() })

@@ -8,7 +8,7 @@ use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, Converted, string};
 
 use super::{VariantBuilder, unfinished};
-use crate::variant::built::{Made, check_converted_text};
+use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
 
 /// What is known of a typed Array.
@@ -16,9 +16,9 @@ pub(super) struct TypedArray {
     pub element: ContainerType,
     pub fits: bool,
     /// How many objects had been made before the element.
-    pub made_before: usize,
+    pub created_before: usize,
     /// Those of elements that do not fit.
-    pub unused: Made,
+    pub unused: CreatedObjects,
 }
 
 /// What is known of a typed Dictionary.
@@ -27,9 +27,9 @@ pub(super) struct TypedDictionary {
     pub value: ContainerType,
     pub keeps_entry: bool,
     /// How many objects had been made before the entry.
-    pub made_before: usize,
+    pub created_before: usize,
     /// Those of keys that do not fit and of entries that are not kept.
-    pub unused: Made,
+    pub unused: CreatedObjects,
 }
 
 impl VariantBuilder<'_, '_> {
@@ -88,7 +88,7 @@ impl VariantBuilder<'_, '_> {
     /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
     #[cold]
     #[inline(never)]
-    pub(super) fn sort_out(&mut self, declared: &ContainerType) -> Result<()> {
+    pub(super) fn drop_mismatches(&mut self, declared: &ContainerType) -> Result<()> {
         let array = self.building.last().ok_or_else(unfinished)?.clone();
         let sorted = Building::empty_array_of(declared);
         let elements = self.reader.elements(&array);
@@ -100,7 +100,7 @@ impl VariantBuilder<'_, '_> {
             };
             match taken {
                 Some(value) => drop(sorted.call("append", &[value])),
-                None => self.misfits += 1,
+                None => self.dropped += 1,
             }
         }
         self.building.put(sorted);
@@ -114,14 +114,14 @@ impl VariantBuilder<'_, '_> {
             return Ok(true);
         }
         if self.strictness == Strictness::Strict {
-            return Err(self.misfit("Dictionary's keys", &typed.key));
+            return Err(self.type_mismatch("Dictionary's keys", &typed.key));
         }
-        typed.unused.take_from(&mut self.made, typed.made_before);
+        typed.unused.take_from(&mut self.created, typed.created_before);
         let key = self.building.last().ok_or_else(unfinished)?.clone();
         match self.converted(&typed.key, &key)? {
             Some(key) => self.building.put(key),
             None => {
-                self.misfits += 1;
+                self.dropped += 1;
                 typed.keeps_entry = false;
             }
         }
@@ -130,7 +130,7 @@ impl VariantBuilder<'_, '_> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn misfit(&self, container: &'static str, declared: &ContainerType) -> Error {
+    pub(super) fn type_mismatch(&self, container: &'static str, declared: &ContainerType) -> Error {
         let object = self.building.last().and_then(|value| value.try_to::<Gd<Object>>().ok());
         let found = match object {
             Some(object) => object.get_class().to_string(),

@@ -1,7 +1,7 @@
-//! Finds at start-up where the engine keeps things in memory, and verifies it on other values of every type.
+//! Finds the engine's memory layout at start-up, and verifies it on other values of every type.
 //!
-//! Each fact is looked for in the running engine and held against what the documented functions answer. The first that does
-//! not hold switches direct access off for the whole run, with one warning.
+//! Each fact is found in the running engine and compared with the documented functions. The first one that does not
+//! hold turns direct access off until the process ends, with one warning.
 
 use godot::builtin::{GString, Signal, StringName, Variant};
 use godot::classes::Os;
@@ -26,25 +26,25 @@ use crate::read::ContainerType;
 use crate::strings::string_in_place;
 use crate::types::{PRECISION, is_boxed, is_inline};
 
-/// Bytes of the blocks that are searched: none is shorter in any engine that this library supports.
+/// Bytes searched in each block; no supported engine has shorter blocks.
 const ARRAY_BLOCK: usize = 64;
 const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
 const NAME_BLOCK: usize = 32;
 
-/// What does not hold, in words for people.
+/// A fact that does not hold, as the warning names it.
 type Fact = &'static str;
 
-/// How engine memory may be reached.
+/// The configured access to engine memory.
 #[derive(Debug, Default)]
 pub struct Access {
     /// Only through documented functions.
     pub is_portable: bool,
-    /// A fact to get wrong on purpose, for the test that this is noticed.
+    /// A fact to get wrong on purpose, for the test that this is detected.
     pub wrong_fact: Option<String>,
 }
 
-/// Finds and verifies the facts, as far as memory may be reached directly.
+/// Finds and verifies the facts, if direct access is allowed.
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
@@ -62,7 +62,7 @@ pub(crate) fn measure(access: &Access) {
     });
 }
 
-/// The first offset in a block, in steps of a word, at which `holds` is true of all blocks.
+/// The first offset, in steps of `step` bytes, at which `holds` is true for all blocks.
 fn offset_where<const N: usize>(
     fact: Fact,
     bytes: usize,
@@ -77,10 +77,9 @@ fn offset_where<const N: usize>(
         .ok_or(fact)
 }
 
-/// The address that stands at `offset` in the block of an Array or packed array: that of its first element, if the
-/// offset is right.
+/// The address at `offset` in the block of an Array or packed array: that of its first element if the offset is right.
 fn first_address(container: &Variant, offset: usize) -> usize {
-    // SAFETY: every caller passes such a container and an offset within its block.
+    // SAFETY: all callers pass such a container and an offset within its block.
     unsafe { word(block(container), offset) }
 }
 
@@ -100,7 +99,7 @@ fn name(text: &str) -> (Variant, (*const u32, usize)) {
     (name.to_variant(), documented_units(&shared))
 }
 
-/// A Dictionary whose keys are the ints below `len`, some of them taken out and put in again, and those keys in order.
+/// A Dictionary whose keys are the ints below `len`, some erased and added again, and the keys in order.
 fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let mut keys: Vec<i64> = (0..len).collect();
@@ -116,7 +115,7 @@ fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     (dictionary, keys.iter().map(ToGodot::to_variant).collect())
 }
 
-/// A Dictionary that has got the entries of another one in one go.
+/// A Dictionary whose entries were assigned from another one.
 fn copied(dictionary: &Variant) -> Variant {
     let copy = Building::default_value(VariantType::Dictionary);
     // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
@@ -149,8 +148,8 @@ fn packed_types() -> impl Iterator<Item = VariantType> {
 }
 
 impl Layout {
-    /// Looks for each fact on a few values.
-    // A name of its own in the stacks that valgrind's suppression looks for.
+    /// Finds each fact on a few values.
+    // Not inlined: valgrind's suppression looks for its name in stacks.
     #[inline(never)]
     fn find() -> Result<Self, Fact> {
         for ty in VariantType::ALL {
@@ -163,7 +162,7 @@ impl Layout {
             ARRAY_BLOCK,
             size_of::<usize>(),
             arrays.each_ref().map(block),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == element_address(&arrays[index], 0),
         )?;
         let types = [VariantType::Int, VariantType::String, VariantType::PackedVector4Array];
@@ -173,7 +172,7 @@ impl Layout {
             ARRAY_BLOCK,
             size_of::<u32>(),
             typed.each_ref().map(block),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { number(block, offset) } == u32::from(types[index].id()),
         )?;
 
@@ -183,20 +182,20 @@ impl Layout {
             PACKED_BLOCK,
             size_of::<usize>(),
             bytes.each_ref().map(|(array, _)| block(array)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == bytes[index].1 as usize,
         )?;
-        // Three words in front of the elements hold the buffer's own numbers.
+        // The three words before the elements are the buffer's header.
         let count = (1..=3)
             .map(|words| words * size_of::<usize>())
             .find(|&back| {
-                // SAFETY: a buffer with elements has its header in front of them.
+                // SAFETY: a non-empty buffer has its header of three words before the elements.
                 bytes
                     .iter()
                     .zip([1, 2, 300])
                     .all(|((_, first), len)| unsafe { word(first.sub(back), 0) } == len)
             })
-            .ok_or("reference count of a buffer")?;
+            .ok_or("element count of a buffer")?;
 
         let names = ["fast_variant_codec/a", "fast_variant_codec/some other name"].map(name);
         let name_text = offset_where(
@@ -204,7 +203,7 @@ impl Layout {
             NAME_BLOCK,
             size_of::<usize>(),
             names.each_ref().map(|(name, _)| block(name)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == names[index].1.0 as usize,
         )?;
 
@@ -217,7 +216,7 @@ impl Layout {
             |index, block, offset| {
                 let (dictionary, keys) = &dictionaries[index];
                 let entry = value_address(dictionary, &keys[0]) - VARIANT - ENTRY_KEY;
-                // SAFETY: the search stays within the block.
+                // SAFETY: `offset_where` stays within the block.
                 unsafe { word(block, offset) == entry }
             },
         )?;
@@ -226,7 +225,7 @@ impl Layout {
             DICTIONARY_BLOCK,
             size_of::<u32>(),
             dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { number(block, offset) } as usize == dictionaries[index].1.len(),
         )?;
         let pairs = [
@@ -241,7 +240,7 @@ impl Layout {
                 DICTIONARY_BLOCK,
                 size_of::<u32>(),
                 typed.each_ref().map(block),
-                // SAFETY: the search stays within the block.
+                // SAFETY: `offset_where` stays within the block.
                 |index, block, offset| unsafe { number(block, offset) } == u32::from(of(pairs[index]).id()),
             )
         };
@@ -258,7 +257,7 @@ impl Layout {
         })
     }
 
-    /// One fact wrong, if the test for that asks for it.
+    /// Gets one fact wrong, if the test asks for it.
     fn perturbed(mut self, fact: &str) -> Self {
         match fact {
             "array_elements" => self.array_elements += 8,
@@ -275,7 +274,7 @@ impl Layout {
         self
     }
 
-    /// Holds each fact against the documented functions, on values that were not used to find it.
+    /// Compares each fact with the documented functions, on values that were not used to find it.
     fn verified(self, wrong_fact: &str) -> Result<Self, Fact> {
         let check = |holds: bool, fact: Fact| if holds { Ok(()) } else { Err(fact) };
 
@@ -357,9 +356,9 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     // SAFETY: the Variant has this type.
     let documented: TypePtr = unsafe { interface().payload(variant, ty) };
     let expected = match ty.shape() {
-        // Reached through two pointers, and verified with elements.
+        // Behind two pointers; verified with their elements.
         Shape::Packed(..) | Shape::PackedStrings => return Ok(()),
-        // Always asked for through documented functions, since the object may be gone.
+        // Always read with documented functions, because the object may be gone.
         Shape::Object => return Ok(()),
         _ if is_boxed(ty) => block(variant),
         _ => payload(variant),
@@ -367,7 +366,7 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     if documented.cast_const().cast() == expected { Ok(()) } else { Err("payload of a Variant") }
 }
 
-/// Checks that what is written to memory is what the engine takes it for.
+/// Checks that the engine reads values written to memory correctly.
 fn written(ty: VariantType) -> Result<(), Fact> {
     let bytes = match ty.shape() {
         Shape::Bool => 1,
@@ -379,8 +378,8 @@ fn written(ty: VariantType) -> Result<(), Fact> {
     };
     let pattern: Vec<u8> = (1..=bytes as u8).collect();
     let mut variant = Variant::nil();
-    // SAFETY: a Nil needs no destructor. A value of this type, if the facts hold, needs none either, and is looked at
-    // only through documented functions; if they do not, it is not destroyed.
+    // SAFETY: a Nil needs no destructor. A value of this type needs none either if the facts hold, and is read only
+    // with documented functions; if they do not hold, it is forgotten.
     unsafe {
         write_plain(&raw mut variant, ty, &pattern);
         if interface().type_of(&variant) != Some(ty) {
@@ -395,7 +394,7 @@ fn written(ty: VariantType) -> Result<(), Fact> {
     Ok(())
 }
 
-/// Checks that a String moved into a Variant is there.
+/// Checks that the engine finds a String moved into a Variant.
 fn written_text() -> Result<(), Fact> {
     if block_of_empty_string() != 0 {
         return Err("empty String");
@@ -432,7 +431,7 @@ fn written_text() -> Result<(), Fact> {
     Ok(())
 }
 
-/// Checks that a Signal written into a Variant is there, of an object that lives and of one that does not.
+/// Checks that the engine finds a Signal written into a Variant, for a live object and a freed one.
 fn written_signal() -> Result<(), Fact> {
     let living = Os::singleton().instance_id().to_i64() as u64;
     for (name, object) in
@@ -449,7 +448,7 @@ fn written_signal() -> Result<(), Fact> {
         let signal = variant.to::<Signal>();
         let found = signal.object_id().map_or(0, |id| id.to_i64() as u64);
         if signal.name() != name || found != object {
-            // What is not where it is expected may be no Signal that can be freed.
+            // If the layout differs, this may not be a Signal that can be freed.
             std::mem::forget((variant, signal));
             return Err("Signal in a Variant");
         }
@@ -457,7 +456,7 @@ fn written_signal() -> Result<(), Fact> {
     Ok(())
 }
 
-/// What the one pointer of an empty String is.
+/// The pointer that is an empty String.
 fn block_of_empty_string() -> usize {
     let empty = GString::new();
     // SAFETY: a String is one pointer, over which GString is transparent.

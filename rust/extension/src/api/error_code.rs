@@ -1,4 +1,4 @@
-//! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
+//! `FastVariantCodec.CodecError`: error codes for scripts.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::report;
 
 macro_rules! codes {
     ($($name:ident $constant:literal $doc:literal)*) => {
-        /// Why a call failed.
+        /// An error code.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[repr(i32)]
         pub enum ErrorCode {
@@ -142,7 +142,7 @@ impl GodotConvert for ErrorCode {
 }
 
 impl ToGodot for ErrorCode {
-    // Passed by value, which godot-rust has no public name for.
+    // By value: godot-rust has no public name for it.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> i32 {

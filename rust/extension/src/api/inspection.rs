@@ -1,4 +1,4 @@
-//! What bytes hold, for scripts.
+//! The structure of encoded bytes, for scripts.
 
 use godot::builtin::{
     Array, GString, PackedByteArray, PackedInt32Array, PackedInt64Array, PackedStringArray, Variant, vdict,
@@ -10,17 +10,17 @@ use variant_codec::outline::{Node, Outline, Role};
 
 use super::error_code::ErrorCode;
 
-/// How many values a description shows.
+/// The number of values that a description shows.
 pub const DESCRIBED: usize = 10_000;
-/// A Dictionary for each takes some 2 KiB.
+/// Each node is a Dictionary of some 2 KiB.
 const MAX_NODES: i64 = 100_000;
 
-/// How many nodes a script gets.
+/// The number of nodes that a script gets.
 pub fn within_limit(max_nodes: i64) -> usize {
     max_nodes.clamp(1, MAX_NODES) as usize
 }
 
-/// The outline as scripts see it: flat, since the engine walks no more than a hundred levels of a tree.
+/// The outline for scripts: flat, because the engine handles only about a hundred levels of nesting.
 pub fn to_dictionary(outline: &Outline<'_>) -> VarDictionary {
     let mut parents = vec![-1; outline.nodes().len()];
     let mut nodes: Array<VarDictionary> = Array::new();

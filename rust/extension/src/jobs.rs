@@ -1,4 +1,4 @@
-//! Jobs: a batch or a file whose result comes later, from another thread or in slices between the frames of the game.
+//! Jobs: batches and files processed on another thread, or in slices between the frames of the game.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,63 +20,63 @@ use crate::threads::lock;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::Objects;
 
-/// What a frame is asked for where nobody says.
+/// The default budget per frame.
 pub const BUDGET: Duration = Duration::from_millis(2);
-/// A slice is made of so many steps, after each of which the clock is looked at.
+/// Steps per slice; the clock is checked after each step.
 const STEPS: u32 = 8;
 
-/// Work on a batch that can be done a few items at a time. It owns what it reads.
+/// Work on a batch that is done a few items at a time. It owns its input.
 trait Slices: Send {
-    /// Does so many items, and says whether there are others left.
+    /// Processes up to `count` items, and returns whether any are left.
     fn step(&mut self, items: usize) -> bool;
-    /// How many items are done, and of how many.
+    /// The number of items done, and of all items.
     fn progress(&self) -> (usize, usize);
     /// Whether setters or getters run, which may cancel the job.
     fn runs_scripts(&self) -> bool;
-    /// The result, of what has been done.
+    /// The result of the items that are done.
     fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// What a job came to. Dropped before anybody has it, it frees the objects that were made for it.
+/// The outcome of a job. Dropped before anyone receives it, it frees the objects that were created for it.
 pub enum Outcome {
-    /// Buffers, one for each value, and which of them are empty since their value cannot be encoded.
+    /// One buffer per value, and the values that cannot be encoded, whose buffers are empty.
     Encoded(OwnArray<PackedByteArray>, Failed),
-    /// Values, one for each buffer, and which of them are null since their buffer cannot be decoded.
+    /// One value per buffer, and the buffers that cannot be decoded, whose values are null.
     Decoded(OwnArray<Variant>, Failed, CreatedObjects),
     /// The values of the file with this path.
     Loaded(Unpacked, String),
-    /// A file of so many bytes.
+    /// The size of the written file in bytes.
     Saved(usize),
-    /// No file, since these values cannot be encoded.
+    /// No file, because these values cannot be encoded.
     NotSaved(Failed),
-    /// What is wrong with a file.
+    /// A file error.
     File(FileError),
-    /// Why there is nothing.
+    /// Any other error.
     Failed(Error),
-    /// Nothing, since nobody wanted it any more.
+    /// Cancelled.
     Cancelled,
-    /// Nothing that outlived the reloading of the library.
+    /// Lost when the library was reloaded.
     Lost,
 }
 
-/// Where a job is.
+/// The state of a job.
 enum Stage {
-    /// With another thread.
+    /// On another thread.
     Away,
     /// Waiting for the next frame.
     Sliced(Box<dyn Slices>),
     /// In a slice, which may run scripts.
     InSlice,
-    /// Over, and what it came to unless somebody has taken that.
+    /// Done, with the outcome unless it has been taken.
     Done(Option<Outcome>),
-    /// Nobody can ask for the result, or only one that the editor has made anew and that knows none.
+    /// No object can ask for the result any more, except one recreated by the editor, which has none.
     Gone,
 }
 
 /// Which thread a job is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Done between the frames, so that no other thread can wait for it.
+    /// Between frames, so no other thread can wait for it.
     MainThread,
     Anywhere,
 }
@@ -87,14 +87,14 @@ impl Place {
     }
 }
 
-/// A job, which its threads and the object that scripts have share.
+/// A job, shared by its threads and the script's object.
 pub struct Job {
     stage: Mutex<Stage>,
     changed: Condvar,
     progress: Arc<Progress>,
     place: Place,
     budget: Duration,
-    /// Whether it is done whether or not somebody waits for it.
+    /// Whether it completes even without references.
     is_save: bool,
 }
 
@@ -104,18 +104,18 @@ impl Job {
         Arc::new(Self { stage, changed: Condvar::new(), progress, place, budget, is_save })
     }
 
-    /// A job that has ended before it began.
+    /// A job that failed before it started.
     pub fn done(outcome: Outcome) -> Arc<Self> {
         Self::new(Stage::Done(Some(outcome)), Place::Anywhere, BUDGET, true)
     }
 
-    /// A job that did not outlive the reloading of the library.
+    /// A job lost when the library was reloaded.
     pub fn lost() -> Arc<Self> {
         Self::new(Stage::Gone, Place::Anywhere, BUDGET, false)
     }
 
-    /// Encodes values, of which the Array is copied, and so are packed arrays in it, in slices of the main thread. On another
-    /// thread, at once: scripts cannot run there meanwhile, and no frame waits.
+    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. Called on
+    /// another thread, it does all the work immediately, because no frame waits there.
     pub fn encode(values: &AnyArray, objects: Objects, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
             let batch = batch::encode(values, objects, Reasons::All);
@@ -139,7 +139,7 @@ impl Job {
         Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
-    /// Decodes buffers strictly, as they are now.
+    /// Decodes the current contents of the buffers strictly.
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
         let buffers = match batch::owned(buffers) {
             Ok(buffers) => buffers,
@@ -163,7 +163,7 @@ impl Job {
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
         run(Lane::Reading, &job, || {
-            // A path that cannot be written to has nobody to wait for.
+            // A path that cannot be written to has no pending saves.
             let target = target.ok();
             let turn = target.as_ref().map(Target::turn);
             Box::new(move || {
@@ -182,7 +182,7 @@ impl Job {
         job
     }
 
-    /// Encodes values at once, and makes them the content of a file.
+    /// Encodes values immediately, and replaces a file in the background.
     pub fn save(path: &GString, values: &AnyArray, objects: Objects) -> Arc<Self> {
         let target = match Target::of(path) {
             Ok(target) => target,
@@ -209,8 +209,7 @@ impl Job {
         job
     }
 
-    /// Does the work on this thread and those that help it; on the main thread, and where scripts run, it is done between
-    /// frames.
+    /// Does the work on this thread and the pool; on the main thread, or where scripts run, between frames.
     fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
         if work.runs_scripts() || is_main_thread() {
@@ -233,7 +232,7 @@ impl Job {
         self.set(Stage::Done(Some(outcome)));
     }
 
-    /// The next stage, unless the job is over: then what comes late is dropped, with the objects that were made for it.
+    /// Sets the next stage, unless the job is done: then the outcome is dropped, with its objects.
     fn set(&self, next: Stage) {
         let mut stage = lock(&self.stage);
         let late = if matches!(*stage, Stage::Done(_) | Stage::Gone) {
@@ -246,7 +245,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Does what fits into a frame, or all that is left. Called on the main thread.
+    /// Does one frame's work, or all of the rest. Called on the main thread.
     pub fn slice(&self, budget: Option<Duration>) {
         let mut stage = lock(&self.stage);
         if !matches!(*stage, Stage::Sliced(_)) {
@@ -263,7 +262,7 @@ impl Job {
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
         let started = Instant::now();
-        // Behind an item whose setter cancels the job, none is begun.
+        // After an item whose setter cancels the job, no other item is started.
         let most = if work.runs_scripts() { 1 } else { usize::MAX };
         let mut items = if budget.is_some() { 1 } else { most };
         loop {
@@ -277,7 +276,7 @@ impl Job {
             }
             let Some(budget) = budget else { continue };
             let (took, totals) = (step.elapsed(), started.elapsed());
-            // The next step takes about an equal share of the budget; what it cannot take any more is left to the next frame.
+            // Each step should take about an equal share of the budget; the rest waits for the next frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
             if totals + budget / STEPS > budget {
                 return left;
@@ -286,7 +285,7 @@ impl Job {
         }
     }
 
-    /// Ends the job, unless it is a save.
+    /// Cancels the job, unless it is a save.
     pub fn cancel(&self) {
         if !self.is_save {
             self.progress.cancel();
@@ -294,8 +293,8 @@ impl Job {
         }
     }
 
-    /// Ends the job, unless it is a save, since nobody can ask for its result any more: what there is of it is freed, also
-    /// where it is done.
+    /// Cancels the job, unless it is a save, because no object can ask for its result any more, and frees its results
+    /// even if it is done.
     pub fn abandon(&self) {
         if self.is_save {
             return;
@@ -311,7 +310,7 @@ impl Job {
         matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
     }
 
-    /// What it came to, for somebody who has it from here on; `None` before it is over, and for whoever comes second.
+    /// Takes the outcome; `None` before the job is done, and after it was taken.
     pub fn take(&self) -> Option<Outcome> {
         match &mut *lock(&self.stage) {
             Stage::Done(outcome) => outcome.take(),
@@ -336,8 +335,8 @@ impl Job {
         }
     }
 
-    /// Returns when there is a result. On the main thread, for which slices wait, they are done here. Another thread does not
-    /// wait for them: the main thread might be waiting for that one.
+    /// Waits for the result. On the main thread, it does the remaining slices. Another thread does not wait for slices,
+    /// because the main thread might be waiting for that thread.
     ///
     /// # Errors
     /// Why it cannot be waited for.
@@ -360,24 +359,24 @@ impl Job {
         }
     }
 
-    /// How far the job is: what is done, and of how much.
+    /// The progress: the number of items done, and of all items.
     pub fn progress(&self) -> (usize, usize) {
         self.progress.get()
     }
 
-    /// What a frame is asked for.
+    /// The budget per frame.
     pub fn budget(&self) -> Duration {
         self.budget
     }
 }
 
-/// Has work of a job done in the background, or here where that cannot be.
+/// Runs a job's work in the background, or here if there is no thread for it.
 fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
     let same = Arc::clone(job);
     let make = || -> Box<dyn FnOnce() + Send> {
         let work = make();
         Box::new(move || {
-            // Somebody may wait for the job.
+            // Another thread may be waiting for the job.
             let place = if same.is_save { "a job that saves" } else { "a job that reads" };
             if let Err(error) = catch_panic(place, || {
                 work();
@@ -414,7 +413,7 @@ impl Slices for Encoding {
         if let Err(error) = self.buffers.append(buffers) {
             self.failed.add(start, error);
         }
-        // Less where there was no memory for it, which ends the job.
+        // Shorter if out of memory, which ends the job.
         self.buffers.len() == end && end < total
     }
 
@@ -451,7 +450,7 @@ impl Slices for Decoding {
         if let Err(error) = self.values.append(values) {
             self.failed.add(start, error);
         }
-        // Less where there was no memory for it, which ends the job.
+        // Shorter if out of memory, which ends the job.
         self.values.len() == end && end < total
     }
 

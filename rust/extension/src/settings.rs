@@ -1,4 +1,4 @@
-//! What users may choose: in the project settings, or in the environment, which wins.
+//! Settings: from the project settings, overridden by the environment.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +13,11 @@ const THREADS: &str = "fast_variant_codec/threads";
 const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_bytes";
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
 
-/// Measured: below it, waking another thread takes as long as it saves.
+/// Measured: below this, waking another thread takes as long as it saves.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
 
-/// Shows the settings in the editor's Project Settings, where the project has none of its own with their default values,
-/// which the editor does not store.
+/// Shows the settings in the editor's Project Settings, with default values, which the editor does not store, unless
+/// the project has its own.
 pub fn register() {
     add(THREADS, 0, PropertyHint::RANGE, "0,256");
     let bytes = "0,16777216,1,or_greater,suffix:B";
@@ -40,7 +40,7 @@ fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
     settings.set_restart_if_changed(name, true);
 }
 
-/// How many threads work on a batch; 0 is one for each core.
+/// The number of threads for a batch; 0 is one per core.
 pub fn threads() -> i64 {
     from_environment("FAST_VARIANT_CODEC_THREADS")
         .and_then(|text| text.parse().ok())
@@ -48,7 +48,7 @@ pub fn threads() -> i64 {
         .unwrap_or(0)
 }
 
-/// From how many bytes on a value or a batch is shared out to several threads.
+/// The size in bytes from which a value or a batch is split among threads.
 #[inline(always)]
 pub fn parallel_threshold() -> usize {
     PARALLEL_THRESHOLD.load(Ordering::Relaxed)

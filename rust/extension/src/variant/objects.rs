@@ -1,4 +1,4 @@
-//! Which objects and scripts may be made from data, and how.
+//! Creating objects from data: which classes and scripts are allowed.
 //!
 //! Only reached when the caller has allowed objects. Scripts and setters run here, so all of it happens on the calling
 //! thread.
@@ -14,12 +14,12 @@ use variant_engine::Reader;
 /// A new object of a native class.
 ///
 /// # Errors
-/// For classes that do not exist or cannot be made; for scripts, which would run code out of the data; and for the
-/// engine's singletons, of which a second one breaks the engine.
+/// For classes that do not exist or cannot be instantiated; for scripts, which would run code from the data; and for
+/// engine singletons, a second of which breaks the engine.
 pub fn instantiate(class: &StringName) -> Result<Variant> {
     let db = ClassDb::singleton();
     let name = quoted(&class.to_string());
-    // Asked first: for the name of a script's class, `can_instantiate` would load that script.
+    // Checked first: `can_instantiate` would load the script of a global script class.
     if !db.class_exists(class) {
         return Err(Error::object(format!("unknown native class {name}")));
     }
@@ -48,11 +48,11 @@ fn is_singleton(class: &StringName) -> bool {
     false
 }
 
-/// Sets a stored property; a `script` is loaded from the path that the value is.
+/// Sets a stored property; for `script`, the value is the path of the script to load.
 ///
 /// # Errors
-/// If `script` is no path to a script of this project, or a setter has freed the object. If strict, also if the
-/// script is one for objects of another class, of which the engine only complains.
+/// If `script` is not the path of a script of this project, or a setter has freed the object. If strict, also if the
+/// script is for another class, for which the engine only prints an error.
 pub fn set_property(
     object: &mut Gd<Object>,
     name: &GString,
@@ -105,7 +105,8 @@ pub fn load_script(path: &GString) -> Result<Gd<Script>> {
         .ok_or_else(|| Error::object(format!("script {shown} cannot be loaded")))
 }
 
-/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object is.
+/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object
+/// always is.
 pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
     let Ok(object) = value.try_to::<Gd<Object>>() else {
         return value.is_nil();

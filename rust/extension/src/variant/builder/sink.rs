@@ -1,4 +1,4 @@
-//! What the builder does with each event.
+//! The builder as a sink of events.
 
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{EncodedObjectAsId, Object};
@@ -17,11 +17,11 @@ use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects;
 
-/// An Array under construction; small, since one lies on the stack for each level of nesting.
+/// An Array under construction; small, because each level of nesting has one on the stack.
 #[derive(Default)]
 pub struct ArrayFrame(Option<Box<TypedArray>>);
 
-/// A Dictionary under construction; small, since one lies on the stack for each level of nesting.
+/// A Dictionary under construction; small, because each level of nesting has one on the stack.
 pub struct DictionaryFrame {
     typed: Option<Box<TypedDictionary>>,
     len: usize,
@@ -45,7 +45,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
-        // Places are Nil until something is put there.
+        // Places are Nil until a value is put.
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             return Ok(false);
         }
         if self.building.is_at_key() {
-            // What is kept has been looked at.
+            // Cached keys have been checked.
             if self.keys.is_next(self.cursor, bytes) {
                 self.key = Key::Next;
             } else if let Some(cached) = self.keys.find(bytes) {
@@ -202,7 +202,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
         if let Some(typed) = &mut array.0 {
             if !self.last_fits(&typed.element) {
-                // What does not fit is sorted out at the end, when other threads may still be at their parts.
+                // Elements that do not fit are dropped at the end, when other threads may still be filling parts.
                 if self.strictness == Strictness::Strict || self.parts.is_some() {
                     return Err(self.type_mismatch("Array", &typed.element));
                 }
@@ -374,7 +374,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
-        // Values of repeated keys would come in any order.
+        // Values of duplicate keys would arrive in any order.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
@@ -475,7 +475,7 @@ impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     }
 }
 
-/// The engine's functions end a text at a NUL. Its own format has none by here; messages may.
+/// The engine's functions end text at a NUL. In its own format there is none left here; messages may have some.
 #[inline(always)]
 fn refuse_nul(text: Text<'_>) -> Result<()> {
     match text {
@@ -484,8 +484,7 @@ fn refuse_nul(text: Text<'_>) -> Result<()> {
     }
 }
 
-/// Texts for the engine's own reader, which drops a byte-order mark from the start of each: where there is one already,
-/// there must be two.
+/// Text for the engine's decoder, which drops a byte-order mark at the start: text that has one needs a second one.
 fn marked(texts: &[Text<'_>]) -> Vec<String> {
     let marked = |text: &Text<'_>| {
         let text = text.to_lossy();

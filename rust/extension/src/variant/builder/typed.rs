@@ -1,4 +1,4 @@
-//! Typed containers: which values they take, and what becomes of the others.
+//! Typed containers: which values they take, convert or drop.
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::Object;
@@ -11,24 +11,24 @@ use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
 
-/// What is known of a typed Array.
+/// The state of a typed Array.
 pub(super) struct TypedArray {
     pub element: ContainerType,
     pub fits: bool,
-    /// How many objects had been made before the element.
+    /// The number of objects created before the element.
     pub created_before: usize,
-    /// Those of elements that do not fit.
+    /// Objects of elements that do not fit.
     pub unused: CreatedObjects,
 }
 
-/// What is known of a typed Dictionary.
+/// The state of a typed Dictionary.
 pub(super) struct TypedDictionary {
     pub key: ContainerType,
     pub value: ContainerType,
     pub keeps_entry: bool,
-    /// How many objects had been made before the entry.
+    /// The number of objects created before the entry.
     pub created_before: usize,
-    /// Those of keys that do not fit and of entries that are not kept.
+    /// Objects of keys that do not fit and of dropped entries.
     pub unused: CreatedObjects,
 }
 
@@ -56,7 +56,7 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// Whether a container takes the value as it is.
+    /// Whether a container takes the value unconverted.
     #[inline(never)]
     fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
         declared.takes(self.reader.ty(value), |class, script| objects::is_instance(value, class, script))
@@ -71,10 +71,10 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// The value as the engine's typed append converts it without complaint; `None` if it would not take it.
+    /// The value as the engine's typed append converts it, without printed errors; `None` if it would refuse it.
     ///
     /// # Errors
-    /// That too much text would be made of containers.
+    /// [`ErrorKind::TextTooLarge`].
     fn converted(&mut self, declared: &ContainerType, value: &Variant) -> Result<Option<Variant>> {
         let ContainerType::Builtin(target) = declared else { return Ok(None) };
         let Some(Converted { value, text }) = self.conversions.convert(*target, value) else {
@@ -85,7 +85,7 @@ impl VariantBuilder<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
+    /// Replaces a typed Array whose elements do not all fit: the others are converted by the engine or dropped.
     #[cold]
     #[inline(never)]
     pub(super) fn drop_mismatches(&mut self, declared: &ContainerType) -> Result<()> {

@@ -23,7 +23,7 @@ unsafe impl ExtensionLibrary for Extension {
     }
 }
 
-/// Called by the engine when its classes exist and the library's have been registered.
+/// Called by the engine after its own classes and the library's have been registered.
 fn start() {
     panics::open();
     settings::register();

@@ -56,7 +56,7 @@ pub fn parallel_threshold() -> usize {
 
 static PARALLEL_THRESHOLD: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
 
-/// Reads what is asked for often. Called once, at start-up.
+/// Reads frequently used settings. Called once, at start-up.
 pub fn load() {
     let threshold = from_environment("FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES")
         .and_then(|text| text.parse().ok())
@@ -67,14 +67,14 @@ pub fn load() {
     }
 }
 
-/// How engine memory may be reached.
+/// The configured access to engine memory.
 pub fn access() -> Access {
     let path = from_environment("FAST_VARIANT_CODEC_ACCESS")
         .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string());
     Access { is_portable: path == "portable", wrong_fact: from_environment("FAST_VARIANT_CODEC_WRONG_FACT") }
 }
 
-/// A place to panic at on purpose, for the test that no panic reaches a script.
+/// The place of an injected panic, for the test that no panic reaches a script.
 pub fn fault() -> Option<String> {
     from_environment("FAST_VARIANT_CODEC_PANIC")
 }
@@ -83,7 +83,7 @@ fn from_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// With the overrides for the platform and other features, as the editor offers them.
+/// With overrides for platforms and other feature tags.
 fn from_project(name: &str) -> Variant {
     ProjectSettings::singleton().get_setting_with_override(name)
 }

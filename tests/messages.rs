@@ -10,7 +10,7 @@ fn error() -> Error {
 
 #[test]
 fn the_place_is_named_where_it_is_known() {
-    let text = "the text is not valid UTF-8";
+    let text = "invalid UTF-8";
     assert_eq!(error().to_string(), text);
     assert_eq!(error().at(5).to_string(), format!("{text} (at byte 5)"));
     assert_eq!(error().inside(Step::Index(3)).to_string(), format!("{text} (at [3])"));

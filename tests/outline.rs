@@ -323,7 +323,7 @@ fn the_text_shows_each_value_with_its_bytes() {
         24          8  02000000 07000000                value 0: int 7
         32         12  15000000 01000000 61000000       key 1: StringName \"a\"
         44         12  02000100 00000000 01000000       value 1: int 4294967296 (64 bits)
-        56             [ff]ff                         ^ note: 2 bytes follow the value; set `allow_trailing_bytes` if this is expected
+        56             [ff]ff                         ^ note: 2 trailing bytes; set `allow_trailing_bytes` if this is expected
 ";
     assert_eq!(format!("\n{}", described(dictionary)), expected);
 }
@@ -333,10 +333,10 @@ fn the_text_marks_the_bad_byte() {
     let array = "1c000000 03000000 1c000000 01000000 00ff0000 27000000 00000000";
     let expected = "
       byte       size  hex                            value
-         0         24  1c000000 03000000              Array 3 elements (not complete)
+         0         24  1c000000 03000000              Array 3 elements (incomplete)
          8         12  1c000000 01000000                [0] Array 1 element
         16          4  00ff0000                           [0] Nil null
-        16             [00]ff0000 27000000 00000000   ^ note: not written by an encoder: header bits without a meaning are set
+        16             [00]ff0000 27000000 00000000   ^ note: non-canonical encoding: undefined header flags are set
         20             [27]000000 00000000            ^ error: unknown type id 39: Godot 4 has the ids 0 to 38 (at [1])
 ";
     assert_eq!(format!("\n{}", described(array)), expected);

@@ -173,7 +173,7 @@ func test_failures() -> bool:
 	for index in 6:
 		reasons[index] = decoded.get_error(index)
 	checks.truth("decode: each has its own reason", reasons[1].contains("end") and reasons[2].contains("PackedByteArray")
-			and reasons[3].contains("follow"), str(reasons))
+			and reasons[3].contains("trailing"), str(reasons))
 	checks.truth("decode: the others have none", (reasons[0] + reasons[4] + reasons[5]).is_empty(), str(reasons))
 	var limits := FastVariantLimits.for_network()
 	limits.max_bytes = 8

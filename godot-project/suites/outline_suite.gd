@@ -162,7 +162,7 @@ func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()
 	if strict.is_ok():
 		checks.truth("nothing is wrong or odd", not is_odd, outline["message"])
-	elif strict.error != FastVariantCodec.OBJECTS_NOT_ALLOWED and not strict.message.contains("the same key twice"):
+	elif strict.error != FastVariantCodec.OBJECTS_NOT_ALLOWED and not strict.message.contains("duplicate Dictionary key"):
 		checks.truth("something is wrong or odd", is_odd, strict.message)
 
 

@@ -148,7 +148,7 @@ func _is_fault(outcome: RefCounted) -> bool:
 	var result: FastVariantResult = outcome.wait() if outcome is FastVariantJob else outcome
 	if result.error != FastVariantCodec.INTERNAL_ERROR:
 		return false
-	return result.message.contains("please report it") and result.message.contains("put in on purpose")
+	return result.message.contains("please report it") and result.message.contains("injected by a test")
 
 
 ## Inside of calls: items, threads of the pool, jobs, slices.

@@ -25,7 +25,7 @@ func _init() -> void:
 	_run.pressed.connect(func() -> void: run(Workloads.built_in()))
 	bar.add_child(_run)
 	_file.text = "Run a File…"
-	_file.tooltip_text = "Time a JSON document of your own, or a file of values that was written by FileAccess.store_var."
+	_file.tooltip_text = "Time your own JSON document, or a file of values written by FileAccess.store_var."
 	_file.pressed.connect(_ask_for_file)
 	bar.add_child(_file)
 	_progress.size_flags_horizontal = Control.SIZE_EXPAND_FILL
@@ -50,7 +50,7 @@ func _init() -> void:
 	add_child(scroll)
 	var hint := Label.new()
 	hint.text = (
-		"Median of %d or more runs; × is how many times as fast. " % Benchmark.RUNS
+		"Median of at least %d runs; × is the speedup. " % Benchmark.RUNS
 		+ "The editor is a debug build: release games are faster."
 	)
 	hint.tooltip_text = (

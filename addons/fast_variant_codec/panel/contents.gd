@@ -10,12 +10,12 @@ enum Kind { CONTENT, HEADER, ELEMENT_TYPE, COUNT, PADDING, UNREAD }
 
 const KIND_NAMES: PackedStringArray = ["content", "header", "type", "count", "padding", "unread"]
 const KIND_HELP: PackedStringArray = [
-	"Numbers, text and ids: what the value itself is made of.",
+	"The value itself: numbers, text, ids.",
 	"The type of a value, and its flags.",
 	"The type that a typed container declares for its elements, keys or values.",
 	"How many bytes, elements, entries or properties follow.",
 	"Fills up to a multiple of 4 bytes.",
-	"What could not be read, or follows the value.",
+	"Bytes that were not decoded, or that follow the value.",
 ]
 const MAX_NODES := 10_000
 ## Bytes of the length in front of a record.
@@ -125,7 +125,7 @@ func byte_in_words(byte: int) -> String:
 	var index := node_at(byte)
 	var kind := kind_of(byte)
 	if kind == Kind.UNREAD or index < 0:
-		return "%s, not read" % words
+		return "%s, not decoded" % words
 	if byte < nodes[index]["offset"] and nodes[index]["role"] == "record":
 		return "%s, length of record %d" % [words, nodes[index]["index"]]
 	return "%s, %s of %s" % [words, KIND_NAMES[kind], title_of(index)]
@@ -165,8 +165,8 @@ func _add_records() -> void:
 			_add_piece(at, Kind.COUNT)
 			_add_piece(mini(at + FRAME, bytes.size()), Kind.UNREAD)
 			problems.append(Problem.new(at, (
-				"%d bytes are too few for the length of a record" % (left + FRAME) if left < 0
-				else "a record of %d bytes is announced, and %d follow" % [bytes.decode_u32(at), left]
+				"truncated record length: need %d bytes, %d left" % [FRAME, left + FRAME] if left < 0
+				else "truncated record: need %d bytes, %d left" % [bytes.decode_u32(at), left]
 			), true))
 			return
 		var end := at + FRAME + bytes.decode_u32(at)

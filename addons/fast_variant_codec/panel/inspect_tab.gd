@@ -35,7 +35,7 @@ func _init() -> void:
 	add_child(_make_toolbar())
 	_empty.text = (
 		"Open a file of values, drop one here, or paste hexadecimal digits.\n"
-		+ "Files written by var_to_bytes, FileAccess.store_var and FastVariantCodec.pack_batch are understood."
+		+ "Supported: files written by var_to_bytes, FileAccess.store_var and FastVariantCodec.pack_batch."
 	)
 	_empty.horizontal_alignment = HORIZONTAL_ALIGNMENT_CENTER
 	_empty.vertical_alignment = VERTICAL_ALIGNMENT_CENTER
@@ -54,7 +54,7 @@ func _init() -> void:
 	right.add_child(hex)
 	_split.add_child(right)
 	problems.hide()
-	problems.set(&"accessibility_name", "Bad and odd bytes")
+	problems.set(&"accessibility_name", "Errors and non-canonical bytes")
 	add_child(problems)
 	for target: Control in [tree, hex, problems]:
 		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
@@ -67,9 +67,9 @@ func _init() -> void:
 func open_file(path: String) -> void:
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null:
-		_say("%s cannot be opened: %s" % [path, error_string(FileAccess.get_open_error())])
+		_say("Cannot open %s: %s" % [path, error_string(FileAccess.get_open_error())])
 	elif file.get_length() >= LARGEST:
-		_say("%s is larger than 2 GiB, which is more than an engine's array holds." % path)
+		_say("%s is larger than 2 GiB, the limit of a PackedByteArray." % path)
 	else:
 		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file())
 
@@ -84,7 +84,7 @@ func paste() -> void:
 	var text := DisplayServer.clipboard_get()
 	var bytes := bytes_of(text)
 	if bytes.is_empty():
-		_say("The clipboard holds no bytes: copy hexadecimal digits, or an array of numbers as print shows one.")
+		_say("No bytes in the clipboard: copy hexadecimal digits, or an array of numbers as print shows it.")
 	else:
 		show_bytes(bytes, "Pasted bytes")
 
@@ -114,15 +114,15 @@ func _make_toolbar() -> Control:
 	var paste_button := Button.new()
 	paste_button.text = "Paste Hex"
 	paste_button.tooltip_text = (
-		"Show the bytes that the clipboard holds as hexadecimal digits, or as print shows an array."
+		"Show the bytes in the clipboard: hexadecimal digits, or an array of numbers as print shows it."
 	)
 	paste_button.pressed.connect(paste)
 	bar.add_child(paste_button)
 	for framing: String in ["Automatic", "One Value", "Records"]:
 		_framing.add_item(framing)
 	_framing.tooltip_text = (
-		"One value, as var_to_bytes writes it, or records, each behind its length, as FileAccess.store_var and "
-		+ "FastVariantCodec.pack_batch write them."
+		"One value, as written by var_to_bytes, or length-prefixed records, as written by FileAccess.store_var and "
+		+ "FastVariantCodec.pack_batch."
 	)
 	_framing.item_selected.connect(_on_framing_selected)
 	bar.add_child(_framing)
@@ -228,10 +228,10 @@ func _show_problems() -> void:
 	for problem in contents.problems:
 		problems.add_item("Byte %d: %s" % [problem.offset, problem.message], get_theme_icon(
 				&"StatusError" if problem.is_error else &"StatusWarning", &"EditorIcons"))
-		problems.set_item_tooltip(-1, "Reading stopped here." if problem.is_error
-				else "The engine reads this, but no encoder writes it.")
+		problems.set_item_tooltip(-1, "Decoding stopped here." if problem.is_error
+				else "The engine decodes this, but no encoder writes it.")
 	if contents.notes_left_out > 0:
-		problems.add_item("… and %d more odd places" % contents.notes_left_out, null, false)
+		problems.add_item("… and %d more non-canonical encodings" % contents.notes_left_out, null, false)
 	problems.visible = problems.item_count > 0
 	problems.auto_height = problems.item_count <= PROBLEM_LINES
 	problems.custom_minimum_size.y = 0 if problems.auto_height else PROBLEM_LINES * 26 * EditorInterface.get_editor_scale()

@@ -141,8 +141,8 @@ func _add_node(parent: TreeItem, index: int) -> void:
 	item.set_tooltip_text(Column.PREVIEW, node["preview"])
 	if not node["is_complete"]:
 		item.set_icon(Column.PREVIEW, get_theme_icon(&"StatusError", &"EditorIcons"))
-		item.set_text(Column.PREVIEW, ("%s (not complete)" % node["preview"]).strip_edges())
-		item.set_tooltip_text(Column.PREVIEW, "Reading stopped inside of this value.")
+		item.set_text(Column.PREVIEW, ("%s (incomplete)" % node["preview"]).strip_edges())
+		item.set_tooltip_text(Column.PREVIEW, "Decoding stopped inside this value.")
 	_items[index] = item
 	if node["children"].is_empty() and not node.has("left_out"):
 		return

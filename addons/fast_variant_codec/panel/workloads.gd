@@ -41,7 +41,7 @@ static func of_file(path: String) -> Workload:
 static func _read(path: String) -> Variant:
 	var bytes := FileAccess.get_file_as_bytes(path)
 	if bytes.is_empty():
-		return "%s cannot be read, or is empty: %s" % [path, error_string(FileAccess.get_open_error())]
+		return "%s is empty or cannot be read: %s" % [path, error_string(FileAccess.get_open_error())]
 	if path.get_extension().to_lower() == "json":
 		var json := JSON.new()
 		if json.parse(bytes.get_string_from_utf8()) != OK:
@@ -53,7 +53,7 @@ static func _read(path: String) -> Variant:
 	var value := FastVariantCodec.try_decode(bytes)
 	if value.is_ok():
 		return [value.value]
-	return "%s holds neither records nor one value: %s" % [path.get_file(), value.message]
+	return "%s contains neither records nor a single value: %s" % [path.get_file(), value.message]
 
 
 ## The elements of a document's lists, or a document without lists as a whole.

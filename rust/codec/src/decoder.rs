@@ -174,7 +174,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     fn ends_at(&self, end: usize) -> Result<()> {
-        if self.at == end { Ok(()) } else { Err(Error::argument("a part ends elsewhere").at(self.at)) }
+        if self.at == end {
+            Ok(())
+        } else {
+            Err(Error::argument("part does not end where it was expected to").at(self.at))
+        }
     }
 
     /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final

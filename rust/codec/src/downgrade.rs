@@ -122,7 +122,7 @@ impl<O: Output> Downgrade<O> {
         let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
         if found.lossy && !self.loss.is_accepted() {
             return Err(refused(format!(
-                "Godot 3 has no {ty}; ask for a lossy conversion to have it as {}",
+                "Godot 3 has no {ty}; a lossy conversion turns it into {}",
                 found.becomes
             )));
         }
@@ -137,8 +137,7 @@ impl<O: Output> Downgrade<O> {
         }
         if !self.loss.is_accepted() {
             return Err(refused(format!(
-                "a {ty} with numbers that 32-bit floats, which Godot 3 has there, would round; ask for a lossy \
-                 conversion to have them rounded"
+                "{ty} with numbers that do not fit Godot 3's 32-bit floats exactly; a lossy conversion rounds them"
             )));
         }
         self.change("number", "rounded number");
@@ -275,8 +274,7 @@ impl<O: Output> Sink for Downgrade<O> {
         let is_root = path.absolute && path.names.is_empty() && path.subnames.is_empty();
         if is_root && !self.loss.is_accepted() {
             return Err(refused(
-                "the NodePath \"/\", which Godot 3 has not; ask for a lossy conversion to have an empty one"
-                    .into(),
+                "Godot 3 has no NodePath \"/\"; a lossy conversion turns it into an empty one".into(),
             ));
         }
         if is_root {
@@ -289,7 +287,8 @@ impl<O: Output> Sink for Downgrade<O> {
         if id != 0 {
             if !self.loss.is_accepted() {
                 return Err(refused(
-                    "Godot 3 writes no id of a RID; ask for a lossy conversion to have an empty one".into(),
+                    "Godot 3 does not store the id of a RID; a lossy conversion turns it into an empty one"
+                        .into(),
                 ));
             }
             self.change("RID", "empty RID");
@@ -350,8 +349,8 @@ impl<O: Output> Sink for Downgrade<O> {
         let alike = ALIKE.iter().find(|(a, b)| keys.0 & bit(*a) != 0 && keys.0 & bit(*b) != 0);
         match alike {
             Some((a, b)) if !self.loss.is_accepted() => Err(refused(format!(
-                "a Dictionary with keys of both {a} and {b}, which are of one type in Godot 3; ask for a lossy \
-                 conversion where no two are equal"
+                "Dictionary with both {a} and {b} keys, which become the same type in Godot 3; use a lossy conversion \
+                 if no two become equal"
             ))),
             _ => Ok(()),
         }
@@ -359,7 +358,7 @@ impl<O: Output> Sink for Downgrade<O> {
 
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<()> {
         Err(refused(format!(
-            "an object of class {} with its properties, which Godot 3 cannot make: it has other classes",
+            "object of class {} with properties, which Godot 3 cannot create: its classes differ",
             class.quoted()
         )))
     }

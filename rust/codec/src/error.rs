@@ -37,7 +37,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The data end inside a value.
-    #[error("the data end too early: {needed} bytes needed, {left} left")]
+    #[error("unexpected end of data: need {needed} bytes, {left} left")]
     UnexpectedEnd {
         /// Bytes that the value needs from here.
         needed: usize,
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     #[error("unknown type id {0}: Godot 3 has the ids 0 to 26")]
     UnknownGodot3Type(u8),
     /// A text length or element count that is negative or larger than the data.
-    #[error("a count of {count} cannot be right: {left} bytes are left")]
+    #[error("invalid count {count}: only {left} bytes left")]
     BadCount {
         /// The count as a signed number.
         count: i64,
@@ -59,31 +59,30 @@ pub enum ErrorKind {
         left: usize,
     },
     /// A text is not UTF-8.
-    #[error("the text is not valid UTF-8")]
+    #[error("invalid UTF-8")]
     InvalidUtf8,
     /// A NodePath in the form that Godot 2 wrote.
-    #[error("a NodePath in a format that no Godot 4 reads")]
+    #[error("NodePath in Godot 2's format, which Godot 4 does not read")]
     OldNodePath,
     /// The described element type of a container does not exist.
     #[error("unknown element type id {0}: Godot 4 has the ids 0 to 38")]
     UnknownElementType(i32),
     /// An object with class and properties, where objects are not allowed.
     #[error(
-        "an object with class and properties, but objects are not allowed here; set `allow_objects` only for data \
-         that you trust"
+        "object with properties, but objects are not allowed; set `allow_objects` only for data you trust"
     )]
     ObjectsNotAllowed,
     /// The nesting limit of the format.
-    #[error("nested deeper than {} levels, the engine's limit", format::MAX_DEPTH)]
+    #[error("nesting exceeds {} levels, the engine's limit", format::MAX_DEPTH)]
     TooDeep,
     /// A Dictionary's key that the engine cannot hash.
-    #[error("a Dictionary's key nested deeper than {limit} levels, which the engine cannot hash")]
+    #[error("Dictionary key nested deeper than {limit} levels, which the engine cannot hash")]
     KeyTooDeep {
         /// The deepest level allowed, counted from the key.
         limit: u32,
     },
     /// A typed container holds a value of another type.
-    #[error("a {found} where the {container} takes only {expected}")]
+    #[error("type mismatch in a typed {container}: expected {expected}, found {found}")]
     WrongElementType {
         /// What holds the value: `Array`, `Dictionary's keys`, `Dictionary's values`.
         container: &'static str,
@@ -93,42 +92,37 @@ pub enum ErrorKind {
         found: String,
     },
     /// Strict reading: something no Godot 4 writer produces.
-    #[error("not written by an encoder: {0}")]
+    #[error("non-canonical encoding: {0}")]
     NotCanonical(Oddity),
     /// Strict reading: bytes after the value.
-    #[error("{0} bytes follow the value; set `allow_trailing_bytes` if this is expected")]
+    #[error("{0} trailing bytes; set `allow_trailing_bytes` if this is expected")]
     TrailingBytes(usize),
     /// One of the caller's limits was reached: which, and its value.
     #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
     LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
-    #[error("a value of type {0}, which is not among `allowed_types`; add it there if this is expected")]
+    #[error("type {0} is not in `allowed_types`; add it if this is expected")]
     TypeNotAllowed(VariantType),
     /// The caller's limits do not allow this class.
-    #[error("an object of class {class}, which is not among `allowed_classes`; add it there if this is expected",
-        class = quoted(.0))]
+    #[error("class {class} is not in `allowed_classes`; add it if this is expected", class = quoted(.0))]
     ClassNotAllowed(String),
     /// Keys or names that an engine's hash tables would take too long for.
-    #[error(
-        "{0}, which take the engine too long, as chosen ones do; clear `refuse_colliding_keys` for data that you trust"
-    )]
+    #[error("too many {0}, as in a hash-flooding attack; clear `refuse_colliding_keys` for data you trust")]
     CollidingKeys(&'static str),
     /// A typed container would make more text of other containers than so many characters.
     #[error(
-        "a typed container turns containers into text, of which there would be more than {0} characters; the engine would go on \
-         until memory ends"
+        "typed container would convert containers to more than {0} characters of text, where the engine runs out of memory"
     )]
     TextTooLarge(usize),
     /// The value cannot be written: it would be 2 GiB or larger.
-    #[error("the encoded value would be larger than 2147483647 bytes")]
+    #[error("encoded value exceeds 2147483647 bytes")]
     TooLarge,
     /// A text holds a code unit that has no UTF-8 form, or that does not come back.
-    #[error("the text holds U+{0:04X} where readers refuse or drop it")]
+    #[error("text contains U+{0:04X}, which readers reject or drop")]
     InvalidCodeUnit(u32),
     /// An object of Godot 3 with class and properties.
     #[error(
-        "an object of Godot 3's class {class} with its properties, which Godot 4 cannot make; ask for a lossy conversion to \
-         have them as a Dictionary",
+        "Godot 3 object of class {class}, which Godot 4 cannot create; a lossy conversion turns it into a Dictionary",
         class = quoted(.0)
     )]
     Godot3Object(String),
@@ -161,10 +155,10 @@ pub enum ErrorKind {
     #[error("{0}")]
     Message(Box<str>),
     /// There is no memory for so many bytes.
-    #[error("no memory for {0} bytes")]
+    #[error("out of memory: cannot allocate {0} bytes")]
     OutOfMemory(usize),
     /// A fault of a library, not of data or arguments.
-    #[error("a fault of FastVariantCodec itself, please report it: {0}")]
+    #[error("internal error in FastVariantCodec, please report it: {0}")]
     Internal(Box<str>),
     /// What a source or sink of another crate refuses.
     #[error("{0}")]
@@ -221,52 +215,52 @@ impl fmt::Display for OtherError {
 #[non_exhaustive]
 pub enum Oddity {
     /// Header bits that mean nothing for the type.
-    #[error("header bits without a meaning are set")]
+    #[error("undefined header flags are set")]
     HeaderBits,
     /// A bool other than 0 and 1.
-    #[error("a bool that is neither 0 nor 1")]
+    #[error("bool is neither 0 nor 1")]
     Bool,
     /// A small int or an exact float in 8 bytes.
-    #[error("a number in 8 bytes that fits in 4")]
+    #[error("8-byte number that fits in 4 bytes")]
     WideNumber,
     /// A NaN in the 32-bit form.
-    #[error("a NaN in 4 bytes")]
+    #[error("4-byte NaN")]
     NarrowNan,
     /// Padding that is not zero.
-    #[error("padding that is not zero")]
+    #[error("non-zero padding")]
     Padding,
     /// Padding that is missing at the end of the data.
-    #[error("the padding at the end is missing")]
+    #[error("missing padding at the end")]
     MissingPadding,
     /// A text that starts with a byte-order mark, which reading drops.
-    #[error("a text starts with a byte-order mark")]
+    #[error("text starts with a byte-order mark")]
     ByteOrderMark,
     /// A text with a NUL inside, where reading stops.
-    #[error("a text contains a NUL")]
+    #[error("text contains a NUL")]
     Nul,
     /// A PackedStringArray element without its closing NUL.
-    #[error("an element of a PackedStringArray has no closing NUL")]
+    #[error("PackedStringArray element without a terminating NUL")]
     MissingNul,
     /// A negative count that the engine takes for zero.
-    #[error("a negative count")]
+    #[error("negative count")]
     NegativeCount,
     /// The top bit of an Array's or Dictionary's count.
-    #[error("the unused top bit of a count is set")]
+    #[error("unused top bit of a count is set")]
     SharedBit,
     /// NodePath counters that wrap around, or flags that no writer sets.
-    #[error("NodePath counters or flags that no writer produces")]
+    #[error("NodePath counters or flags that no encoder writes")]
     NodePathCounters,
     /// A null object that should be a Nil.
-    #[error("a null object that is not written as Nil")]
+    #[error("null object not written as Nil")]
     NullObject,
     /// An element type of Nil, which means untyped.
-    #[error("a typed container without a type")]
+    #[error("typed container without an element type")]
     ElementType,
     /// A script path outside of the project.
-    #[error("a script path that does not start with res://")]
+    #[error("script path does not start with res://")]
     ScriptPath,
     /// Two equal keys, of which the later wins.
-    #[error("a Dictionary holds the same key twice")]
+    #[error("duplicate Dictionary key")]
     DuplicateKey,
 }
 

@@ -283,7 +283,7 @@ pub trait Sink {
     /// What the sink has against it.
     #[cold]
     fn other(&mut self, ty: VariantType) -> Result<()> {
-        Err(Error::argument(format!("this sink takes no {ty}")))
+        Err(Error::argument(format!("this sink does not accept {ty}")))
     }
 
     /// A value with this header starts at the byte `at`: its events follow.

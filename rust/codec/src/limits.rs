@@ -350,7 +350,7 @@ impl<'l> Budget<'l> {
         self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
         let free = FREE_NESTED_KEYS.saturating_add(self.input);
         if self.limits.refuse_colliding_keys && self.nested_keys > free {
-            return Err(ErrorKind::CollidingKeys("keys within keys of Dictionaries").into());
+            return Err(ErrorKind::CollidingKeys("nested Dictionary keys").into());
         }
         Ok(())
     }

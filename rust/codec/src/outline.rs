@@ -407,7 +407,7 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn callable(&mut self) -> Result<()> {
-        self.show(|| "nothing of it is written".to_owned())
+        self.show(|| "not stored".to_owned())
     }
 
     #[inline(never)]
@@ -612,7 +612,7 @@ impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
             write!(text, " ({})", flags.join(", "))?;
         }
         if !node.is_complete {
-            text.push_str(" (not complete)");
+            text.push_str(" (incomplete)");
         }
         self.write(node.bytes.start, node.bytes.len(), &self.hex(own), node.depth, &text)
     }

@@ -1,14 +1,14 @@
-//! What the engine does with new memory: measured at start-up, as `layout.rs` measures where things are.
+//! How the engine behaves with new memory, verified at start-up, as `probe.rs` verifies the layout.
 //!
-//! Elements are filled by several threads, and values are left to be put in their places later. That relies on two facts,
-//! with either access to engine memory; where one does not hold, every call does its work on the calling thread alone.
+//! Several threads fill elements, and values of entries are built before they move to their places. With either access
+//! path this relies on two facts; if one does not hold, every call works on the calling thread alone.
 //!
-//! - An Array or packed array that has been resized has its buffer to itself, so asking for an element in order to change it
-//!   copies nothing, and gives the same place to everybody.
+//! - A resized Array or packed array does not share its buffer, so mutable access to an element copies nothing and
+//!   returns the same place each time.
 //! - The values of a Dictionary stay where they are while entries are added.
 //!
-//! A third one is relied on where elements are written in place: new elements are Nil, or, in an Array of plain numbers,
-//! numbers, which a Variant holds itself and which need no destructor; the Strings of a PackedStringArray are null pointers.
+//! Writing elements in place relies on a third one: new elements are Nil, or, in an Array of plain numbers, numbers,
+//! which need no destructor; new elements of a PackedStringArray are null pointers.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ use crate::interface::{interface, variant_ptr};
 use crate::layout;
 use crate::types::{is_inline, plain_bytes};
 
-/// What does not hold, in words for people.
+/// A fact that does not hold, as the warning names it.
 type Fact = &'static str;
 
 /// Enough entries for a Dictionary to grow several times.
@@ -33,12 +33,12 @@ const LENGTHS: [usize; 3] = [1, 3, 77];
 
 static OWN_PLACES: OnceLock<Result<(), Fact>> = OnceLock::new();
 
-/// Whether several threads may fill what one has made. Not before start-up.
+/// Whether several threads may fill a container. False before start-up.
 pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Whether buffers are unshared and values stay, or which does not hold.
+/// Verifies that buffers are unshared and values do not move.
 pub(crate) fn own_places(wrong_fact: &str) -> Result<(), Fact> {
     *OWN_PLACES.get_or_init(|| {
         unshared(wrong_fact == "own_buffers")?;
@@ -46,7 +46,7 @@ pub(crate) fn own_places(wrong_fact: &str) -> Result<(), Fact> {
     })
 }
 
-/// An Array of so many new elements.
+/// An Array of `len` new elements.
 fn resized(element: VariantType, len: usize) -> Variant {
     let array = match element {
         VariantType::Nil => Building::default_value(VariantType::Array),
@@ -56,9 +56,9 @@ fn resized(element: VariantType, len: usize) -> Variant {
     array
 }
 
-/// Checks that a place asked for to be changed is the one asked for to be read. `spoilt`: of buffers that are shared.
+/// Checks that mutable and const access return the same place. `spoilt` shares the buffers, so that the check fails.
 fn unshared(spoilt: bool) -> Result<(), Fact> {
-    let fact = Err("the buffers of new Arrays");
+    let fact = Err("buffer of a new Array");
     for len in LENGTHS {
         for element in [VariantType::Nil, VariantType::Int, VariantType::PackedByteArray] {
             let array = resized(element, len);
@@ -74,7 +74,7 @@ fn unshared(spoilt: bool) -> Result<(), Fact> {
             }
         }
         let array = strings(len);
-        // SAFETY: the Variant holds such an array, which has this element.
+        // SAFETY: the Variant holds a PackedStringArray with this element.
         let (read, changed) = unsafe {
             let payload = interface().payload(&array, VariantType::PackedStringArray);
             let (read, _) = documented_elements(payload, VariantType::PackedStringArray);
@@ -87,14 +87,14 @@ fn unshared(spoilt: bool) -> Result<(), Fact> {
     Ok(())
 }
 
-/// A PackedStringArray as `StringSlots` makes it.
+/// A PackedStringArray as `StringSlots` makes them.
 fn strings(len: usize) -> Variant {
     let mut strings = PackedStringArray::new();
     strings.resize(len);
     strings.to_variant()
 }
 
-/// Checks that values are where they were when their entries were added. `spoilt`: after one was taken out and put in again.
+/// Checks that values do not move while entries are added. `spoilt` erases and adds one again, so that the check fails.
 fn staying(spoilt: bool) -> Result<(), Fact> {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let add = |key: i64| {
@@ -112,13 +112,13 @@ fn staying(spoilt: bool) -> Result<(), Fact> {
     }
     let stays =
         |(key, place): (usize, &usize)| value_address(&dictionary, &(key as i64).to_variant()) == *place;
-    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("the values of growing Dictionaries") }
+    if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
-/// Checks what new elements are, where memory is reached directly.
+/// Checks the contents of new elements, for direct access.
 pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
     let spoilt = wrong_fact == "new_elements";
-    let fact = Err("the elements of new Arrays");
+    let fact = Err("elements of a new Array");
     for ty in VariantType::ALL {
         let is_plain = plain_bytes(ty).is_some_and(|bytes| layout::PAYLOAD + bytes <= layout::VARIANT);
         if ty != VariantType::Nil && !is_plain {
@@ -128,7 +128,7 @@ pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
         for index in 0..LENGTHS[1] {
             // SAFETY: the Array has this element; godot-rust's Variant is transparent over the engine's.
             let element = unsafe { &*(element_address(&array, index) as *const Variant) };
-            // The documented type and what is read in its place.
+            // The type by the documented function and by direct access.
             let is_right =
                 interface().type_of(element) == Some(ty) && layout::tag(element) == u32::from(ty.id());
             if !is_right || ty != VariantType::Nil && !is_inline(ty) {
@@ -138,8 +138,8 @@ pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
     }
     for len in LENGTHS {
         let array = strings(len);
-        // SAFETY: the Variant holds such an array with so many elements, each of which is one pointer, over which GString is
-        // transparent.
+        // SAFETY: the Variant holds a PackedStringArray with `count` elements; each is a String, which is one pointer
+        // (asserted here).
         let words = unsafe {
             let payload = interface().payload(&array, VariantType::PackedStringArray);
             let (first, count) = documented_elements(payload, VariantType::PackedStringArray);

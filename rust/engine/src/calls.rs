@@ -1,8 +1,8 @@
-//! The methods that scripts call once for each value, registered with the engine without godot-rust's wrapper, which costs
-//! more than a small value does.
+//! Static methods registered with the engine directly: godot-rust's wrapper would cost more than encoding a small
+//! value.
 //!
-//! Each is static and takes one argument and a flag that is false if left out. The engine calls it in two ways: with
-//! Variants, of which any number and type may come, and with plain values where a script's types are known.
+//! Each takes one argument and an optional flag, false by default. The engine calls it in two ways: with any number of
+//! Variants of any type, or, where the script's types are known, with plain values.
 
 use std::ffi::c_void;
 
@@ -19,7 +19,7 @@ use crate::interface::interface;
 use crate::read::Reader;
 use crate::refusal::{Refused, refused};
 
-/// A static method with one argument and a flag that is false if left out.
+/// A static method with one argument and an optional flag, false by default.
 pub trait StaticMethod {
     /// Its name.
     const NAME: &'static str;
@@ -30,23 +30,22 @@ pub trait StaticMethod {
     /// The type of the result.
     type Return: Return;
 
-    /// Does the work, and gives `result` its value, whatever it was. Scripts that run meanwhile may change the variable that
-    /// `argument` is.
+    /// Does the work and overwrites `result`. Scripts that run meanwhile may change the variable behind `argument`.
     ///
-    /// A panic would end the process: no implementation lets one out.
+    /// Must not panic: a panic would end the process.
     fn call(argument: &Self::Argument, flag: bool, result: &mut Self::Return);
 }
 
-/// A type of arguments.
+/// An argument type.
 ///
 /// # Safety
-/// - The engine's own value of type `TYPE`, or any Variant where that is Nil, can be borrowed as this.
+/// - The engine's value of type `TYPE`, or any Variant if `TYPE` is Nil, can be borrowed as this type.
 pub unsafe trait Argument: FromGodot + std::fmt::Debug {
     /// The type; Nil for any.
     const TYPE: VariantType;
 }
 
-// SAFETY: transparent over the engine's Variant.
+// SAFETY: `repr(transparent)` over the engine's Variant.
 unsafe impl Argument for Variant {
     const TYPE: VariantType = VariantType::Nil;
 }
@@ -60,16 +59,16 @@ const _: () = assert!(
         && align_of::<PackedByteArray>() == align_of::<sys::types::OpaquePackedByteArray>()
 );
 
-/// A type of results.
+/// A result type.
 ///
 /// # Safety
-/// - Where the engine wants such a result, there is a live one that can be borrowed as this.
+/// - Where the engine passes a place for such a result, it holds a live one that can be borrowed as this type.
 pub unsafe trait Return: ToGodot {
-    /// Makes `result`, which is Nil, a value of this type, and then what `fill` makes of that.
+    /// Turns `result`, which is Nil, into a value of this type, and has `fill` set it.
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self));
 }
 
-// SAFETY: transparent over the engine's Variant.
+// SAFETY: `repr(transparent)` over the engine's Variant.
 unsafe impl Return for Variant {
     #[inline(always)]
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
@@ -82,7 +81,7 @@ unsafe impl Return for PackedByteArray {
     #[inline(always)]
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self)) {
         let interface = interface();
-        // SAFETY: a Nil needs no destructor. What is made there is a packed array, which is borrowed where it stays.
+        // SAFETY: a Nil needs no destructor. The PackedByteArray made there is borrowed in place.
         let bytes = unsafe {
             interface.construct_empty_bytes(result);
             &mut *interface.payload(result, VariantType::PackedByteArray).cast::<PackedByteArray>()
@@ -101,9 +100,9 @@ unsafe impl Return for i64 {
     }
 }
 
-/// Makes a method known to scripts as one of the class.
+/// Registers a method of the class.
 pub fn register<C: GodotClass, M: StaticMethod>() {
-    // SAFETY: both functions take what the signature says, and do so without an instance.
+    // SAFETY: both functions have the registered signature and use no instance, as a static method must.
     let method = unsafe {
         ClassMethodInfo::from_signature::<C, (M::Argument, bool), M::Return>(
             StringName::from(M::NAME),
@@ -121,7 +120,7 @@ pub fn register<C: GodotClass, M: StaticMethod>() {
 ///
 /// # Safety
 /// - `arguments` points to `count` pointers to live Variants.
-/// - `result` points to a Variant that is Nil, `error` to what may be written.
+/// - `result` points to a Variant that is Nil; `error` is valid for writing.
 unsafe extern "C" fn call<M: StaticMethod>(
     _userdata: *mut c_void,
     _instance: sys::GDExtensionClassInstancePtr,
@@ -130,7 +129,8 @@ unsafe extern "C" fn call<M: StaticMethod>(
     result: sys::GDExtensionVariantPtr,
     error: *mut sys::GDExtensionCallError,
 ) {
-    // SAFETY: the engine passes so many Variants and a place for the result, as this function demands. godot-rust's Variant is transparent over the engine's.
+    // SAFETY: the engine passes `count` Variants and a Nil for the result (`# Safety`). godot-rust's Variant is
+    // `repr(transparent)` over the engine's.
     let (arguments, result): (&[&Variant], &mut Variant) = unsafe {
         let arguments = match usize::try_from(count) {
             Ok(count) if count > 0 => std::slice::from_raw_parts(arguments.cast(), count),
@@ -150,7 +150,7 @@ unsafe extern "C" fn call<M: StaticMethod>(
         }
     });
     if let Err(refused) = done {
-        // SAFETY: the engine passes a place for the error, as this function demands.
+        // SAFETY: the engine passes a place for the error (`# Safety`).
         unsafe { error.write(refused) };
     }
 }
@@ -166,8 +166,8 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     arguments: *const sys::GDExtensionConstTypePtr,
     result: sys::GDExtensionTypePtr,
 ) {
-    // SAFETY: the engine passes both arguments and a place for the result, as this function demands. `Argument` and `Return`
-    // vouch for their types; the engine's bool is one byte.
+    // SAFETY: the engine passes both arguments and a place for the result (`# Safety`). The unsafe traits of `Argument`
+    // and `Return` guarantee that they can be borrowed as these types; the engine's bool is one byte.
     let (argument, flag, result) = unsafe {
         let [argument, flag] = *arguments.cast::<[sys::GDExtensionConstTypePtr; 2]>();
         (&*argument.cast::<M::Argument>(), *flag.cast::<u8>() != 0, &mut *result.cast::<M::Return>())
@@ -199,14 +199,15 @@ fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
     let value = match A::TYPE {
         VariantType::Nil => std::ptr::from_ref(argument).cast(),
         ty if Reader::new().ty(argument) != Some(ty) => return None,
-        // SAFETY: the type has just been checked.
+        // SAFETY: the guard of the arm above has checked the type.
         ty => unsafe { interface().payload(argument, ty).cast_const().cast() },
     };
-    // SAFETY: either points to what can be borrowed as the type, and lives as long as the Variant.
+    // SAFETY: both pointers are to a value that can be borrowed as this type (its unsafe trait) and lives as long as
+    // the Variant.
     Some(unsafe { &*value })
 }
 
-/// An argument of another type, as the engine converts it where a script's types are not known.
+/// Converts an argument of another type as the engine does in untyped calls.
 #[cold]
 #[inline(never)]
 fn converted<A: FromGodot>(argument: &Variant, index: i32, ty: VariantType) -> Result<A, Refused> {

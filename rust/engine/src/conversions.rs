@@ -1,7 +1,7 @@
-//! Which values the engine converts when a typed container is given another type.
+//! Which values the engine converts when they are put into a typed container of another type.
 //!
-//! The engine's typed append converts or complains, once for each misfit. To complain once for all of them, what it
-//! would do is known beforehand, from a table measured on the running engine; only what it takes is given to it.
+//! The engine's typed append converts a value of another type, or prints an error for each one. To print one error for
+//! all of them, a table measured on the running engine tells what it would do, and it gets only values that it takes.
 
 use std::sync::OnceLock;
 
@@ -15,17 +15,17 @@ use crate::building::Building;
 use crate::interface::is_debug_build;
 use crate::read::Reader;
 
-/// The table, and what else decides whether a value is taken.
+/// The table of conversions.
 pub struct Conversions {
-    /// By target's id: a bit for each source's id that the engine converts from.
+    /// By target type id: a bit for each source type id that the engine converts from.
     sources: [u64; VariantType::COUNT],
 }
 
-/// A value that the engine has converted.
+/// A converted value.
 pub struct Converted {
-    /// What it has become.
+    /// The value.
     pub value: Variant,
-    /// How many characters of text have been made of containers.
+    /// Characters of text that containers were converted to.
     pub text: usize,
 }
 
@@ -59,9 +59,9 @@ pub(crate) fn measure() {
     });
 }
 
-/// Whether this engine converts whatever its strict rules allow (4.6 and newer), or only texts and ints.
+/// Whether this engine converts whatever its strict rules allow (4.6 and newer), or only text and ints.
 ///
-/// Told apart by a conversion that both make, differently: the older engines take an int through 32 bits.
+/// Told apart by a conversion that both make differently: older engines truncate an int to 32 bits.
 fn converts_broadly() -> bool {
     let probe = Building::empty_array(VariantType::Float);
     probe.call("append", &[16_777_217_i64.to_variant()]);
@@ -71,7 +71,7 @@ fn converts_broadly() -> bool {
 /// Whether the engine's typed append really takes a default value of `source`.
 fn is_taken(target: VariantType, source: VariantType) -> bool {
     let value = match source {
-        // The default, an empty text, is no colour, which the engine would complain about.
+        // The default, an empty String, is no color; the engine would print an error.
         VariantType::String => GString::from("red").to_variant(),
         _ => Building::default_value(source),
     };
@@ -92,26 +92,26 @@ impl Conversions {
         target == source || self.sources[usize::from(target.id())] >> source.id() & 1 != 0
     }
 
-    /// What the engine's typed append makes of the value without complaint; `None` if it would not take it.
+    /// Converts a value as the engine's typed append does, without printing errors; `None` if it would refuse it.
     pub fn convert(&self, target: VariantType, value: &Variant) -> Option<Converted> {
         let source = Reader::new().ty(value)?;
-        // The one conversion that turns containers into text, in which texts are escaped: nested, it doubles them each time.
+        // The one conversion of containers to text. It escapes text, so each level of nesting doubles it.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
-        // The engine would complain about each container that lies too deep in it.
-        if !self.takes(target, source) || is_text && nests_deeper(value, DEEPEST_TEXT) {
+        // The engine would print an error for each container nested too deeply.
+        if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
             return None;
         }
         let array = Building::empty_array(target);
-        array.call("append", &[self.quieten(target, value.clone())]);
+        array.call("append", &[self.replace_invalid(target, value.clone())]);
         let value = array.call("front", &[]);
         let text = if is_text { characters(&value) } else { 0 };
         Some(Converted { value, text })
     }
 
-    /// The value, with those parts replaced that the engine would convert to a default, complaining each time.
-    fn quieten(&self, target: VariantType, value: Variant) -> Variant {
+    /// Replaces the parts that the engine would convert to a default with an error by that default.
+    fn replace_invalid(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
-            (VariantType::Color, Some(VariantType::String)) => quiet_color(value),
+            (VariantType::Color, Some(VariantType::String)) => valid_color(value),
             (VariantType::NodePath, Some(VariantType::String))
                 if !is_path(&value.to::<GString>().to_string()) =>
             {
@@ -121,11 +121,11 @@ impl Conversions {
                 let elements = Reader::new().elements(&value);
                 let mut quiet = VarArray::new();
                 for element in (0..elements.len()).filter_map(|index| elements.get(index)) {
-                    quiet.push(&quiet_color(element.clone()));
+                    quiet.push(&valid_color(element.clone()));
                 }
                 quiet.to_variant()
             }
-            // Debug builds complain about a Basis that is no rotation; release builds do not look.
+            // Debug builds print an error for a Basis that is not a rotation; release builds do not check.
             (VariantType::Quaternion, Some(VariantType::Basis)) if is_debug_build() => {
                 if is_rotation(&value) { value } else { Quaternion::default().to_variant() }
             }
@@ -134,16 +134,16 @@ impl Conversions {
     }
 }
 
-/// How many characters there are in a PackedStringArray.
+/// The number of characters in a PackedStringArray.
 fn characters(texts: &Variant) -> usize {
     texts.to::<PackedStringArray>().as_slice().iter().fold(0, |sum, text| sum.saturating_add(text.len()))
 }
 
-/// So many levels below an Array of texts-to-be the engine still writes.
-const DEEPEST_TEXT: usize = 101;
+/// Levels of containers that the engine still converts to text.
+const MAX_TEXT_DEPTH: usize = 101;
 
-/// Whether containers lie more than so many levels below this one.
-fn nests_deeper(container: &Variant, levels: usize) -> bool {
+/// Whether containers are nested more than `levels` levels below this one.
+fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];
     while let Some((container, level)) = pending.pop() {
@@ -168,7 +168,7 @@ fn nests_deeper(container: &Variant, levels: usize) -> bool {
     false
 }
 
-/// Whether the engine makes a NodePath of this text: no subname but the last may be empty.
+/// Whether this text is a valid NodePath: no subname but the last may be empty.
 fn is_path(text: &str) -> bool {
     let Some((_, subnames)) = text.split_once(':') else { return true };
     let mut subnames = subnames.split(':').rev();
@@ -176,15 +176,15 @@ fn is_path(text: &str) -> bool {
     subnames.all(|subname| !subname.is_empty())
 }
 
-/// What is no name or code of a colour becomes black, as it does in the engine.
-fn quiet_color(value: Variant) -> Variant {
+/// Black for a String that is not a color name or code, as in the engine.
+fn valid_color(value: Variant) -> Variant {
     match value.try_to::<GString>() {
         Ok(text) if Color::from_string(&text).is_none() => Color::from_rgba(0.0, 0.0, 0.0, 1.0).to_variant(),
         _ => value,
     }
 }
 
-/// The engine's own test before it makes a Quaternion of a Basis.
+/// The engine's own test before it converts a Basis to a Quaternion.
 fn is_rotation(basis: &Variant) -> bool {
     /// The engine's `UNIT_EPSILON`.
     const TOLERANCE: f64 = 0.001;

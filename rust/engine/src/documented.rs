@@ -1,5 +1,5 @@
-//! What the engine's documented functions say of values, and make of texts: the path that needs no facts about memory, and
-//! what those facts are held against.
+//! The documented access path: reads values and makes Strings without facts about memory. Those facts are verified
+//! against it.
 
 use godot::builtin::{GString, Variant};
 use godot::sys::{self, GodotFfi, interface_fn};
@@ -10,7 +10,7 @@ use crate::interface::{TypePtr, interface, variant_ptr};
 
 /// The documented address of an Array's element.
 pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
-    // SAFETY: every caller passes an Array.
+    // SAFETY: all callers pass an Array.
     unsafe {
         let payload = interface().payload(array, VariantType::Array);
         interface_fn!(array_operator_index_const)(payload, index as i64) as usize
@@ -19,18 +19,18 @@ pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
 
 /// The documented address of the value at a key that a Dictionary has.
 pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
-    // SAFETY: every caller passes a Dictionary with this key.
+    // SAFETY: all callers pass a Dictionary with this key.
     unsafe {
         let payload = interface().payload(dictionary, VariantType::Dictionary);
         interface_fn!(dictionary_operator_index_const)(payload, variant_ptr(key)) as usize
     }
 }
 
-/// The code units of a String as the documented functions tell them: the first, and their number.
+/// The code units of a String by documented functions: the first, and their number.
 #[inline(always)]
 pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     let string = string.sys().cast::<sys::__GdextString>();
-    // SAFETY: `string` is a live String; with no room to write to, the first function only counts.
+    // SAFETY: `string` is a live String; without a buffer, the first function only counts.
     let (count, first) = unsafe {
         (
             interface_fn!(string_to_utf32_chars)(string, std::ptr::null_mut(), 0),
@@ -40,20 +40,20 @@ pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     if count <= 0 || first.is_null() { (std::ptr::null(), 0) } else { (first.cast(), count as usize) }
 }
 
-/// The elements of a packed array as the documented functions tell them: the first, and their number.
+/// The elements of a packed array by documented functions: the first, and their number.
 ///
 /// # Safety
 /// - `array` points to a live packed array of type `ty`.
 #[inline(always)]
 pub(crate) unsafe fn documented_elements(array: TypePtr, ty: VariantType) -> (*const u8, usize) {
     use VariantType as T;
-    // SAFETY: the caller vouches for the array.
+    // SAFETY: `array` is a live packed array of type `ty` (`# Safety`).
     let count = unsafe { interface().size(array, ty) };
     if count == 0 {
         return (std::ptr::null(), 0);
     }
     let array = array.cast_const();
-    // SAFETY: each function is the one for the array's type, which the caller vouches for, and index 0 exists.
+    // SAFETY: each function is the one for `ty`, the type of the array (`# Safety`), and the array is not empty.
     let first = unsafe {
         match ty {
             T::PackedByteArray => interface_fn!(packed_byte_array_operator_index_const)(array, 0).cast(),
@@ -88,12 +88,12 @@ pub(crate) unsafe fn documented_elements(array: TypePtr, ty: VariantType) -> (*c
 
 /// A String of this text by the engine's own conversion.
 pub(crate) fn documented_string(text: &str) -> GString {
-    // The engine would take a byte-order mark away.
+    // The engine would drop a byte-order mark.
     if text.starts_with(BOM) {
         let units: Vec<u32> = text.chars().map(u32::from).collect();
         return string_of_units(&units);
     }
-    // SAFETY: the engine copies so many bytes of UTF-8 from the address given.
+    // SAFETY: the pointer and the length are those of `text`, which the engine copies.
     unsafe {
         GString::new_with_uninit(|place| {
             interface_fn!(string_new_with_utf8_chars_and_len2)(
@@ -107,7 +107,7 @@ pub(crate) fn documented_string(text: &str) -> GString {
 
 /// A String of these code units.
 pub(crate) fn string_of_units(units: &[u32]) -> GString {
-    // SAFETY: the engine copies so many code units from the address given.
+    // SAFETY: the pointer and the length are those of `units`, which the engine copies.
     unsafe {
         GString::new_with_uninit(|place| {
             interface_fn!(string_new_with_utf32_chars_and_len)(

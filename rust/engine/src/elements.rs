@@ -11,35 +11,35 @@ use crate::interface::{Interface, TypePtr};
 
 /// The elements of an Array that is borrowed.
 ///
-/// Shared between threads for reading: the engine counts references atomically, and the caller of the batch waits, so
-/// its script changes nothing meanwhile. Another thread that does so breaks the engine's own rule for shared data.
+/// Threads share it for reading: the engine counts references atomically, and the script that called waits, so it
+/// changes nothing meanwhile. A thread that changes the Array breaks the engine's own rule for shared data.
 #[derive(Clone, Copy)]
 pub struct Elements<'a> {
     array: TypePtr,
-    /// The first of them, where the layout is known; otherwise null.
+    /// The first element, if the layout is known; otherwise null.
     first: *const Variant,
     len: usize,
     borrowed: PhantomData<&'a Variant>,
 }
 
-// SAFETY: see the type: reading Variants from several threads is what the engine allows.
+// SAFETY: only reads, which the engine allows on several threads (see the type).
 unsafe impl Send for Elements<'_> {}
-// SAFETY: as above.
+// SAFETY: only reads, which the engine allows on several threads (see the type).
 unsafe impl Sync for Elements<'_> {}
 
 impl<'a> Elements<'a> {
-    /// Elements that are asked for one by one.
+    /// Elements that are read with the documented function.
     ///
     /// # Safety
     /// - `array` points to an Array that lives for `'a`.
     #[inline(always)]
     pub(crate) unsafe fn documented(interface: &Interface, array: TypePtr) -> Self {
-        // SAFETY: the caller vouches for the Array.
+        // SAFETY: `array` points to a live Array (`# Safety`).
         let len = unsafe { interface.size(array, VariantType::Array) };
         Self { array, first: std::ptr::null(), len, borrowed: PhantomData }
     }
 
-    /// Elements that are read where they are.
+    /// Elements that are read in place.
     ///
     /// # Safety
     /// - `array` points to an Array that lives for `'a` and has `len` elements from `first` on.
@@ -65,7 +65,7 @@ impl<'a> Elements<'a> {
         if self.first.is_null() || range.start > range.end || range.end > self.len {
             return None;
         }
-        // SAFETY: the range lies within, and the elements are there for `'a`, one after the other.
+        // SAFETY: the range has been checked, and the elements are contiguous and live for `'a`.
         Some(unsafe { std::slice::from_raw_parts(self.first.add(range.start), range.len()) })
     }
 
@@ -75,7 +75,7 @@ impl<'a> Elements<'a> {
         if index >= self.len {
             return None;
         }
-        // SAFETY: the index lies within. Asked for, the engine checks it again and answers null beyond the end.
+        // SAFETY: the index has been checked. The engine's function checks it again and returns null beyond the end.
         // godot-rust's Variant is transparent over the engine's.
         unsafe {
             if self.first.is_null() {

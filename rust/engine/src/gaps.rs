@@ -1,31 +1,30 @@
-//! A value of which other threads fill parts.
+//! Values with gaps that other threads fill.
 
 use std::marker::PhantomData;
 
 use godot::builtin::Variant;
 
-use crate::slots::{LateValues, Tie};
+use crate::slots::{StagedValues, Tie};
 
-/// What ties a value, the gaps in it and those who fill them to one call of [`with_gaps`]. No two calls have the same, and
-/// nothing that has it can leave its call: not even by way of a thread that runs on.
+/// Ties a value, its gaps and the threads that fill them to one call of [`with_gaps`]. Each call has its own, and
+/// nothing tied to it can leave the call, not even on a thread that outlives it.
 #[derive(Clone, Copy)]
 pub struct Scope<'s>(Tie<'s>);
 
-/// A value that is complete but for gaps, which others may still be filling: nobody can look at it before.
+/// A value whose gaps may still be unfilled, so nothing can read it.
 pub struct Unfinished<'s> {
     value: Variant,
-    late: Vec<LateValues<'s>>,
+    staged: Vec<StagedValues<'s>>,
 }
 
 impl<'s> Unfinished<'s> {
-    pub(crate) fn new(value: Variant, late: Vec<LateValues<'s>>) -> Self {
-        Self { value, late }
+    pub(crate) fn new(value: Variant, staged: Vec<StagedValues<'s>>) -> Self {
+        Self { value, staged }
     }
 }
 
-/// Calls `make`, which makes a value with gaps and has them filled by any threads. The value can be had when it has returned,
-/// since then there is nobody any more who could fill a gap. Gaps that nobody has filled hold Nil, or the default of their
-/// container's type.
+/// Calls `make`, which builds a value with gaps and has any threads fill them. Returns the value afterwards, when
+/// nothing can fill a gap any more. A gap that was not filled holds Nil, or the default of its container's type.
 ///
 /// ```no_run
 /// use variant_engine::{Building, ContainerType, with_gaps};
@@ -82,10 +81,10 @@ impl<'s> Unfinished<'s> {
 pub fn with_gaps<R>(
     make: impl for<'s> FnOnce(Scope<'s>) -> Option<(Unfinished<'s>, R)>,
 ) -> Option<(Variant, R)> {
-    let (Unfinished { value, late }, result) = make(Scope(PhantomData))?;
-    for values in late {
-        // SAFETY: `make` has returned, so that neither slots nor constructions of this call are left: all values have been
-        // made, and nothing adds entries any more.
+    let (Unfinished { value, staged }, result) = make(Scope(PhantomData))?;
+    for values in staged {
+        // SAFETY: `make` has returned, so no slots and no construction of this call exist any more (their lifetime is
+        // that of the call).
         unsafe { values.settle() };
     }
     Some((value, result))

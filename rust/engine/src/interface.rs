@@ -13,7 +13,7 @@ pub(crate) type TypePtr = sys::GDExtensionTypePtr;
 
 type Method = unsafe extern "C" fn(TypePtr, *const sys::GDExtensionConstTypePtr, TypePtr, i32);
 
-/// Signature hashes that the engine keeps stable, as its API description lists them.
+/// Hashes of method signatures, as the engine's API description lists them; the engine keeps them stable.
 mod hash {
     /// `func() -> int`, const.
     pub const GET_INT: i64 = 3173160232;
@@ -53,12 +53,12 @@ pub(crate) struct Interface {
     is_debug_build: bool,
 }
 
-/// An empty PackedByteArray to make others from.
+/// An empty PackedByteArray, from which others are copied.
 struct EmptyBytes(PackedByteArray);
 
-// SAFETY: it is only copied, which counts nothing, since an empty array has no buffer.
+// SAFETY: it is only copied; an empty array has no buffer, so there is no reference count.
 unsafe impl Send for EmptyBytes {}
-// SAFETY: as above.
+// SAFETY: it is only copied; an empty array has no buffer, so there is no reference count.
 unsafe impl Sync for EmptyBytes {}
 
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
@@ -75,7 +75,7 @@ pub fn is_debug_build() -> bool {
     interface().is_debug_build
 }
 
-/// Fills the table; a second call, after a reload, changes nothing.
+/// Fills the table. A second call, after a reload, has no effect.
 pub(crate) fn load() {
     INTERFACE.get_or_init(|| {
         let by_type = |id: usize| id as sys::GDExtensionVariantType;
@@ -104,7 +104,7 @@ pub(crate) fn load() {
             }),
             from_type: std::array::from_fn(|id| match id {
                 0 => None,
-                // SAFETY: as above.
+                // SAFETY: the interface is initialised, and `id` is that of a type other than Nil.
                 _ => unsafe { interface_fn!(get_variant_from_type_constructor)(by_type(id)) },
             }),
             size: std::array::from_fn(|id| {
@@ -115,7 +115,7 @@ pub(crate) fn load() {
             empty_array: unsafe {
                 interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Array.id().into()), 0)
             },
-            // SAFETY: as above.
+            // SAFETY: the interface is initialised; a Dictionary's first constructor takes no arguments.
             empty_dictionary: unsafe {
                 interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Dictionary.id().into()), 0)
             },
@@ -154,11 +154,11 @@ impl Interface {
     #[inline(always)]
     pub unsafe fn payload(&self, variant: &Variant, ty: VariantType) -> TypePtr {
         let payload = self.payload[usize::from(ty.id())].expect("every type but Nil has a payload");
-        // SAFETY: the getter is for `ty`, which the caller vouches for.
+        // SAFETY: the getter is the one for `ty`, which `variant` holds (`# Safety`).
         unsafe { payload(variant_ptr(variant).cast_mut()).cast() }
     }
 
-    /// Makes a Variant of type `ty` at `slot` from the value at `value`.
+    /// Constructs a Variant of type `ty` at `slot` from the value at `value`.
     ///
     /// # Safety
     /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
@@ -166,7 +166,7 @@ impl Interface {
     #[inline(always)]
     pub unsafe fn construct(&self, slot: *mut Variant, ty: VariantType, value: TypePtr) {
         let construct = self.from_type[usize::from(ty.id())].expect("every type but Nil has a constructor");
-        // SAFETY: as the caller vouches for.
+        // SAFETY: `slot` is valid for writing, and `value` is of type `ty` (`# Safety`).
         unsafe { construct(slot.cast(), value) };
     }
 
@@ -177,7 +177,7 @@ impl Interface {
     #[inline(always)]
     pub unsafe fn construct_default(&self, ty: VariantType, slot: *mut Variant) {
         let mut error = sys::default_call_error();
-        // SAFETY: the caller vouches for the slot, and every type has a constructor without arguments.
+        // SAFETY: `slot` is valid for writing (`# Safety`), and every type has a constructor without arguments.
         unsafe {
             interface_fn!(variant_construct)(
                 ty.id().into(),
@@ -197,7 +197,7 @@ impl Interface {
     pub unsafe fn construct_empty(&self, ty: VariantType, container: TypePtr) {
         let construct = if ty == VariantType::Array { self.empty_array } else { self.empty_dictionary };
         let construct = construct.expect("containers have a constructor");
-        // SAFETY: the caller vouches for the memory; the constructor takes no arguments.
+        // SAFETY: `container` is valid for writing (`# Safety`); the constructor takes no arguments.
         unsafe { construct(container.cast(), std::ptr::null()) };
     }
 
@@ -207,19 +207,20 @@ impl Interface {
     /// - `slot` is valid for writing a Variant, and what it holds needs no destructor.
     #[inline(always)]
     pub unsafe fn construct_empty_bytes(&self, slot: *mut Variant) {
-        // SAFETY: the caller vouches for the slot; the constructor only reads the value, which is of this type.
+        // SAFETY: `slot` is valid for writing (`# Safety`); the constructor only reads the value, which is of this
+        // type.
         unsafe { self.construct(slot, VariantType::PackedByteArray, self.empty_bytes.0.sys().cast_mut()) };
     }
 
-    /// Makes a PackedByteArray hold exactly these bytes. Says whether there was memory for them.
+    /// Makes a PackedByteArray hold exactly these bytes. Returns false if there is no memory for them.
     #[inline(always)]
     pub fn set_bytes(&self, array: &mut PackedByteArray, bytes: &[u8]) -> bool {
         let len = bytes.len() as i64;
         let arguments = [(&raw const len).cast()];
         let mut error = 0_i64;
         let array = array.sys_mut();
-        // SAFETY: `resize` takes one int and returns one, and the array is borrowed exclusively. The elements are as many
-        // and one after the other, and nobody shares them once they have been asked for to be changed.
+        // SAFETY: `resize` takes one int and returns one, and the array is borrowed exclusively. The resized array has
+        // `bytes.len()` contiguous elements, which the mutable accessor has made unshared.
         unsafe {
             (self.bytes_resize)(array, arguments.as_ptr(), (&raw mut error).cast(), 1);
             if error != 0 || bytes.is_empty() {
@@ -239,7 +240,7 @@ impl Interface {
         if len == 0 {
             return &[];
         }
-        // SAFETY: the elements are one after the other, and there as long as the array is borrowed.
+        // SAFETY: the elements are contiguous and live as long as the array is borrowed.
         unsafe {
             let first = interface_fn!(packed_byte_array_operator_index_const)(array.sys(), 0);
             std::slice::from_raw_parts(first, len)
@@ -261,7 +262,7 @@ impl Interface {
         usize::try_from(count).unwrap_or(0)
     }
 
-    /// Resizes an Array; new elements are Nil, or the default of a typed Array's type. Says whether it worked.
+    /// Resizes an Array; new elements are Nil, or the default of a typed Array's type. Returns whether it succeeded.
     ///
     /// # Safety
     /// - `array` points to a live Array that nothing else uses.
@@ -270,7 +271,7 @@ impl Interface {
         let len = len as i64;
         let arguments = [(&raw const len).cast()];
         let mut error = 0_i64;
-        // SAFETY: `resize` takes one int and returns one.
+        // SAFETY: `array` is a live Array (`# Safety`); `resize` takes one int and returns one.
         unsafe {
             (self.array_resize)(array, arguments.as_ptr(), (&raw mut error).cast(), 1);
         }
@@ -282,11 +283,11 @@ impl Interface {
     /// # Safety
     /// - `array` points to a live Array.
     pub unsafe fn array_type(&self, array: TypePtr) -> u32 {
-        // SAFETY: the method belongs to the type, takes nothing, and returns an int.
+        // SAFETY: `array` is a live Array (`# Safety`); the method takes no arguments and returns an int.
         unsafe { get_int(self.array_type, array) }
     }
 
-    /// Makes the entries of a Dictionary those of another one, in their order.
+    /// Replaces the entries of a Dictionary by those of another one, in the same order.
     ///
     /// # Safety
     /// - `dictionary` points to a live untyped Dictionary that nothing else uses.
@@ -298,7 +299,7 @@ impl Interface {
         unsafe { (self.dictionary_assign)(dictionary, arguments.as_ptr(), std::ptr::null_mut(), 1) };
     }
 
-    /// Takes the entry of a key out of a Dictionary.
+    /// Erases an entry of a Dictionary.
     ///
     /// # Safety
     /// - `dictionary` points to a live Dictionary that nothing else uses.
@@ -314,7 +315,7 @@ impl Interface {
     /// # Safety
     /// - `dictionary` points to a live Dictionary.
     pub unsafe fn dictionary_types(&self, dictionary: TypePtr) -> (u32, u32) {
-        // SAFETY: the methods belong to the type, take nothing, and return an int.
+        // SAFETY: `dictionary` is a live Dictionary (`# Safety`); the methods take no arguments and return an int.
         unsafe {
             (get_int(self.dictionary_key_type, dictionary), get_int(self.dictionary_value_type, dictionary))
         }
@@ -331,15 +332,15 @@ impl Interface {
         absolute != 0
     }
 
-    /// Replaces a value by what the engine's own reader makes of the bytes from `offset` on, without objects.
+    /// Has the engine decode the bytes from `offset` on, without objects, and stores the value.
     ///
     /// # Safety
     /// - The offset is within the bytes.
     pub unsafe fn decode_var(&self, bytes: &PackedByteArray, offset: usize, value: &mut Variant) {
         let (offset, allow_objects) = (offset as i64, 0_u8);
         let arguments = [(&raw const offset).cast(), (&raw const allow_objects).cast()];
-        // SAFETY: `decode_var` takes an int and a bool and returns a Variant, over which godot-rust's is transparent; it does
-        // not change the array. The caller vouches for the offset.
+        // SAFETY: `decode_var` takes an int and a bool and returns a Variant, over which godot-rust's is transparent;
+        // it does not change the array. The offset is within the bytes (`# Safety`).
         unsafe {
             (self.decode_var)(
                 bytes.sys().cast_mut(),
@@ -350,7 +351,7 @@ impl Interface {
         }
     }
 
-    /// Whether this engine copies the elements of a read-only Array to a shared place when they are read.
+    /// Whether reading an element of a read-only Array copies it to a place that all readers share.
     pub fn shares_read_only_elements(&self) -> bool {
         self.shares_read_only_elements
     }
@@ -359,10 +360,10 @@ impl Interface {
 /// Calls a method without arguments that returns an int.
 ///
 /// # Safety
-/// - `method` is such a method of the type of the value that `value` points to, and does not change it.
+/// - `method` is such a method of the type of the value at `value`, and does not change it.
 unsafe fn get_int(method: Method, value: TypePtr) -> u32 {
     let mut int = 0_i64;
-    // SAFETY: as the caller vouches for.
+    // SAFETY: `method` belongs to the type of the value, takes no arguments and returns an int (`# Safety`).
     unsafe { method(value, std::ptr::null(), (&raw mut int).cast(), 0) };
     u32::try_from(int).unwrap_or(0)
 }

@@ -1,9 +1,9 @@
-//! Where the engine keeps things in memory, once `probe.rs` has found and verified it.
+//! The engine's memory layout, as `probe.rs` has found and verified it.
 //!
 //! The engine documents functions, not memory. Reading and writing plain memory is several times faster, so each fact
-//! that doing so relies on is looked for in the running engine and held against what the documented functions answer.
-//! The first fact that does not hold switches the direct path off for the whole run, with one warning, and everything
-//! goes through the documented functions.
+//! that this relies on is found in the running engine and compared with the documented functions. The first fact that
+//! does not hold turns direct access off until the process ends, with one warning, and everything goes through the
+//! documented functions.
 //!
 //! ```text
 //! Variant            tag u32 at 0, payload at 8
@@ -16,7 +16,7 @@
 //! elements           one after the other; their count stands before the first
 //! ```
 //!
-//! What the engine does with that memory, `behaviour.rs` holds against it.
+//! How the engine behaves with that memory is verified by `behaviour.rs`.
 
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub(crate) const VARIANT: usize = size_of::<Variant>();
 /// A key and a value are next to each other, behind two pointers.
 pub(crate) const ENTRY_KEY: usize = 16;
 
-/// The facts that were found, as offsets in bytes.
+/// The verified facts: offsets in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// From an Array's block to the pointer to its elements.
@@ -59,7 +59,7 @@ pub(crate) struct Layout {
 /// Filled at start-up, once.
 pub(crate) static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
 
-/// The facts, if all of them hold and the direct path is wanted.
+/// The facts; `None` if one does not hold or direct access is turned off.
 #[inline(always)]
 pub(crate) fn layout() -> Option<&'static Layout> {
     LAYOUT.get().and_then(Option::as_ref)
@@ -68,18 +68,18 @@ pub(crate) fn layout() -> Option<&'static Layout> {
 /// The word at `offset` from `block`.
 ///
 /// # Safety
-/// - That many bytes and eight more are readable at `block`.
+/// - `offset + 8` bytes are readable at `block`.
 pub(crate) unsafe fn word(block: *const u8, offset: usize) -> usize {
-    // SAFETY: as the caller vouches for; unaligned reads are allowed here.
+    // SAFETY: the bytes are readable (`# Safety`); the read may be unaligned.
     unsafe { block.add(offset).cast::<usize>().read_unaligned() }
 }
 
 /// The four-byte number at `offset` from `block`.
 ///
 /// # Safety
-/// - That many bytes and four more are readable at `block`.
+/// - `offset + 4` bytes are readable at `block`.
 pub(crate) unsafe fn number(block: *const u8, offset: usize) -> u32 {
-    // SAFETY: as the caller vouches for; unaligned reads are allowed here.
+    // SAFETY: the bytes are readable (`# Safety`); the read may be unaligned.
     unsafe { block.add(offset).cast::<u32>().read_unaligned() }
 }
 
@@ -100,7 +100,8 @@ pub(crate) fn payload(variant: &Variant) -> *const u8 {
 /// What the payload of a Variant points to, if it is a pointer.
 #[inline(always)]
 pub(crate) fn block(variant: &Variant) -> *const u8 {
-    // SAFETY: a Variant is longer than its payload's offset and a pointer; whether this is one is for the caller.
+    // SAFETY: a Variant is longer than the payload's offset and a pointer. The result is only a number; callers that
+    // read through it know the type.
     unsafe { payload(variant).cast::<*const u8>().read() }
 }
 
@@ -120,8 +121,8 @@ impl Layout {
 
     #[inline(always)]
     fn buffer(&self, variant: &Variant, elements: usize) -> (*const u8, usize) {
-        // SAFETY: the payload points to a block of such a type, whose offset has been verified, and a buffer that is
-        // there has its count in front.
+        // SAFETY: the callers have checked that this is a packed array. Its payload points to a block, whose offset has
+        // been verified, and a non-empty buffer has its count in front.
         unsafe {
             let first = word(block(variant), elements) as *const u8;
             (first, if first.is_null() { 0 } else { word(first.sub(self.count), 0) })
@@ -136,14 +137,14 @@ impl Layout {
         if first.is_null() {
             return (std::ptr::null(), 0);
         }
-        // SAFETY: a String that is not empty points to its code units, which have their count in front; a closing zero
-        // is counted.
+        // SAFETY: a non-empty String points to its code units, which have their count in front, including the
+        // terminating zero.
         let count = unsafe { word(first.sub(self.count), 0) }.saturating_sub(1);
         if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
     }
 
-    /// The code units of a StringName: the first and their number. `None` where the engine has no String of it, as older
-    /// ones may not have for names that are written in their code.
+    /// The code units of a StringName: the first and their number. `None` where the engine keeps no String for it, as
+    /// older engines do for names in their own code.
     #[inline(always)]
     pub(crate) fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
         // SAFETY: a StringName is one pointer, over which godot-rust's is transparent.
@@ -151,8 +152,8 @@ impl Layout {
         if block.is_null() {
             return Some((std::ptr::null(), 0));
         }
-        // SAFETY: a StringName that is not empty points to its block, whose offset has been verified; there is a String,
-        // over which GString is transparent.
+        // SAFETY: a non-empty StringName points to its block, whose verified offset leads to a String, over which
+        // GString is transparent.
         let text = self.text(unsafe { &*block.add(self.name_text).cast::<GString>() });
         (text.1 > 0).then_some(text)
     }
@@ -187,31 +188,31 @@ impl Layout {
     }
 }
 
-/// A walk from entry to entry of a Dictionary.
+/// An iterator over the entries of a Dictionary, which are a linked list.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkedEntries(pub(crate) *const u8);
 
 impl LinkedEntries {
-    /// A walk that is over.
+    /// An iterator at the end.
     pub(crate) const OVER: Self = Self(std::ptr::null());
 
-    /// The current entry's key and value; goes on to the next entry.
+    /// Returns the current entry's key and value, and moves to the next entry.
     ///
     /// # Safety
-    /// - The Dictionary lives for `'a`, and nobody changes it meanwhile.
+    /// - The Dictionary lives for `'a`, and nothing changes it meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn next<'a>(&mut self) -> Option<(&'a Variant, &'a Variant)> {
-        // SAFETY: as the caller vouches for.
+        // SAFETY: the Dictionary is alive and nothing changes it (`# Safety`).
         unsafe { self.step().map(|(key, value)| (&*key, &*value)) }
     }
 
-    /// The place of the current entry's value; goes on to the next entry.
+    /// Returns the place of the current entry's value, and moves to the next entry.
     ///
     /// # Safety
-    /// - The Dictionary is alive, and nobody else changes it.
+    /// - The Dictionary is alive, and nothing else changes it.
     #[inline(always)]
     pub(crate) unsafe fn next_place(&mut self) -> Option<*mut Variant> {
-        // SAFETY: as the caller vouches for.
+        // SAFETY: the Dictionary is alive and nothing changes it (`# Safety`).
         unsafe { self.step().map(|(_, value)| value) }
     }
 
@@ -222,7 +223,8 @@ impl LinkedEntries {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: an entry starts with the pointer to the next one; key and value are where verification found them.
+        // SAFETY: the Dictionary is alive (`# Safety`). An entry starts with the pointer to the next one, and key and
+        // value are at the verified offsets.
         unsafe {
             let key = self.0.add(ENTRY_KEY).cast::<Variant>().cast_mut();
             self.0 = word(self.0, 0) as *const u8;
@@ -235,10 +237,10 @@ impl LinkedEntries {
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
-/// - `ty` is held by the Variant itself, and has exactly these bytes.
+/// - A Variant holds a `ty` in its payload, which is exactly these bytes.
 #[inline(always)]
 pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[u8]) {
-    // SAFETY: the caller vouches for the place, and a payload that is not boxed fits in a Variant.
+    // SAFETY: `place` is valid for writing (`# Safety`), and a payload that is not boxed fits in a Variant.
     unsafe {
         place.cast::<u32>().write(u32::from(ty.id()));
         place.cast::<u8>().add(PAYLOAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -251,8 +253,8 @@ pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
 #[inline(always)]
 pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
-    // SAFETY: the caller vouches for the place. A Variant holds a String as the one pointer that a String is; it is moved,
-    // so its destructor runs once, with the Variant's.
+    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a String as the one pointer that a String is;
+    // it is moved, so its destructor runs once, with the Variant's.
     unsafe {
         place.cast::<u32>().write(u32::from(VariantType::String.id()));
         place.cast::<u8>().add(PAYLOAD).cast::<GString>().write(string);
@@ -266,8 +268,8 @@ pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
 /// - A `ty` is what starts with a StringName, and the caller writes the rest.
 #[inline(always)]
 pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: StringName) {
-    // SAFETY: the caller vouches for the place. A Variant holds a StringName as the one pointer that a StringName is; it is
-    // moved, so its destructor runs once, with the Variant's.
+    // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a StringName as the one pointer that a
+    // StringName is; it is moved, so its destructor runs once, with the Variant's.
     unsafe {
         place.cast::<u32>().write(u32::from(ty.id()));
         place.cast::<u8>().add(PAYLOAD).cast::<StringName>().write(name);
@@ -280,25 +282,25 @@ pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: Strin
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
 #[inline(always)]
 pub(crate) unsafe fn move_signal(place: *mut Variant, name: StringName, object: u64) {
-    // SAFETY: the caller vouches for the place. Verification has seen that a Variant holds a Signal as its name and, behind
-    // it, the id of its object.
+    // SAFETY: `place` is valid for writing (`# Safety`). `probe.rs` has verified that a Variant holds a Signal as its
+    // name followed by the id of its object.
     unsafe {
         move_name(place, VariantType::Signal, name);
         place.cast::<u8>().add(PAYLOAD + size_of::<StringName>()).cast::<u64>().write(object);
     }
 }
 
-/// A Nil, without a call where it is known what one looks like.
+/// A Nil, without a call where the layout is known.
 #[inline(always)]
 pub(crate) fn nil(layout: Option<&Layout>) -> Variant {
     match layout {
-        // SAFETY: verification has seen that a Nil has the tag 0; the rest of it means nothing.
+        // SAFETY: `probe.rs` has verified that a Nil has the tag 0; the rest of its bytes have no meaning.
         Some(_) => unsafe { MaybeUninit::zeroed().assume_init() },
         None => Variant::nil(),
     }
 }
 
-/// Makes a Variant Nil, without a call where it is one already.
+/// Makes a Variant Nil, without a call if it is Nil already.
 #[inline(always)]
 pub(crate) fn clear(layout: Option<&Layout>, variant: &mut Variant) {
     if layout.is_none() || tag(variant) != 0 {

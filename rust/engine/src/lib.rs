@@ -4,27 +4,27 @@
 //! |---|---|
 //! | `interface.rs` | the engine functions used, looked up once |
 //! | `types.rs` | how values of each type are held |
-//! | `documented.rs` | what documented functions say of values, and make of texts |
-//! | `layout.rs` | where the engine keeps things in memory |
-//! | `elements.rs`, `read.rs` | what a live Variant holds, borrowed |
+//! | `documented.rs` | the documented access path: reading values and making Strings |
+//! | `layout.rs` | the engine's memory layout |
+//! | `elements.rs`, `read.rs` | reading live Variants |
 //! | `strings.rs`, `bytes.rs` | Strings and PackedByteArrays |
-//! | `owned.rs` | what goes from one thread to another, or outlives a call |
-//! | `slots.rs` | elements that one owner fills, on any thread |
+//! | `owned.rs` | values that move between threads, or outlive a call |
+//! | `slots.rs` | elements of a container under construction, each filled by one thread |
 //! | `building/` | a Variant under construction, element by element |
-//! | `gaps.rs` | a value of which other threads fill parts |
-//! | `behaviour.rs` | what the engine does with new memory, measured at start-up |
+//! | `gaps.rs` | values with gaps that other threads fill |
+//! | `behaviour.rs` | how the engine behaves with new memory, verified at start-up |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `optional.rs` | arguments whose default is null |
 //!
-//! There are two ways to touch a Variant, through documented functions and directly; `probe.rs` decides which. Both give
-//! the same bytes and values, under the same tests.
+//! There are two access paths to a Variant, documented functions and direct access; `probe.rs` decides which one is
+//! used. Both give the same bytes and values, under the same tests.
 //!
-//! What is offered is safe to call: each function checks what its unsafe code relies on, or its types do. One rule is the
-//! engine's own, and no type of godot-rust's can carry it: while a container is read here, no script and no other thread
-//! changes it. Whoever runs scripts meanwhile reads copies (`Reader::entries`), and whatever outlives a call owns what it
+//! The public functions are safe: each checks what its unsafe code relies on, or its types do. One rule is the engine's
+//! own, and no type of godot-rust expresses it: while a container is read here, no script and no other thread changes
+//! it. Code that runs scripts meanwhile reads copies (`Reader::entries`), and whatever outlives a call owns what it
 //! reads (`owned.rs`).
 
 mod arguments;
@@ -60,12 +60,12 @@ pub use optional::OrNull;
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use probe::{Access, Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings};
-pub use slots::{LateValues, LeftValue, Slots, StringSlots};
+pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
 pub use strings::{raw_string, string};
 pub use types::{PRECISION, run_bytes};
 
-/// Looks up engine functions and measures the engine. Called once, at start-up, on the main thread, before anything else
-/// here.
+/// Looks up the engine's functions and measures the engine. Call it once, at start-up, on the main thread, before
+/// anything else in this crate.
 pub fn start(access: &Access) {
     interface::load();
     probe::measure(access);

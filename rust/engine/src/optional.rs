@@ -23,7 +23,7 @@ impl<T: GodotClass> fmt::Debug for OrNull<T> {
 }
 
 impl<T: GodotClass> OrNull<T> {
-    /// What the argument is where it is left out.
+    /// The default.
     pub const NULL: Self = Self(None);
 
     /// The object.
@@ -41,7 +41,7 @@ impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotConvert for OrNul
 }
 
 impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> ToGodot for OrNull<T> {
-    // Passed by value, which godot-rust has no public name for.
+    // By value: godot-rust has no public name for it.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> Self::Via {
@@ -55,7 +55,8 @@ impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> FromGodot for OrNull<T
     }
 }
 
-// SAFETY: a default passes through this function, which takes nothing but null, and null is nothing that anybody can change.
+// SAFETY: every default goes through this function, which asserts that it is null, so there is no shared object that
+// could change.
 unsafe impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotImmutable for OrNull<T> {
     fn into_runtime_immutable(self) -> Self {
         assert!(self.0.is_none(), "the default is null");

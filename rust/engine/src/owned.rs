@@ -1,4 +1,4 @@
-//! What goes from one thread to another, or outlives the call that it was given to.
+//! Values that move between threads, or outlive the call that received them.
 
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::init::is_main_thread;
@@ -8,17 +8,17 @@ use variant_codec::{Result, VariantType};
 
 use crate::read::Reader;
 
-/// Bytes that nobody changes, on any thread and for as long as wanted: a counted handle of our own to the engine's buffer.
-/// Whoever else has a handle copies the buffer before changing it.
+/// Immutable bytes for any thread and any length of time: a reference of our own to the engine's buffer. Other owners
+/// copy the buffer before they change it.
 ///
-/// A packed array in a Variant is itself shared by all copies of the Variant, as an Array is: a duplicated Array still leads
-/// to the bytes that its script overwrites. So the handle is one to the buffer, not to what the Variant leads to.
+/// All copies of a Variant share one packed array, as with an Array, and a script may overwrite its bytes. So the
+/// reference is to the buffer, not to the packed array in the Variant.
 pub struct OwnedBytes(PackedByteArray);
 
-// SAFETY: only a shared reference is given out, through which the bytes are read, and copied with an atomic count of
-// references; nobody else has this handle, and what others do to theirs leaves these bytes alone.
+// SAFETY: the bytes are only read, through a shared reference, and cloned with an atomic reference count. Other owners
+// copy the buffer before they write to it.
 unsafe impl Sync for OwnedBytes {}
-// SAFETY: the count is atomic, so the handle may be dropped on any thread.
+// SAFETY: the reference count is atomic, so any thread may drop it.
 unsafe impl Send for OwnedBytes {}
 
 impl OwnedBytes {
@@ -29,7 +29,7 @@ impl OwnedBytes {
 
     /// The bytes that a Variant holds now; `None` if it holds none.
     pub fn of(reader: Reader, variant: &Variant) -> Option<Self> {
-        // The conversion copies the inner handle, which is counted in the buffer itself.
+        // The conversion adds a reference to the buffer itself.
         (reader.ty(variant) == Some(VariantType::PackedByteArray)).then(|| Self(variant.to()))
     }
 
@@ -39,13 +39,13 @@ impl OwnedBytes {
     }
 }
 
-/// An Array that its owner has made, and that nobody else can reach before it is given out.
+/// A new Array that nothing else can reach before `give`.
 ///
-/// So it can be filled by one thread after the other, and given out by any.
+/// So threads can fill it in turn, and any of them can give it out.
 pub struct OwnArray<T: Element>(Array<T>);
 
-// SAFETY: no other handle to the Array exists before `give` takes this one; its count is atomic, as are those of what its
-// elements lead to.
+// SAFETY: no other reference to the Array exists before `give`, and reference counts are atomic, those of its elements
+// too.
 unsafe impl<T: Element> Send for OwnArray<T> {}
 
 impl<T: Element> Default for OwnArray<T> {
@@ -60,7 +60,7 @@ impl<T: Element> OwnArray<T> {
         Self(Array::new())
     }
 
-    /// An Array that has just been made, by a caller who keeps no other handle.
+    /// A new Array, to which the caller keeps no other reference.
     pub(crate) fn made(array: Array<T>) -> Self {
         Self(array)
     }
@@ -90,28 +90,28 @@ impl<T: Element> OwnArray<T> {
         Ok(())
     }
 
-    /// Drops all but so many elements.
+    /// Drops all but the first `len` elements.
     pub fn shrink(&mut self, len: usize) {
         self.0.shrink(len);
     }
 
-    /// A second handle, for those who fill the elements.
+    /// A second reference, for slots.
     pub(crate) fn to_variant(&self) -> Variant {
         self.0.to_variant()
     }
 
-    /// The Array, which anybody may have now.
+    /// Gives the Array out.
     pub fn give(self) -> Array<T> {
         self.0
     }
 }
 
-/// An Array of what scripts gave, and may change as they like, so that only the main thread reads it, on which they wait
-/// meanwhile. Other threads may keep and drop it.
+/// An Array from a script, which the script may change at any time outside of our calls. So only the main thread reads
+/// it, while scripts wait; other threads may hold and drop it.
 pub struct GivenArray(AnyArray);
 
-// SAFETY: what is inside is reached on the main thread only. Its references are counted atomically, so that any thread may
-// drop it.
+// SAFETY: `get` asserts that only the main thread reaches the elements. References are counted atomically, so any
+// thread may drop it.
 unsafe impl Send for GivenArray {}
 
 impl GivenArray {

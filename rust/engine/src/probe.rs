@@ -1,7 +1,7 @@
-//! Finds at start-up where the engine keeps things in memory, and verifies it on other values of every type.
+//! Finds the engine's memory layout at start-up, and verifies it on other values of every type.
 //!
-//! Each fact is looked for in the running engine and held against what the documented functions answer. The first that does
-//! not hold switches direct access off for the whole run, with one warning.
+//! Each fact is found in the running engine and compared with the documented functions. The first one that does not
+//! hold turns direct access off until the process ends, with one warning.
 
 use std::sync::OnceLock;
 
@@ -28,21 +28,21 @@ use crate::read::ContainerType;
 use crate::strings::string_in_place;
 use crate::types::{PRECISION, is_boxed, is_inline};
 
-/// Bytes of the blocks that are searched: none is shorter in any engine that this library supports.
+/// Bytes searched in each block; no supported engine has shorter blocks.
 const ARRAY_BLOCK: usize = 64;
 const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
 const NAME_BLOCK: usize = 32;
 
-/// What does not hold, in words for people.
+/// A fact that does not hold, as the warning names it.
 type Fact = &'static str;
 
-/// How engine memory may be reached.
+/// The configured access to engine memory.
 #[derive(Debug, Default)]
 pub struct Access {
     /// Only through documented functions.
     pub is_portable: bool,
-    /// A fact to get wrong on purpose, for the test that this is noticed.
+    /// A fact to get wrong on purpose, for the test that this is detected.
     pub wrong_fact: Option<String>,
 }
 
@@ -83,7 +83,7 @@ struct Offset<'l> {
     wrong: isize,
 }
 
-/// Finds and verifies the facts, as far as memory may be reached directly.
+/// Finds and verifies the facts, if direct access is allowed.
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
@@ -99,14 +99,14 @@ pub(crate) fn measure(access: &Access) {
         FINDINGS.get_or_init(|| Findings { offsets, failed: layout.err() });
         layout.unwrap_or_else(|fact| {
             godot_warn!(
-                "FastVariantCodec: this engine keeps {fact} elsewhere than expected. Everything works, more slowly."
+                "FastVariantCodec: unexpected memory layout in this engine: {fact}. Falling back to the slower portable access path."
             );
             None
         })
     });
 }
 
-/// The first offset in a block, in steps of a word, at which `holds` is true of all blocks.
+/// The first offset, in steps of `step` bytes, at which `holds` is true for all blocks.
 fn offset_where<const N: usize>(
     fact: Fact,
     bytes: usize,
@@ -121,10 +121,9 @@ fn offset_where<const N: usize>(
         .ok_or(fact)
 }
 
-/// The address that stands at `offset` in the block of an Array or packed array: that of its first element, if the
-/// offset is right.
+/// The address at `offset` in the block of an Array or packed array: that of its first element if the offset is right.
 fn first_address(container: &Variant, offset: usize) -> usize {
-    // SAFETY: every caller passes such a container and an offset within its block.
+    // SAFETY: all callers pass such a container and an offset within its block.
     unsafe { word(block(container), offset) }
 }
 
@@ -144,7 +143,7 @@ fn name(text: &str) -> (Variant, (*const u32, usize)) {
     (name.to_variant(), documented_units(&shared))
 }
 
-/// A Dictionary whose keys are the ints below `len`, some of them taken out and put in again, and those keys in order.
+/// A Dictionary whose keys are the ints below `len`, some erased and added again, and the keys in order.
 fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let mut keys: Vec<i64> = (0..len).collect();
@@ -160,7 +159,7 @@ fn dictionary(len: i64) -> (Variant, Vec<Variant>) {
     (dictionary, keys.iter().map(ToGodot::to_variant).collect())
 }
 
-/// A Dictionary that has got the entries of another one in one go.
+/// A Dictionary whose entries were assigned from another one.
 fn copied(dictionary: &Variant) -> Variant {
     let copy = Building::default_value(VariantType::Dictionary);
     // SAFETY: both are Dictionaries, and nothing else uses the new one, which is untyped.
@@ -193,8 +192,8 @@ fn packed_types() -> impl Iterator<Item = VariantType> {
 }
 
 impl Layout {
-    /// Looks for each fact on a few values.
-    // A name of its own in the stacks that valgrind's suppression looks for.
+    /// Finds each fact on a few values.
+    // Not inlined: valgrind's suppression looks for its name in stacks.
     #[inline(never)]
     fn find() -> Result<Self, Fact> {
         for ty in VariantType::ALL {
@@ -203,74 +202,74 @@ impl Layout {
 
         let arrays = [ints(1), ints(2), ints(300)];
         let array_elements = offset_where(
-            "the elements of Arrays",
+            "elements of an Array",
             ARRAY_BLOCK,
             size_of::<usize>(),
             arrays.each_ref().map(block),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == element_address(&arrays[index], 0),
         )?;
         let types = [VariantType::Int, VariantType::String, VariantType::PackedVector4Array];
         let typed = types.map(Building::empty_array);
         let array_type = offset_where(
-            "the types of Arrays",
+            "element type of an Array",
             ARRAY_BLOCK,
             size_of::<u32>(),
             typed.each_ref().map(block),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { number(block, offset) } == u32::from(types[index].id()),
         )?;
 
         let bytes = [1, 2, 300].map(|len| packed(VariantType::PackedByteArray, len));
         let packed_elements = offset_where(
-            "the elements of packed arrays",
+            "elements of a packed array",
             PACKED_BLOCK,
             size_of::<usize>(),
             bytes.each_ref().map(|(array, _)| block(array)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == bytes[index].1 as usize,
         )?;
-        // Three words in front of the elements hold the buffer's own numbers.
+        // The three words before the elements are the buffer's header.
         let count = (1..=3)
             .map(|words| words * size_of::<usize>())
             .find(|&back| {
-                // SAFETY: a buffer with elements has its header in front of them.
+                // SAFETY: a non-empty buffer has its header of three words before the elements.
                 bytes
                     .iter()
                     .zip([1, 2, 300])
                     .all(|((_, first), len)| unsafe { word(first.sub(back), 0) } == len)
             })
-            .ok_or("the counts of buffers")?;
+            .ok_or("element count of a buffer")?;
 
         let names = ["fast_variant_codec/a", "fast_variant_codec/some other name"].map(name);
         let name_text = offset_where(
-            "the texts of StringNames",
+            "text of a StringName",
             NAME_BLOCK,
             size_of::<usize>(),
             names.each_ref().map(|(name, _)| block(name)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { word(block, offset) } == names[index].1.0 as usize,
         )?;
 
         let dictionaries = [dictionary(1), dictionary(2), dictionary(300)];
         let dictionary_first = offset_where(
-            "the entries of Dictionaries",
+            "entries of a Dictionary",
             DICTIONARY_BLOCK,
             size_of::<usize>(),
             dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
             |index, block, offset| {
                 let (dictionary, keys) = &dictionaries[index];
                 let entry = value_address(dictionary, &keys[0]) - VARIANT - ENTRY_KEY;
-                // SAFETY: the search stays within the block.
+                // SAFETY: `offset_where` stays within the block.
                 unsafe { word(block, offset) == entry }
             },
         )?;
         let dictionary_size = offset_where(
-            "the sizes of Dictionaries",
+            "size of a Dictionary",
             DICTIONARY_BLOCK,
             size_of::<u32>(),
             dictionaries.each_ref().map(|(dictionary, _)| block(dictionary)),
-            // SAFETY: the search stays within the block.
+            // SAFETY: `offset_where` stays within the block.
             |index, block, offset| unsafe { number(block, offset) } as usize == dictionaries[index].1.len(),
         )?;
         let pairs = [
@@ -285,7 +284,7 @@ impl Layout {
                 DICTIONARY_BLOCK,
                 size_of::<u32>(),
                 typed.each_ref().map(block),
-                // SAFETY: the search stays within the block.
+                // SAFETY: `offset_where` stays within the block.
                 |index, block, offset| unsafe { number(block, offset) } == u32::from(of(pairs[index]).id()),
             )
         };
@@ -297,8 +296,8 @@ impl Layout {
             count,
             dictionary_first,
             dictionary_size,
-            dictionary_key_type: type_of("the key types of Dictionaries", |(key, _)| key)?,
-            dictionary_value_type: type_of("the value types of Dictionaries", |(_, value)| value)?,
+            dictionary_key_type: type_of("key type of a Dictionary", |(key, _)| key)?,
+            dictionary_value_type: type_of("value type of a Dictionary", |(_, value)| value)?,
         })
     }
 
@@ -325,7 +324,7 @@ impl Layout {
         self
     }
 
-    /// Holds each fact against the documented functions, on values that were not used to find it.
+    /// Compares each fact with the documented functions, on values that were not used to find it.
     fn verified(self, wrong_fact: &str) -> Result<Self, Fact> {
         let check = |holds: bool, fact: Fact| if holds { Ok(()) } else { Err(fact) };
 
@@ -333,62 +332,65 @@ impl Layout {
             let array = ints(len);
             // Addresses are compared before anything is read through them, here and below.
             let expected = if len == 0 { 0 } else { element_address(&array, 0) };
-            check(first_address(&array, self.array_elements) == expected, "the elements of Arrays")?;
-            check(self.elements(&array).1 == len as usize, "the sizes of Arrays")?;
+            check(first_address(&array, self.array_elements) == expected, "elements of an Array")?;
+            check(self.elements(&array).1 == len as usize, "size of an Array")?;
             for index in 0..len as usize {
                 let address = self.elements(&array).0 as usize + index * VARIANT;
-                check(address == element_address(&array, index), "the elements of Arrays")?;
+                check(address == element_address(&array, index), "elements of an Array")?;
             }
             for ty in packed_types() {
                 let (array, first) = packed(ty, len);
                 let found = first_address(&array, self.packed_elements);
-                check(found == first as usize, "the elements of packed arrays")?;
-                check(self.packed(&array).1 == len as usize, "the sizes of packed arrays")?;
+                check(found == first as usize, "elements of a packed array")?;
+                check(self.packed(&array).1 == len as usize, "size of a packed array")?;
             }
             let (name, documented) = name(&"n".repeat(len as usize));
             let text = if len == 0 { 0 } else { documented.0 as usize };
-            check(len == 0 || first_address(&name, self.name_text) == text, "the texts of StringNames")?;
+            check(len == 0 || first_address(&name, self.name_text) == text, "text of a StringName")?;
             let found = self.name_text(&name.to::<StringName>());
-            check(found == Some(documented), "the texts of StringNames")?;
+            check(found == Some(documented), "text of a StringName")?;
             let (dictionary, keys) = dictionary(len);
-            check(self.dictionary_size(&dictionary) == keys.len(), "the sizes of Dictionaries")?;
+            check(self.dictionary_size(&dictionary) == keys.len(), "size of a Dictionary")?;
             let mut entries = self.entries(&dictionary);
             for key in &keys {
                 let expected = value_address(&dictionary, key) - VARIANT - ENTRY_KEY;
-                check(entries.0 as usize == expected, "the entries of Dictionaries")?;
+                check(entries.0 as usize == expected, "entries of a Dictionary")?;
                 // SAFETY: the address has just been compared with the documented one.
                 let entry = unsafe { entries.next() };
                 let found = entry.map(|(key, _)| key.to_variant());
-                check(found.as_ref() == Some(key), "the entries of Dictionaries")?;
+                check(found.as_ref() == Some(key), "entries of a Dictionary")?;
             }
-            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            check(entries.0.is_null(), "entries of a Dictionary")?;
             let copy = copied(&dictionary);
             let mut entries = self.entries(&copy);
             for key in &keys {
                 let expected = value_address(&copy, key);
-                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "the entries of Dictionaries")?;
+                check(entries.0 as usize == expected - VARIANT - ENTRY_KEY, "entries of a Dictionary")?;
                 // SAFETY: the address has just been compared with the documented one; nothing else uses the copy.
                 let place = unsafe { entries.next_place() };
-                check(place.map(|place| place as usize) == Some(expected), "the entries of Dictionaries")?;
+                check(place.map(|place| place as usize) == Some(expected), "entries of a Dictionary")?;
             }
-            check(entries.0.is_null(), "the entries of Dictionaries")?;
+            check(entries.0.is_null(), "entries of a Dictionary")?;
             let text = GString::from("x".repeat(len as usize).as_str());
-            check(self.text(&text) == documented_units(&text), "Strings")?;
+            check(self.text(&text) == documented_units(&text), "String")?;
         }
         for ty in VariantType::ALL.into_iter().skip(1) {
-            check(self.array_type(&Building::empty_array(ty)) == u32::from(ty.id()), "the types of Arrays")?;
+            check(
+                self.array_type(&Building::empty_array(ty)) == u32::from(ty.id()),
+                "element type of an Array",
+            )?;
             for other in [VariantType::Nil, VariantType::Bool, VariantType::StringName] {
                 let id = |ty: VariantType| u32::from(ty.id());
                 let types = self.dictionary_types(&typed_dictionary(ty, other));
-                check(types == (id(ty), id(other)), "the types of Dictionaries")?;
+                check(types == (id(ty), id(other)), "key and value types of a Dictionary")?;
                 let types = self.dictionary_types(&typed_dictionary(other, ty));
-                check(types == (id(other), id(ty)), "the types of Dictionaries")?;
+                check(types == (id(other), id(ty)), "key and value types of a Dictionary")?;
             }
             written(ty)?;
         }
         behaviour::new_elements(wrong_fact)?;
-        check(self.array_type(&ints(3)) == 0, "the types of Arrays")?;
-        check(self.dictionary_types(&dictionary(3).0) == (0, 0), "the types of Dictionaries")?;
+        check(self.array_type(&ints(3)) == 0, "element type of an Array")?;
+        check(self.dictionary_types(&dictionary(3).0) == (0, 0), "key and value types of a Dictionary")?;
         Ok(self)
     }
 }
@@ -396,7 +398,7 @@ impl Layout {
 /// Checks that a Variant has its tag and its payload where expected.
 fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     if tag(variant) != u32::from(ty.id()) {
-        return Err("the tag of Variants");
+        return Err("type tag of a Variant");
     }
     if ty == VariantType::Nil {
         return Ok(());
@@ -404,17 +406,17 @@ fn tag_and_payload(variant: &Variant, ty: VariantType) -> Result<(), Fact> {
     // SAFETY: the Variant has this type.
     let documented: TypePtr = unsafe { interface().payload(variant, ty) };
     let expected = match ty.shape() {
-        // Reached through two pointers, and verified with elements.
+        // Behind two pointers; verified with their elements.
         Shape::Packed(..) | Shape::PackedStrings => return Ok(()),
-        // Always asked for through documented functions, since the object may be gone.
+        // Always read with documented functions, because the object may be gone.
         Shape::Object => return Ok(()),
         _ if is_boxed(ty) => block(variant),
         _ => payload(variant),
     };
-    if documented.cast_const().cast() == expected { Ok(()) } else { Err("the payload of Variants") }
+    if documented.cast_const().cast() == expected { Ok(()) } else { Err("payload of a Variant") }
 }
 
-/// Checks that what is written to memory is what the engine takes it for.
+/// Checks that the engine reads values written to memory correctly.
 fn written(ty: VariantType) -> Result<(), Fact> {
     let bytes = match ty.shape() {
         Shape::Bool => 1,
@@ -426,42 +428,42 @@ fn written(ty: VariantType) -> Result<(), Fact> {
     };
     let pattern: Vec<u8> = (1..=bytes as u8).collect();
     let mut variant = Variant::nil();
-    // SAFETY: a Nil needs no destructor. A value of this type, if the facts hold, needs none either, and is looked at
-    // only through documented functions; if they do not, it is not destroyed.
+    // SAFETY: a Nil needs no destructor. A value of this type needs none either if the facts hold, and is read only
+    // with documented functions; if they do not hold, it is forgotten.
     unsafe {
         write_plain(&raw mut variant, ty, &pattern);
         if interface().type_of(&variant) != Some(ty) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         let payload = interface().payload(&variant, ty).cast::<u8>();
         if std::slice::from_raw_parts(payload, bytes) != pattern {
-            return Err("the payload of Variants");
+            return Err("payload of a Variant");
         }
     }
     Ok(())
 }
 
-/// Checks that a String moved into a Variant is there.
+/// Checks that the engine finds a String moved into a Variant.
 fn written_text() -> Result<(), Fact> {
     if block_of_empty_string() != 0 {
-        return Err("empty Strings");
+        return Err("empty String");
     }
     for text in ["", "a", "hello", "日本語", "a byte-order mark: \u{FEFF}", "\u{FEFF}first", "😀"] {
         let made = string_in_place(text);
         let documented = documented_string(text);
         if made != documented || made.len() != text.chars().count() {
-            return Err("the room of Strings");
+            return Err("buffer of a String");
         }
         let mut variant = Variant::nil();
         // SAFETY: a Nil needs no destructor.
         unsafe { move_string(&raw mut variant, made) };
         if interface().type_of(&variant) != Some(VariantType::String) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         if variant.to::<GString>() != documented {
-            return Err("the Strings in Variants");
+            return Err("String in a Variant");
         }
 
         let mut variant = Variant::nil();
@@ -470,16 +472,16 @@ fn written_text() -> Result<(), Fact> {
         unsafe { move_name(&raw mut variant, VariantType::StringName, name.clone()) };
         if interface().type_of(&variant) != Some(VariantType::StringName) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         if variant.to::<StringName>() != name {
-            return Err("the StringNames in Variants");
+            return Err("StringName in a Variant");
         }
     }
     Ok(())
 }
 
-/// Checks that a Signal written into a Variant is there, of an object that lives and of one that does not.
+/// Checks that the engine finds a Signal written into a Variant, for a live object and a freed one.
 fn written_signal() -> Result<(), Fact> {
     let living = Os::singleton().instance_id().to_i64() as u64;
     for (name, object) in
@@ -491,20 +493,20 @@ fn written_signal() -> Result<(), Fact> {
         unsafe { move_signal(&raw mut variant, name.clone(), object) };
         if interface().type_of(&variant) != Some(VariantType::Signal) {
             std::mem::forget(variant);
-            return Err("the tag of Variants");
+            return Err("type tag of a Variant");
         }
         let signal = variant.to::<Signal>();
         let found = signal.object_id().map_or(0, |id| id.to_i64() as u64);
         if signal.name() != name || found != object {
-            // What is not where it is expected may be no Signal that can be freed.
+            // If the layout differs, this may not be a Signal that can be freed.
             std::mem::forget((variant, signal));
-            return Err("the Signals in Variants");
+            return Err("Signal in a Variant");
         }
     }
     Ok(())
 }
 
-/// What the one pointer of an empty String is.
+/// The pointer that is an empty String.
 fn block_of_empty_string() -> usize {
     let empty = GString::new();
     // SAFETY: a String is one pointer, over which GString is transparent.

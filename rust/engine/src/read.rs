@@ -20,10 +20,10 @@ use crate::interface::{Interface, TypePtr, interface, variant_ptr};
 use crate::layout::{self, Layout, LinkedEntries};
 use crate::types::{PRECISION, is_inline, run_bytes};
 
-/// Reads Variants. Each method names the type that the Variant must have, and checks it.
+/// Reads Variants. Each method checks that the Variant has the type it reads.
 ///
-/// While a Variant is borrowed here, no script runs on this thread, and other threads keep away from what they share,
-/// as the engine demands of them: so what is borrowed stays where it is.
+/// While a Variant is borrowed here, no script runs on this thread, and no other thread changes shared containers,
+/// which the engine forbids anyway. So borrowed memory stays where it is.
 #[derive(Clone, Copy)]
 pub struct Reader {
     interface: &'static Interface,
@@ -47,8 +47,8 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
-    /// Whether a container of this type takes a value of type `found` as it is: the same type, or Nil for objects. Of objects,
-    /// `is_instance` says whether they have the class and script.
+    /// Whether a container of this type takes a value of type `found` without converting it: the same type, or Nil for
+    /// objects. `is_instance` tells whether an object has the class and script.
     pub fn takes(
         &self,
         found: Option<VariantType>,
@@ -77,13 +77,12 @@ impl fmt::Display for ContainerType {
 }
 
 /// The entries of a Dictionary, in insertion order.
-pub struct Entries<'a>(Walk<'a>);
+pub struct Entries<'a>(EntriesKind<'a>);
 
-enum Walk<'a> {
-    /// From entry to entry, in place.
-    Linked(EntriesInPlace<'a>),
-    /// Through Arrays of keys and of values, which only this walk can reach. Boxed: one lies on the stack for each level
-    /// of nesting.
+enum EntriesKind<'a> {
+    /// Read in place, from entry to entry.
+    InPlace(EntriesInPlace<'a>),
+    /// Copied to Arrays of keys and of values. Boxed, because each level of nesting has one on the stack.
     Copied(Box<Copied>),
 }
 
@@ -91,7 +90,7 @@ enum Walk<'a> {
 #[derive(Clone, Copy)]
 pub struct Strings<'a>(&'a [GString]);
 
-// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+// SAFETY: the engine allows several threads to read; see `Elements`.
 unsafe impl Send for Strings<'_> {}
 
 impl<'a> Strings<'a> {
@@ -102,14 +101,14 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// The entries of a Dictionary from one on, where they are.
+/// The entries of a Dictionary from one on, read in place.
 #[derive(Clone, Copy)]
 pub struct EntriesInPlace<'a> {
     entries: LinkedEntries,
     borrowed: PhantomData<&'a Variant>,
 }
 
-// SAFETY: reading from several threads is what the engine allows; see `Elements`.
+// SAFETY: the engine allows several threads to read; see `Elements`.
 unsafe impl Send for EntriesInPlace<'_> {}
 
 impl<'a> Iterator for EntriesInPlace<'a> {
@@ -117,18 +116,18 @@ impl<'a> Iterator for EntriesInPlace<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        // SAFETY: the walk is over a Dictionary that is borrowed and that nobody changes meanwhile.
+        // SAFETY: the Dictionary is borrowed for `'a`, and nothing changes it meanwhile (see [`Reader`]).
         unsafe { self.entries.next() }
     }
 }
 
 impl<'a> Entries<'a> {
-    /// The walk itself, where it is in place.
+    /// The entries, where they are read in place.
     #[inline(always)]
     pub fn in_place(&mut self) -> Option<&mut EntriesInPlace<'a>> {
         match &mut self.0 {
-            Walk::Linked(entries) => Some(entries),
-            Walk::Copied(_) => None,
+            EntriesKind::InPlace(entries) => Some(entries),
+            EntriesKind::Copied(_) => None,
         }
     }
 }
@@ -167,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// Panics if a Variant has another type: then what follows would read memory as what it is not.
+    /// Panics if the Variant has another type, whose memory must not be read as this one.
     #[inline(always)]
     fn check(self, variant: &Variant, ty: VariantType) {
         assert!(self.ty(variant) == Some(ty), "a Variant is read as a type that it does not have");
@@ -179,7 +178,7 @@ impl Reader {
         self.check(variant, ty);
         match self.layout {
             Some(_) if is_inline(ty) => layout::payload(variant).cast_mut().cast(),
-            // SAFETY: the type has just been checked.
+            // SAFETY: `check` has verified the type.
             _ => unsafe { self.interface.payload(variant, ty) },
         }
     }
@@ -187,37 +186,39 @@ impl Reader {
     /// The value of a bool.
     #[inline(always)]
     pub fn bool(self, variant: &Variant) -> bool {
-        // SAFETY: the payload of a bool is one byte, read as a number since its value comes from elsewhere.
+        // SAFETY: `payload` has checked the type. A bool is one byte, read as a number because its value is not trusted
+        // to be 0 or 1.
         unsafe { *self.payload(variant, VariantType::Bool).cast::<u8>() != 0 }
     }
 
     /// The value of an int.
     #[inline(always)]
     pub fn int(self, variant: &Variant) -> i64 {
-        // SAFETY: the payload of an int is an i64.
+        // SAFETY: `payload` has checked the type; an int is an i64.
         unsafe { *self.payload(variant, VariantType::Int).cast() }
     }
 
     /// The value of a float.
     #[inline(always)]
     pub fn float(self, variant: &Variant) -> f64 {
-        // SAFETY: the payload of a float is an f64.
+        // SAFETY: `payload` has checked the type; a float is an f64.
         unsafe { *self.payload(variant, VariantType::Float).cast() }
     }
 
     /// The id of an RID.
     #[inline(always)]
     pub fn rid(self, variant: &Variant) -> u64 {
-        // SAFETY: the payload of an RID is its u64 id.
+        // SAFETY: `payload` has checked the type; an RID is its u64 id.
         unsafe { *self.payload(variant, VariantType::Rid).cast() }
     }
 
-    /// The components of a mathematical value; memory has them in the order of the wire.
+    /// The components of a math type, which memory holds in wire order.
     #[inline(always)]
     pub fn lanes(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let bytes = count * lane.width(PRECISION == Precision::Double);
-        // SAFETY: the payload of such a type is exactly its components, and lives as long as the borrowed Variant.
+        // SAFETY: `payload` has checked the type, which is exactly its components; they live as long as the borrowed
+        // Variant.
         let le = unsafe { std::slice::from_raw_parts(self.payload(variant, ty).cast(), bytes) };
         Lanes { precision: PRECISION, le }
     }
@@ -226,7 +227,8 @@ impl Reader {
     #[inline(always)]
     pub fn string_units(self, variant: &Variant) -> &[u32] {
         let string = self.payload(variant, VariantType::String).cast::<GString>();
-        // SAFETY: the payload is a String, over which GString is transparent; it lives as long as the Variant.
+        // SAFETY: `payload` has checked the type. GString is transparent over the String, which lives as long as the
+        // Variant.
         self.units(unsafe { &*string })
     }
 
@@ -234,29 +236,30 @@ impl Reader {
     #[inline(always)]
     pub fn string_name(self, variant: &Variant) -> &StringName {
         let name = self.payload(variant, VariantType::StringName).cast::<StringName>();
-        // SAFETY: the payload is a StringName, over which godot-rust's is transparent; it lives as long as the Variant.
+        // SAFETY: `payload` has checked the type. godot-rust's StringName is transparent over the engine's, which lives
+        // as long as the Variant.
         unsafe { &*name }
     }
 
-    /// The code units of a StringName, where the engine keeps them as a String that can be read in place.
+    /// The code units of a StringName; `None` where they cannot be read in place.
     #[inline(always)]
     pub fn name_units(self, name: &StringName) -> Option<&[u32]> {
         let (first, count) = self.layout?.name_text(name)?;
         if count == 0 {
             return Some(&[]);
         }
-        // SAFETY: a String holds its code units one after the other. The String of a StringName never changes, and lives as
+        // SAFETY: a String holds its code units contiguously. The String of a StringName never changes, and lives as
         // long as the StringName, which is borrowed.
         Some(unsafe { std::slice::from_raw_parts(first, count) })
     }
 
     /// Whether a NodePath starts at the root.
     pub fn is_absolute(self, variant: &Variant) -> bool {
-        // SAFETY: the payload is a NodePath, which lives as long as the Variant.
+        // SAFETY: `payload` has checked the type; the NodePath lives as long as the Variant.
         unsafe { self.interface.path_is_absolute(self.payload(variant, VariantType::NodePath)) }
     }
 
-    /// The code units of a String: any 32-bit numbers, since scripts can make Strings of lone surrogates.
+    /// The code units of a String: any 32-bit numbers, because scripts can put lone surrogates into Strings.
     #[inline(always)]
     pub fn units(self, string: &GString) -> &[u32] {
         let (first, count) = match self.layout {
@@ -270,12 +273,12 @@ impl Reader {
         unsafe { std::slice::from_raw_parts(first, count) }
     }
 
-    /// The instance id of an object that is alive; 0 for a null or freed one.
+    /// The instance id of a live object; 0 for a null or freed one.
     #[inline(always)]
     pub fn live_object_id(self, variant: &Variant) -> u64 {
         // SAFETY: the reference is to a live Variant; other types give 0.
         let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(variant)) };
-        // SAFETY: any number may be asked for; the pointer is only compared.
+        // SAFETY: the engine takes any number as an id; the pointer is only compared with null.
         let alive = id != 0 && unsafe { !interface_fn!(object_get_instance_from_id)(id).is_null() };
         if alive { id } else { 0 }
     }
@@ -286,12 +289,12 @@ impl Reader {
         self.check(variant, ty);
         match self.layout {
             Some(layout) => layout.packed(variant),
-            // SAFETY: the type has just been checked.
+            // SAFETY: `check` has verified the type.
             None => unsafe { documented_elements(self.interface.payload(variant, ty), ty) },
         }
     }
 
-    /// The elements of a packed array, as bytes; memory has them in the order of the wire.
+    /// The elements of a packed array as bytes, which memory holds in wire order.
     #[inline(always)]
     pub fn packed(self, variant: &Variant, ty: VariantType) -> Lanes<'_> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
@@ -300,8 +303,8 @@ impl Reader {
             return Lanes { precision: PRECISION, le: &[] };
         }
         let bytes = count * per_element * lane.width(PRECISION == Precision::Double);
-        // SAFETY: packed arrays hold their elements one after the other, without gaps, and this one lives as long as
-        // the borrowed Variant.
+        // SAFETY: `packed_elements` has checked the type. Packed arrays hold their elements contiguously, and this one
+        // lives as long as the borrowed Variant.
         Lanes { precision: PRECISION, le: unsafe { std::slice::from_raw_parts(first, bytes) } }
     }
 
@@ -312,7 +315,8 @@ impl Reader {
         if count == 0 {
             return Strings(&[]);
         }
-        // SAFETY: the elements are Strings, over which GString is transparent, one after the other.
+        // SAFETY: `packed_elements` has checked the type. The elements are contiguous Strings, over which GString is
+        // transparent.
         Strings(unsafe { std::slice::from_raw_parts(first.cast(), count) })
     }
 
@@ -323,16 +327,16 @@ impl Reader {
         match self.layout {
             Some(layout) => {
                 let (first, len) = layout.elements(variant);
-                // SAFETY: the elements of an Array are there as long as the borrowed Variant.
+                // SAFETY: `payload` has checked the type; the elements live as long as the borrowed Variant.
                 unsafe { Elements::in_place(array, first, len) }
             }
-            // SAFETY: the payload is an Array that lives as long as the borrowed Variant.
+            // SAFETY: `payload` has checked the type; the Array lives as long as the borrowed Variant.
             None => unsafe { Elements::documented(self.interface, array) },
         }
     }
 
-    /// The elements of a range that have the type of the first, if that is one of plain numbers, the next one has it, too,
-    /// and they can be read in place.
+    /// The run of elements at the start of a range that have the same plain number type; `None` if the run is shorter
+    /// than two or cannot be read in place.
     #[inline(always)]
     pub fn run<'a>(self, elements: &Elements<'a>, range: Range<usize>) -> Option<Run<'a>> {
         let slots @ [first, second, ..] = elements.slice(range)? else { return None };
@@ -343,24 +347,24 @@ impl Reader {
         Some(Run { ty: self.ty(first)?, slots })
     }
 
-    /// Whether reading the elements of this Array changes it, which must not happen on several threads.
+    /// Whether reading this Array modifies it, so that only one thread may read it.
     ///
-    /// Until Godot 4.5, the documented function copies an element of a read-only Array to a place that all of its
-    /// readers share.
+    /// Up to Godot 4.5, the documented function copies an element of a read-only Array to a place that all readers
+    /// share.
     pub fn reading_changes(self, array: &Variant) -> bool {
         self.layout.is_none()
             && self.interface.shares_read_only_elements()
             && array.call("is_read_only", &[]).booleanize()
     }
 
-    /// The entries of a Dictionary and their number; as a copy where scripts may run during the walk.
+    /// The entries of a Dictionary and their number; as a copy where scripts may run meanwhile.
     #[inline(always)]
     pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
         self.check(variant, VariantType::Dictionary);
         match self.layout {
             Some(layout) if !as_copy => {
                 let entries = EntriesInPlace { entries: layout.entries(variant), borrowed: PhantomData };
-                (Entries(Walk::Linked(entries)), layout.dictionary_size(variant))
+                (Entries(EntriesKind::InPlace(entries)), layout.dictionary_size(variant))
             }
             _ => copied_entries(variant),
         }
@@ -370,8 +374,8 @@ impl Reader {
     #[inline(always)]
     pub fn next_entry<'e>(self, entries: &'e mut Entries<'_>) -> Option<(&'e Variant, &'e Variant)> {
         match &mut entries.0 {
-            Walk::Linked(entries) => entries.next(),
-            Walk::Copied(copied) => {
+            EntriesKind::InPlace(entries) => entries.next(),
+            EntriesKind::Copied(copied) => {
                 let index = copied.next;
                 copied.next += 1;
                 Some((self.elements(&copied.keys).get(index)?, self.elements(&copied.values).get(index)?))
@@ -385,7 +389,7 @@ impl Reader {
         self.check(variant, VariantType::Array);
         let id = match self.layout {
             Some(layout) => layout.array_type(variant),
-            // SAFETY: the type has just been checked.
+            // SAFETY: `check` has verified the type.
             None => unsafe { self.interface.array_type(self.interface.payload(variant, VariantType::Array)) },
         };
         declared(id, variant, ["get_typed_class_name", "get_typed_script"])
@@ -397,7 +401,7 @@ impl Reader {
         self.check(variant, VariantType::Dictionary);
         let (key, value) = match self.layout {
             Some(layout) => layout.dictionary_types(variant),
-            // SAFETY: the type has just been checked.
+            // SAFETY: `check` has verified the type.
             None => unsafe {
                 self.interface.dictionary_types(self.interface.payload(variant, VariantType::Dictionary))
             },
@@ -409,10 +413,10 @@ impl Reader {
     }
 }
 
-/// Elements of an Array, for as long as they have one type. Each iterator goes on where the one before has stopped.
+/// Consecutive elements of an Array with the same type. Each iterator continues where the previous one stopped.
 pub struct Run<'a> {
     ty: VariantType,
-    /// What is left of the Array.
+    /// The elements not yet read, of any type.
     slots: &'a [Variant],
 }
 
@@ -460,14 +464,14 @@ impl Run<'_> {
                 return None;
             }
             self.slots = rest;
-            // SAFETY: a Variant has so many bytes from its payload on; they are initialised where the type has as many,
-            // which the callers make sure of.
+            // SAFETY: the assertion above keeps the read within the Variant. The bytes are initialised because the
+            // callers check that the type has `N` of them.
             Some(unsafe { layout::payload(first).cast::<[u8; N]>().read() })
         })
     }
 }
 
-/// The types that come in runs: a bit for each at the position of its id.
+/// The types that form runs, one bit per type id.
 const RUN_TYPES: u64 = {
     let mut types = 0;
     let mut id = 0;
@@ -487,10 +491,10 @@ fn copied_entries(dictionary: &Variant) -> (Entries<'_>, usize) {
     let (keys, values) = (dictionary.keys_array(), dictionary.values_array());
     let len = keys.len();
     let (keys, values) = (keys.to_variant(), values.to_variant());
-    (Entries(Walk::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
+    (Entries(EntriesKind::Copied(Box::new(Copied { keys, values, next: 0 }))), len)
 }
 
-/// The declared type with this id, whose class and script the container's own methods tell.
+/// The declared type with this id. Class and script come from the container's own methods.
 #[inline(always)]
 fn declared(id: u32, container: &Variant, methods: [&str; 2]) -> ContainerType {
     match u8::try_from(id).ok().and_then(VariantType::from_id) {

@@ -1,4 +1,4 @@
-//! Elements that one owner fills, on any thread.
+//! Elements of a container under construction, each filled by one thread.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use crate::layout::{self, clear};
 use crate::owned::OwnArray;
 use crate::read::Reader;
 
-/// Makes a lifetime one that cannot be replaced by another.
+/// Makes a lifetime invariant: neither a longer nor a shorter one can replace it.
 pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
 
-/// An Array of so many elements.
+/// An Array of `len` elements.
 fn array<T: Element>(len: usize, element: &T) -> Result<OwnArray<T>>
 where
     for<'a> &'a T: AsArg<T>,
@@ -29,32 +29,32 @@ where
     if array.len() == len { Ok(OwnArray::made(array)) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
 }
 
-/// Elements of an Array that nobody uses before they are filled: nobody else has these.
+/// Elements of an Array that nothing else uses before they are filled. Each element belongs to one `Slots` alone.
 ///
-/// `'s` is the call in which they are filled, which they cannot leave.
+/// `'s` stands for the call in which they are filled; they cannot leave it.
 pub struct Slots<'s> {
-    /// Keeps the Array, whatever becomes of its other owners.
+    /// A reference of its own, which keeps the Array alive.
     array: Variant,
     range: Range<usize>,
     tie: Tie<'s>,
 }
 
-// SAFETY: no other Slots hold these elements, and the Array is not resized while they exist, as `new` demands; its references
-// are counted atomically.
+// SAFETY: `new` demands that no other Slots hold these elements and that the Array is not resized while they exist; its
+// references are counted atomically.
 unsafe impl Send for Slots<'_> {}
 
 impl<'s> Slots<'s> {
     /// Elements of an Array.
     ///
     /// # Safety
-    /// - `array` holds an Array with so many elements, whose buffer nobody shares, which no script can reach before `'s` has
-    ///   ended, and which is not resized before.
-    /// - Nothing else reads or writes these elements before.
+    /// - Until `'s` has ended, `array` holds an Array with at least `range.end` elements, whose buffer is not shared,
+    ///   which no script can reach and which is not resized.
+    /// - Until then, nothing else reads or writes these elements.
     pub(crate) unsafe fn new(array: Variant, range: Range<usize>) -> Self {
         Self { array, range, tie: PhantomData }
     }
 
-    /// An Array of `len` Variants, and what `fill` makes of its elements.
+    /// Makes an Array of `len` Variants, which `fill` fills.
     ///
     /// ```no_run
     /// # use variant_engine::Slots;
@@ -77,7 +77,7 @@ impl<'s> Slots<'s> {
         Ok(Slots::of(array(len, &Variant::nil())?, fill))
     }
 
-    /// The same for an Array of buffers.
+    /// The same for an Array of PackedByteArrays.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -89,8 +89,8 @@ impl<'s> Slots<'s> {
     }
 
     fn of<T: Element, R>(array: OwnArray<T>, fill: impl for<'a> FnOnce(Slots<'a>) -> R) -> (OwnArray<T>, R) {
-        // SAFETY: nobody else can reach the Array, which has these elements and has just been made. The slots cannot leave
-        // `fill`, which takes any lifetime.
+        // SAFETY: the Array has just been made with these elements, and nothing else can reach it. `fill` works for any
+        // lifetime, so the slots cannot leave it.
         let result = fill(unsafe { Slots::new(array.to_variant(), 0..array.len()) });
         (array, result)
     }
@@ -123,7 +123,7 @@ impl<'s> Slots<'s> {
         Self { array: self.array.clone(), range: rest, tie: PhantomData }
     }
 
-    /// Leaves all that are left as they are.
+    /// Leaves the rest unfilled.
     pub fn skip(&mut self) {
         self.range.start = self.range.end;
     }
@@ -135,8 +135,8 @@ impl<'s> Slots<'s> {
     #[inline(always)]
     fn next(&mut self) -> &mut Variant {
         let index = self.range.next().expect("no element is left");
-        // SAFETY: `array` holds an Array with this element, which is reached through these slots only. Its buffer is not
-        // shared (`new` demands it), so asking for the element copies nothing and only looks an address up.
+        // SAFETY: `array` holds an Array with this element, which only these slots reach. Its buffer is not shared
+        // (`new` demands it), so asking for the element copies nothing and only looks up its address.
         unsafe {
             match layout::layout() {
                 Some(layout) => &mut *layout.elements(&self.array).0.cast_mut().add(index),
@@ -152,10 +152,10 @@ impl<'s> Slots<'s> {
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
         let slot = self.next();
-        // What it holds needs no destructor afterwards where the layout is known.
+        // Where the layout is known, no destructor call is needed.
         clear(layout::layout(), slot);
         if layout::layout().is_some() {
-            // SAFETY: verification has seen that a Nil has the tag 0; it needs no destructor.
+            // SAFETY: `probe.rs` has verified that a Nil has the tag 0; it needs no destructor.
             unsafe { std::ptr::from_mut(slot).write(value) };
         } else {
             *slot = value;
@@ -175,16 +175,16 @@ impl<'s> Slots<'s> {
     }
 }
 
-/// The value of an entry under construction that is left to another construction.
-pub struct LeftValue<'s> {
-    /// Keeps the entry, whatever becomes of the construction that it belongs to.
+/// The value of a Dictionary entry under construction that another thread builds.
+pub struct DeferredValue<'s> {
+    /// A reference of its own, which keeps the Dictionary alive.
     dictionary: Variant,
-    /// In an entry of the Dictionary.
+    /// The value in an entry of the Dictionary.
     place: *mut Variant,
     tie: Tie<'s>,
 }
 
-impl LeftValue<'_> {
+impl DeferredValue<'_> {
     /// The value at this place.
     ///
     /// # Safety
@@ -195,34 +195,35 @@ impl LeftValue<'_> {
     }
 }
 
-/// Values of entries that are made elsewhere first, since their keys may repeat.
-pub struct LateValues<'s> {
+/// Values that other threads build in an Array first, because two entries may have the same key and so the same place.
+pub struct StagedValues<'s> {
     values: Variant,
-    left: Vec<LeftValue<'s>>,
+    left: Vec<DeferredValue<'s>>,
 }
 
-impl<'s> LateValues<'s> {
-    /// Slots for so many values, which have a place to go to later.
+impl<'s> StagedValues<'s> {
+    /// Slots for these values, each with the place it moves to later.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
-    pub fn new(left: Vec<LeftValue<'s>>) -> Result<(Self, Slots<'s>)> {
+    pub fn new(left: Vec<DeferredValue<'s>>) -> Result<(Self, Slots<'s>)> {
         let values = array(left.len(), &Variant::nil())?.to_variant();
-        // SAFETY: the Array has just been made, and is used again when the values are settled, which is when `'s` has ended.
+        // SAFETY: the Array has just been made, and `settle` uses it only after `'s` has ended.
         let slots = unsafe { Slots::new(values.clone(), 0..left.len()) };
         Ok((Self { values, left }, slots))
     }
 
-    /// Moves the values to where they belong.
+    /// Moves the values to their entries.
     ///
     /// # Safety
-    /// - No other slots and no construction of `'s` are left.
+    /// - No slots and no construction of `'s` exist any more.
     pub(crate) unsafe fn settle(self) {
         let Self { values, left } = self;
-        // SAFETY: the Array has so many elements, has not left this file, and the slots for it are gone, as the caller says.
+        // SAFETY: the Array has `left.len()` elements and has not left this file, and its slots no longer exist (`#
+        // Safety`).
         let mut slots = unsafe { Slots::new(values, 0..left.len()) };
-        for LeftValue { dictionary, place, .. } in left {
-            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`LeftValue::new` demands
+        for DeferredValue { dictionary, place, .. } in left {
+            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`DeferredValue::new` demands
             // it); entries added since have not moved the others, or `can_share_out` would have kept values from being left.
             unsafe { std::ptr::swap(slots.next(), place) };
             drop(dictionary);
@@ -230,9 +231,9 @@ impl<'s> LateValues<'s> {
     }
 }
 
-/// Elements of a new PackedStringArray that one owner fills.
+/// Elements of a new PackedStringArray, filled by one thread.
 pub struct StringSlots<'s> {
-    /// Keeps the elements, whatever becomes of its other owners.
+    /// A reference of its own, which keeps the elements alive.
     array: Variant,
     first: *mut GString,
     range: Range<usize>,
@@ -241,8 +242,8 @@ pub struct StringSlots<'s> {
     tie: Tie<'s>,
 }
 
-// SAFETY: nobody else has these elements, and nobody can look at the array before `'s` has ended if it has other owners;
-// its references are counted atomically.
+// SAFETY: no other slots hold these elements, and nothing can read the array before `'s` has ended while it has other
+// owners; its references are counted atomically.
 unsafe impl Send for StringSlots<'_> {}
 
 impl StringSlots<'_> {
@@ -259,7 +260,7 @@ impl StringSlots<'_> {
             return Err(ErrorKind::OutOfMemory(bytes).into());
         }
         let array = strings.to_variant();
-        // Only the Variant has them now.
+        // Now only the Variant holds them.
         drop(strings);
         let (first, len) = Reader::new().packed_elements(&array, VariantType::PackedStringArray);
         Ok(Self { array, first: first.cast_mut().cast(), range: 0..len, is_shared: false, tie: PhantomData })
@@ -276,7 +277,8 @@ impl StringSlots<'_> {
         // to a construction that nobody can look at before all owners are done.
         let element = unsafe { &mut *self.first.add(index) };
         if layout::layout().is_some() {
-            // SAFETY: `behaviour.rs` has seen that an empty String and a new element are null pointers, which need no destructor.
+            // SAFETY: `behaviour.rs` has verified that an empty String and a new element are null pointers, which need
+            // no destructor.
             unsafe { std::ptr::from_mut(element).write(string) };
         } else {
             *element = string;

@@ -1,4 +1,4 @@
-//! Strings of texts.
+//! Making Strings.
 
 use std::mem::MaybeUninit;
 
@@ -20,11 +20,11 @@ pub fn string(text: Text<'_>) -> GString {
     }
 }
 
-/// The String of bytes that should be UTF-8 without NULs; `None` if they are not, or a longer way has to be gone.
-/// `units` is memory to work in, which is best kept.
+/// The String of UTF-8 bytes; `None` if they are not UTF-8, contain a NUL, or need the general path. `units` is scratch
+/// memory to be kept between calls.
 #[inline]
 pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
-    /// Longer text is not worth the memory to work in.
+    /// Longer text would need too much scratch memory.
     const LONGEST: usize = 1 << 14;
 
     layout()?;
@@ -41,7 +41,7 @@ pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
     string_of_units_in_place(&units[..count])
 }
 
-/// A String of exactly this text, written where the engine keeps it.
+/// A String of exactly this text, written in place.
 #[inline(always)]
 pub(crate) fn string_in_place(text: &str) -> GString {
     if text.is_ascii() {
@@ -53,7 +53,7 @@ pub(crate) fn string_in_place(text: &str) -> GString {
     string_of(characters(text), fill).unwrap_or_else(|| documented_string(text))
 }
 
-/// A String of these bytes, each a code unit; `None` without memory.
+/// A String of these ASCII bytes; `None` if out of memory.
 #[inline(always)]
 fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
     string_of(bytes.len(), |room| {
@@ -61,22 +61,23 @@ fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
     })
 }
 
-/// A String of these code units; `None` without memory.
+/// A String of these code units; `None` if out of memory.
 #[inline(always)]
 fn string_of_units_in_place(units: &[u32]) -> Option<GString> {
     string_of(units.len(), |room| room.copy_from_slice(units))
 }
 
-/// A String of `count` code units, which `fill` writes where the engine keeps them; `None` without memory.
+/// A String of `count` code units, which `fill` writes in place; `None` if out of memory.
 #[inline(always)]
 fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
-    // SAFETY: verification has seen that an empty String is a null pointer.
+    // SAFETY: `probe.rs` has verified that an empty String is a null pointer.
     let mut string: GString = unsafe { MaybeUninit::zeroed().assume_init() };
     if count == 0 {
         return Some(string);
     }
-    // SAFETY: the String is live; the engine makes room for so many code units, the closing zero included, and says
-    // whether it could. A String is one pointer to that room, over which GString is transparent, and nobody shares it.
+    // SAFETY: the String is live. The engine allocates `count` code units and the terminating zero, or leaves the
+    // pointer null, which is checked. A String is one pointer to them, over which GString is transparent, and a new one
+    // is unshared.
     let room = unsafe {
         interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
         let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();
@@ -90,7 +91,7 @@ fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     Some(string)
 }
 
-/// How many characters a text has: as many as it has bytes that start one.
+/// The number of characters: of bytes that are not continuation bytes.
 fn characters(text: &str) -> usize {
     text.as_bytes().iter().filter(|byte| **byte as i8 >= -0x40).count()
 }

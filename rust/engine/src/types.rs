@@ -1,4 +1,4 @@
-//! How the engine holds values of each type: what its documentation and the choice of precision say.
+//! How the engine holds values of each type, by its documentation and precision.
 
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
@@ -9,10 +9,10 @@ compile_error!(
     "components are copied between memory and wire as they are, which needs a little-endian machine"
 );
 
-/// The precision of the engine that this library is for.
+/// The precision of the engine this library is built for.
 pub const PRECISION: Precision = if cfg!(feature = "double") { Precision::Double } else { Precision::Single };
 
-/// Whether a Variant holds values of this type itself.
+/// Whether a Variant holds values of this type in its payload.
 #[inline(always)]
 pub(crate) const fn is_inline(ty: VariantType) -> bool {
     !is_boxed(ty) && !matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings | Shape::Object)
@@ -25,7 +25,7 @@ pub(crate) const fn is_boxed(ty: VariantType) -> bool {
     matches!(ty, T::Transform2D | T::Aabb | T::Basis | T::Transform3D | T::Projection)
 }
 
-/// How many bytes the components of such a type take, if a Variant holds them itself.
+/// The size of the components of a math type in bytes, if a Variant holds them in its payload.
 #[inline(always)]
 pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
@@ -36,7 +36,7 @@ pub const fn run_bytes(ty: VariantType) -> Option<usize> {
     }
 }
 
-/// How many bytes a value of this type has, if a Variant holds it itself and it needs no destructor.
+/// The size of a value of this type in bytes, if a Variant holds it in its payload and it needs no destructor.
 #[inline(always)]
 pub(crate) fn plain_bytes(ty: VariantType) -> Option<usize> {
     match ty.shape() {
@@ -45,7 +45,7 @@ pub(crate) fn plain_bytes(ty: VariantType) -> Option<usize> {
     }
 }
 
-/// Whether a lane of packed arrays is copied as it is.
+/// Whether the elements of a packed array are copied without conversion.
 pub(crate) fn is_same_width(lane: Lane, precision: Precision) -> bool {
     lane != Lane::Real || precision == PRECISION
 }

@@ -41,7 +41,7 @@ unsafe extern "C" fn gdext_rust_init(
     unsafe { godot_rust_init(with_checked_arguments(get_proc_address), library, init) }
 }
 
-/// Called by the engine when its classes exist and the library's have been registered.
+/// Called by the engine after its own classes and the library's have been registered.
 fn start() {
     panics::open();
     settings::register();

@@ -1,7 +1,7 @@
-//! Files of values, each behind its length, as `FileAccess.store_var` writes them.
+//! Files of length-prefixed values, as `FileAccess.store_var` writes them.
 //!
-//! What is packed into the game, only the engine finds. Other files are read and written around it: it cannot replace a file
-//! at once, and what it prints can run scripts at a moment when one file must wait.
+//! Only the engine finds files packed into an exported game. Other files are read and written without it: it cannot
+//! replace a file atomically, and the errors it prints can run scripts while a file is locked.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
@@ -26,24 +26,24 @@ use crate::turns::Turn;
 pub struct FileError {
     path: String,
     reason: String,
-    /// The engine's number for it.
+    /// The engine's error code for it.
     pub code: Code,
 }
 
-/// A path as the user wrote it, and the place in the file system.
+/// A path as the script passed it, and its place in the file system.
 pub struct Target {
     name: String,
     place: PathBuf,
 }
 
 impl Target {
-    /// Where a file with this path is written.
+    /// Resolves the path of a file to be written.
     ///
     /// # Errors
-    /// Paths inside of an exported game, which is one file itself; links that lead nowhere.
+    /// Paths inside an exported game, which is one file itself; broken links.
     pub fn of(path: &GString) -> Result<Self, FileError> {
         let name = path.to_string();
-        // The engine takes both kinds of slashes, on every system.
+        // The engine accepts both kinds of slashes on every system.
         let place = ProjectSettings::singleton().globalize_path(path).to_string().replace('\\', "/");
         let error = |reason: &str| {
             Err(FileError { path: name.clone(), reason: reason.into(), code: Code::ERR_FILE_BAD_PATH })
@@ -52,10 +52,10 @@ impl Target {
             return error("an exported game cannot write to res://; use user://");
         }
         if place.is_empty() || place.contains("://") {
-            return error("not a path of a file; user://, res:// and absolute paths are");
+            return error("not a file path; use user://, res:// or an absolute path");
         }
         if place.ends_with('/') {
-            return error("this is the path of a folder");
+            return error("path of a folder, not of a file");
         }
         match disk::resolved(place.into()) {
             Ok(place) => Ok(Self { name, place }),
@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// A turn for it, behind those who asked before.
+    /// A turn for this file, after all earlier ones.
     pub fn turn(&self) -> Turn {
         Turn::at(&self.place)
     }
@@ -76,11 +76,11 @@ impl Target {
 impl FileError {
     fn new(path: String, failure: &Failure) -> Self {
         let code = match failure {
-            Failure::Folder | Failure::NoFolder | Failure::Remains => Code::ERR_FILE_BAD_PATH,
-            Failure::Special => Code::ERR_FILE_CANT_OPEN,
-            Failure::Torn(_) => Code::ERR_FILE_CORRUPT,
+            Failure::IsFolder | Failure::NoFolder | Failure::ReservedName => Code::ERR_FILE_BAD_PATH,
+            Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
+            Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,
-            Failure::Beside(error) | Failure::System(error) => match error.kind() {
+            Failure::NoTemporaryFile(error) | Failure::System(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Code::ERR_FILE_NO_PERMISSION
                 }
@@ -91,8 +91,8 @@ impl FileError {
     }
 }
 
-/// All bytes of a file of records, without the first part of what another process is about to add; of one that is larger
-/// than the limits allow, one byte more than they do.
+/// All bytes of a file of records, without a record that another process is still appending. Of a file larger than the
+/// limits allow, one byte more than they do.
 ///
 /// # Errors
 /// Why it cannot be read.
@@ -108,7 +108,7 @@ pub fn read_records(
     };
     let Some((target, turn)) = target else { return read(path, limits) };
     if path.to_string().starts_with("res://") {
-        // The engine knows what is packed there. It may print, which can run scripts, so that the turn is waited for only.
+        // Only the engine reads packed files. It may print, which can run scripts, so the turn is not held meanwhile.
         turn.take(|| ());
         return read(path, limits);
     }
@@ -121,14 +121,14 @@ pub fn read_records(
         let mut file = disk::at_rest(&target.place).unwrap_or(file);
         contents(&mut file, limits)
     });
-    // Where it cannot be had so, the engine knows other ways, or why not.
+    // If that fails, the engine knows other ways to read it, or the reason.
     found.map_or_else(|| read(path, limits), Ok)
 }
 
-/// What a file holds, as far as the limits allow.
+/// The contents of a file, as far as the limits allow.
 fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     let wanted = wanted(file.metadata().ok()?.len(), limits);
-    // Without memory the engine prints, which runs scripts; and whoever reads waits for its turn here.
+    // Out of memory, the engine would print, which runs scripts while this file is held.
     check_room(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
@@ -138,13 +138,13 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     Some(bytes)
 }
 
-/// How many bytes of so long a file are read. With one byte too many, the others are as little use as all of them.
+/// How many bytes of a file of this length are read. One byte more than allowed is enough for the error.
 fn wanted(length: u64, limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if limits.max_bytes < MAX_BYTES { length.min(limits.max_bytes + 1) } else { length }
 }
 
-/// All bytes of a file; of one that is larger than the limits allow, one byte more than they do.
+/// All bytes of a file; of one larger than the limits allow, one byte more than they do.
 ///
 /// # Errors
 /// Why it cannot be read.
@@ -152,35 +152,35 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
     let error = |reason: &str, code| FileError { path: path.to_string(), reason: reason.into(), code };
     let Some(mut file) = FileAccess::open(path, ModeFlags::READ) else {
         let (reason, code) = match FileAccess::get_open_error() {
-            Code::ERR_FILE_NOT_FOUND => ("there is no such file", Code::ERR_FILE_NOT_FOUND),
-            code => ("the file cannot be opened", code),
+            Code::ERR_FILE_NOT_FOUND => ("file not found", Code::ERR_FILE_NOT_FOUND),
+            code => ("cannot open the file", code),
         };
         return Err(error(reason, code));
     };
     let wanted = wanted(file.get_length(), limits);
     if check_room(wanted).is_err() {
-        return Err(error("there is no memory for it", Code::ERR_OUT_OF_MEMORY));
+        return Err(error("out of memory", Code::ERR_OUT_OF_MEMORY));
     }
     let bytes = file.get_buffer(wanted as i64);
     if bytes.len() == wanted {
         Ok(bytes)
     } else {
-        Err(error("the file cannot be read to its end", Code::ERR_FILE_CANT_READ))
+        Err(error("cannot read the whole file", Code::ERR_FILE_CANT_READ))
     }
 }
 
-/// Makes these parts, in order, the whole content of a file; see [`disk::replace`].
+/// Replaces a file by these parts, in order; see [`disk::replace`].
 ///
 /// # Errors
-/// Why the file cannot be written; it is as it was then.
+/// Why the file cannot be written; then it is unchanged.
 pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))
 }
 
-/// Adds these parts, in order, behind the records of a file; see [`disk::append`].
+/// Appends these parts, in order, to a file of records; see [`disk::append`].
 ///
 /// # Errors
-/// Why the file cannot be written, or where its last record is cut off; it is as it was then.
+/// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
 pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::append(&target.place, parts)).map_err(|failure| target.error(&failure))
 }

@@ -1,4 +1,4 @@
-//! Godot 3's format: live Variants to its bytes and back, and files of them from one format to the other.
+//! Encodes and decodes Godot 3's format, and converts files between the formats.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,10 +19,10 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
 
-/// Makes `bytes` those of a value.
+/// Encodes a value into `bytes`.
 ///
 /// # Errors
-/// Why the value cannot be written, with the path to the place; `bytes` may be any then.
+/// Why the value cannot be written, with the path to the place; the contents of `bytes` are then unspecified.
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Result<()> {
     with_memory(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
@@ -31,7 +31,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Re
     })
 }
 
-/// The value that the bytes hold, and where it ends. `keys` may be kept from value to value.
+/// Decodes a value; returns it and its end. `keys` may be kept from value to value.
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset.
@@ -42,14 +42,14 @@ pub fn decode(
     loss: Loss,
     keys: &mut KeyCache,
 ) -> Result<(Built, usize)> {
-    // The engine can copy nothing from bytes in a format that it does not read.
+    // The engine does not read this format, so it can copy nothing from the bytes.
     let nothing = Input::Owned(PackedByteArray::new());
     let mut builder = VariantBuilder::new(Reading { input: &nothing, strictness, limits, keys });
     let end = Decoder::of_godot3(bytes, strictness, limits, loss).pour_only(&mut builder)?;
     Ok((builder.finish(), end))
 }
 
-/// Between which formats a file is converted.
+/// The direction of a file conversion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From Godot 3's to Godot 4's.
@@ -58,19 +58,19 @@ pub enum Direction {
     To3,
 }
 
-/// What a conversion of a file came to.
+/// The report of a file conversion.
 pub struct Conversion {
-    /// How many records there were.
+    /// The number of records.
     pub records: usize,
-    /// How many bytes the old file has.
+    /// The size of the old file in bytes.
     pub bytes_read: usize,
-    /// How many bytes the new file has.
+    /// The size of the new file in bytes.
     pub bytes_written: usize,
     /// What was replaced.
     pub changes: Vec<Change>,
 }
 
-/// Why a file was not converted. The file to be made is as it was.
+/// Why a file was not converted. The destination is unchanged.
 pub enum NotConverted {
     /// One of the files.
     File(FileError),
@@ -84,7 +84,7 @@ impl From<FileError> for NotConverted {
     }
 }
 
-/// Converts all values of a file, each behind its length.
+/// Converts all length-prefixed values of a file.
 ///
 /// # Errors
 /// Why there is no new file.
@@ -104,15 +104,15 @@ pub fn convert_file(
     let framed = records::frame_each(found.len(), true, Reasons::All, |index, part| {
         let record = found[index].clone();
         let start = record.start;
-        let made = match direction {
+        let created = match direction {
             Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
             Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
         };
-        // What only the writer refuses knows no place in the bytes but that of its record.
-        let made = made.map_err(|error| error.at(0).shifted(start))?;
-        if !made.is_empty() {
+        // An error of the writer has no offset but that of its record.
+        let created = created.map_err(|error| error.at(0).shifted(start))?;
+        if !created.is_empty() {
             let mut changes = lock(&changes);
-            made.into_iter().for_each(|change| add_change(&mut changes, change));
+            created.into_iter().for_each(|change| add_change(&mut changes, change));
         }
         Ok(())
     });
@@ -133,7 +133,7 @@ pub fn convert_file(
     })
 }
 
-/// Appends a value of Godot 3 in Godot 4's format, behind its length.
+/// Appends a value of Godot 3 in Godot 4's format, length-prefixed.
 fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     with_memory(|memory| {
         let options = EncodeOptions { precision: PRECISION, strict_text: true };
@@ -145,11 +145,11 @@ fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Res
     })
 }
 
-/// Appends a value of Godot 4 in Godot 3's format, behind its length.
+/// Appends a value of Godot 4 in Godot 3's format, length-prefixed.
 fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
     with_memory(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
-        // With objects, so that the error is about what Godot 3 cannot make of them.
+        // Objects are read, so that the error says why Godot 3 cannot create them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
         Decoder::new(bytes, Strictness::Strict, &limits).pour_only(&mut downgrade)?;
         frames::try_append(part, downgrade.output().written())?;

@@ -1,4 +1,4 @@
-//! Jobs: a batch or a file whose result comes later, from another thread or in slices between the frames of the game.
+//! Jobs: batches and files processed on another thread, or in slices between the frames of the game.
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -16,70 +16,70 @@ use crate::batch::outcome::Batch;
 use crate::batch::records::{self, Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
 use crate::threads::lock;
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::source::Objects;
 
-/// What a frame is asked for where nobody says.
+/// The default budget per frame.
 pub const BUDGET: Duration = Duration::from_millis(2);
-/// A slice is made of so many steps, after each of which the clock is looked at.
+/// Steps per slice; the clock is checked after each step.
 const STEPS: u32 = 8;
 
-/// Work on a batch that can be done a few items at a time. It owns what it reads.
+/// Work on a batch that is done a few items at a time. It owns its input.
 trait Slices: Send {
-    /// Does so many items, and says whether there are others left.
+    /// Processes up to `count` items, and returns whether any are left.
     fn step(&mut self, items: usize) -> bool;
-    /// How many items are done, and of how many.
+    /// The number of items done, and of all items.
     fn progress(&self) -> (usize, usize);
     /// Whether setters or getters run, which may cancel the job.
     fn runs_scripts(&self) -> bool;
-    /// The result, of what has been done.
+    /// The result of the items that are done.
     fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// What a job came to. Dropped before anybody has it, it frees the objects that were made for it.
+/// The outcome of a job. Dropped before anyone receives it, it frees the objects that were created for it.
 pub enum Outcome {
-    /// Buffers, one for each value, and which of them are empty since their value cannot be encoded.
+    /// One buffer per value, and the values that cannot be encoded, whose buffers are empty.
     Encoded(OwnArray<PackedByteArray>, Failed),
-    /// Values, one for each buffer, and which of them are null since their buffer cannot be decoded.
-    Decoded(OwnArray<Variant>, Failed, Made),
+    /// One value per buffer, and the buffers that cannot be decoded, whose values are null.
+    Decoded(OwnArray<Variant>, Failed, CreatedObjects),
     /// The values of the file with this path.
     Loaded(Unpacked, String),
-    /// A file of so many bytes.
+    /// The size of the written file in bytes.
     Saved(usize),
-    /// No file, since these values cannot be encoded.
+    /// No file, because these values cannot be encoded.
     NotSaved(Failed),
-    /// What is wrong with a file.
+    /// A file error.
     File(FileError),
-    /// Why there is nothing.
+    /// Any other error.
     Failed(Error),
-    /// Nothing, since nobody wanted it any more.
+    /// Cancelled.
     Cancelled,
-    /// Nothing that outlived the reloading of the library.
+    /// Lost when the library was reloaded.
     Lost,
 }
 
-/// Where a job is.
+/// The state of a job.
 enum Stage {
-    /// With another thread.
+    /// On another thread.
     Away,
     /// Waiting for the next frame.
     Sliced(Box<dyn Slices>),
     /// In a slice, which may run scripts.
     InSlice,
-    /// Over, and what it came to unless somebody has taken that.
+    /// Done, with the outcome unless it has been taken.
     Done(Option<Outcome>),
-    /// Nobody can ask for the result, or only one that the editor has made anew and that knows none.
+    /// No object can ask for the result any more, except one recreated by the editor, which has none.
     Gone,
 }
 
 /// Which thread a job is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Done between the frames, so that no other thread can wait for it.
+    /// Between frames, so no other thread can wait for it.
     MainThread,
     Anywhere,
 }
@@ -90,14 +90,14 @@ impl Place {
     }
 }
 
-/// A job, which its threads and the object that scripts have share.
+/// A job, shared by its threads and the script's object.
 pub struct Job {
     stage: Mutex<Stage>,
     changed: Condvar,
     progress: Arc<Progress>,
     place: Place,
     budget: Duration,
-    /// Whether it is done whether or not somebody waits for it.
+    /// Whether it completes even without references.
     is_save: bool,
 }
 
@@ -107,18 +107,18 @@ impl Job {
         Arc::new(Self { stage, changed: Condvar::new(), progress, place, budget, is_save })
     }
 
-    /// A job that has ended before it began.
+    /// A job that failed before it started.
     pub fn done(outcome: Outcome) -> Arc<Self> {
         Self::new(Stage::Done(Some(outcome)), Place::Anywhere, BUDGET, true)
     }
 
-    /// A job that did not outlive the reloading of the library.
+    /// A job lost when the library was reloaded.
     pub fn lost() -> Arc<Self> {
         Self::new(Stage::Gone, Place::Anywhere, BUDGET, false)
     }
 
-    /// Encodes values, of which the Array is copied, and so are packed arrays in it, in slices of the main thread. On another
-    /// thread, at once: scripts cannot run there meanwhile, and no frame waits.
+    /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. Called on
+    /// another thread, it does all the work immediately, because no frame waits there.
     pub fn encode(values: &AnyArray, objects: Objects, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
             let batch = batch::encode(values, objects, Reasons::All);
@@ -137,7 +137,7 @@ impl Job {
         Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
-    /// Decodes buffers strictly, as they are now.
+    /// Decodes the current contents of the buffers strictly.
     pub fn decode(buffers: &AnyArray, limits: Limits) -> Arc<Self> {
         let buffers = match batch::owned(buffers) {
             Ok(buffers) => buffers,
@@ -155,7 +155,7 @@ impl Job {
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
         run(Lane::Reading, &job, || {
-            // A path that cannot be written to has nobody to wait for.
+            // A path that cannot be written to has no pending saves.
             let target = target.ok();
             let turn = target.as_ref().map(Target::turn);
             Box::new(move || {
@@ -174,7 +174,7 @@ impl Job {
         job
     }
 
-    /// Encodes values at once, and makes them the content of a file.
+    /// Encodes values immediately, and replaces a file in the background.
     pub fn save(path: &GString, values: &AnyArray, objects: Objects) -> Arc<Self> {
         let target = match Target::of(path) {
             Ok(target) => target,
@@ -201,8 +201,7 @@ impl Job {
         job
     }
 
-    /// Does the work on this thread and those that help it; on the main thread, and where scripts run, it is done between
-    /// frames.
+    /// Does the work on this thread and the pool; on the main thread, or where scripts run, between frames.
     fn go_on(&self, mut work: Box<dyn Slices>) {
         self.progress.set_total(work.progress().1);
         if work.runs_scripts() || is_main_thread() {
@@ -225,7 +224,7 @@ impl Job {
         self.set(Stage::Done(Some(outcome)));
     }
 
-    /// The next stage, unless the job is over: then what comes late is dropped, with the objects that were made for it.
+    /// Sets the next stage, unless the job is done: then the outcome is dropped, with its objects.
     fn set(&self, next: Stage) {
         let mut stage = lock(&self.stage);
         let late = if matches!(*stage, Stage::Done(_) | Stage::Gone) {
@@ -238,7 +237,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Does what fits into a frame, or all that is left. Called on the main thread.
+    /// Does one frame's work, or all of the rest. Called on the main thread.
     pub fn slice(&self, budget: Option<Duration>) {
         let mut stage = lock(&self.stage);
         if !matches!(*stage, Stage::Sliced(_)) {
@@ -246,7 +245,7 @@ impl Job {
         }
         let Stage::Sliced(mut work) = std::mem::replace(&mut *stage, Stage::InSlice) else { return };
         drop(stage);
-        let next = caught("a slice of a job", || {
+        let next = catch_panic("a slice of a job", || {
             let left = self.steps(&mut *work, budget);
             Ok(if left { Stage::Sliced(work) } else { Stage::Done(Some(work.finish())) })
         });
@@ -255,7 +254,7 @@ impl Job {
 
     fn steps(&self, work: &mut dyn Slices, budget: Option<Duration>) -> bool {
         let started = Instant::now();
-        // Behind an item whose setter cancels the job, none is begun.
+        // After an item whose setter cancels the job, no other item is started.
         let most = if work.runs_scripts() { 1 } else { usize::MAX };
         let mut items = if budget.is_some() { 1 } else { most };
         loop {
@@ -268,17 +267,17 @@ impl Job {
                 return left;
             }
             let Some(budget) = budget else { continue };
-            let (took, so_far) = (step.elapsed(), started.elapsed());
-            // The next step takes about an equal share of the budget; what it cannot take any more is left to the next frame.
+            let (took, totals) = (step.elapsed(), started.elapsed());
+            // Each step should take about an equal share of the budget; the rest waits for the next frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
-            if so_far + budget / STEPS > budget {
+            if totals + budget / STEPS > budget {
                 return left;
             }
             items = (fits as usize).clamp(1, items.saturating_mul(2)).min(most);
         }
     }
 
-    /// Ends the job, unless it is a save.
+    /// Cancels the job, unless it is a save.
     pub fn cancel(&self) {
         if !self.is_save {
             self.progress.cancel();
@@ -286,8 +285,8 @@ impl Job {
         }
     }
 
-    /// Ends the job, unless it is a save, since nobody can ask for its result any more: what there is of it is freed, also
-    /// where it is done.
+    /// Cancels the job, unless it is a save, because no object can ask for its result any more, and frees its results
+    /// even if it is done.
     pub fn abandon(&self) {
         if self.is_save {
             return;
@@ -303,7 +302,7 @@ impl Job {
         matches!(&*lock(&self.stage), Stage::Done(_) | Stage::Gone)
     }
 
-    /// What it came to, for somebody who has it from here on; `None` before it is over, and for whoever comes second.
+    /// Takes the outcome; `None` before the job is done, and after it was taken.
     pub fn take(&self) -> Option<Outcome> {
         match &mut *lock(&self.stage) {
             Stage::Done(outcome) => outcome.take(),
@@ -328,8 +327,8 @@ impl Job {
         }
     }
 
-    /// Returns when there is a result. On the main thread, for which slices wait, they are done here. Another thread does not
-    /// wait for them: the main thread might be waiting for that one.
+    /// Waits for the result. On the main thread, it does the remaining slices. Another thread does not wait for slices,
+    /// because the main thread might be waiting for that thread.
     ///
     /// # Errors
     /// Why it cannot be waited for.
@@ -341,37 +340,37 @@ impl Job {
         };
         if is_for_main_thread && !is_main_thread() {
             return Err(Error::argument(
-                "this job is done on the main thread, between frames, so no other thread can wait for it",
+                "this job runs on the main thread between frames, so no other thread can wait for it",
             ));
         }
         self.come_to_an_end();
         if self.is_done() {
             Ok(())
         } else {
-            Err(Error::argument("a getter or setter that runs for a job cannot wait for that job"))
+            Err(Error::argument("a getter or setter called by a job cannot wait for that job"))
         }
     }
 
-    /// How far the job is: what is done, and of how much.
+    /// The progress: the number of items done, and of all items.
     pub fn progress(&self) -> (usize, usize) {
         self.progress.get()
     }
 
-    /// What a frame is asked for.
+    /// The budget per frame.
     pub fn budget(&self) -> Duration {
         self.budget
     }
 }
 
-/// Has work of a job done in the background, or here where that cannot be.
+/// Runs a job's work in the background, or here if there is no thread for it.
 fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Send>) {
     let same = Arc::clone(job);
     let make = || -> Box<dyn FnOnce() + Send> {
         let work = make();
         Box::new(move || {
-            // Somebody may wait for the job.
+            // Another thread may be waiting for the job.
             let place = if same.is_save { "a job that saves" } else { "a job that reads" };
-            if let Err(error) = caught(place, || {
+            if let Err(error) = catch_panic(place, || {
                 work();
                 Ok(())
             }) {
@@ -388,12 +387,12 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
 struct SoFar<T: Element> {
     done: OwnArray<T>,
     failed: Failed,
-    made: Made,
+    created: CreatedObjects,
 }
 
 impl<T: Element> SoFar<T> {
     fn new() -> Self {
-        Self { done: OwnArray::new(), failed: Failed::default(), made: Made::default() }
+        Self { done: OwnArray::new(), failed: Failed::default(), created: CreatedObjects::default() }
     }
 
     /// Which items are the next, of so many.
@@ -404,8 +403,8 @@ impl<T: Element> SoFar<T> {
 
     /// Adds what became of these items, and says whether there are others left. Without memory for all of them, the job ends.
     fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
-        let (done, failed, made) = batch.into_parts();
-        self.made.append(made);
+        let (done, failed, created) = batch.into_parts();
+        self.created.append(created);
         self.failed.extend(items.start, failed);
         if let Err(error) = self.done.append(done) {
             self.failed.add(items.start, error);
@@ -469,8 +468,8 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        let SoFar { done, failed, made } = self.so_far;
-        Outcome::Decoded(done, failed, made)
+        let SoFar { done, failed, created } = self.so_far;
+        Outcome::Decoded(done, failed, created)
     }
 }
 

@@ -3,17 +3,17 @@
 //! | folder or file | does |
 //! |---|---|
 //! | `entry_point.rs` | start and stop |
-//! | `api/` | what scripts see: classes, help, errors, results |
-//! | `jobs.rs` | batches and files whose result comes later |
+//! | `api/` | the API for scripts: classes, help, errors, results |
+//! | `jobs.rs` | background jobs for batches and files |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
-//! | `files.rs`, `turns.rs`, `disk/` | files of values, in which order they are used, how they are written |
-//! | `batch/` | many values |
+//! | `files.rs`, `turns.rs`, `disk/` | files of values, the order of access, safe writing |
+//! | `batch/` | batches |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |
-//! | `threads/` | the threads that work on all this |
-//! | `panics.rs`, `scratch.rs`, `settings.rs`, `thresholds.rs` | what all of them use |
+//! | `threads/` | threads |
+//! | `panics.rs`, `scratch.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
-//! Each imports only what stands below it. What touches engine memory is the crate `variant_engine`.
+//! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`.
 
 mod api;
 mod batch;

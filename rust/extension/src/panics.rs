@@ -1,7 +1,7 @@
-//! Panics, of which none reaches a script: what may panic runs in [`caught`].
+//! Panics never reach a script: code that may panic runs in [`catch_panic`].
 //!
-//! A panic is a fault of our own. It becomes an error like any other, with [`ErrorKind::Internal`], in the manner of the
-//! call, and nothing else is printed. `faults` panics on purpose, to see that it is so.
+//! A panic is an internal error, [`ErrorKind::Internal`], and is reported like any other error of the call; nothing
+//! else is printed. `faults` injects panics for the tests.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -9,12 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use variant_codec::{Error, ErrorKind, Result};
 
-/// Does this, and gives a panic as an error. `place` is what `faults` knows it by.
+/// Runs `work`, and returns a panic as an error. `place` is its name for `faults`.
 ///
 /// # Errors
-/// Those of `work`, and [`ErrorKind::Internal`]. What `work` changes may be half changed then.
+/// Those of `work`, and [`ErrorKind::Internal`], after which what `work` changes may be half changed.
 #[inline(always)]
-pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn catch_panic<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
     let done = catch_unwind(AssertUnwindSafe(|| {
         faults::at(place);
         work()
@@ -22,13 +22,13 @@ pub fn caught<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Resul
     done.unwrap_or_else(|payload| Err(error(payload)))
 }
 
-/// Does this for another thread, which catches the panic and learns where it was.
-pub fn carried<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
-    caught(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
+/// Runs `work` for another thread, which catches the panic, with its message and place.
+pub fn forward_panic<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
+    catch_panic(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
 
 thread_local! {
-    /// What a panic on this thread said, and where it was.
+    /// The message and place of the last panic on this thread.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -37,7 +37,7 @@ thread_local! {
 fn error(payload: Box<dyn Any + Send>) -> Error {
     let said = LAST.take();
     match payload.downcast::<Error>() {
-        Ok(carried) => *carried,
+        Ok(forward_panic) => *forward_panic,
         Err(payload) => {
             let message = said.unwrap_or_else(|| message(&*payload));
             ErrorKind::Internal(message.into()).into()
@@ -50,8 +50,8 @@ fn message(payload: &dyn Any) -> String {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic").to_owned()
 }
 
-/// Has panics noted instead of printed: whoever catches one says what it was. Called when the library is loaded, of which
-/// alone the hook is.
+/// Records panics instead of printing them; the code that catches one reports it. Called when the library is loaded;
+/// the hook is the library's own.
 pub fn open() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -60,8 +60,8 @@ pub fn open() {
     faults::open();
 }
 
-/// Panics on purpose, for the tests: at the places that the environment names in `FAST_VARIANT_CODEC_PANIC` if that was set
-/// when the library was loaded.
+/// Injects panics for the tests: at the place named in the environment variable `FAST_VARIANT_CODEC_PANIC`, if it was
+/// set when the library was loaded.
 mod faults {
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -83,6 +83,6 @@ mod faults {
     #[cold]
     #[inline(never)]
     fn look(place: &str) {
-        assert!(settings::fault().as_deref() != Some(place), "put in on purpose in {place}");
+        assert!(settings::fault().as_deref() != Some(place), "injected by a test in {place}");
     }
 }

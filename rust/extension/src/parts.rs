@@ -1,7 +1,7 @@
-//! One large value on several threads.
+//! Encodes and decodes one large value on several threads.
 //!
-//! Both ways stop at the first thing that is wrong and say no more than that: one thread alone then finds out what it
-//! is, and where, as it does for small values.
+//! Both stop at the first error without reporting it: one thread alone then repeats the work and finds the error and
+//! its place, as for small values.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,30 +19,31 @@ use crate::threads::lock;
 use crate::threads::pool::{Pool, pool, share};
 use crate::thresholds::PART_BYTES;
 use crate::variant::builder::VariantBuilder;
-use crate::variant::built::{Built, Fill, Made, check_converted_text};
+use crate::variant::built::{Built, ConversionCounts, CreatedObjects, check_converted_text};
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::part_tasks::{PartTaker, PartTask};
-use crate::variant::source::{Splitter, Tail};
+use crate::variant::part_tasks::{PartDispatcher, PartTask};
+use crate::variant::source::pour_tail;
+use crate::variant::splitter::{Splitter, Tail};
 
-/// How many chunks are put together at a time.
+/// Chunks that a task copies at a time.
 const COPIED_AT_ONCE: usize = 32;
 
 /// What one task has encoded.
 struct Chunk {
     bytes: Vec<u8>,
-    /// Where chunks of other tasks belong: behind so many of these bytes.
+    /// Where chunks of other tasks go between these bytes.
     insertions: Vec<Insertion>,
 }
 
 struct Insertion {
     position: usize,
-    /// The index of the first chunk, and how many follow one another.
+    /// The index of the first chunk, and the number of consecutive ones.
     first: usize,
     count: usize,
 }
 
-/// The bytes of a value of which the calling thread has encoded `lead`, all but these tails.
+/// Encodes the tails of a value, of which the calling thread has encoded `lead`, and returns all bytes.
 pub fn encode<'a>(
     lead: Vec<u8>,
     tails: Vec<(usize, Tail<'a>)>,
@@ -76,7 +77,7 @@ pub fn encode<'a>(
             }
             let splitter = Splitter::new();
             let encoded = with_room(options, |encoder| {
-                part.pour(encoder, &splitter).and_then(|()| copied(encoder.output().written()))
+                pour_tail(&part, encoder, &splitter).and_then(|()| copied(encoder.output().written()))
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
@@ -89,7 +90,7 @@ pub fn encode<'a>(
     join(&pool, &chunks.filter(|_| !failed.into_inner())?)
 }
 
-/// All chunks in one.
+/// Joins all chunks.
 fn join(pool: &Pool, chunks: &[Chunk]) -> Option<PackedByteArray> {
     let total = chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
     if total > MAX_BYTES {
@@ -102,13 +103,13 @@ fn join(pool: &Pool, chunks: &[Chunk]) -> Option<PackedByteArray> {
     Some(joined)
 }
 
-/// Bytes and the place for them.
+/// Bytes and their destination.
 pub struct Copy<'p, 'j> {
     pub from: &'p [u8],
     pub to: &'j mut [u8],
 }
 
-/// Copies bytes to their places, of the same length, on the threads of the pool if there is one.
+/// Copies bytes to destinations of the same length, on the threads of the pool if there is one.
 pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
     let copy =
         |copies: Vec<Copy<'_, '_>>| copies.into_iter().for_each(|Copy { from, to }| to.copy_from_slice(from));
@@ -125,7 +126,7 @@ pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
     );
 }
 
-/// Puts a chunk, with what belongs into its insertions, in order to the start of `rest`, which then is what follows.
+/// Assigns a chunk and its insertions, in order, to the start of `rest`, which is then the remaining room.
 fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>) {
     let Chunk { bytes, insertions } = &chunks[index];
     let put = |from: &'p [u8], rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>| {
@@ -144,26 +145,26 @@ fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], cop
     put(&bytes[done..], rest, copies);
 }
 
-/// The value that `data`, a part of the input, hold, and where it ends. `None` where anything is wrong.
+/// Decodes `data`, a part of the input; returns the value and its end, or `None` for any error.
 pub fn decode(pool: &Pool, reading: &mut Reading<'_>, data: &[u8]) -> Option<(Built, usize)> {
-    let so_far = SoFar::default();
-    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &so_far))?;
-    // Objects are made by one thread alone.
-    Some((Built::new(value, so_far.into_fill(), Made::default()), end))
+    let totals = Totals::default();
+    let (value, end) = with_gaps(|scope| decode_with_gaps(scope, pool, reading, data, &totals))?;
+    // Objects are only created on one thread.
+    Some((Built::new(value, totals.into_counts(), CreatedObjects::default()), end))
 }
 
-/// What the threads have come to.
+/// Totals of all threads.
 #[derive(Default)]
-struct SoFar {
+struct Totals {
     failed: AtomicBool,
-    misfits: AtomicUsize,
+    dropped: AtomicUsize,
     converted_text: AtomicUsize,
 }
 
-impl SoFar {
-    fn add(&self, fill: Option<Fill>, bytes: usize) {
-        let fits = fill.is_some_and(|Fill { misfits, converted_text }| {
-            self.misfits.fetch_add(misfits, Ordering::Relaxed);
+impl Totals {
+    fn add(&self, fill: Option<ConversionCounts>, bytes: usize) {
+        let fits = fill.is_some_and(|ConversionCounts { dropped, converted_text }| {
+            self.dropped.fetch_add(dropped, Ordering::Relaxed);
             let text = self.converted_text.fetch_add(converted_text, Ordering::Relaxed) + converted_text;
             check_converted_text(text, bytes).is_ok()
         });
@@ -176,36 +177,39 @@ impl SoFar {
         self.failed.load(Ordering::Relaxed)
     }
 
-    fn into_fill(self) -> Fill {
-        Fill { misfits: self.misfits.into_inner(), converted_text: self.converted_text.into_inner() }
+    fn into_counts(self) -> ConversionCounts {
+        ConversionCounts {
+            dropped: self.dropped.into_inner(),
+            converted_text: self.converted_text.into_inner(),
+        }
     }
 }
 
-/// The calling thread decodes all but parts, which it leaves to the others.
+/// The calling thread decodes everything except the parts that it hands to the others.
 fn decode_with_gaps<'s>(
     _: Scope<'s>,
     pool: &Pool,
     reading: &mut Reading<'_>,
     data: &[u8],
-    so_far: &SoFar,
+    totals: &Totals,
 ) -> Option<(Unfinished<'s>, usize)> {
     let (strictness, limits) = (reading.strictness, reading.limits);
     let bytes = OwnedBytes::new(reading.input.to_packed());
     let fill = |task: PartTask<'s>, _: &dyn Fn(PartTask<'s>)| {
-        if so_far.has_failed() || !goes_on() {
+        if totals.has_failed() || !goes_on() {
             return;
         }
         let (mut keys, input) = (KeyCache::default(), Input::Shared(bytes.get()));
         let reading = Reading { input: &input, strictness, limits, keys: &mut keys };
         let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, strictness, limits));
-        so_far.add(filled.ok(), data.len());
+        totals.add(filled.ok(), data.len());
     };
     let ((value, fill), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
-        let mut builder = VariantBuilder::new(reading).with_parts(PartTaker::new(PART_BYTES, take));
+        let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher::new(PART_BYTES, take));
         let end = Decoder::new(data, strictness, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps().ok()?, end))
     })?;
-    so_far.add(Some(fill), data.len());
-    (!so_far.has_failed()).then_some((value, end))
+    totals.add(Some(fill), data.len());
+    (!totals.has_failed()).then_some((value, end))
 }

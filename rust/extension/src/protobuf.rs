@@ -1,4 +1,4 @@
-//! Messages: live Variants to the bytes of a message and back, and the schemas that say what messages are.
+//! Encodes and decodes messages, and loads their schemas.
 
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::FileAccess;
@@ -17,10 +17,10 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
 
-/// Makes `bytes` those of a message. `encoder` may be kept from value to value.
+/// Encodes a message into `bytes`. `encoder` may be kept from value to value.
 ///
 /// # Errors
-/// What is no such message, with the path to the place; `bytes` may be any then.
+/// Why the value does not fit the message, with the path to the place; the contents of `bytes` are then unspecified.
 pub fn encode_to(
     bytes: &mut PackedByteArray,
     value: &Variant,
@@ -45,7 +45,7 @@ pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -
     })
 }
 
-/// The message that the bytes are. `keys` may be kept from message to message.
+/// Decodes a message. `keys` may be kept from message to message.
 ///
 /// # Errors
 /// What is wrong with the bytes, with offset and path.
@@ -55,7 +55,7 @@ pub fn decode(
     options: &DecodeOptions,
     keys: &mut KeyCache,
 ) -> Result<Built> {
-    // The engine can copy nothing from bytes in a format that it does not read.
+    // The engine does not read this format, so it can copy nothing from the bytes.
     let nothing = Input::Owned(PackedByteArray::new());
     let mut builder = VariantBuilder::new(Reading {
         input: &nothing,
@@ -67,8 +67,8 @@ pub fn decode(
     Ok(builder.finish())
 }
 
-/// Compiles the schema in a file, a `.proto` file or a descriptor set. Imports are looked for in `folders`, beside the file,
-/// and in `res://`, in this order.
+/// Compiles the schema in a file, a `.proto` file or a descriptor set. Imports are searched for in `folders`, in the
+/// folder of the file, and in `res://`, in this order.
 ///
 /// # Errors
 /// Why there is none, with file, line and column.
@@ -103,7 +103,7 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
     })
 }
 
-/// `None` where it is no text.
+/// `None` if it is not text.
 fn text(bytes: &PackedByteArray) -> Option<String> {
     String::from_utf8(engine::bytes(bytes).to_vec()).ok()
 }

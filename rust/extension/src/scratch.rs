@@ -1,19 +1,19 @@
-//! Memory that each thread keeps from value to value.
+//! Scratch memory that each thread keeps from value to value.
 
 use std::cell::Cell;
 
 use variant_codec::EncodeOptions;
 use variant_codec::stream::{Buffer, Encoder};
 
-/// A thread keeps no more than this for the next value.
+/// The most that a thread keeps for the next value.
 const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// Memory for the values that this thread encodes. Taken while in use, since getters may encode, too.
+    /// Scratch memory for encoding. Taken out while in use, because getters may encode too.
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Encodes into this thread's memory.
+/// Encodes into this thread's scratch memory.
 pub fn with_room<T>(
     options: EncodeOptions,
     encode: impl FnOnce(&mut Encoder<Buffer<&mut Vec<u8>>>) -> T,
@@ -21,7 +21,7 @@ pub fn with_room<T>(
     with_memory(|memory| encode(&mut Encoder::new(Buffer::new(memory), options)))
 }
 
-/// Hands this thread's memory out.
+/// Lends this thread's scratch memory.
 pub fn with_memory<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut room = ROOM.take();
     let result = use_it(&mut room);

@@ -1,4 +1,4 @@
-//! What users may choose: in the project settings, or in the environment, which wins.
+//! Settings: from the project settings, overridden by the environment.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,11 +14,11 @@ const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_by
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
 const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// Measured: below it, waking another thread takes as long as it saves.
+/// Measured: below this, waking another thread takes as long as it saves.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
 
-/// Shows the settings in the editor's Project Settings, where the project has none of its own with their default values,
-/// which the editor does not store.
+/// Shows the settings in the editor's Project Settings, with default values, which the editor does not store, unless
+/// the project has its own.
 pub fn register() {
     add(THREADS, 0, PropertyHint::RANGE, "0,256");
     let bytes = "0,16777216,1,or_greater,suffix:B";
@@ -41,7 +41,7 @@ fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
     settings.set_restart_if_changed(name, true);
 }
 
-/// How many threads work on a batch; 0 is one for each core.
+/// The number of threads for a batch; 0 is one per core.
 pub fn threads() -> i64 {
     from_environment("FAST_VARIANT_CODEC_THREADS")
         .and_then(|text| text.parse().ok())
@@ -49,7 +49,7 @@ pub fn threads() -> i64 {
         .unwrap_or(0)
 }
 
-/// From how many bytes on a value or a batch is shared out to several threads.
+/// The size in bytes from which a value or a batch is split among threads.
 #[inline(always)]
 pub fn parallel_threshold() -> usize {
     PARALLEL_THRESHOLD.load(Ordering::Relaxed)
@@ -57,7 +57,7 @@ pub fn parallel_threshold() -> usize {
 
 static PARALLEL_THRESHOLD: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
 
-/// Reads what is asked for often. Called once, at start-up.
+/// Reads frequently used settings. Called once, at start-up.
 pub fn load() {
     let threshold = from_environment("FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES")
         .and_then(|text| text.parse().ok())
@@ -80,13 +80,13 @@ pub fn portable_access() -> Option<&'static str> {
     (asked == "portable").then_some(by)
 }
 
-/// How engine memory may be reached.
+/// The configured access to engine memory.
 pub fn access() -> Access {
     let wrong_fact = from_environment("FAST_VARIANT_CODEC_WRONG_FACT");
     Access { is_portable: portable_access().is_some(), wrong_fact }
 }
 
-/// A place to panic at on purpose, for the test that no panic reaches a script.
+/// The place of an injected panic, for the test that no panic reaches a script.
 pub fn fault() -> Option<String> {
     from_environment("FAST_VARIANT_CODEC_PANIC")
 }
@@ -95,7 +95,7 @@ fn from_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// With the overrides for the platform and other features, as the editor offers them.
+/// With overrides for platforms and other feature tags.
 fn from_project(name: &str) -> Variant {
     ProjectSettings::singleton().get_setting_with_override(name)
 }

@@ -1,17 +1,17 @@
-//! Sizes at which the work is done in another way, as measured.
+//! Measured sizes from which the work is done in another way.
 
 use variant_codec::VariantType;
 use variant_engine::is_debug_build;
 
-/// Packed arrays from this size on are left to the engine where it is as fast.
+/// From this size, the engine handles packed arrays itself where it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
-/// No value that `Live::is_small` takes more.
+/// The maximum encoded size of a value for which `Live::is_small` is true.
 pub const SMALL_BYTES: usize = 136;
-/// What a thread does at a time, in encoded bytes.
+/// The size of a part, in encoded bytes.
 pub const PART_BYTES: usize = 1 << 16;
 
-/// Whether the engine handles large packed arrays of this type at the speed of memory, without filling them first, as
-/// extensions must. Debug builds handle them element by element.
+/// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as extensions
+/// must. Debug builds copy them element by element.
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
     let plain = matches!(

@@ -1,7 +1,7 @@
 //! The order in which the calls and jobs of this process use a file.
 //!
-//! Whoever has a turn runs nothing but what reads or writes the file: no script, and no engine function that could lead to
-//! one, which might want a turn for the same file. The functions that need a turn take it for good.
+//! During a turn, only code that reads or writes the file runs: no script, and no engine function that could run one,
+//! because that might wait for a turn of the same file. Functions that need a turn consume it.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
 use crate::threads::lock;
 
-/// Who uses which file, and who waits for it, in the order in which they asked.
+/// The queue of each file, in the order of the requests.
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
-/// A place in the queue for a file, as long as it lives. Jobs take theirs when they are asked for, so that what comes later
-/// finds what they leave.
+/// A place in the queue of a file, until dropped. Jobs take theirs when they are started, so that later calls see their
+/// results.
 pub struct Turn {
     place: PathBuf,
     number: u64,
@@ -30,7 +30,7 @@ impl Turn {
         Self { place: place.to_owned(), number }
     }
 
-    /// Does this when those before are done, and then it is the turn of the next.
+    /// Runs `work` when all earlier turns are done, and then starts the next one.
     pub fn take<R>(self, work: impl FnOnce() -> R) -> R {
         let mut turns = lock(&TURNS);
         while turns.get(&self.place).and_then(VecDeque::front) != Some(&self.number) {

@@ -1,4 +1,4 @@
-//! One value: live Variant to bytes and back.
+//! Encodes and decodes one value.
 
 use std::ops::Range;
 
@@ -19,10 +19,11 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::source::{Live, Objects, Splitter};
+use crate::variant::source::{Live, Objects};
+use crate::variant::splitter::Splitter;
 use crate::variant::validator::Validator;
 
-/// The bytes of a value. If `strict`, what would not come back as it is, is an error.
+/// Encodes a value. If `strict`, a value that would decode to a different one is an error.
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
@@ -32,10 +33,10 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
     Ok(bytes)
 }
 
-/// Makes `bytes` those of a value, as [`encode`] does.
+/// Encodes a value into `bytes`, as [`encode`] does.
 ///
 /// # Errors
-/// As [`encode`]; `bytes` may be any then.
+/// As [`encode`]; the contents of `bytes` are then unspecified.
 #[inline]
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
@@ -58,7 +59,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects,
     })
 }
 
-/// Measures a packed array at once, and writes it where it stays.
+/// Measures a packed array first, and writes it directly to the result.
 #[inline(never)]
 fn encode_packed(
     bytes: &mut PackedByteArray,
@@ -68,7 +69,7 @@ fn encode_packed(
 ) -> Result<()> {
     let mut measure = Measure::counting(options);
     live.pour(&mut measure)?;
-    // Even debug builds write bytes as they are.
+    // Even debug builds copy bytes in one go.
     let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
     if as_fast && measure.bytes() >= LARGE_BYTES {
         check_room(measure.bytes())?;
@@ -79,10 +80,10 @@ fn encode_packed(
     live.pour(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
-/// Appends the bytes of a value to others, behind their number as a little-endian u32.
+/// Appends the bytes of a value, prefixed with their length as a little-endian u32.
 ///
 /// # Errors
-/// As [`encode`]; nothing has been appended then.
+/// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: false };
     encode_with(value, objects, options, |encoded| {
@@ -94,14 +95,14 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
     })
 }
 
-/// A value's bytes, before they are where they are to stay.
+/// An encoded value before it is copied to its destination.
 enum Encoded<'a> {
-    /// In this thread's memory.
+    /// In this thread's scratch memory.
     InRoom(&'a [u8]),
     Packed(PackedByteArray),
 }
 
-/// Encodes a value, by several threads if it is large, and has `take` take the bytes, once.
+/// Encodes a value, on several threads if it is large, and calls `take` with the bytes once.
 fn encode_with(
     value: &Variant,
     objects: Objects,
@@ -128,14 +129,14 @@ fn encode_with(
         }
         Err(_) => {}
     }
-    // Alone, this thread finds out what is wrong, and the path to it.
+    // One thread alone finds the error and its path.
     with_room(options, |encoder| {
         Live::new(value, objects, options.strict_text).pour(encoder)?;
         take(Encoded::InRoom(encoder.output().written()))
     })
 }
 
-/// The value that the input holds.
+/// Decodes the input.
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset.
@@ -151,11 +152,10 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// The value that a part of the input holds, and where it ends. What is `spent` of the limits may be kept from value to
-/// value.
+/// Decodes a part of the input; returns the value and its end. `spent` carries the used-up limits from value to value.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset in all of them.
+/// What is wrong with the bytes, with its offset in the whole input.
 pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
     let start = part.start;
     let Reading { input, strictness, limits, .. } = reading;
@@ -176,10 +176,10 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     Ok((builder.finish(), start + end))
 }
 
-/// Where the value ends that the input holds, without building it.
+/// Checks the input without building the value; returns its end.
 ///
 /// # Errors
-/// As [`decode`] has them, but for what only making objects and loading scripts shows.
+/// As [`decode`], except for errors in creating objects and loading scripts.
 pub fn validate(input: &Input<'_>, strictness: Strictness, limits: &Limits) -> Result<usize> {
     let mut keys = KeyCache::default();
     let reading = Reading { input, strictness, limits, keys: &mut keys };

@@ -18,17 +18,17 @@ use crate::error::{Error, Result};
 use crate::schema::Schema;
 
 /// A file takes no more bytes: what is made of them while it is read takes up to three hundred times that.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// Nor more statements, of which the compiler compares those that are wrong with one another, nor more parts of names and
 /// lists, for each of which it keeps hundreds of bytes.
-const MOST_STATEMENTS: usize = 10_000;
-const MOST_PARTS: usize = 20_000;
+const MAX_STATEMENTS: usize = 10_000;
+const MAX_PARTS: usize = 20_000;
 /// Brackets lie no deeper in one another than this, nor do files that import one another: the compiler calls itself for
 /// each. It has a lower limit of its own for messages in messages.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 /// A file that is imported publicly does not lead to more files, each counted as often as a way leads there, as the compiler
 /// follows each way.
-const MOST_WAYS: usize = 10_000;
+const MAX_IMPORT_PATHS: usize = 10_000;
 
 impl Schema {
     /// Compiles a `.proto` file and what it imports.
@@ -48,8 +48,9 @@ impl Schema {
             compiler.open_file(root).map_err(|error| located(root, &error))?;
             Ok(compiler.file_descriptor_set())
         };
-        let set = catch_unwind(AssertUnwindSafe(compile))
-            .unwrap_or_else(|_| Err(of_file(root, "the compiler of schemas has failed, which is a bug")))?;
+        let set = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| {
+            Err(of_file(root, "internal error in the schema compiler, please report it"))
+        })?;
         descriptors::schema(&set.file)
     }
 
@@ -60,7 +61,7 @@ impl Schema {
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self> {
         check_size("", bytes.len())?;
         let set = FileDescriptorSet::decode(bytes)
-            .map_err(|error| of_file("", &format!("this is no descriptor set: {error}")))?;
+            .map_err(|error| of_file("", &format!("invalid descriptor set: {error}")))?;
         descriptors::schema(&set.file)
     }
 }
@@ -70,8 +71,8 @@ fn of_file(file: &str, reason: &str) -> Error {
 }
 
 fn check_size(file: &str, bytes: usize) -> Result<()> {
-    if bytes > MOST_BYTES {
-        return Err(of_file(file, &format!("a schema of more than {MOST_BYTES} bytes in one file")));
+    if bytes > MAX_BYTES {
+        return Err(of_file(file, &format!("schema file larger than {MAX_BYTES} bytes")));
     }
     Ok(())
 }
@@ -99,7 +100,7 @@ impl Texts {
     /// The file and what it imports, in the order of the compiler.
     fn collect(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let mut texts = HashMap::new();
-        let mut ways: HashMap<String, usize> = HashMap::new();
+        let mut import_paths: HashMap<String, usize> = HashMap::new();
         let mut open = Vec::new();
         let mut next = Some(root.to_owned());
         loop {
@@ -112,8 +113,8 @@ impl Texts {
                 open.extend(Opened::read(&name, &text));
                 texts.insert(name, text);
             }
-            if open.len() > DEEPEST {
-                return Err(of_file(root, &format!("files that import one another over {DEEPEST} levels")));
+            if open.len() > MAX_DEPTH {
+                return Err(of_file(root, &format!("imports nested deeper than {MAX_DEPTH} levels")));
             }
             let Some(Opened { name, descriptor, seen }) = open.last_mut() else { return Ok(Self(texts)) };
             next = descriptor.dependency.get(*seen).cloned();
@@ -122,12 +123,13 @@ impl Texts {
                 let public = descriptor.public_dependency.iter();
                 let public =
                     public.filter_map(|index| descriptor.dependency.get(usize::try_from(*index).ok()?));
-                let count = public
-                    .fold(1, |count: usize, name| count.saturating_add(ways.get(name).copied().unwrap_or(1)));
-                if count > MOST_WAYS {
-                    return Err(of_file(name, "public imports that lead to the same files again and again"));
+                let count = public.fold(1, |count: usize, name| {
+                    count.saturating_add(import_paths.get(name).copied().unwrap_or(1))
+                });
+                if count > MAX_IMPORT_PATHS {
+                    return Err(of_file(name, "too many paths through public imports"));
                 }
-                ways.insert(name.clone(), count);
+                import_paths.insert(name.clone(), count);
                 open.pop();
             }
         }
@@ -186,8 +188,8 @@ fn check_text(file: &str, text: &str) -> Result<()> {
             }
             b'{' | b'[' | b'<' | b'(' => {
                 depth += 1;
-                if depth > DEEPEST {
-                    return at(start, format!("brackets nested deeper than {DEEPEST} levels"));
+                if depth > MAX_DEPTH {
+                    return at(start, format!("brackets nested deeper than {MAX_DEPTH} levels"));
                 }
             }
             b'}' | b']' | b'>' | b')' => depth = depth.saturating_sub(1),
@@ -195,7 +197,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                 offset += bytes[offset..].iter().take_while(|byte| is_letter(byte)).count();
                 if &text[start..offset] == "edition" {
-                    let reason = "editions are not supported: only syntax = \"proto2\" and \"proto3\"";
+                    let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
                     return at(start, reason.to_owned());
                 }
             }
@@ -205,7 +207,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
         statements += usize::from(matches!(byte, b';' | b'{'));
         parts += usize::from(matches!(byte, b'.' | b','));
         for (count, most, what) in
-            [(statements, MOST_STATEMENTS, "statements"), (parts, MOST_PARTS, "dots and commas")]
+            [(statements, MAX_STATEMENTS, "statements"), (parts, MAX_PARTS, "dots and commas")]
         {
             if count > most {
                 return at(start, format!("more than {most} {what} in one file"));

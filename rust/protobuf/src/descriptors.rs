@@ -32,13 +32,12 @@ pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
     let mut file_names = HashSet::new();
     for file in files {
         if file.name().is_empty() || !file_names.insert(file.name()) {
-            return Err(error(file, &[], "a file without a name of its own".to_owned()));
+            return Err(error(file, &[], "missing or duplicate file name".to_owned()));
         }
     }
     for file in files {
         if let Some(missing) = file.dependency.iter().find(|import| !file_names.contains(import.as_str())) {
-            let reason =
-                format!("imports {}, which is missing: protoc has --include_imports", quoted(missing));
+            let reason = format!("import {} is missing; run protoc with --include_imports", quoted(missing));
             return Err(error(file, &[], reason));
         }
         names.add_file(file)?;
@@ -120,14 +119,14 @@ impl<'a> Names<'a> {
         match file.syntax() {
             "" | "proto2" | "proto3" => {}
             "editions" => {
-                let reason = "editions are not supported: only syntax = \"proto2\" and \"proto3\"";
+                let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
                 return Err(error(file, &[], reason.to_owned()));
             }
-            _ => return Err(error(file, &[], "a syntax other than \"proto2\" and \"proto3\"".to_owned())),
+            _ => return Err(error(file, &[], "unknown syntax; use \"proto2\" or \"proto3\"".to_owned())),
         }
         let package = file.package();
         if !package.is_empty() && !package.split('.').all(is_name) {
-            return Err(error(file, &[], "a package without a proper name".to_owned()));
+            return Err(error(file, &[], "invalid package name".to_owned()));
         }
         self.add_all(
             file,
@@ -179,11 +178,11 @@ impl<'a> Names<'a> {
         meaning: Meaning,
     ) -> Result<String> {
         if !is_name(name) {
-            return Err(error(file, path, "a message or an enum without a proper name".to_owned()));
+            return Err(error(file, path, "invalid message or enum name".to_owned()));
         }
         let name = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
         if self.by_name.insert(name.clone(), meaning).is_some() {
-            return Err(error(file, path, format!("{name} is there twice")));
+            return Err(error(file, path, format!("{name} is already defined")));
         }
         Ok(name)
     }
@@ -207,8 +206,8 @@ impl<'a> Names<'a> {
 
     fn message_table(&self, item: &Item<'a, DescriptorProto>) -> Result<MessageTable> {
         let Item { name, descriptor, .. } = item;
-        if descriptor.field.len() > MessageTable::MOST_FIELDS {
-            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MOST_FIELDS)));
+        if descriptor.field.len() > MessageTable::MAX_FIELDS {
+            return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MAX_FIELDS)));
         }
         let oneofs = Oneofs::of(item)?;
         let (mut fields, mut groups) = (Vec::new(), Vec::new());
@@ -220,31 +219,30 @@ impl<'a> Names<'a> {
             if !is_name(field.name()) {
                 return Err(item.error(
                     &[tag::MESSAGE_FIELD, index],
-                    format!("{name} has a field without a proper name"),
+                    format!("{name} has a field with an invalid name"),
                 ));
             }
             let number = match u32::try_from(field.number()) {
                 Ok(number @ (1..=18_999 | 20_000..=0x1FFF_FFFF)) => number,
-                _ => return fail(format!("{} cannot be the number of a field", field.number())),
+                _ => return fail(format!("invalid field number {}", field.number())),
             };
             if !numbers.insert(number) {
                 return fail(format!("field number {number} is already used"));
             }
             if !field_names.insert(field.name()) {
-                return fail("another field has this name".to_owned());
+                return fail("duplicate field name".to_owned());
             }
             let Ok(cardinality) = Cardinality::try_from(field.label.unwrap_or(Cardinality::Optional as i32))
             else {
-                return fail("neither optional, required nor repeated".to_owned());
+                return fail("label is neither optional, required nor repeated".to_owned());
             };
             if field.oneof_index.is_some() && cardinality != Cardinality::Optional {
-                return fail("a member of a oneof cannot be required or repeated".to_owned());
+                return fail("oneof member cannot be required or repeated".to_owned());
             }
             let oneof = oneofs.of_field(field);
             if field.r#type == Some(Type::Group as i32) {
                 if cardinality == Cardinality::Required {
-                    let reason =
-                        "groups are unknown fields here, so nobody could tell that a required one is missing";
+                    let reason = "required groups are not supported: groups are kept as unknown fields, so a missing one would go unnoticed";
                     return fail(reason.to_owned());
                 }
                 groups.extend(oneof.map(|oneof| Group { number, oneof }));
@@ -257,7 +255,9 @@ impl<'a> Names<'a> {
         }
         let is_map_entry = is_map_entry(descriptor);
         if is_map_entry && !is_entry(&fields, descriptor) {
-            return Err(item.error(&[], format!("{name} is no entry of a map: it needs a key and a value")));
+            return Err(
+                item.error(&[], format!("{name} is not a valid map entry: it needs a key and a value"))
+            );
         }
         Ok(MessageTable::new(name, fields, groups, oneofs.names, is_map_entry))
     }
@@ -276,7 +276,7 @@ impl<'a> Names<'a> {
             _ => false,
         };
         if is_map && (cardinality != Cardinality::Repeated || is_map_entry(item.descriptor)) {
-            return Err("the entry of a map is no message of its own".to_owned());
+            return Err("map entry used as a message".to_owned());
         }
         let packed = field.options.as_ref().and_then(|options| options.packed);
         let has_presence = field.proto3_optional()
@@ -295,7 +295,7 @@ impl<'a> Names<'a> {
         };
         let default = match (cardinality, field.default_value.as_deref()) {
             (Cardinality::Repeated, None) => Default::None,
-            (Cardinality::Repeated, Some(_)) => return Err("a list has no default".to_owned()),
+            (Cardinality::Repeated, Some(_)) => return Err("repeated field cannot have a default".to_owned()),
             (_, text) => self.absent(kind, text)?,
         };
         let type_name = type_name.into();
@@ -310,8 +310,8 @@ impl<'a> Names<'a> {
     ) -> std::result::Result<(Kind, String), String> {
         let ty = match field.r#type {
             None if field.type_name.is_some() => None,
-            None => return Err("a field without a type".to_owned()),
-            Some(ty) => Some(Type::try_from(ty).map_err(|_| format!("{ty} is no type"))?),
+            None => return Err("field without a type".to_owned()),
+            Some(ty) => Some(Type::try_from(ty).map_err(|_| format!("unknown type number {ty}"))?),
         };
         let kind = match ty {
             None | Some(Type::Message | Type::Enum | Type::Group) => {
@@ -320,8 +320,10 @@ impl<'a> Names<'a> {
                 let kind = match (meaning, ty) {
                     (Some(Meaning::Message(index)), None | Some(Type::Message)) => Kind::Message(index),
                     (Some(Meaning::Enum(index)), None | Some(Type::Enum)) => Kind::Enum(index),
-                    (Some(_), _) => return Err(format!("{name} is of another kind")),
-                    (None, _) => return Err(format!("there is no {name}")),
+                    (Some(_), _) => {
+                        return Err(format!("{name} is a message where an enum is declared, or the reverse"));
+                    }
+                    (None, _) => return Err(format!("{name} is not defined")),
                 };
                 return Ok((kind, self.type_name(kind)));
             }
@@ -393,7 +395,7 @@ impl<'a> Names<'a> {
         };
         let int = |int: Option<i64>| int.map(Default::Int);
         let default = match kind {
-            Kind::Message(_) => return Err("a message has no default".to_owned()),
+            Kind::Message(_) => return Err("message field cannot have a default".to_owned()),
             Kind::Double => text.parse().ok().map(Default::Float),
             Kind::Float => text.parse::<f32>().ok().map(|float| Default::Float(float.into())),
             Kind::Bool => int(text.parse().ok().map(bool::into)),
@@ -408,7 +410,7 @@ impl<'a> Names<'a> {
             Kind::Uint64 | Kind::Fixed64 => int(text.parse::<u64>().ok().map(|number| number as i64)),
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => int(text.parse().ok()),
         };
-        default.ok_or_else(|| format!("a default that is no {}", self.type_name(kind)))
+        default.ok_or_else(|| format!("invalid default for {}", self.type_name(kind)))
     }
 
     fn first_number(&self, index: u32) -> i64 {
@@ -423,7 +425,7 @@ impl Item<'_, EnumDescriptorProto> {
         let mut names = HashSet::new();
         for value in &descriptor.value {
             if !is_name(value.name()) || !names.insert(value.name()) {
-                let reason = format!("{name} has a value without a proper name, or two with one name");
+                let reason = format!("{name} has an invalid or duplicate value name");
                 return Err(self.error(&[], reason));
             }
         }
@@ -467,7 +469,9 @@ impl Oneofs {
             let Some((members, optional)) =
                 usize::try_from(index).ok().and_then(|index| found.get_mut(index))
             else {
-                return Err(item.error(&[], format!("{name}.{} is a member of no oneof", field.name())));
+                return Err(
+                    item.error(&[], format!("{name}.{} names a oneof that does not exist", field.name()))
+                );
             };
             *members += 1;
             *optional |= field.proto3_optional();
@@ -475,7 +479,9 @@ impl Oneofs {
         let mut oneofs = Self { names: Vec::new(), indexes: Vec::new() };
         for (oneof, (members, optional)) in descriptor.oneof_decl.iter().zip(found) {
             if !is_name(OneofDescriptorProto::name(oneof)) || members == 0 || optional && members > 1 {
-                return Err(item.error(&[], format!("{name} has a oneof without a proper name or members")));
+                return Err(
+                    item.error(&[], format!("{name} has a oneof with an invalid name or without members"))
+                );
             }
             let index = (!optional).then_some(oneofs.names.len() as u16);
             if !optional {

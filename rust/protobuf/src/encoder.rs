@@ -204,23 +204,23 @@ impl<'s> MessageEncoder<'s> {
     /// What the next value should be.
     fn expected(&self) -> String {
         let one = |field: &Field| match field.kind {
-            Kind::Bool => "a bool".to_owned(),
-            Kind::Float | Kind::Double => format!("a float for {}", field.type_name),
-            Kind::String => "a String".to_owned(),
-            Kind::Bytes => "a PackedByteArray for bytes".to_owned(),
-            Kind::Enum(_) => format!("an int or a name of the enum {}", field.type_name),
-            Kind::Message(_) => format!("a Dictionary, the message {}", field.type_name),
-            _ => format!("an int for {}", field.type_name),
+            Kind::Bool => "bool".to_owned(),
+            Kind::Float | Kind::Double => format!("float for {}", field.type_name),
+            Kind::String => "String".to_owned(),
+            Kind::Bytes => "PackedByteArray for bytes".to_owned(),
+            Kind::Enum(_) => format!("int or a name of enum {}", field.type_name),
+            Kind::Message(_) => format!("Dictionary for message {}", field.type_name),
+            _ => format!("int for {}", field.type_name),
         };
         match self.place {
-            Place::Root => format!("a Dictionary, the message {}", self.root.name),
-            Place::Name => "the name of a field".to_owned(),
+            Place::Root => format!("Dictionary for message {}", self.root.name),
+            Place::Name => "field name".to_owned(),
             Place::List(field) if field.kind.can_be_packed() => {
-                format!("an Array or packed array for repeated {}", field.type_name)
+                format!("Array or packed array for repeated {}", field.type_name)
             }
-            Place::List(field) => format!("an Array for repeated {}", field.type_name),
-            Place::Map(field) => format!("a Dictionary for {}", field.type_name),
-            Place::Unknown => "a PackedByteArray of unknown fields".to_owned(),
+            Place::List(field) => format!("Array for repeated {}", field.type_name),
+            Place::Map(field) => format!("Dictionary for {}", field.type_name),
+            Place::Unknown => "PackedByteArray of unknown fields".to_owned(),
             Place::Single(field) | Place::Key(field) | Place::Element(field) | Place::Packed(field) => {
                 one(field)
             }

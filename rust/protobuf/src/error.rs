@@ -51,10 +51,10 @@ pub enum Error {
         reason: String,
     },
     /// The schema has no such message.
-    #[error("the schema has no message {}", quoted(.0))]
+    #[error("no message {} in the schema", quoted(.0))]
     NoMessage(String),
     /// Several messages have this short name.
-    #[error("{} may mean {}", quoted(.name), .full_names.join(" or "))]
+    #[error("ambiguous message name {}: {}", quoted(.name), .full_names.join(" or "))]
     Ambiguous {
         /// The short name.
         name: String,
@@ -79,7 +79,7 @@ pub enum Error {
         found: String,
     },
     /// A number that the field cannot hold.
-    #[error("{value} does not fit: expected {expected}")]
+    #[error("{value} is out of range: expected {expected}")]
     OutOfRange {
         /// The number.
         value: i64,
@@ -87,7 +87,7 @@ pub enum Error {
         expected: String,
     },
     /// A name that the enum does not have.
-    #[error("the enum {name} has no value {value}")]
+    #[error("enum {name} has no value {value}")]
     NoEnumValue {
         /// The enum.
         name: String,
@@ -95,10 +95,10 @@ pub enum Error {
         value: String,
     },
     /// The same field or the same key of a map twice.
-    #[error("{0} is there twice")]
-    Twice(String),
+    #[error("duplicate {0}")]
+    Duplicate(String),
     /// Two members of one oneof.
-    #[error("{first} and {second} exclude each other: both belong to the oneof {oneof}")]
+    #[error("{first} and {second} are both set, but oneof {oneof} allows only one")]
     Oneof {
         /// The oneof.
         oneof: String,
@@ -108,7 +108,7 @@ pub enum Error {
         second: String,
     },
     /// A required field is missing.
-    #[error("{message} lacks the required field {field}")]
+    #[error("missing required field {message}.{field}")]
     Missing {
         /// The message.
         message: String,
@@ -116,14 +116,14 @@ pub enum Error {
         field: String,
     },
     /// Messages nested too deeply.
-    #[error("messages nested deeper than {} levels, the limit of protobuf implementations", MAX_NESTING)]
+    #[error("message nesting exceeds {} levels, the limit of protobuf implementations", MAX_NESTING)]
     TooDeep,
 
     /// A varint that does not end.
-    #[error("a varint of more than {0} bytes")]
+    #[error("varint longer than {0} bytes")]
     LongVarint(usize),
     /// A number or a length that is out of the format's range.
-    #[error("a {what} of {value} cannot be right")]
+    #[error("invalid {what} {value}")]
     BadNumber {
         /// What it should be.
         what: &'static str,
@@ -131,7 +131,7 @@ pub enum Error {
         value: u64,
     },
     /// A wire type that does not exist.
-    #[error("the field number {number} has the wire type {wire_type}, which does not exist")]
+    #[error("field {number} has invalid wire type {wire_type}")]
     BadWireType {
         /// The field number.
         number: u32,
@@ -139,10 +139,10 @@ pub enum Error {
         wire_type: u8,
     },
     /// The end of a group that has not started.
-    #[error("the end of the group {0}, which has not started")]
+    #[error("end-group tag of field {0} without a start-group tag")]
     StrayEndGroup(u32),
     /// Strict reading: not what an encoder writes.
-    #[error("not written by an encoder: {0}")]
+    #[error("non-canonical encoding: {0}")]
     NotCanonical(Oddity),
 }
 
@@ -164,34 +164,34 @@ pub enum Error {
 #[non_exhaustive]
 pub enum Oddity {
     /// A tag, length or number in more bytes than it needs.
-    #[error("a varint longer than necessary")]
+    #[error("varint longer than necessary")]
     LongVarint,
     /// Fields that are not sorted by number.
     #[error("fields out of order")]
     Order,
     /// A singular field twice, or a packed one in pieces.
-    #[error("a field that comes again")]
+    #[error("field occurs more than once")]
     Repeated,
     /// A field that the schema does not know.
-    #[error("an unknown field")]
+    #[error("unknown field")]
     UnknownField,
     /// A known field with another wire type.
-    #[error("a field with the wire type of another one")]
+    #[error("known field with an unexpected wire type")]
     WireType,
     /// A number outside of its field's range, or an enum's number that is not listed.
-    #[error("a number outside of its type")]
+    #[error("number out of range for its type")]
     Range,
     /// A field without presence that holds its default.
-    #[error("a default that is written")]
+    #[error("field written with its default value")]
     Default,
     /// A list that is packed and should not be, or the reverse; a packed one without elements.
-    #[error("a list that is packed as it should not be")]
+    #[error("list not packed as the schema requires")]
     Packing,
     /// A map's entry that is not a key followed by its value, or entries that are not sorted by key.
-    #[error("a map whose entries are not sorted, or not complete")]
+    #[error("map entries incomplete or not sorted by key")]
     Map,
     /// A sign or truth value in another form.
-    #[error("a number in another form")]
+    #[error("number or bool in an alternative form")]
     Form,
 }
 

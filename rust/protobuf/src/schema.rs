@@ -282,7 +282,7 @@ impl MessageTable {
     /// Numbers up to this are looked up directly.
     const DENSE: u32 = 1 << 10;
     /// A message cannot have more fields.
-    pub const MOST_FIELDS: usize = 65535;
+    pub const MAX_FIELDS: usize = 65535;
 
     pub fn new(
         name: &str,
@@ -291,7 +291,7 @@ impl MessageTable {
         oneofs: Vec<Box<str>>,
         is_map_entry: bool,
     ) -> Self {
-        debug_assert!(fields.len() <= Self::MOST_FIELDS);
+        debug_assert!(fields.len() <= Self::MAX_FIELDS);
         fields.sort_by_key(|field| field.number);
         let last = fields.iter().map(|field| field.number).filter(|number| *number <= Self::DENSE).max();
         let mut dense = vec![NONE; last.map_or(0, |last| last as usize + 1)];

@@ -161,7 +161,7 @@ func _inspect_empty() -> void:
 	_check("and has no bytes", tab.hex.selected_bytes().is_empty())
 	tab.open_file("res://none.bin")
 	_check("a missing file is said", tab.find_children("*", "Label", true, false).any(
-			func(label: Label) -> bool: return label.text.contains("none.bin cannot be opened")))
+			func(label: Label) -> bool: return label.text.begins_with("Cannot open ") and label.text.contains("none.bin: ")))
 	tab.find_children("*", "Button", true, false)[0].pressed.emit()
 	await _frames(2)
 	var dialog: Window = tab.find_children("*", "EditorFileDialog", true, false)[0]

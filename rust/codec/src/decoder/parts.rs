@@ -145,5 +145,5 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 /// What takes parts: asked for only where it has said from how many bytes on.
 #[inline(always)]
 fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
-    sink.in_parts().ok_or_else(|| Error::argument("this sink takes no parts"))
+    sink.in_parts().ok_or_else(|| Error::argument("this sink does not accept parts"))
 }

@@ -15,12 +15,12 @@ use crate::slots::Slots;
 use crate::types::plain_bytes;
 
 impl<'s> Building<'s> {
-    /// Opens an Array of `len` elements in its place. Says whether the engine could make it.
+    /// Opens an Array of `len` elements in its place. Returns whether the engine could allocate it.
     #[inline(always)]
     pub fn open_array(&mut self, len: usize, element: &ContainerType) -> bool {
         let array = self.put_empty(VariantType::Array);
         let typed = !matches!(element, ContainerType::Untyped);
-        // SAFETY: `array` is an Array that nothing else uses yet, as setting its type and its size want it.
+        // SAFETY: `array` is a new Array that nothing else uses, as `set_type` and `resize_array` demand.
         unsafe {
             let container = self.container(&array, VariantType::Array);
             if typed {
@@ -30,7 +30,7 @@ impl<'s> Building<'s> {
                 return false;
             }
         }
-        // Just made, so that nothing shares its elements: see `behaviour.rs`.
+        // A new Array shares its elements with nothing: see `behaviour.rs`.
         let first = self.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0);
         let first = first.cast_mut();
         self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
@@ -40,7 +40,7 @@ impl<'s> Building<'s> {
     /// The next value is the next element of the open Array.
     ///
     /// # Panics
-    /// If no Array is open, or all of its elements have been begun.
+    /// If no Array is open, or it has no more elements.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
@@ -48,8 +48,8 @@ impl<'s> Building<'s> {
             panic!("no Array is open");
         };
         assert!(*index < *len, "the Array has no more elements");
-        // SAFETY: the index lies within. `array` holds an Array, whose elements are one after the other; nothing else
-        // resizes it. godot-rust's Variant is transparent over the engine's.
+        // SAFETY: the assertion has checked the index. The elements of the Array in `array` are contiguous, and nothing
+        // else resizes it. godot-rust's Variant is transparent over the engine's.
         *place = unsafe {
             if first.is_null() {
                 let payload = interface.payload(array, VariantType::Array);
@@ -61,17 +61,17 @@ impl<'s> Building<'s> {
         *index += 1;
         self.place = *place;
         if *typed {
-            // A typed Array's new elements are defaults of its type.
-            // SAFETY: `place` is an element of the Array, and therefore a live Variant.
+            // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the Array, so a
+            // live Variant.
             clear(self.layout, unsafe { &mut **place });
         }
     }
 
-    /// Puts values that need no destructor into the next elements of the open Array, from their bytes. Says whether it
-    /// has taken all of them: otherwise none, since elements cannot be reached in place or are no place for such values.
+    /// Writes values that need no destructor to the next elements of the open Array, from their bytes. Returns false,
+    /// having written none, where elements are not reached in place or have another type.
     ///
     /// # Panics
-    /// If there are more values than elements, or values of this type do not have so many bytes.
+    /// If there are more values than elements, or values of this type do not have `N` bytes.
     #[inline(always)]
     pub fn put_run<const N: usize>(
         &mut self,
@@ -91,9 +91,9 @@ impl<'s> Building<'s> {
         }
         for bytes in values {
             assert!(*index < *len, "the Array has no more elements");
-            // SAFETY: the index lies within, the elements are one after the other, and nothing else resizes them. The
-            // element has been Nil or a default of this type since the Array was made, which `behaviour.rs` verifies. A Variant holds such a value, of
-            // as many bytes.
+            // SAFETY: the assertion has checked the index; the elements are contiguous, and nothing else resizes the
+            // Array. A new element is Nil or the default of this type, as `behaviour.rs` verifies. A Variant holds a
+            // value of this type in its payload, in `N` bytes.
             unsafe {
                 *place = first.add(*index);
                 layout::write_plain(*place, ty, &bytes);
@@ -104,13 +104,13 @@ impl<'s> Building<'s> {
         true
     }
 
-    /// Closes the open Array, which is in its place already.
+    /// Closes the open Array.
     #[inline(always)]
     pub fn close_array(&mut self) {
         assert!(matches!(self.pop(), Some(Open::Array { .. })), "no Array is open");
     }
 
-    /// Leaves the next `count` elements of the open Array to others.
+    /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
     /// If no Array is open, or it has fewer elements left.
@@ -123,16 +123,16 @@ impl<'s> Building<'s> {
         *index = range.end;
         self.place = std::ptr::null_mut();
         self.has_gaps = true;
-        // SAFETY: these elements have not been begun and never will be: only the construction can reach the Array, which it
-        // has made itself and sized once, and which nobody gets before `'s` has ended.
+        // SAFETY: this construction does not touch these elements again. Nothing else reaches the Array, which is new
+        // and sized once, before `'s` has ended.
         unsafe { Slots::new(Variant::clone(array), range) }
     }
 
-    /// A construction at the start of elements that were left to it.
+    /// A construction that fills elements handed over by another one.
     pub fn of_elements(slots: Slots<'s>) -> Self {
         let mut building = Self::new();
         let (owner, Range { start, end }) = slots.into_parts();
-        // SAFETY: a second handle, which is used only while the owner holds the Array.
+        // SAFETY: the second handle is used only while `owner` holds the Array.
         let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&owner).read() });
         building._owner = Some(owner);
         let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
@@ -151,6 +151,6 @@ impl<'s> Building<'s> {
 #[inline(never)]
 unsafe fn set_type(array: TypePtr, element: &ContainerType) {
     let (ty, class, script) = declaration(element);
-    // SAFETY: the caller vouches for the Array; class and script live through the call.
+    // SAFETY: the Array is empty and nothing else uses it (`# Safety`); class and script live through the call.
     unsafe { interface_fn!(array_set_typed)(array, ty, class.sys().cast(), variant_ptr(&script)) };
 }

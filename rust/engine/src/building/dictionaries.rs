@@ -10,17 +10,17 @@ use super::{Building, Open, declaration};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
 use crate::read::ContainerType;
-use crate::slots::LeftValue;
+use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
-    /// Leaves the value of the open entry to others. `None` where the key has been refused.
-    pub fn leave_value(&mut self) -> Option<LeftValue<'s>> {
+    /// Hands the value of the open entry to another thread. `None` if its key was refused.
+    pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last() {
             Some(Open::Dictionary { dictionary, value, .. }) if !value.is_null() => {
                 self.has_gaps = true;
-                // SAFETY: the place of the value of an entry, which stays: only copied entries that come later are ever taken
-                // out. Only the construction can reach the Dictionary, which nobody gets before `'s` has ended.
-                Some(unsafe { LeftValue::new(Variant::clone(dictionary), *value) })
+                // SAFETY: `value` is the place of an entry's value. The entry stays, because only copied entries after
+                // it are ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
+                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), *value) })
             }
             _ => None,
         }
@@ -31,7 +31,7 @@ impl<'s> Building<'s> {
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
         let dictionary = self.put_empty(VariantType::Dictionary);
         if !matches!((key, value), (ContainerType::Untyped, ContainerType::Untyped)) {
-            // SAFETY: `dictionary` is a Dictionary that nothing else uses yet, as setting its types wants it.
+            // SAFETY: `dictionary` is a new Dictionary that nothing else uses, as `set_types` demands.
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
         }
         let key = nil(self.layout);
@@ -57,7 +57,7 @@ impl<'s> Building<'s> {
         self.place = key;
     }
 
-    /// The next value belongs to the key that was put; if it is not to be `kept`, entry and value come to nothing.
+    /// The next value belongs to the key that was put last. Unless `kept`, the entry is dropped.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
         let layout = self.layout;
@@ -65,8 +65,7 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         if kept {
-            // A second handle, used only while the key stays where it is.
-            // SAFETY: `key` is a live Variant.
+            // A second handle, used only while the key is in its place. SAFETY: `key` is a live Variant.
             let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
             self.next_value_of(&key);
         } else {
@@ -75,7 +74,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// The next value belongs to this key, whatever was put.
+    /// The next value belongs to this key instead of the one that was put.
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
@@ -84,15 +83,15 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         *at_key = false;
-        // SAFETY: `dictionary` holds a Dictionary that only this construction can reach; the engine answers with the
-        // place of the key's value, which stays where it is as long as the entry exists.
+        // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
+        // key's value, which stays valid while the entry exists (verified by `behaviour.rs`).
         unsafe {
             let container = match layout {
                 Some(_) => layout::payload(dictionary).cast_mut().cast(),
                 None => interface.payload(dictionary, VariantType::Dictionary),
             };
             *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
-            // An earlier entry's value, or the default of a typed Dictionary's value type.
+            // The value of an earlier entry with this key, or the default of the declared value type.
             clear(layout, &mut **value);
         }
         self.place = *value;
@@ -114,8 +113,7 @@ impl<'s> Building<'s> {
             panic!("no Dictionary is open");
         };
         assert!(layout::tag(template) == u32::from(VariantType::Dictionary.id()), "no Dictionary is copied");
-        // SAFETY: both hold Dictionaries, in Variants that hold them themselves; only this construction can reach the one
-        // that is open.
+        // SAFETY: both Variants hold Dictionaries, as their payload; only this construction reaches the open one.
         unsafe {
             interface.assign_dictionary(
                 layout::payload(dictionary).cast_mut().cast(),
@@ -125,7 +123,7 @@ impl<'s> Building<'s> {
         *copied = layout.entries(dictionary);
     }
 
-    /// The next value belongs to the next copied entry, which has the key that is next.
+    /// The next value belongs to the next copied entry.
     ///
     /// # Panics
     /// If there is none.
@@ -135,13 +133,13 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         *at_key = false;
-        // SAFETY: only this construction can reach the Dictionary, and it neither adds nor erases entries before the last
-        // of the copied ones has its value, or they are given up.
+        // SAFETY: only this construction reaches the Dictionary, and it neither adds nor erases entries until all
+        // copied entries have their values or are given up.
         *value = unsafe { copied.next_place() }.expect("an entry is left");
         self.place = *value;
     }
 
-    /// Takes out the copied entries whose values have not come.
+    /// Erases the copied entries that have no value yet.
     #[cold]
     #[inline(never)]
     pub fn give_up_copied(&mut self) {
@@ -149,7 +147,7 @@ impl<'s> Building<'s> {
         let Some(Open::Dictionary { dictionary, copied, .. }) = self.open.last_mut() else {
             panic!("no Dictionary is open");
         };
-        // SAFETY: as in `next_copied_value`; the walk is past an entry before that is taken out.
+        // SAFETY: only this construction reaches the Dictionary; `next` has moved past an entry before it is erased.
         unsafe {
             let container = layout::payload(dictionary).cast_mut().cast();
             while let Some((key, _)) = copied.next() {
@@ -170,7 +168,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Closes the open Dictionary, which is in its place already.
+    /// Closes the open Dictionary.
     #[inline(always)]
     pub fn close_dictionary(&mut self) {
         let Some(Open::Dictionary { mut key, .. }) = self.pop() else { panic!("no Dictionary is open") };
@@ -191,7 +189,7 @@ impl<'s> Building<'s> {
 unsafe fn set_types(dictionary: TypePtr, key: &ContainerType, value: &ContainerType) {
     let (key_type, key_class, key_script) = declaration(key);
     let (value_type, value_class, value_script) = declaration(value);
-    // SAFETY: the caller vouches for the Dictionary; classes and scripts live through the call.
+    // SAFETY: the Dictionary is empty and nothing else uses it (`# Safety`); classes and scripts live through the call.
     unsafe {
         interface_fn!(dictionary_set_typed)(
             dictionary,

@@ -1,4 +1,4 @@
-//! Values that hold no others.
+//! Values other than containers.
 
 use godot::builtin::{
     Color, GString, NodePath, PackedArray, PackedByteArray, StringName, Variant, Vector2, Vector3, Vector4,
@@ -15,30 +15,31 @@ use crate::slots::StringSlots;
 use crate::strings::string;
 use crate::types::{PRECISION, is_inline, is_same_width};
 
-/// The largest mathematical value, in components.
+/// Components of the largest math type.
 const MAX_LANES: usize = 16;
 
 impl<'s> Building<'s> {
-    /// Makes a value of a type in its place, from the engine's own layout of such a value.
+    /// Constructs a value of a type in its place, from one in the engine's layout.
     ///
     /// # Safety
     /// - `value` points to a live value of type `ty` in the engine's own layout.
     #[inline(always)]
     unsafe fn construct<T>(&mut self, ty: VariantType, value: &mut T) {
         let place = self.place();
-        // SAFETY: `place` points to a Variant as in `put`. Every place is Nil when its value begins, which needs no
-        // destructor (what else it held would leak, no worse). The caller vouches for the value.
+        // SAFETY: `place` returns a live Variant that this construction owns. It is Nil before its value is put, which
+        // needs no destructor; anything else would leak, no worse. `value` is of type `ty` (`# Safety`).
         unsafe { self.interface.construct(place, ty, std::ptr::from_mut(value).cast()) };
     }
 
-    /// Makes a value that needs no destructor in its place, from its bytes.
+    /// Writes a value that needs no destructor to its place, from its bytes.
     ///
     /// # Safety
     /// - `bytes` are those of a value of type `ty` in the engine's own layout, aligned for it.
     #[inline(always)]
     unsafe fn put_plain(&mut self, ty: VariantType, bytes: &mut [u8]) {
         let place = self.place();
-        // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The caller vouches for the bytes.
+        // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+        // `construct`). The bytes are those of a value of type `ty` (`# Safety`).
         unsafe {
             if self.layout.is_some() && is_inline(ty) {
                 layout::write_plain(place, ty, bytes);
@@ -62,10 +63,10 @@ impl<'s> Building<'s> {
         unsafe { self.put_plain(VariantType::Int, &mut Aligned([value as u64]).bytes()[..8]) };
     }
 
-    /// Puts a float; every bit of a NaN arrives.
+    /// Puts a float; a NaN keeps all its bits.
     #[inline(always)]
     pub fn put_float(&mut self, value: f64) {
-        // SAFETY: the engine's float is an f64; it is only copied.
+        // SAFETY: the engine's float is an f64.
         unsafe { self.put_plain(VariantType::Float, &mut Aligned([value.to_bits()]).bytes()[..8]) };
     }
 
@@ -82,22 +83,22 @@ impl<'s> Building<'s> {
         unsafe { self.construct(VariantType::Object, &mut std::ptr::null_mut::<u8>()) };
     }
 
-    /// Puts a mathematical value.
+    /// Puts a value of a math type.
     #[inline(always)]
     pub fn put_lanes(&mut self, ty: VariantType, lanes: Lanes<'_>) {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         if self.layout.is_some() && is_inline(ty) && is_same_width(lane, lanes.precision) {
             let place = self.place();
             assert_eq!(lanes.le.len(), count * lane.width(PRECISION == Precision::Double));
-            // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The type is exactly its components, in
-            // this order.
+            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+            // `construct`). The type is exactly its components, in this order.
             unsafe { layout::write_plain(place, ty, lanes.le) };
         } else {
             self.put_aligned_lanes(ty, lane, count, lanes);
         }
     }
 
-    /// Puts a mathematical value by way of memory that is aligned for it.
+    /// Puts a value of a math type through aligned memory.
     #[inline(never)]
     fn put_aligned_lanes(&mut self, ty: VariantType, lane: Lane, count: usize, lanes: Lanes<'_>) {
         let width = lane.width(PRECISION == Precision::Double);
@@ -113,7 +114,8 @@ impl<'s> Building<'s> {
     pub fn put_string(&mut self, mut string: GString) {
         if self.layout.is_some() {
             let place = self.place();
-            // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+            // `construct`).
             unsafe { layout::move_string(place, string) };
         } else {
             // SAFETY: GString is transparent over the engine's String.
@@ -127,7 +129,8 @@ impl<'s> Building<'s> {
         let mut name = StringName::from(&string(text));
         if self.layout.is_some() {
             let place = self.place();
-            // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+            // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+            // `construct`).
             unsafe { layout::move_name(place, VariantType::StringName, name) };
         } else {
             // SAFETY: godot-rust's StringName is transparent over the engine's.
@@ -135,14 +138,16 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Puts a Signal. The object need not exist. Says whether it could: there is no documented way.
+    /// Puts a Signal, whose object need not exist. Returns false without direct access, since no documented function
+    /// can do this.
     pub fn put_signal(&mut self, name: Text<'_>, object: u64) -> bool {
         if self.layout.is_none() {
             return false;
         }
         let name = StringName::from(&string(name));
         let place = self.place();
-        // SAFETY: `place` points to a Variant that is Nil, as in `construct`.
+        // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+        // `construct`).
         unsafe { layout::move_signal(place, name, object) };
         true
     }
@@ -154,15 +159,15 @@ impl<'s> Building<'s> {
         unsafe { self.construct(VariantType::NodePath, &mut path) };
     }
 
-    /// Puts what the engine's own reader makes of the value that starts at `offset` of `bytes`. Says whether it has the
-    /// type given; if not, nothing is put.
+    /// Has the engine decode the value at `offset` of `bytes`, and puts it if it has the given type. Returns whether it
+    /// has.
     ///
     /// # Panics
     /// If the offset is beyond the end.
     pub fn put_decoded(&mut self, ty: VariantType, bytes: &PackedByteArray, offset: usize) -> bool {
         assert!(offset <= bytes.len(), "there is no such offset");
         let (interface, layout, place) = (self.interface, self.layout, self.place());
-        // SAFETY: see `place`; the offset has just been checked.
+        // SAFETY: `place` returns a live Variant that this construction owns; the assertion has checked the offset.
         let value = unsafe {
             interface.decode_var(bytes, offset, &mut *place);
             &mut *place
@@ -204,7 +209,7 @@ impl<'s> Building<'s> {
     }
 }
 
-/// Memory aligned for every value, seen as bytes.
+/// Bytes aligned for every type.
 struct Aligned<const N: usize>([u64; N]);
 
 impl<const N: usize> Aligned<N> {
@@ -215,7 +220,7 @@ impl<const N: usize> Aligned<N> {
     }
 }
 
-/// Copies components into memory of the engine's layout, converted where the widths differ.
+/// Copies components to the engine's layout, converting between float widths.
 #[inline(always)]
 fn copy_lanes(memory: &mut [u8], lane: Lane, lanes: Lanes<'_>) {
     if is_same_width(lane, lanes.precision) {

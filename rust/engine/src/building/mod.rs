@@ -1,8 +1,7 @@
 //! A Variant under construction.
 //!
-//! Arrays are sized once and filled in place, Dictionaries entry by entry. Only the construction can reach what it has
-//! not finished, so the place where the next value goes stays where it is, and an abandoned construction frees everything
-//! with its root.
+//! Arrays are sized once and filled in place, Dictionaries entry by entry. Nothing else can reach an unfinished value,
+//! so the place of the next value does not move, and dropping the root of an abandoned construction frees everything.
 
 mod arrays;
 mod dictionaries;
@@ -19,37 +18,37 @@ use crate::gaps::Unfinished;
 use crate::interface::{Interface, TypePtr, interface};
 use crate::layout::{self, Layout, LinkedEntries, layout, nil};
 use crate::read::{ContainerType, Reader};
-use crate::slots::{LateValues, Tie};
+use crate::slots::{StagedValues, Tie};
 
 /// A Variant under construction, and the containers in it that are still open.
 ///
-/// `'s` is that of the call in which others may fill parts of it; see [`with_gaps`](crate::with_gaps).
+/// `'s` stands for the call in which other threads may fill parts of it; see [`with_gaps`](crate::with_gaps).
 pub struct Building<'s> {
     interface: &'static Interface,
     layout: Option<&'static Layout>,
     root: Variant,
     open: Vec<Open>,
-    /// Where the next value goes: into the innermost open container, or to the root if null.
+    /// Where the next value goes: in the innermost open container; if null, the root.
     place: *mut Variant,
-    /// Keeps the Array that is open at the bottom, whose other elements are not this construction's.
+    /// A reference to the Array at the bottom, of whose elements this construction fills only some.
     _owner: Option<Variant>,
-    /// Whether others may be filling parts of it.
+    /// Whether other threads may be filling parts of it.
     has_gaps: bool,
     tie: Tie<'s>,
 }
 
-/// A second handle to a container that is in its place, for as long as it is open.
+/// A second handle to an open container, which is in its place already.
 ///
-/// Neither counted nor dropped: the place owns the container, and nothing else can reach it before it is closed.
+/// Neither counted nor dropped: the place owns the container, and nothing else reaches it before it is closed.
 type Borrowed = ManuallyDrop<Variant>;
 
 /// A container that is still open.
 enum Open {
-    /// `place` is the element that is next, or was last; null before the first.
+    /// `place` is the current element; null before the first.
     Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
-    /// `value` is the place of the entry's value in the Dictionary; null while the key is on its way, and where the key
-    /// was refused: then the value goes where the key was, and from there nowhere. `copied` are the entries copied from
-    /// another Dictionary whose values have not come yet.
+    /// `value` is the place of the entry's value in the Dictionary; null until the key is put, and where the key was
+    /// refused: then the value replaces the key and is dropped. `copied` are the entries copied from another Dictionary
+    /// whose values have not been put yet.
     Dictionary {
         dictionary: Borrowed,
         key: Variant,
@@ -57,7 +56,7 @@ enum Open {
         at_key: bool,
         copied: LinkedEntries,
     },
-    /// A value outside of every container.
+    /// A value outside of all containers.
     Aside(Variant),
 }
 
@@ -85,7 +84,7 @@ impl Default for Building<'_> {
 }
 
 impl<'s> Building<'s> {
-    /// A construction at its start.
+    /// A new construction.
     #[inline(always)]
     pub fn new() -> Self {
         let layout = layout();
@@ -104,25 +103,25 @@ impl<'s> Building<'s> {
     /// The finished value.
     ///
     /// # Panics
-    /// If a container is still open, or others may be filling parts of it.
+    /// If a container is still open, or other threads may be filling parts of the value.
     #[inline(always)]
     pub fn finish(self) -> Variant {
         assert!(self.open.is_empty() && !self.has_gaps, "the value is not finished");
         self.root
     }
 
-    /// The value, which is finished when others have filled the parts of it that were left to them; values of `late` among
-    /// them.
+    /// The value, which other threads may still be filling, with the values that [`with_gaps`](crate::with_gaps) moves
+    /// to their entries afterwards.
     ///
     /// # Panics
     /// If a container is still open.
-    pub fn finish_with_gaps(self, late: Vec<LateValues<'s>>) -> Unfinished<'s> {
+    pub fn finish_with_gaps(self, staged: Vec<StagedValues<'s>>) -> Unfinished<'s> {
         assert!(self.open.is_empty(), "a container is still open");
-        Unfinished::new(self.root, late)
+        Unfinished::new(self.root, staged)
     }
 
-    /// Where the next value goes: to a live Variant that this construction owns: the root, a part of `open`, or an
-    /// element of a container that only `open` can reach.
+    /// The place of the next value, always a live Variant that this construction owns: the root, a part of `open`, or
+    /// an element of a container that only `open` can reach.
     #[inline(always)]
     fn place(&mut self) -> *mut Variant {
         if self.place.is_null() {
@@ -132,14 +131,14 @@ impl<'s> Building<'s> {
         self.place
     }
 
-    /// A container has been opened: nothing has a place in it yet.
+    /// Opens a container, in which no value has a place yet.
     #[inline(always)]
     fn push(&mut self, open: Open) {
         self.open.push(open);
         self.place = std::ptr::null_mut();
     }
 
-    /// The innermost open container, which is closed now: the next value goes where it went before.
+    /// Closes the innermost open container and returns it; the container is the current value again.
     #[inline(always)]
     fn pop(&mut self) -> Option<Open> {
         let closed = self.open.pop();
@@ -157,21 +156,21 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
         let place = self.place();
-        // SAFETY: see `place`.
+        // SAFETY: `place` returns a live Variant that this construction owns.
         unsafe { *place = value };
     }
 
-    /// The value that was put last; `None` if it is a container of which others may be filling parts.
+    /// The value that was put last; `None` if it is a container that other threads may be filling.
     ///
     /// # Panics
-    /// If nothing has been put since a container was opened.
+    /// If no value has been put since a container was opened.
     #[inline(always)]
     pub fn last(&self) -> Option<&Variant> {
         let last = if self.place.is_null() {
             assert!(self.open.is_empty(), "nothing has been put");
             &self.root
         } else {
-            // SAFETY: see `place`.
+            // SAFETY: `place` returns a live Variant that this construction owns.
             unsafe { &*self.place }
         };
         let may_have_gaps = self.has_gaps && self.holds_others(last);
@@ -184,7 +183,8 @@ impl<'s> Building<'s> {
     /// As [`Building::last`].
     pub fn last_type(&self) -> Option<VariantType> {
         self.last().map_or_else(
-            // SAFETY: see `place`; nobody else writes the Variant itself.
+            // SAFETY: `place` returns a live Variant that this construction owns; other threads fill its elements but
+            // do not write the Variant itself.
             || Reader::new().ty(unsafe { self.place.as_ref() }.unwrap_or(&self.root)),
             |last| Reader::new().ty(last),
         )
@@ -195,17 +195,17 @@ impl<'s> Building<'s> {
         matches!(Reader::new().ty(value), Some(Array | Dictionary | PackedStringArray))
     }
 
-    /// The next value goes nowhere until it is taken by [`Building::close_aside`].
+    /// Opens a value outside of all containers, which [`Building::close_aside`] returns.
     pub fn open_aside(&mut self) {
         let aside = nil(self.layout);
         self.push(Open::Aside(aside));
         self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
     }
 
-    /// The value that was put aside.
+    /// The value that [`Building::open_aside`] opened.
     ///
     /// # Panics
-    /// If nothing was, or others may be filling parts of it.
+    /// If none is open, or other threads may be filling parts of it.
     pub fn close_aside(&mut self) -> Variant {
         assert!(!self.has_gaps, "the value is not finished");
         match self.pop() {
@@ -214,12 +214,12 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Makes an empty value of a type in its place, and gives a second handle to it.
+    /// Makes an empty container of a type in its place, and returns a second handle to it.
     #[inline(always)]
     fn put_empty(&mut self, ty: VariantType) -> Borrowed {
         let place = self.place();
-        // SAFETY: `place` points to a Variant that is Nil, as in `construct`. The handle is used only while `place` holds
-        // the value.
+        // SAFETY: `place` returns a Variant of this construction, which is Nil before its value is put (see
+        // `construct`). The handle is used only while the container is there.
         unsafe {
             match (ty, self.layout) {
                 (VariantType::Array | VariantType::Dictionary, Some(_)) => {
@@ -240,7 +240,7 @@ impl<'s> Building<'s> {
     unsafe fn container(&self, container: &Variant, ty: VariantType) -> TypePtr {
         match self.layout {
             Some(_) => layout::payload(container).cast_mut().cast(),
-            // SAFETY: the caller vouches for the type.
+            // SAFETY: `container` has the type `ty` (`# Safety`).
             None => unsafe { self.interface.payload(container, ty) },
         }
     }
@@ -250,7 +250,7 @@ impl<'s> Building<'s> {
         Self::empty_array_of(&ContainerType::Builtin(element))
     }
 
-    /// An empty Array of the element type given.
+    /// An empty Array of a declared element type.
     pub fn empty_array_of(element: &ContainerType) -> Variant {
         let mut building = Self::new();
         building.open_array(0, element);
@@ -258,7 +258,7 @@ impl<'s> Building<'s> {
         building.finish()
     }
 
-    /// The value that a type has by default.
+    /// The default value of a type.
     pub fn default_value(ty: VariantType) -> Variant {
         if ty == VariantType::Nil { Variant::nil() } else { Self::empty(ty) }
     }
@@ -271,7 +271,7 @@ impl<'s> Building<'s> {
     }
 }
 
-/// An element type in the form that the engine takes.
+/// A declared element type as the engine's functions take it.
 fn declaration(element: &ContainerType) -> (i32, StringName, Variant) {
     match element {
         ContainerType::Untyped => (0, StringName::default(), Variant::nil()),

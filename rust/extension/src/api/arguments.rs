@@ -1,4 +1,4 @@
-//! What arguments of scripts mean.
+//! Conversion of arguments from scripts.
 
 use variant_codec::Limits;
 use variant_engine::OrNull;
@@ -6,7 +6,7 @@ use variant_engine::OrNull;
 use super::limits_class::FastVariantLimits;
 use crate::variant::source::Objects;
 
-/// Limits that may be left out.
+/// Optional limits.
 pub type OptionalLimits = OrNull<FastVariantLimits>;
 
 /// How objects are written.
@@ -14,7 +14,7 @@ pub fn objects(full: bool) -> Objects {
     if full { Objects::Full } else { Objects::AsIds }
 }
 
-/// The limits given, or those for save files.
+/// The given limits, or those for save files.
 pub fn strict_limits(limits: OptionalLimits) -> Limits {
     limits.get().map_or_else(Limits::default, |limits| limits.bind().to_limits())
 }

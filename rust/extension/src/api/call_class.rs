@@ -1,4 +1,4 @@
-//! The methods of FastVariantCodec that scripts call once for each value: `encode`, `decode`, `encoded_size`.
+//! The methods of FastVariantCodec that scripts call once per value: `encode`, `decode`, `encoded_size`.
 
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{ErrorKind, Result, Strictness};
@@ -7,13 +7,13 @@ use variant_engine::StaticMethod;
 use super::arguments::{engine_limits, objects};
 use super::codec_class::FastVariantCodec;
 use super::report;
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, encoded_size};
 
-/// Makes the methods known to scripts. Returns the help on them.
+/// Registers the methods. Returns their help.
 pub fn register() -> String {
     variant_engine::register::<FastVariantCodec, Encode>();
     variant_engine::register::<FastVariantCodec, Decode>();
@@ -26,7 +26,7 @@ pub fn register() -> String {
     .concat()
 }
 
-/// The help on a method.
+/// The help for a method.
 fn method<M: StaticMethod>(argument: &str, result: &str, help: &str) -> String {
     let (name, [first, flag]) = (M::NAME, M::ARGUMENTS);
     format!(
@@ -39,7 +39,7 @@ struct Encode;
 
 impl Encode {
     const HELP: &str = "\
-        Encodes a value to the bytes that [method @GlobalScope.var_to_bytes] gives.[br][br]\
+        Encodes a value to the same bytes as [method @GlobalScope.var_to_bytes].[br][br]\
         With [param full_objects], objects are written with class and stored properties, as \
         [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.[br][br]\
         If the value cannot be encoded, the result is empty and one error is printed.";
@@ -54,7 +54,7 @@ impl StaticMethod for Encode {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
         const METHOD: &str = "FastVariantCodec.encode";
-        let encoded = caught(METHOD, || {
+        let encoded = catch_panic(METHOD, || {
             held(value, full_objects, |value, objects| value::encode_to(bytes, value, objects, false))
         });
         if let Err(error) = encoded {
@@ -69,11 +69,11 @@ struct Decode;
 impl Decode {
     const HELP: &str = "\
         Decodes a value as [method @GlobalScope.bytes_to_var] does.[br][br]\
-        With [param allow_objects], objects are made, their scripts attached and their setters run, as \
-        [method @GlobalScope.bytes_to_var_with_objects] does: only for data that you trust. Scripts inside the data, \
-        engine singletons and script paths that leave the project are refused even then.[br][br]\
+        With [param allow_objects], objects are created, their scripts attached and their setters run, as \
+        [method @GlobalScope.bytes_to_var_with_objects] does: only for data you trust. Embedded scripts, engine singletons and \
+        script paths outside the project are refused even then.[br][br]\
         If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed. Use \
-        [method try_decode] to tell that from an encoded [code]null[/code], and to set limits.";
+        [method try_decode] to tell an error from an encoded [code]null[/code], and to set limits.";
 }
 
 impl StaticMethod for Decode {
@@ -85,16 +85,16 @@ impl StaticMethod for Decode {
     #[inline(always)]
     fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
         const METHOD: &str = "FastVariantCodec.decode";
-        let decoded = caught(METHOD, || {
+        let decoded = catch_panic(METHOD, || {
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
             let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
             let (strictness, keys) = (Strictness::Lenient, &mut keys);
             let built = value::decode_all(Reading { input: &input, strictness, limits: &limits, keys })?;
-            let misfits = built.misfits;
+            let dropped = built.dropped;
             *value = built.give();
-            if misfits > 0 {
-                report::misfits(METHOD, misfits);
+            if dropped > 0 {
+                report::dropped(METHOD, dropped);
             }
             Ok(())
         });
@@ -109,7 +109,7 @@ struct EncodedSize;
 
 impl EncodedSize {
     const HELP: &str = "\
-        The number of bytes that [method encode] gives for [param value], without making them; -1 where it would fail.[br][br]\
+        The number of bytes that [method encode] returns for [param value], without encoding it; -1 if it would fail.[br][br]\
         With [param full_objects], getters run as they do when encoding.";
 }
 
@@ -122,10 +122,10 @@ impl StaticMethod for EncodedSize {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, size: &mut i64) {
         const METHOD: &str = "FastVariantCodec.encoded_size";
-        let measured = caught(METHOD, || held(value, full_objects, encoded_size));
+        let measured = catch_panic(METHOD, || held(value, full_objects, encoded_size));
         *size = measured.map_or_else(
             |error| {
-                // Otherwise, encoding says what is wrong.
+                // Other errors are reported when the value is encoded.
                 if matches!(error.kind(), ErrorKind::Internal(_)) {
                     report::failure(METHOD, &error);
                 }
@@ -136,7 +136,7 @@ impl StaticMethod for EncodedSize {
     }
 }
 
-/// Calls `encode` with the value, held where getters run, which may change the caller's variable.
+/// Calls `encode` with the value, or with a copy where getters run, because they may change the caller's variable.
 #[inline(always)]
 fn held<T>(
     value: &Variant,

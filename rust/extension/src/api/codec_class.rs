@@ -1,5 +1,5 @@
-//! FastVariantCodec: the face that scripts see. Arguments are checked here; the work is done elsewhere. The methods that
-//! are called once for each value are in `call_class.rs`.
+//! The class FastVariantCodec. Checks arguments; the work is done by the other modules. The methods called once per
+//! value are in `call_class.rs`.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// Encodes and decodes Variants exactly as the engine does, faster, in parallel batches, and with reasons when it fails.
+/// Encodes and decodes Variants exactly as the engine does: faster, in parallel batches, and with error messages.
 ///
 /// All methods are static and may be called from any thread. The bytes are those of [method @GlobalScope.var_to_bytes],
 /// so each side can read what the other writes.
@@ -39,24 +39,24 @@ use crate::variant::keys::KeyCache;
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
-/// As with the engine's functions, data that several threads share need a lock of their own, held until the call returns.
-/// Background jobs own what they read.
+/// As with the engine's functions, data shared between threads needs a lock, held until the call returns. Background
+/// jobs own their data.
 ///
-/// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is how many threads work on batches and
-/// on large values, the calling one among them, 0 for one for each core;
-/// [code]fast_variant_codec/parallel_threshold_bytes[/code] is from how many bytes on they do;
-/// [code]fast_variant_codec/access_path[/code] is [code]automatic[/code], or [code]portable[/code] to reach engine memory only
-/// through the engine's documented functions.
+/// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is the number of threads for
+/// batches and large values, including the calling thread; 0 is one per core.
+/// [code]fast_variant_codec/parallel_threshold_bytes[/code] is the size from which several threads are used.
+/// [code]fast_variant_codec/access_path[/code] is [code]automatic[/code], or [code]portable[/code] to access engine
+/// memory only through the engine's documented functions.
 #[derive(GodotClass)]
 #[class(no_init, base=Object)]
 pub struct FastVariantCodec {}
 
 #[godot_api]
 impl FastVariantCodec {
-    /// Encodes each element of an Array, typed or not, in parallel. Buffers keep the order of the values.
+    /// Encodes each element of an Array, typed or not, in parallel. Returns one buffer per value, in the same order.
     ///
-    /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
-    /// [param full_objects], the work stays on the calling thread, because getters run.
+    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
+    /// [param full_objects], only the calling thread works, because getters run.
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_batch", || {
@@ -66,30 +66,30 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Values keep the order of the
-    /// buffers.
+    /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Returns one value per
+    /// buffer, in the same order.
     ///
-    /// Where a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes. With
-    /// [param allow_objects], the work stays on the calling thread, because setters run; see [method decode].
+    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes. With
+    /// [param allow_objects], only the calling thread works, because setters run; see [method decode].
     #[func]
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
             let batch =
                 batch::decode(&buffers, Strictness::Lenient, &engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
-            if batch.failed.indexes.is_empty() && batch.misfits > 0 {
-                report::misfits("FastVariantCodec.decode_batch", batch.misfits);
+            if batch.failed.indexes.is_empty() && batch.dropped > 0 {
+                report::dropped("FastVariantCodec.decode_batch", batch.dropped);
             }
             batch.give()
         })
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, into one buffer. Each stands behind its length, a
-    /// little-endian 32-bit number, as [method FileAccess.store_var] and [method StreamPeer.put_var] write it: plain Godot
-    /// reads the values one by one with [code]get_var[/code].
+    /// Encodes each element of an Array, typed or not, in parallel, into one buffer of records. Each record is prefixed
+    /// with its length, a little-endian 32-bit number, as [method FileAccess.store_var] and [method StreamPeer.put_var]
+    /// write it: [code]get_var[/code] reads the values one by one.
     ///
-    /// If any value cannot be encoded, the result is empty, and one error names the first ten such indexes. With
-    /// [param full_objects], the work stays on the calling thread, because getters run.
+    /// If any value cannot be encoded, the result is empty; one error names the first ten such indexes. With
+    /// [param full_objects], only the calling thread works, because getters run.
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
         guard("FastVariantCodec.pack_batch", || {
@@ -100,13 +100,12 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes every value in [param bytes], a buffer as [method pack_batch], [method FileAccess.store_var] and
-    /// [method StreamPeer.put_var] write it, strictly, in parallel. Prints nothing.
+    /// Decodes all records in [param bytes], as written by [method pack_batch], [method FileAccess.store_var] or
+    /// [method StreamPeer.put_var], strictly and in parallel. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array of the values. At a bad or truncated record it holds the
-    /// values before it, and the result says which record is bad, at which byte, and why; no objects are made after it.
-    /// [param limits] hold for the buffer as a whole; without limits, those of [method FastVariantLimits.for_save_files]
-    /// apply.
+    /// The result's [member FastVariantResult.value] is an Array of the values. If a record is damaged or truncated,
+    /// the Array ends before it, and the result tells its index, the byte and the reason; no objects are created after
+    /// it. [param limits] apply to the whole buffer; the default is [method FastVariantLimits.for_save_files].
     #[func]
     fn unpack_batch(
         bytes: PackedByteArray,
@@ -117,13 +116,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of [param values], an Array, typed or not, in parallel, and makes them the content of a file.
-    /// Each stands behind its length, as [method FileAccess.store_var] writes it: [method load_batch] reads them all, and
-    /// plain Godot one by one with [method FileAccess.get_var].
+    /// Encodes each element of [param values], an Array, typed or not, in parallel, and replaces the file at
+    /// [param path] by the records, which are length-prefixed as by [method FileAccess.store_var]: [method load_batch]
+    /// reads all of them, [method FileAccess.get_var] one by one.
     ///
-    /// Whatever happens meanwhile, the file has the old content or the new, whole: it is written beside the old one,
-    /// brought to the disk, and then takes its place. Its folder must exist. [param path] begins with [code]user://[/code]
-    /// or [code]res://[/code], or is absolute. Links are followed; only regular files are accepted.
+    /// The save is atomic: even after a crash, the file has either the old or the new content. The new content goes to
+    /// a temporary file in the same folder, is flushed to disk, and is then renamed. The folder must exist.
+    /// [param path] starts with [code]user://[/code] or [code]res://[/code], or is absolute. Links are followed; only
+    /// regular files are accepted.
     ///
     /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is unchanged, and no
     /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
@@ -136,14 +136,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, and adds them to the end of the file at [param path],
-    /// as [method save_batch] writes it; with [param full_objects], objects with class and properties. The file is made if
-    /// there is none.
+    /// Encodes each element of an Array, typed or not, in parallel, and appends the records to the file at
+    /// [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
+    /// properties. Creates the file if it does not exist.
     ///
-    /// The values are on the disk when the call returns. If the game is killed meanwhile, the last record may be cut off;
-    /// [method load_batch] then says so and gives those before it. Nothing is added to such a file: it stays unchanged and
-    /// one error is printed, as when a value cannot be encoded or the file cannot be written. Several processes may append
-    /// to one file; they wait for one another as with [method save_batch].
+    /// The records are flushed to disk when the call returns. If the game is killed meanwhile, the last record may be
+    /// truncated; [method load_batch] then reports it and returns the records before it. A truncated file is not
+    /// appended to: it stays unchanged and one error is printed, as when a value cannot be encoded or the file cannot
+    /// be written. Several processes may append to one file; they wait for each other as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
@@ -151,13 +151,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes every value of a file as [method save_batch], [method append_batch] and [method FileAccess.store_var] write
-    /// it, strictly, in parallel. Prints nothing.
+    /// Decodes all records of a file, as written by [method save_batch], [method append_batch] or
+    /// [method FileAccess.store_var], strictly and in parallel. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: at a bad or
-    /// truncated record, of those before it. A record that another process is appending at that moment is read completely
-    /// or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. [param path] can be any path that
-    /// [method FileAccess.open] accepts. Without limits, those of [method FastVariantLimits.for_save_files] apply.
+    /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: if a
+    /// record is damaged or truncated, of the records before it. A record that another process is appending is read
+    /// completely or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. [param path] can be
+    /// any path that [method FileAccess.open] accepts. The default limits are
+    /// [method FastVariantLimits.for_save_files].
     #[func]
     fn load_batch(
         path: GString,
@@ -176,14 +177,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes [param values] as [method encode_batch] does with the same [param full_objects], in slices: in each frame,
-    /// on the main thread and those that help it, for at most [param budget_ms] milliseconds, but at least one value.
-    /// Prints nothing.
+    /// Encodes [param values] as [method encode_batch] does with the same [param full_objects], in slices: in each
+    /// frame, the main thread and its worker threads encode for at most [param budget_ms] milliseconds, but at least
+    /// one value. Prints nothing.
     ///
-    /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in it. The main
-    /// thread may change those between frames: each is written as it is when its turn comes. Other threads must not touch
-    /// them until the job is done. If items fail, the result has their indexes and the reason for each. Outside the main
-    /// thread, the call itself does all the work.
+    /// The call copies the Array and the packed arrays in it, but not the Arrays, Dictionaries and objects in it. The
+    /// main thread may change those between frames: each value is encoded as it is at that time. Other threads must not
+    /// use them until the job is done. If items fail, the result has their indexes and the reason for each. Called
+    /// outside the main thread, the call does all the work before it returns.
     #[func]
     fn encode_batch_async(
         values: AnyArray,
@@ -199,11 +200,11 @@ impl FastVariantCodec {
     /// Decodes each of the [param buffers], an Array, as [method try_decode] does, in the background. Any thread may change
     /// the buffers as soon as the call returns. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array with one value for each buffer, [code]null[/code] where it
-    /// failed; the result has the indexes of those, and the reason of each. [param limits] hold for each buffer. With
-    /// [member FastVariantLimits.allow_objects], setters run, so the work is done on the main thread, in slices of 2
-    /// milliseconds in each frame. Nodes in the result are yours once you get it from
-    /// [method FastVariantJob.wait] or [signal FastVariantJob.completed]; if nobody gets it, they are freed with the job.
+    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] where
+    /// decoding failed; the result has the indexes of those, and the reason for each. [param limits] apply to each
+    /// buffer. With [member FastVariantLimits.allow_objects], setters run, so the main thread does the work, in slices
+    /// of 2 milliseconds per frame. Nodes in the result are yours once you get it from [method FastVariantJob.wait] or
+    /// [signal FastVariantJob.completed]; otherwise they are freed with the job.
     #[func]
     fn decode_batch_async(
         buffers: AnyArray,
@@ -215,10 +216,10 @@ impl FastVariantCodec {
     }
 
     /// Reads and decodes the file at [param path] as [method load_batch] does with the same [param limits], in the
-    /// background. What [method save_batch_async] was asked to write to it before is there by then.
+    /// background. Saves started before by [method save_batch_async] are complete by then.
     ///
-    /// With [member FastVariantLimits.allow_objects], setters run, so decoding is done on the main thread, in slices of 2
-    /// milliseconds in each frame; as with [method decode_batch_async], Nodes that nobody receives are freed.
+    /// With [member FastVariantLimits.allow_objects], setters run, so the main thread decodes, in slices of 2
+    /// milliseconds per frame; as with [method decode_batch_async], Nodes that you do not receive are freed.
     #[func]
     fn load_batch_async(
         path: GString,
@@ -229,11 +230,11 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array at once, and makes them the content of the file at [param path], in the
-    /// background, as [method save_batch] does with the same [param full_objects]. The values may be changed as soon as
-    /// the call returns. Prints nothing.
+    /// Encodes each element of an Array immediately, and replaces the file at [param path] in the background, as
+    /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
+    /// returns. Prints nothing.
     ///
-    /// The file is written whether or not the job is held, and also if the game quits meanwhile.
+    /// The file is written even if you do not keep the job, or if the game quits meanwhile.
     #[func]
     fn save_batch_async(
         path: GString,
@@ -245,11 +246,12 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes a value and gives the bytes or the reason why there are none. Prints nothing. With [param full_objects],
-    /// objects are written with class and properties, as [method encode] does.
+    /// Encodes a value and returns the bytes or an error. Prints nothing. With [param full_objects], objects are
+    /// written with class and properties, as [method encode] does.
     ///
-    /// What would not come back as it is, is an error here: lone surrogates, a byte-order mark at the start of a text, keys
-    /// of a Dictionary that [method decode] takes for one, and values of another type than their Dictionary declares.
+    /// Values that would decode to different ones are errors here: lone surrogates, text that starts with a byte-order
+    /// mark, Dictionary keys that [method decode] would merge, and values of another type than their Dictionary
+    /// declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode", || match value::encode(&value, objects(full_objects), true) {
@@ -258,11 +260,10 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes a value strictly and gives it, or the reason why there is none. Prints nothing.
+    /// Decodes a value strictly and returns it or an error. Prints nothing.
     ///
-    /// What no encoder writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
-    /// those of [method FastVariantLimits.for_save_files] apply. Decoding starts at the byte [param offset] of [param
-    /// bytes].
+    /// Non-canonical encodings are errors, and so is data that exceeds [param limits]; the default is
+    /// [method FastVariantLimits.for_save_files]. Decoding starts at byte [param offset] of [param bytes].
     #[func]
     fn try_decode(
         bytes: PackedByteArray,
@@ -273,7 +274,7 @@ impl FastVariantCodec {
             let limits = strict_limits(limits);
             let Some(start) = usize::try_from(offset).ok().filter(|start| *start <= bytes.len()) else {
                 return FastVariantResult::failed(&Error::argument(format!(
-                    "the offset {offset} does not lie in the {} bytes",
+                    "offset {offset} is outside the data of {} bytes",
                     bytes.len()
                 )));
             };
@@ -288,11 +289,11 @@ impl FastVariantCodec {
         })
     }
 
-    /// Checks [param bytes] as [method try_decode] does, with the same [param limits], and says what is wrong with them,
+    /// Checks [param bytes] as [method try_decode] does, with the same [param limits], and returns the same error,
     /// without building the value. Prints nothing.
     ///
-    /// No script runs, and nothing is loaded: with [member FastVariantLimits.allow_objects], whether the objects can be
-    /// made is left open. The result's [member FastVariantResult.value] is [code]null[/code].
+    /// No script runs and nothing is loaded: with [member FastVariantLimits.allow_objects], it does not check whether
+    /// the objects can be created. The result's [member FastVariantResult.value] is [code]null[/code].
     #[func]
     fn validate(
         bytes: PackedByteArray,
@@ -308,10 +309,11 @@ impl FastVariantCodec {
 
     /// Encodes a value to bytes that Godot 3's [code]bytes2var[/code] reads.
     ///
-    /// What Godot 3 has no type for becomes what holds the same numbers and characters, such as a [Vector2] for a
-    /// [Vector2i] and a [String] for a [StringName]; typed containers lose their types, and objects are written by instance
-    /// id. Where something would be lost, such as a large number of a [Vector2i], the result is empty and one error is
-    /// printed; with [param lossy], it is lost. [code]docs/migrating-from-godot-3.md[/code] has the whole table.
+    /// Types that Godot 3 does not have are converted to types with the same content, such as a [Vector2i] to a
+    /// [Vector2] and a [StringName] to a [String]; typed containers lose their types, and objects are written by
+    /// instance id. If that would lose something, such as digits of a large [Vector2i], the result is empty and one
+    /// error is printed; with [param lossy], the loss is accepted. [code]docs/migrating-from-godot-3.md[/code] has the
+    /// whole table.
     #[func]
     fn encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> PackedByteArray {
         guard("FastVariantCodec.encode_godot3", || {
@@ -327,10 +329,10 @@ impl FastVariantCodec {
     /// Decodes a value from bytes that Godot 3's [code]var2bytes[/code], [code]store_var[/code] or [code]put_var[/code]
     /// wrote.
     ///
-    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed: also for text with code
-    /// units that are no characters, and for objects with properties. With [param lossy], the units become U+FFFD, and
-    /// such objects become Dictionaries of their properties, with the class under [code]"class"[/code]. Nothing is ever
-    /// made from them.
+    /// If the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; this includes text
+    /// with invalid code units, and objects with properties. With [param lossy], such units become U+FFFD, and such
+    /// objects become Dictionaries of their properties, with the class under [code]"class"[/code]. Objects are never
+    /// created.
     #[func]
     fn decode_godot3(bytes: PackedByteArray, #[opt(default = false)] lossy: bool) -> Variant {
         guard("FastVariantCodec.decode_godot3", || {
@@ -351,10 +353,10 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array as [method encode_godot3] does with the same [param lossy], in parallel. Buffers
-    /// keep the order of the values.
+    /// Encodes each element of an Array as [method encode_godot3] does with the same [param lossy], in parallel.
+    /// Returns one buffer per value, in the same order.
     ///
-    /// Where a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]
     fn encode_godot3_batch(values: AnyArray, #[opt(default = false)] lossy: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_godot3_batch", || {
@@ -367,9 +369,9 @@ impl FastVariantCodec {
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode_godot3] does with the same [param lossy], in
-    /// parallel. Values keep the order of the buffers.
+    /// parallel. Returns one value per buffer, in the same order.
     ///
-    /// Where a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes.
+    /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes.
     #[func]
     fn decode_godot3_batch(buffers: AnyArray, #[opt(default = false)] lossy: bool) -> VarArray {
         guard("FastVariantCodec.decode_godot3_batch", || {
@@ -383,8 +385,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes a value as [method encode_godot3] does with the same [param lossy], and gives the bytes or the reason why
-    /// there are none. Prints nothing.
+    /// Encodes a value as [method encode_godot3] does with the same [param lossy], and returns the bytes or an error.
+    /// Prints nothing.
     #[func]
     fn try_encode_godot3(value: Variant, #[opt(default = false)] lossy: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode_godot3", || {
@@ -397,10 +399,10 @@ impl FastVariantCodec {
     }
 
     /// Decodes a value from [param bytes] as [method decode_godot3] does with the same [param lossy], but strictly, and
-    /// gives it or the reason why there is none. Prints nothing.
+    /// returns it or an error. Prints nothing.
     ///
-    /// What no Godot 3 writes is an error that says what is odd, and so is what exceeds [param limits]; without limits,
-    /// those of [method FastVariantLimits.for_save_files] apply. Objects are never made, whatever the limits allow.
+    /// Encodings that no Godot 3 writes are errors, and so is data that exceeds [param limits]; the default is
+    /// [method FastVariantLimits.for_save_files]. Objects are never created, whatever the limits allow.
     #[func]
     fn try_decode_godot3(
         bytes: PackedByteArray,
@@ -424,13 +426,14 @@ impl FastVariantCodec {
     }
 
     /// Converts a file that Godot 3 wrote with [code]store_var[/code], called once or repeatedly, to one that
-    /// [method load_batch] and [method FileAccess.get_var] read, in parallel. Prints nothing. With [param lossy], as
-    /// [method decode_godot3] has it.
+    /// [method load_batch] and [method FileAccess.get_var] read, in parallel. Prints nothing. [param lossy] is as in
+    /// [method decode_godot3].
     ///
-    /// The result's [member FastVariantResult.value] is a report, a Dictionary: how many [code]records[/code] there were,
-    /// [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], from what was replaced, in words,
-    /// to how many times. If any record cannot be converted, nothing is written, and the result has the index and the
-    /// reason of each. [param from] and [param to] may be the same file, which is replaced only when all is well.
+    /// The result's [member FastVariantResult.value] is a Dictionary: the numbers of [code]records[/code],
+    /// [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], a Dictionary with a
+    /// description of each replacement and its count. If any record cannot be converted, nothing is written, and the
+    /// result has the index and the reason of each. [param from] and [param to] may be the same file, which is replaced
+    /// only on success.
     #[func]
     fn convert_godot3_file(
         from: GString,
@@ -442,9 +445,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Converts the file [param from], of values as [method save_batch] and [method FileAccess.store_var] write it, to
-    /// [param to], which Godot 3's [code]get_var[/code] reads, called once for each value; otherwise as
-    /// [method convert_godot3_file]. With [param lossy], as [method encode_godot3] has it.
+    /// Converts the file [param from], as written by [method save_batch] or [method FileAccess.store_var], to the file
+    /// [param to], which Godot 3's [code]get_var[/code] reads value by value; otherwise as
+    /// [method convert_godot3_file]. [param lossy] is as in [method encode_godot3].
     #[func]
     fn convert_file_to_godot3(
         from: GString,
@@ -456,40 +459,39 @@ impl FastVariantCodec {
         })
     }
 
-    /// Shows what bytes hold and where it lies, to the end or to where they stop being good. Nothing is made from
-    /// objects, nothing is printed.
+    /// Returns the structure of encoded bytes: each value with its place, up to the end or the first error. Creates no
+    /// objects and prints nothing.
     ///
     /// The Dictionary has these keys:
-    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before those that it holds; the
-    /// first is the outermost. The first [param max_nodes] are there, at least 1 and at most 100,000;
-    /// [br]- [code]end[/code]: the byte where the value ended, or where reading stopped;
-    /// [br]- [code]error[/code]: a [enum CodecError], [constant OK] where the value is whole;
-    /// [code]message[/code]: the reason as a sentence; [code]offset[/code]: the bad byte, −1 where there is none;
-    /// [br]- [code]notes[/code]: what [method decode] reads and no encoder writes, the first 100 places, each with
-    /// [code]offset[/code] and [code]message[/code], in the order of the bytes; also bytes behind the value. Keys that a
-    /// Dictionary holds twice are not looked for; [code]notes_left_out[/code]: how many more there are;
-    /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a [PackedByteArray]: what the
-    /// bytes are there for, from each offset to the next one or to [code]end[/code]: 0 is content, 1 a header, 2 the
-    /// type that a container declares, 3 a count or length, 4 padding. There are at most eight for each of
+    /// [br]- [code]nodes[/code]: an [code]Array[Dictionary][/code] of the values, each before its children; the first is
+    /// the outermost value. At most [param max_nodes], between 1 and 100,000;
+    /// [br]- [code]end[/code]: the byte where the value ended, or where decoding stopped;
+    /// [br]- [code]error[/code]: a [enum CodecError], [constant OK] if the value is complete;
+    /// [code]message[/code]: the reason; [code]offset[/code]: the byte of the error, or −1;
+    /// [br]- [code]notes[/code]: the first 100 non-canonical encodings, which [method decode] accepts and no encoder
+    /// writes, each with [code]offset[/code] and [code]message[/code], in order; also trailing bytes. Duplicate Dictionary
+    /// keys are not detected; [code]notes_left_out[/code]: how many more there are;
+    /// [br]- [code]piece_offsets[/code], a [PackedInt64Array], and [code]piece_kinds[/code], a [PackedByteArray]: the
+    /// role of the bytes from each offset to the next one or to [code]end[/code]: 0 is content, 1 a header, 2 the
+    /// declared type of a container, 3 a count or length, 4 padding. There are at most eight for each of
     /// [param max_nodes]; the rest counts as content.
     ///
     /// Each node has these:
     /// [br]- [code]type[/code]: an [enum Variant.Type]; [code]type_name[/code]: its name;
-    /// [br]- [code]parent[/code]: the index of the node that holds it, −1 for the outermost; [code]children[/code]: the
-    /// indexes of those that it holds, in order;
-    /// [br]- [code]role[/code]: what it is there: [code]"root"[/code], [code]"element"[/code], [code]"key"[/code],
-    /// [code]"value"[/code] (these with [code]index[/code], of the element or entry) or [code]"property"[/code] (with
-    /// [code]name[/code]; the name's own bytes stand before the node);
-    /// [br]- [code]offset[/code] and [code]size[/code]: where it lies, as [method PackedByteArray.decode_var_size] counts:
-    /// from its header, which takes 4 bytes, to the end of its padding. The missing padding of a last
-    /// [PackedByteArray] is counted, too;
-    /// [br]- [code]is_complete[/code]: whether it was read to its end; if not, [code]size[/code] is what was read;
-    /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: what its bits mean, in words;
-    /// [br]- [code]preview[/code]: the value in short, in at most 121 characters;
-    /// [br]- [code]count[/code]: only where elements, entries or properties are announced: how many;
-    /// [br]- [code]element_types[/code]: only of typed containers: what they declare for elements, or for keys and values;
-    /// [br]- [code]left_out[/code], [code]left_out_offset[/code], [code]left_out_size[/code]: only where it holds values
-    /// that are no nodes: how many, and where they lie.
+    /// [br]- [code]parent[/code]: the index of the parent node, −1 for the outermost; [code]children[/code]: the indexes of
+    /// its children, in order;
+    /// [br]- [code]role[/code]: its role in its parent: [code]"root"[/code], [code]"element"[/code], [code]"key"[/code],
+    /// [code]"value"[/code] (with [code]index[/code], that of the element or entry) or [code]"property"[/code] (with
+    /// [code]name[/code], whose bytes precede the node);
+    /// [br]- [code]offset[/code] and [code]size[/code]: its bytes, counted as by [method PackedByteArray.decode_var_size]:
+    /// from its 4-byte header to the end of its padding, including the missing padding of a last [PackedByteArray];
+    /// [br]- [code]is_complete[/code]: whether it was decoded completely; if not, [code]size[/code] is that of the decoded part;
+    /// [br]- [code]header[/code]: the header's number; [code]flags[/code]: its flag bits by name;
+    /// [br]- [code]preview[/code]: a short form of the value, at most 121 characters;
+    /// [br]- [code]count[/code]: the number of elements, entries or properties, where there is one;
+    /// [br]- [code]element_types[/code]: the declared types of a typed container, for elements or for keys and values;
+    /// [br]- [code]left_out[/code], [code]left_out_offset[/code], [code]left_out_size[/code]: for children beyond
+    /// [param max_nodes]: their number, offset and size.
     #[func]
     fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
         guard("FastVariantCodec.inspect", || {
@@ -519,11 +521,11 @@ impl FastVariantCodec {
         guard("FastVariantCodec.get_engine_report", engine_report::report)
     }
 
-    /// Shows what bytes hold as a text, one line for each value: its offset, its size, its first bytes in hexadecimal, and
-    /// what it is, moved to the right as deep as it lies. Where bytes are bad or odd, a line marks the first such byte and
-    /// says why. Nothing is made from objects, nothing is printed.
+    /// Returns the structure of encoded bytes as text, one line per value: its offset, size, first bytes in
+    /// hexadecimal, and the value, indented by its level. An error or a non-canonical encoding adds a line that marks
+    /// its first byte and gives the reason. Creates no objects and prints nothing.
     ///
-    /// At most 10,000 values and 100 notes are shown, each in fewer than 600 bytes; a line counts what is left out.
+    /// Shows at most 10,000 values and 100 notes, each in fewer than 600 bytes, and counts the rest.
     #[func]
     fn describe(bytes: PackedByteArray) -> GString {
         guard("FastVariantCodec.describe", || {
@@ -556,7 +558,7 @@ fn write(
     })
 }
 
-/// The report on the conversion of a file.
+/// The report of a file conversion.
 fn converted(conversion: Result<Conversion, NotConverted>) -> Gd<FastVariantResult> {
     let Conversion { records, bytes_read, bytes_written, changes } = match conversion {
         Ok(conversion) => conversion,

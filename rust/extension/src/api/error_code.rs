@@ -1,4 +1,4 @@
-//! `FastVariantCodec.CodecError`: why a call failed, as a number that scripts can compare.
+//! `FastVariantCodec.CodecError`: error codes for scripts.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::report;
 
 macro_rules! codes {
     ($($name:ident $constant:literal $doc:literal)*) => {
-        /// Why a call failed.
+        /// An error code.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[repr(i32)]
         pub enum ErrorCode {
@@ -34,35 +34,35 @@ macro_rules! codes {
 }
 
 codes! {
-    UnexpectedEnd "UNEXPECTED_END" "The data end inside a value."
-    UnknownType "UNKNOWN_TYPE" "A header names a type that Godot 4 does not have."
-    BadCount "BAD_COUNT" "A count is negative or larger than the data."
-    InvalidText "INVALID_TEXT" "A text is not UTF-8, or holds code units that readers refuse."
-    OldNodePath "OLD_NODE_PATH" "A NodePath in a format that no Godot 4 reads."
+    UnexpectedEnd "UNEXPECTED_END" "The data ends inside a value."
+    UnknownType "UNKNOWN_TYPE" "A type id that Godot does not have."
+    BadCount "BAD_COUNT" "A length or count is negative or larger than the data left."
+    InvalidText "INVALID_TEXT" "Text is not UTF-8, or contains code units that readers reject or drop."
+    OldNodePath "OLD_NODE_PATH" "A NodePath in Godot 2's format, which Godot 4 does not read."
     TooDeep "TOO_DEEP" "The value is nested more deeply than the engine reads or writes."
     WrongElementType "WRONG_ELEMENT_TYPE" "A typed container holds a value of another type."
-    NotCanonical "NOT_CANONICAL" "Bytes that no encoder writes."
-    TrailingBytes "TRAILING_BYTES" "Bytes follow the value."
+    NotCanonical "NOT_CANONICAL" "A non-canonical encoding: bytes that the engine reads but no encoder writes."
+    TrailingBytes "TRAILING_BYTES" "There are bytes after the value."
     MaxBytesExceeded "MAX_BYTES_EXCEEDED" "More bytes than [member FastVariantLimits.max_bytes]."
     MaxDepthExceeded "MAX_DEPTH_EXCEEDED" "More levels of nesting than [member FastVariantLimits.max_depth]."
     MaxElementsExceeded "MAX_ELEMENTS_EXCEEDED" "More values than [member FastVariantLimits.max_elements]."
     MaxDictionaryEntriesExceeded "MAX_DICTIONARY_ENTRIES_EXCEEDED" "A Dictionary with more entries than [member FastVariantLimits.max_dictionary_entries]."
     MaxMemoryExceeded "MAX_MEMORY_EXCEEDED" "More memory than [member FastVariantLimits.max_memory]."
-    CollidingKeys "COLLIDING_KEYS" "Keys or names that collide in the engine's hash tables, which [member FastVariantLimits.refuse_colliding_keys] refuses."
-    TypeNotAllowed "TYPE_NOT_ALLOWED" "A type that is not among [member FastVariantLimits.allowed_types]."
-    ClassNotAllowed "CLASS_NOT_ALLOWED" "An object whose class is not among [member FastVariantLimits.allowed_classes]."
-    ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with class and properties, where objects are not allowed."
-    ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or may not be made."
+    CollidingKeys "COLLIDING_KEYS" "Too many keys or names collide in the engine's hash tables; see [member FastVariantLimits.refuse_colliding_keys]."
+    TypeNotAllowed "TYPE_NOT_ALLOWED" "A type that is not in [member FastVariantLimits.allowed_types]."
+    ClassNotAllowed "CLASS_NOT_ALLOWED" "An object whose class is not in [member FastVariantLimits.allowed_classes]."
+    ObjectsNotAllowed "OBJECTS_NOT_ALLOWED" "An object with properties, where objects are not allowed."
+    ObjectRefused "OBJECT_REFUSED" "An object or script that cannot be written, or must not be created."
     TooLarge "TOO_LARGE" "The encoded value would be 2 GiB or larger."
-    OutOfMemory "OUT_OF_MEMORY" "There is no memory for the result."
+    OutOfMemory "OUT_OF_MEMORY" "Not enough memory for the result."
     BadArgument "BAD_ARGUMENT" "An argument is of the wrong type or out of range."
     FileError "FILE_ERROR" "A file cannot be read or written."
     Cancelled "CANCELLED" "The job was cancelled."
-    NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot hold as it is."
-    BadSchema "BAD_SCHEMA" "A schema that cannot be compiled, or that does not have the message."
-    NotInSchema "NOT_IN_SCHEMA" "A value that is no message of its schema."
-    BadMessage "BAD_MESSAGE" "Bytes that are no message."
-    InternalError "INTERNAL_ERROR" "A fault of this library itself. Nothing else is harmed; please report it, with the message."
+    NoCounterpart "NO_COUNTERPART" "A value that Godot 3 cannot represent."
+    BadSchema "BAD_SCHEMA" "A schema that does not compile, or does not have the message."
+    NotInSchema "NOT_IN_SCHEMA" "A value that does not fit its schema."
+    BadMessage "BAD_MESSAGE" "Bytes that are not a protobuf message."
+    InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
 }
 
 impl ErrorCode {
@@ -128,7 +128,7 @@ impl ErrorCode {
             | E::WrongType { .. }
             | E::OutOfRange { .. }
             | E::NoEnumValue { .. }
-            | E::Twice(_)
+            | E::Duplicate(_)
             | E::Oneof { .. }
             | E::Missing { .. } => Self::NotInSchema,
             _ => Self::InternalError,
@@ -162,7 +162,7 @@ impl GodotConvert for ErrorCode {
 }
 
 impl ToGodot for ErrorCode {
-    // Passed by value, which godot-rust has no public name for.
+    // By value: godot-rust has no public name for it.
     type Pass = <i32 as ToGodot>::Pass;
 
     fn to_godot(&self) -> i32 {
@@ -173,7 +173,7 @@ impl ToGodot for ErrorCode {
 impl FromGodot for ErrorCode {
     fn try_from_godot(code: i32) -> Result<Self, ConvertError> {
         let found = Self::ALL.iter().find(|(known, ..)| *known as i32 == code);
-        found.map(|(known, ..)| *known).ok_or_else(|| ConvertError::new("no code of CodecError"))
+        found.map(|(known, ..)| *known).ok_or_else(|| ConvertError::new("not a CodecError value"))
     }
 }
 

@@ -7,15 +7,15 @@ use godot::prelude::VarDictionary;
 use variant_codec::Error;
 
 use super::report;
-use crate::panics::caught;
+use crate::panics::catch_panic;
 
-/// What a call gives that has failed through a fault of our own.
+/// What a call returns after an internal error.
 pub trait OnFailure {
-    /// Prints the error, or holds it.
+    /// Prints the error, or returns it.
     fn failed(method: &str, error: &Error) -> Self;
 }
 
-/// Nothing, and a message.
+/// An empty result, with the error printed.
 macro_rules! nothing {
     ($($ty:ty)*) => {
         $(impl OnFailure for $ty {
@@ -50,8 +50,8 @@ impl OnFailure for Code {
     }
 }
 
-/// Does what an entry point does. `method` is its name as scripts have it, behind that of its class.
+/// Runs an entry point. `method` is its class and name in scripts.
 #[inline(always)]
 pub fn guard<R: OnFailure>(method: &'static str, call: impl FnOnce() -> R) -> R {
-    caught(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
+    catch_panic(method, || Ok(call())).unwrap_or_else(|error| R::failed(method, &error))
 }

@@ -1,4 +1,4 @@
-//! What bytes hold, for scripts.
+//! The structure of encoded bytes, for scripts.
 
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
@@ -12,14 +12,14 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// How many values a description shows.
+/// The number of values that a description shows.
 pub const DESCRIBED: usize = 10_000;
-/// A Dictionary for each takes some 2 KiB.
-const MOST_NODES: i64 = 100_000;
+/// Each node is a Dictionary of some 2 KiB.
+const MAX_NODES: i64 = 100_000;
 
-/// How many nodes a script gets.
+/// The number of nodes that a script gets.
 pub fn within_limit(max_nodes: i64) -> usize {
-    max_nodes.clamp(1, MOST_NODES) as usize
+    max_nodes.clamp(1, MAX_NODES) as usize
 }
 
 /// The outline as scripts see it: flat, since the engine walks no more than a hundred levels of a tree.

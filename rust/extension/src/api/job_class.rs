@@ -1,4 +1,4 @@
-//! FastVariantJob: a result that comes later.
+//! The class FastVariantJob: a result in the future.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,9 +15,9 @@ use super::result_class::FastVariantResult;
 use super::summary;
 use crate::jobs::{Job, Outcome};
 use crate::threads::{background, lock};
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 
-/// What an [code]_async[/code] method of [FastVariantCodec] is at work on.
+/// A running [code]_async[/code] method of [FastVariantCodec].
 ///
 /// ```gdscript
 /// FastVariantCodec.save_batch("user://world.dat", [{"hp": 7}, {"hp": 9}])
@@ -27,16 +27,16 @@ use crate::variant::built::Made;
 ///     print(result.value)
 /// ```
 ///
-/// A job that nobody holds or listens to any more is cancelled; a save always completes, even if the game quits. Objects that
-/// a job has made and nobody received are freed. You may change and free a job's arguments as soon as the call returns, with
-/// the exceptions that [method FastVariantCodec.encode_batch_async] names. Jobs of one kind are done in the order in which
-/// they were started, and give way to the calls that the game waits for.
+/// A job without references and signal connections is cancelled; a save always completes, even if the game quits.
+/// Objects that a job has created and that you did not receive are freed. You may change and free a job's arguments as
+/// soon as the call returns, with the exceptions in [method FastVariantCodec.encode_batch_async]. Jobs of one kind run
+/// in the order in which they were started, and yield to calls that the game waits for.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
     /// The result, once it has been looked at, and what is to be freed should nobody get it.
-    result: Mutex<Option<(Gd<FastVariantResult>, Made)>>,
+    result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// What the last signal said of the progress.
     told: AtomicUsize,
     /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
@@ -44,7 +44,7 @@ pub struct FastVariantJob {
     base: Base<RefCounted>,
 }
 
-/// For the editor, which makes each object anew when it reloads the library.
+/// For the editor, which recreates each object when it reloads the library.
 #[godot_api]
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {
@@ -62,19 +62,19 @@ impl IRefCounted for FastVariantJob {
 
 #[godot_api]
 impl FastVariantJob {
-    /// [param done] of the [param total] items are done. Emitted on the main thread, at most once in each frame.
+    /// [param done] of [param total] items are done. Emitted on the main thread, at most once per frame.
     #[signal]
     fn progressed(done: i64, total: i64);
 
-    /// The job is done: it succeeded, failed, or was cancelled, which the result says. Emitted once, on the main thread,
-    /// in a frame after that in which the job was started, but not before something is connected to it: [code]await[/code]
-    /// also returns where the job was done before.
+    /// The job has succeeded, failed, or was cancelled; see the result. Emitted once, on the main thread, in a later
+    /// frame than the job was started in, and only after something is connected: [code]await[/code] also returns if the
+    /// job was done before.
     #[signal]
     fn completed(result: Gd<FastVariantResult>);
 
-    /// Ends the job, with [constant FastVariantCodec.CANCELLED] as its result, and frees what there is of it. Does nothing
-    /// to a job that is done, and to a save, which is always finished.
-    // The handle keeps the object, which a setter of the job's own slice may let go of.
+    /// Cancels the job, whose result is then [constant FastVariantCodec.CANCELLED], and frees its partial results. Has
+    /// no effect on a job that is done, nor on a save, which always completes.
+    // The handle keeps the object alive: a setter in the job's own slice may drop the last other reference.
     #[func(gd_self)]
     fn cancel(this: Gd<Self>) {
         guard("FastVariantJob.cancel", || {
@@ -83,21 +83,21 @@ impl FastVariantJob {
         })
     }
 
-    /// Waits until the job is done, and gives its result. What is left of a job that is done between frames is done here,
-    /// on the main thread. [signal completed] is emitted nevertheless.
+    /// Waits until the job is done, and returns its result. A job that runs between frames is completed here, on the
+    /// main thread. [signal completed] is still emitted.
     ///
-    /// Some jobs need the main thread: those of [method FastVariantCodec.encode_batch_async] and those that may make objects.
-    /// Another thread cannot wait for them, because the main thread may be waiting for that thread; nor can a getter or
-    /// setter that runs for them. In both cases the result says so at once, and the job goes on. All other jobs can be waited
-    /// for from anywhere.
-    // As in `cancel`.
+    /// Some jobs need the main thread: those of [method FastVariantCodec.encode_batch_async] and those that may create
+    /// objects. Another thread cannot wait for them, because the main thread may be waiting for that thread; nor can a
+    /// getter or setter that they call. In both cases the call immediately returns an error, and the job continues. Any
+    /// thread can wait for all other jobs.
+    // The handle keeps the object alive, as in `cancel`.
     #[func(gd_self)]
     fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {
         guard("FastVariantJob.wait", || {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
             let result = waited.map(|()| this.bind().result());
-            // There is none only where a job is done and its result is on its way to somebody else.
+            // None only if the job is done and another call is taking its result.
             match result {
                 Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
                 Err(error) => FastVariantResult::failed(&error),
@@ -105,13 +105,13 @@ impl FastVariantJob {
         })
     }
 
-    /// Whether there is a result, which [method wait] then gives at once.
+    /// Whether the job is done, so that [method wait] returns immediately.
     #[func]
     fn is_done(&self) -> bool {
         guard("FastVariantJob.is_done", || self.job.is_done())
     }
 
-    /// How far the job is, from 0 to 1.
+    /// The progress of the job, from 0 to 1.
     #[func]
     fn get_progress(&self) -> f64 {
         guard("FastVariantJob.get_progress", || match self.job.progress() {
@@ -121,7 +121,7 @@ impl FastVariantJob {
         })
     }
 
-    // Called by the engine, on the main thread, before the next frame. The argument is the job itself: who calls holds it.
+    // Called by the engine, on the main thread, before the next frame. The argument, the job itself, keeps it alive.
     #[func(gd_self, rename = _begin)]
     fn begin(this: Gd<Self>, held: Variant) {
         guard("FastVariantJob._begin", || {
@@ -130,7 +130,7 @@ impl FastVariantJob {
                 Ok(mut tree) => {
                     tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
                 }
-                // Nothing else tells of frames.
+                // Nothing else calls us each frame.
                 Err(_) => {
                     let job = Arc::clone(&this.bind().job);
                     job.come_to_an_end();
@@ -168,18 +168,18 @@ impl FastVariantJob {
     }
 
     /// What `look` sees in the result, if there is one: the same whenever it is asked for.
-    fn look<R>(&self, look: impl FnOnce(&Gd<FastVariantResult>, &mut Made) -> R) -> Option<R> {
+    fn look<R>(&self, look: impl FnOnce(&Gd<FastVariantResult>, &mut CreatedObjects) -> R) -> Option<R> {
         let mut result = lock(&self.result);
         if result.is_none() {
             *result = self.job.take().map(FastVariantResult::of_job);
         }
-        result.as_mut().map(|(result, made)| look(result, made))
+        result.as_mut().map(|(result, created)| look(result, created))
     }
 
     /// The result, if there is one, for somebody who has it from here on.
     fn result(&self) -> Option<Gd<FastVariantResult>> {
-        self.look(|result, made| {
-            made.leave();
+        self.look(|result, created| {
+            created.leave();
             result.clone()
         })
     }
@@ -204,8 +204,7 @@ impl Drop for FastVariantJob {
     }
 }
 
-/// That of the connection to frames, which `await` needs, as it does not hold the object whose signal it waits for; and
-/// those of the call from there.
+/// The references of the connection to frames, which keeps the job alive during `await`, and of the call through it.
 const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";
@@ -216,7 +215,7 @@ fn frames() -> Option<Gd<SceneTree>> {
     Engine::singleton().get_main_loop()?.try_cast::<SceneTree>().ok()
 }
 
-/// Gives scripts a job.
+/// Wraps a job for scripts.
 pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
     let mut started = Gd::from_init_fn(|base| FastVariantJob::of(job, base));
     let held = started.to_variant();
@@ -224,8 +223,8 @@ pub fn start(job: Arc<Job>) -> Gd<FastVariantJob> {
     started
 }
 
-/// Lets go of all jobs, and waits for what is being done. Called before the library is unloaded; when the game quits, the
-/// engine has freed them by then.
+/// Drops all jobs, and waits for running work. Called before the library is unloaded; when the game quits, the engine
+/// has freed the jobs by then.
 pub fn stop() {
     if let Some(tree) = frames() {
         for connection in tree.get_signal_connection_list(FRAME).iter_shared() {
@@ -244,7 +243,7 @@ impl FastVariantJob {
         !this.get_signal_connection_list(signal).is_empty()
     }
 
-    /// Whether nobody holds the job or listens to what it has to say.
+    /// Whether the job has neither references nor signal connections.
     fn is_abandoned(this: &Gd<Self>) -> bool {
         let has_told_all = || {
             let fields = this.bind();
@@ -255,7 +254,7 @@ impl FastVariantJob {
             && (!Self::listens_to(this, "progressed") || has_told_all())
     }
 
-    /// Says what has changed since the last frame.
+    /// Emits what has changed since the last frame.
     fn tell(this: &Gd<Self>) {
         let told = {
             let fields = this.bind();
@@ -275,7 +274,7 @@ impl FastVariantJob {
         }
     }
 
-    /// Nothing more is to be done in frames.
+    /// No more work in frames.
     fn leave(this: &Gd<Self>) {
         if let Some(mut tree) = frames() {
             let callable = this.callable(ON_FRAME);

@@ -1,4 +1,4 @@
-//! FastVariantLimits: how much a strict reader accepts, as a resource.
+//! The class FastVariantLimits: limits for strict decoding, as a resource.
 
 use godot::builtin::{GString, PackedInt32Array, PackedStringArray};
 use godot::classes::{IResource, Resource};
@@ -9,10 +9,9 @@ use variant_codec::{Error, Limits, VariantType};
 use super::guard::{OnFailure, guard};
 use super::{report, summary};
 
-/// What [FastVariantCodec] accepts when it reads data strictly.
+/// What [FastVariantCodec] accepts when it decodes strictly.
 ///
-/// Counts cover the whole value, nested values included. [code]-1[/code] is no limit. A new resource has the numbers of
-/// [method for_save_files].
+/// Counts include nested values. [code]-1[/code] is no limit. A new resource has the limits of [method for_save_files].
 ///
 /// ```gdscript
 /// var packet := var_to_bytes({"position": Vector2(3, 4)}) # From a stranger.
@@ -36,7 +35,7 @@ pub struct FastVariantLimits {
     #[export(range = (0.0, 1024.0))]
     #[init(val = 1024)]
     max_depth: i64,
-    /// Values of any kind, elements of packed arrays included.
+    /// Values, including elements of packed arrays.
     #[export]
     #[init(val = -1)]
     max_elements: i64,
@@ -44,35 +43,35 @@ pub struct FastVariantLimits {
     #[export]
     #[init(val = -1)]
     max_dictionary_entries: i64,
-    /// Bytes of memory that the result may need in the engine, estimated before they are allocated, and rather too many
-    /// than too few. What the classes of allowed objects allocate by themselves is not counted.
+    /// Bytes of engine memory for the result, estimated before allocation; the estimate is rather too high than too
+    /// low. Memory that allowed objects allocate themselves is not counted.
     #[export]
     #[init(val = -1)]
     max_memory: i64,
-    /// Whether bytes may follow the value.
+    /// Whether trailing bytes are allowed after the value.
     #[export]
     allow_trailing_bytes: bool,
-    /// Whether non-canonical encodings are accepted, which programs other than Godot write and Godot does not: numbers in 8
-    /// bytes that fit in 4, padding that is missing at the end or not zero, texts of a [PackedStringArray] without a closing
-    /// NUL, bools other than 0 and 1, texts with a byte-order mark, and a few more (docs/format.md lists them all). Every other
-    /// check and limit still applies, and the value is the one that [method @GlobalScope.bytes_to_var] gives. Set this if
-    /// peers or tools write with a library for Python, JavaScript or another language. Leave it off between Godot games:
-    /// there, such data mean damage or tampering.
+    /// Whether non-canonical encodings are accepted, which programs other than Godot write: 8-byte numbers that fit in
+    /// 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements without a terminating NUL, bools
+    /// other than 0 and 1, text with a byte-order mark, and a few more (docs/format.md lists all). All other checks and
+    /// limits still apply, and the value is that of [method @GlobalScope.bytes_to_var]. Set this if peers or tools use
+    /// a library for Python, JavaScript or another language. Leave it off between Godot games, where such data is
+    /// damaged or forged.
     #[export]
     allow_non_canonical: bool,
-    /// Whether data are refused if many keys of a Dictionary, or many names, collide in the engine's hash tables, as if
-    /// chosen to: the more of them collide, the longer the engine takes for each. Keys nested in keys, which the engine
-    /// hashes again for each key around them, are limited as well.
+    /// Whether data is refused if too many Dictionary keys, or names, collide in the engine's hash tables, as in a
+    /// hash-flooding attack: each collision makes the engine slower. Nested keys, which the engine hashes again at each
+    /// level, are limited as well.
     #[export]
     refuse_colliding_keys: bool,
-    /// Whether objects with class and properties are made. Their setters and scripts run: only for data that you trust.
+    /// Whether objects with class and properties are created. Their setters and scripts run: only for data you trust.
     #[export]
     allow_objects: bool,
-    /// The native classes that objects may have, by exact name. Empty allows every class that may be made at all.
+    /// The native classes that objects may have, by exact name. Empty allows every class that can be instantiated.
     #[export]
     allowed_classes: PackedStringArray,
-    /// The types that values may have: bit [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only] sets it. With
-    /// the plugin enabled, the inspector has a list of the types to tick.
+    /// The types that values may have, as bits: [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only]
+    /// sets it. With the plugin enabled, the inspector has a list of the types to tick.
     #[export]
     #[init(val = variant_codec::limits::ALL_TYPES as i64)]
     allowed_types: i64,
@@ -94,27 +93,27 @@ impl IResource for FastVariantLimits {
 
 #[godot_api]
 impl FastVariantLimits {
-    /// Limits for packets from strangers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16 MiB of
-    /// memory, no colliding keys.
+    /// Limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16
+    /// MiB of memory, no colliding keys.
     #[func]
     fn for_network() -> Gd<Self> {
         guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
     }
 
-    /// Limits for the game's own files: everything that the format holds, but nothing behind it.
+    /// Limits for the game's own files: everything that the format can hold, without trailing bytes.
     #[func]
     fn for_save_files() -> Gd<Self> {
         guard("FastVariantLimits.for_save_files", || Self::from_limits(&Limits::for_save_files()))
     }
 
-    /// Everything that the format holds, whatever follows it. Objects are still off.
+    /// Everything that the format can hold, with trailing bytes. Objects are still refused.
     #[func]
     fn unlimited() -> Gd<Self> {
         guard("FastVariantLimits.unlimited", || Self::from_limits(&Limits::unlimited()))
     }
 
-    /// Allows values of these types, and no others: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that
-    /// are no [enum Variant.Type] are ignored.
+    /// Allows only values of these types: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that are not
+    /// a [enum Variant.Type] are ignored.
     #[func]
     fn allow_only(&mut self, types: PackedInt32Array) {
         guard("FastVariantLimits.allow_only", || {
@@ -125,7 +124,7 @@ impl FastVariantLimits {
     }
 }
 
-/// What refuses everything, rather than nothing.
+/// Limits that refuse everything: safer than none.
 impl OnFailure for Gd<FastVariantLimits> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
@@ -182,7 +181,7 @@ impl FastVariantLimits {
         resource
     }
 
-    /// The limits that the properties say.
+    /// The limits set by the properties.
     pub fn to_limits(&self) -> Limits {
         let none = Limits::unlimited();
         let number = |limit: i64| u64::try_from(limit).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! What scripts see: classes, their help, errors and results.
+//! The API for scripts: classes, their help, errors and results.
 
 mod arguments;
 mod call_class;

@@ -1,4 +1,4 @@
-//! FastProtobufCodec: where scripts get schemas from.
+//! The class FastProtobufCodec: loads schemas.
 
 use godot::builtin::{GString, PackedStringArray};
 use godot::meta::ToGodot;
@@ -11,24 +11,25 @@ use super::result_class::FastVariantResult;
 use super::schema_class::FastProtobufSchema;
 use crate::protobuf;
 
-/// Reads the schemas of protobuf messages.
+/// Loads schemas of protobuf messages.
 ///
-/// A [FastProtobufSchema] writes and reads the messages that a [code].proto[/code] file describes, as servers in other
-/// languages do. [code]docs/protobuf.md[/code] says what becomes of each type.
+/// A [FastProtobufSchema] encodes and decodes the messages of a [code].proto[/code] file, compatible with servers in
+/// other languages. [code]docs/protobuf.md[/code] has the mapping of types.
 ///
-/// Games contain the [code].proto[/code] files of their project if the plugin is enabled when they are exported.
+/// Exported games contain the [code].proto[/code] files of the project if the plugin is enabled.
 #[derive(GodotClass)]
 #[class(no_init, base=Object)]
 pub struct FastProtobufCodec {}
 
 #[godot_api]
 impl FastProtobufCodec {
-    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2 or proto3, or, by any other
-    /// extension, what [code]protoc --include_imports --descriptor_set_out[/code] writes.
+    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2 or proto3, or, with any
+    /// other extension, a descriptor set from [code]protoc --include_imports --descriptor_set_out[/code].
     ///
-    /// Imports are looked for in each of the [param import_folders], beside the file, and in [code]res://[/code], in this
-    /// order; [code]google/protobuf/timestamp.proto[/code] and its like are always there. If there is no schema, the
-    /// result is [code]null[/code], and one error is printed, with file, line and column.
+    /// Imports are searched for in each of [param import_folders], in the folder of the file, and in
+    /// [code]res://[/code], in this order; [code]google/protobuf/timestamp.proto[/code] and the other standard files
+    /// are built in. If the schema cannot be loaded, the result is [code]null[/code] and one error is printed, with
+    /// file, line and column.
     #[func]
     fn load_schema(
         path: GString,
@@ -43,8 +44,8 @@ impl FastProtobufCodec {
         })
     }
 
-    /// Compiles the schema in the file at [param path] as [method load_schema] does with the same [param import_folders],
-    /// and gives it or the reason why there is none. Prints nothing.
+    /// Compiles the schema in the file at [param path] as [method load_schema] does with the same
+    /// [param import_folders], and returns it or an error. Prints nothing.
     #[func]
     fn try_load_schema(
         path: GString,

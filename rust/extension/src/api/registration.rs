@@ -1,4 +1,4 @@
-//! What is registered by hand, with its help in the editor, since godot-rust has no attribute for it.
+//! Registration, with editor help, of what godot-rust has no attribute for.
 
 use std::sync::PoisonError;
 
@@ -10,20 +10,19 @@ use super::call_class;
 use super::codec_class::FastVariantCodec;
 use super::error_code::ErrorCode;
 
-/// Makes the codes of errors and the methods that are called once for each value known to scripts. Called when the class is
-/// registered.
+/// Registers the error codes and the methods that scripts call once per value. Called when the class is registered.
 pub fn register() {
     error_codes();
     add(InherentImplDocs { methods_xml: call_class::register().leak(), ..InherentImplDocs::default() });
 }
 
-/// Adds to the help on FastVariantCodec.
+/// Adds to the help for FastVariantCodec.
 fn add(help: InherentImplDocs) {
     let shard = DocsShard::new::<FastVariantCodec>(DocsItem::InherentImpl(help));
     __GODOT_DOCS_REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).push(shard);
 }
 
-/// The codes, as `FastVariantCodec.CodecError`.
+/// The error codes, as `FastVariantCodec.CodecError`.
 fn error_codes() {
     let enumerators =
         ErrorCode::ALL.iter().map(|&(code, name, _)| IntegerConstant::new(name, code as i32)).collect();

@@ -1,4 +1,4 @@
-//! FastVariantResult: a value, or the reason why there is none.
+//! The class FastVariantResult: a value or an error.
 
 use godot::builtin::{GString, PackedInt32Array, Variant};
 use godot::classes::{IRefCounted, RefCounted};
@@ -15,9 +15,9 @@ use crate::batch::failed::Failed;
 use crate::batch::records::Unpacked;
 use crate::files::FileError;
 use crate::jobs::Outcome;
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 
-/// What a [code]try_[/code] method of [FastVariantCodec] gives: a value, or the reason why there is none.
+/// The result of a [code]try_[/code] method of [FastVariantCodec]: a value or an error.
 ///
 /// ```gdscript
 /// var bytes := PackedByteArray([2, 0, 0, 0])
@@ -28,34 +28,34 @@ use crate::variant::built::Made;
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantResult {
-    /// The value: what was decoded, or the encoded bytes. [code]null[/code] where the call failed.
+    /// The decoded value or the encoded bytes; [code]null[/code] if the call failed.
     #[var(no_set)]
     value: Variant,
-    /// Why the call failed; [constant FastVariantCodec.OK] where it did not.
+    /// The error code; [constant FastVariantCodec.OK] if the call succeeded.
     #[var(get = get_error_code, no_set)]
     error: ErrorCode,
-    /// Why the call failed, as a sentence; empty where it did not.
+    /// The error message; empty if the call succeeded.
     #[var(no_set)]
     message: GString,
-    /// The byte where reading failed, or where the value ended. When encoding, the number of bytes written.
+    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written.
     #[var(no_set)]
     offset: i64,
-    /// The place in the value where the call failed, like [code][3]."hp"[/code]; empty for the value itself.
+    /// The path in the value to the error, like [code][3]."hp"[/code]; empty for the value itself.
     #[var(no_set)]
     path: GString,
-    /// How many bytes were read: of a batch, those of its good records; otherwise 0 where the call failed.
+    /// The number of bytes read: of a batch, those of its valid records; otherwise 0 if the call failed.
     #[var(no_set)]
     bytes_read: i64,
-    /// The indexes of the items of a batch that failed.
+    /// The indexes of the failed items of a batch.
     #[var(no_set)]
     failed: PackedInt32Array,
-    /// Why they did, for all or for the first.
+    /// The errors of all failed items, or of the first.
     reasons: Vec<(usize, Error)>,
-    /// Whether the message is about the one item that failed.
+    /// Whether the message is that of the one failed item.
     is_about_item: bool,
 }
 
-/// For the editor, which makes each object anew when it reloads the library; what a result held is gone then.
+/// For the editor, which recreates each object when it reloads the library; the contents of a result are lost then.
 #[godot_api]
 impl IRefCounted for FastVariantResult {
     fn init(_base: Base<RefCounted>) -> Self {
@@ -68,8 +68,8 @@ impl IRefCounted for FastVariantResult {
     }
 }
 
-/// What results and jobs say then.
-const LOST: &str = "this did not outlive the reloading of the extension in the editor";
+/// The message of results and jobs after that.
+const LOST: &str = "lost when the editor reloaded the extension";
 
 #[godot_api]
 impl FastVariantResult {
@@ -79,14 +79,14 @@ impl FastVariantResult {
         guard("FastVariantResult.is_ok", || self.error == ErrorCode::Ok)
     }
 
-    /// The property [member error]; [method get_error] is about an item.
+    /// The property [member error]; [method get_error] is for an item.
     #[func]
     fn get_error_code(&self) -> ErrorCode {
         guard("FastVariantResult.get_error_code", || self.error)
     }
 
-    /// Why the item of a batch at this [param index] failed; empty for one that did not. The result of a job has the reason
-    /// of each item, others that of the first.
+    /// The error message of the item at [param index] of a batch; empty if it succeeded. The result of a job has the
+    /// messages of all items, other results that of the first failed one.
     #[func]
     fn get_error(&self, index: i64) -> GString {
         guard("FastVariantResult.get_error", || {
@@ -114,7 +114,7 @@ impl FastVariantResult {
         Gd::from_object(Self { value, offset: end as i64, bytes_read: (end - start) as i64, ..Self::new() })
     }
 
-    /// The result of writing so many bytes, which are `value`.
+    /// The result of writing `value`, which has `bytes` bytes.
     pub fn encoded(value: Variant, bytes: usize) -> Gd<Self> {
         Gd::from_object(Self { value, offset: bytes as i64, ..Self::new() })
     }
@@ -124,7 +124,7 @@ impl FastVariantResult {
         Gd::from_object(Self::of_error(error))
     }
 
-    /// The result of a call that failed over a file.
+    /// The result of a call that failed because of a file.
     pub fn of_file(error: &FileError) -> Gd<Self> {
         let message = GString::from(&error.to_string());
         let code = match error.code {
@@ -134,7 +134,7 @@ impl FastVariantResult {
         Gd::from_object(Self { error: code, message, ..Self::new() })
     }
 
-    /// The result of a batch: one value for each item, also for those that failed.
+    /// The result of a batch: one value per item, including failed ones.
     pub fn batch(value: Variant, failed: Failed) -> Gd<Self> {
         let mut result = failed.reasons.first().map_or_else(Self::new, |(_, error)| Self::of_error(error));
         result.value = value;
@@ -148,10 +148,10 @@ impl FastVariantResult {
 
     /// The result of reading records, from a file if there is a path: if one is bad, the values of those before. And what is
     /// to be freed should nobody get it.
-    fn unpacked_with_made(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, Made) {
-        let Unpacked { values, made, end, failed } = unpacked;
+    fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
+        let Unpacked { values, created, end, failed } = unpacked;
         let value = values.give().to_variant();
-        let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), made) };
+        let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), created) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
         let result = Gd::from_object(Self {
             value,
@@ -161,35 +161,35 @@ impl FastVariantResult {
             is_about_item: true,
             ..Self { reasons: vec![(index, error.clone())], ..Self::of_error(&error) }
         });
-        (result, made)
+        (result, created)
     }
 
     /// The same for somebody who has it from here on.
     pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
-        let (result, mut made) = Self::unpacked_with_made(unpacked, path);
-        made.leave();
+        let (result, mut created) = Self::unpacked_with_created(unpacked, path);
+        created.leave();
         result
     }
 
     /// The result of a job, and what is to be freed should nobody get it.
-    pub fn of_job(outcome: Outcome) -> (Gd<Self>, Made) {
+    pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
         let result = match outcome {
             Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
-            Outcome::Decoded(values, failed, made) => {
-                return (Self::batch(values.give().to_variant(), failed), made);
+            Outcome::Decoded(values, failed, created) => {
+                return (Self::batch(values.give().to_variant(), failed), created);
             }
-            Outcome::Loaded(unpacked, path) => return Self::unpacked_with_made(unpacked, Some(&path)),
+            Outcome::Loaded(unpacked, path) => return Self::unpacked_with_created(unpacked, Some(&path)),
             Outcome::Saved(bytes) => Self::encoded(Variant::nil(), bytes),
             Outcome::NotSaved(failed) => Self::batch(Variant::nil(), failed),
             Outcome::File(error) => Self::of_file(&error),
             Outcome::Failed(error) => Self::failed(&error),
             Outcome::Cancelled => {
-                let message = GString::from("the job was cancelled");
+                let message = GString::from("job cancelled");
                 Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
             }
             Outcome::Lost => Self::new_gd(),
         };
-        (result, Made::default())
+        (result, CreatedObjects::default())
     }
 
     /// What it holds, in few words.

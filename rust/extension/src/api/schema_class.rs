@@ -1,4 +1,4 @@
-//! FastProtobufSchema: messages to bytes and back, for scripts.
+//! The class FastProtobufSchema: encodes and decodes messages.
 
 use godot::builtin::{AnyArray, AnyDictionary, Array, GString, PackedByteArray, PackedStringArray, Variant};
 use godot::classes::{IRefCounted, RefCounted};
@@ -24,8 +24,8 @@ const NAMED: usize = 3;
 
 /// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
 ///
-/// A message is a [Dictionary] with the names of its fields as keys. Repeated numbers are packed arrays,
-/// [code]bytes[/code] a [PackedByteArray], maps a [Dictionary], messages in messages again a [Dictionary].
+/// A message is a [Dictionary] with its field names as keys. Repeated numbers are packed arrays, [code]bytes[/code] is
+/// a [PackedByteArray], maps and nested messages are Dictionaries.
 ///
 /// ```gdscript
 /// var file := FileAccess.open("user://player.proto", FileAccess.WRITE)
@@ -44,31 +44,30 @@ const NAMED: usize = 3;
 /// { "name": "Ren", "hp": 87, "at": [1.5, 2.0] }
 /// ```
 ///
-/// All methods may be called from any thread, as long as none sets a property meanwhile.
+/// All methods may be called from any thread while no thread sets a property.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastProtobufSchema {
-    /// Whether bytes are in the compact wire types instead of protobuf: smaller, and for FastVariantCodec alone to read.
+    /// Whether to use the compact wire types instead of protobuf's: smaller, but only FastVariantCodec reads them.
     #[var]
     compact: bool,
-    /// Whether decoding gives enums by name. Encoding takes names and numbers.
+    /// Whether enums are decoded as names. Encoding accepts names and numbers.
     #[var]
     enum_names: bool,
-    /// Whether decoding gives the names of fields as [StringName].
+    /// Whether field names are decoded as [StringName].
     #[var]
     string_name_keys: bool,
-    /// Whether decoding keeps fields that the schema does not know, as bytes under [code]"@unknown"[/code], which
-    /// encoding writes back.
+    /// Whether decoding keeps unknown fields, as bytes under [code]"@unknown"[/code], which encoding writes back.
     #[var]
     keep_unknown: bool,
-    /// Whether decoding refuses what no encoder of this library writes, such as fields out of order and unknown ones.
+    /// Whether decoding refuses non-canonical encodings, such as fields out of order, and unknown fields.
     #[var]
     strict: bool,
-    /// Whether decoding gives the default of fields that the message does not have and that do not tell absence from it:
-    /// zero, empty text, empty lists and maps.
+    /// Whether decoding adds fields without presence that the message does not contain, with their default: zero, empty
+    /// text, empty lists and maps.
     #[var]
     defaults: bool,
-    /// Nothing when the editor has reloaded the library.
+    /// None after the editor has reloaded the library.
     schema: Option<Schema>,
 }
 
@@ -94,11 +93,11 @@ impl IRefCounted for FastProtobufSchema {
 
 #[godot_api]
 impl FastProtobufSchema {
-    /// Encodes a message, named by [param message_name], with or without its package.
+    /// Encodes a message of type [param message_name], with or without its package.
     ///
-    /// Fields are written in the order of their numbers, as the official implementation's deterministic output is. If the
-    /// Dictionary is no such message, the result is empty and one error is printed, which names the field and what was
-    /// expected.
+    /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
+    /// the Dictionary does not fit the message, the result is empty and one error is printed, with the path to the
+    /// field and the expected type.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {
@@ -110,10 +109,11 @@ impl FastProtobufSchema {
         })
     }
 
-    /// Decodes the message, named by [param message_name], that [param bytes] are.
+    /// Decodes [param bytes] as a message of type [param message_name].
     ///
-    /// What official implementations read is read: unknown fields are passed over, the last value of a field counts. If
-    /// the bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise a [Dictionary].
+    /// Accepts what official implementations accept: unknown fields are skipped, the last value of a field wins. If the
+    /// bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise it is a
+    /// [Dictionary].
     #[func(gd_self)]
     fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
@@ -127,9 +127,9 @@ impl FastProtobufSchema {
     }
 
     /// Encodes each of the [param messages], an Array, as [method encode] does with the same [param message_name], in
-    /// parallel. Buffers keep the order of the messages.
+    /// parallel. Returns one buffer per message, in the same order.
     ///
-    /// Where a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
+    /// If a message cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func(gd_self)]
     fn encode_batch(this: Gd<Self>, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
         guard("FastProtobufSchema.encode_batch", || {
@@ -154,9 +154,9 @@ impl FastProtobufSchema {
     }
 
     /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param message_name], in
-    /// parallel. Messages keep the order of the buffers.
+    /// parallel. Returns one message per buffer, in the same order.
     ///
-    /// Where a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
+    /// If a buffer cannot be decoded, its message is [code]null[/code]; one error names the first ten such indexes.
     #[func(gd_self)]
     fn decode_batch(this: Gd<Self>, message_name: GString, buffers: AnyArray) -> VarArray {
         guard("FastProtobufSchema.decode_batch", || {
@@ -179,8 +179,8 @@ impl FastProtobufSchema {
         })
     }
 
-    /// Encodes a message as [method encode] does with the same [param message_name], and gives the bytes or the reason why
-    /// there are none, with the path of the field. Prints nothing.
+    /// Encodes a message as [method encode] does with the same [param message_name], and returns the bytes, or an error
+    /// with the path of the field. Prints nothing.
     #[func]
     fn try_encode(&self, message_name: GString, message: AnyDictionary) -> Gd<FastVariantResult> {
         guard("FastProtobufSchema.try_encode", || match self.encoded(&message_name, &message) {
@@ -189,11 +189,11 @@ impl FastProtobufSchema {
         })
     }
 
-    /// Decodes the message that [param bytes] are, as [method decode] does with the same [param message_name], within
-    /// [param limits], and gives it or the reason why there is none, with the path of the field. Prints nothing.
+    /// Decodes [param bytes] as [method decode] does with the same [param message_name], within [param limits], and
+    /// returns the message, or an error with the path of the field. Prints nothing.
     ///
-    /// Without limits, those of [method FastVariantLimits.for_save_files] apply. Messages nested deeper than 100 levels are
-    /// refused in any case, as official implementations do.
+    /// The default limits are [method FastVariantLimits.for_save_files]. Messages nested deeper than 100 levels are
+    /// always refused, as in official implementations.
     #[func]
     fn try_decode(
         &self,
@@ -218,10 +218,11 @@ impl FastProtobufSchema {
         })
     }
 
-    /// The fields of a message, named by [param message_name], by number: for each a Dictionary with [code]name[/code],
-    /// [code]number[/code], [code]type[/code] as the schema has it, and whether it is [code]repeated[/code], a
-    /// [code]map[/code], [code]required[/code], and has [code]presence[/code], that is, may be absent. If there is no
-    /// such message, the result is empty and one error is printed.
+    /// The fields of message [param message_name], in the order of their numbers: for each a Dictionary with
+    /// [code]name[/code], [code]number[/code], [code]type[/code] as the schema has it, and whether it is
+    /// [code]repeated[/code], a [code]map[/code], [code]required[/code], and has [code]presence[/code], that is,
+    /// whether absence differs from the default. If there is no such message, the result is empty and one error is
+    /// printed.
     #[func(gd_self)]
     fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {
@@ -272,20 +273,19 @@ impl FastProtobufSchema {
         format!("{}: {}{options}", summary::count(total, "message", "messages"), summary::short(first + more))
     }
 
-    /// The schema as it is now, for calls that print: a Logger is a script, which may set a property of it meanwhile.
+    /// A copy of the schema for calls that print: a Logger is a script, which may set a property meanwhile.
     fn snapshot(&self) -> Self {
         Self { schema: self.schema.clone(), ..*self }
     }
 
-    /// A schema for scripts, with the usual options.
+    /// A schema for scripts, with default options.
     pub fn of(schema: Schema) -> Gd<Self> {
         Gd::from_init_fn(|base| Self { schema: Some(schema), ..Self::init(base) })
     }
 
     fn message(&self, name: &GString) -> Result<Message> {
         let schema = self.schema.as_ref();
-        let schema =
-            schema.ok_or_else(|| Error::argument("this schema was not loaded by FastProtobufCodec"))?;
+        let schema = schema.ok_or_else(|| Error::argument("schema was not loaded by FastProtobufCodec"))?;
         Ok(schema.message(&name.to_string())?)
     }
 

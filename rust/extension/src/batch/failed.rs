@@ -1,46 +1,46 @@
-//! The items of a batch that failed.
+//! The failed items of a batch.
 
 use variant_codec::Error;
 
-/// For which items of a batch that failed it is kept why.
+/// For which failed items the error is kept.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reasons {
-    /// For the first: thousands of reasons would take more memory than the batch.
+    /// The first: thousands of errors would take more memory than the batch.
     #[default]
     First,
-    /// For all.
+    /// All.
     All,
 }
 
-/// The items of a batch that failed.
+/// The failed items of a batch.
 #[derive(Default)]
 pub struct Failed {
     /// Their indexes, in order.
     pub indexes: Vec<usize>,
-    /// The first of them, or all, and why they failed, in order.
+    /// The errors of the first or of all, in order.
     pub reasons: Vec<(usize, Error)>,
     kept: Reasons,
 }
 
 impl Failed {
-    /// None yet, of which it is kept why as `reasons` says.
+    /// No failed items yet.
     pub fn keeping(reasons: Reasons) -> Self {
         Self { kept: reasons, ..Self::default() }
     }
 
-    /// The same, without those that there are.
+    /// An empty list that keeps the same errors.
     pub fn emptied(&self) -> Self {
         Self::keeping(self.kept)
     }
 
-    /// One item.
+    /// One failed item.
     pub fn one(index: usize, error: Error) -> Self {
         let mut failed = Self::default();
         failed.add(index, error);
         failed
     }
 
-    /// Puts them in order.
+    /// Sorts them by index.
     pub fn sort(&mut self) {
         self.indexes.sort_unstable();
         self.reasons.sort_unstable_by_key(|(index, _)| *index);
@@ -48,7 +48,7 @@ impl Failed {
 
     /// Adds an item that follows all others.
     pub fn add(&mut self, index: usize, error: Error) {
-        // Without memory for more, the items before say enough.
+        // Out of memory, the items before it are enough.
         if self.indexes.try_reserve(1).is_err() || self.reasons.try_reserve(1).is_err() {
             return;
         }
@@ -63,13 +63,13 @@ impl Failed {
         }
     }
 
-    /// Adds those of a batch whose items follow `start` others.
+    /// Adds those of a batch that starts at item `start`.
     pub fn extend(&mut self, start: usize, others: Self) {
         self.indexes.extend(others.indexes.into_iter().map(|index| start + index));
         self.reasons.extend(others.reasons.into_iter().map(|(index, error)| (start + index, error)));
     }
 
-    /// The first item that failed, and why.
+    /// The first failed item and its error.
     pub fn into_first(self) -> Option<(usize, Error)> {
         self.reasons.into_iter().next()
     }

@@ -1,4 +1,4 @@
-//! Batches: many values at once, in order, on several threads.
+//! Batches: many values in order, on several threads.
 
 pub mod failed;
 pub mod outcome;
@@ -22,7 +22,7 @@ use failed::Reasons;
 use outcome::{Batch, Outcome, fill_part};
 use spread::{ITEM_COST, element, item, own_if, spread};
 
-/// One buffer for each value.
+/// Encodes each value.
 pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<PackedByteArray> {
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     let parallel = objects == Objects::AsIds;
@@ -31,7 +31,7 @@ pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<Pa
     })
 }
 
-/// One buffer for each value, as `encode` makes it, which keeps `K` from value to value, on one thread.
+/// Encodes each value with `encode`, on several threads; each keeps a `K` from value to value.
 pub fn encode_each<K: Default>(
     values: &AnyArray,
     parallel: bool,
@@ -45,7 +45,7 @@ pub fn encode_each<K: Default>(
         Err(error) => return outcome.into_batch(Err(error)),
     };
     let elements = reader.elements(&values);
-    let made = Slots::of_buffers(elements.len(), |slots| {
+    let created = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
             if !outcome.has_room(slots) {
@@ -66,10 +66,10 @@ pub fn encode_each<K: Default>(
             outcome.takes(cost);
         });
     });
-    outcome.into_batch(made)
+    outcome.into_batch(created)
 }
 
-/// One value for each buffer.
+/// Decodes each buffer.
 pub fn decode(
     buffers: &AnyArray,
     strictness: Strictness,
@@ -88,7 +88,7 @@ pub fn decode(
     })
 }
 
-/// One value for each buffer, as `decode` makes it, which runs no script.
+/// Decodes each buffer with `decode`, which runs no scripts.
 pub fn decode_each(
     buffers: &AnyArray,
     reasons: Reasons,
@@ -107,13 +107,13 @@ pub fn decode_each(
     decode_items(elements.len(), true, reasons, input, decode)
 }
 
-/// A buffer that nobody changes, or what is wrong with what is there instead.
+/// An owned buffer, or the error if the element is not one.
 pub type OwnedBuffer = Result<OwnedBytes, Error>;
 
-/// The buffers of an Array as they are now.
+/// Owned buffers of an Array, as they are now.
 ///
 /// # Errors
-/// That there is no memory for handles to them.
+/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
 pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
     let reader = Reader::new();
     let buffers = own_if(false, reader, buffers)?;
@@ -123,7 +123,7 @@ pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
     Ok((0..elements.len()).map(|index| own(element(&elements, index)?)).collect())
 }
 
-/// One value for each buffer; nobody can change these meanwhile.
+/// Decodes each owned buffer.
 pub fn decode_owned(
     buffers: &[OwnedBuffer],
     strictness: Strictness,
@@ -139,7 +139,7 @@ pub fn decode_owned(
     })
 }
 
-/// One value for each of so many items.
+/// Decodes `count` items.
 fn decode_items<'a>(
     count: usize,
     parallel: bool,
@@ -153,24 +153,24 @@ fn decode_items<'a>(
         let bytes = input.bytes().len();
         item("an item to decode", keys, |keys| Ok((decode(&input, keys)?, bytes)))
     };
-    let made = Slots::of_variants(count, |slots| {
+    let created = Slots::of_variants(count, |slots| {
         spread(slots, parallel, |slots, keys| {
             fill_part(slots, &outcome, |index| decode_at(index, keys));
         });
     });
-    outcome.into_batch(made)
+    outcome.into_batch(created)
 }
 
 fn no_buffer(reader: Reader, found: &Variant) -> Error {
     let ty = reader.ty(found).map_or("a newer type", VariantType::name);
-    Error::argument(format!("a PackedByteArray is needed here, not {ty}"))
+    Error::argument(format!("expected PackedByteArray, found {ty}"))
 }
 
-/// A copy of an Array that owns the packed arrays among its elements, as they are now. What Arrays, Dictionaries and objects
-/// among them lead to remains the caller's.
+/// A copy of an Array and of the packed arrays in it, as they are now. Arrays, Dictionaries and objects in it remain
+/// shared with the caller.
 ///
 /// # Errors
-/// That there is no memory for the copy.
+/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
 pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
     let reader = Reader::new();
     check_room(values.len().saturating_mul(size_of::<Variant>()))?;
@@ -180,7 +180,7 @@ pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
         matches!(reader.ty(value).map(VariantType::shape), Some(Shape::Packed(..) | Shape::PackedStrings))
     };
     for index in 0..copy.len() {
-        // Looked up each time, since setting an element may move them.
+        // Looked up each time, because setting an element may move the others.
         let own = reader.elements(&shared).get(index).filter(|value| is_packed(value));
         if let Some(own) = own.map(|value| value.call("duplicate", &[])) {
             shared.call("set", &[(index as i64).to_variant(), own]);

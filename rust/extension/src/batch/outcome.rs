@@ -1,4 +1,4 @@
-//! What became of the items of a batch.
+//! The outcome of a batch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,70 +13,70 @@ use super::failed::{Failed, Reasons};
 use super::spread::ITEM_COST;
 use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
-use crate::variant::built::{Built, Made};
+use crate::variant::built::{Built, CreatedObjects};
 
-/// Items may each be too small to ask whether there is memory for them. It is asked whenever they may have taken so much
-/// together since, for twice as much: a part takes less.
+/// Checking free memory for each small item would be slow. It is checked whenever the items since the last check may
+/// have taken this much, for twice as much: a part takes less.
 const MEMORY_AT_ONCE: usize = 4 << 20;
 
-/// A finished batch. Dropped before it is given to anybody, it frees all objects that were made for it.
+/// A finished batch. Dropped before it is given out, it frees all objects that were created for it.
 pub struct Batch<T: Element> {
     /// One slot for each item.
     slots: OwnArray<T>,
-    /// The items that failed; their slots hold what the engine's function gives.
+    /// The failed items; their slots hold what the engine's function returns.
     pub failed: Failed,
-    /// Values left out of typed containers, in all items.
-    pub misfits: usize,
-    made: Made,
+    /// Values dropped from typed containers, in all items.
+    pub dropped: usize,
+    created: CreatedObjects,
 }
 
 impl<T: Element> Batch<T> {
-    /// One element for each item, which somebody has from here on.
+    /// Gives out the Array of one element per item.
     pub fn give(mut self) -> Array<T> {
-        self.made.leave();
+        self.created.leave();
         self.slots.give()
     }
 
-    /// One element for each item, which nobody has yet, those that failed, and what is to be freed should nobody get them.
-    pub fn into_parts(self) -> (OwnArray<T>, Failed, Made) {
-        (self.slots, self.failed, self.made)
+    /// The Array of one element per item, the failed items, and the objects to be freed if it is not given out.
+    pub fn into_parts(self) -> (OwnArray<T>, Failed, CreatedObjects) {
+        (self.slots, self.failed, self.created)
     }
 }
 
-/// What became of the items of a batch.
+/// The outcome of a batch.
 pub struct Outcome {
     failed: Mutex<Failed>,
-    /// Items behind this one come to nothing.
+    /// Items after this one are skipped.
     last: AtomicUsize,
     ends_at_first: bool,
-    misfits: AtomicUsize,
-    made: Mutex<Made>,
-    /// What parts may have taken of memory since it was asked for.
+    dropped: AtomicUsize,
+    created: Mutex<CreatedObjects>,
+    /// The memory that parts may have taken since the last check.
     taken: AtomicUsize,
-    /// That there was no memory for an item, so that the batch comes to nothing.
+    /// Whether memory ran out, so the whole batch fails.
     no_room: OnceLock<Error>,
 }
 
 impl Outcome {
-    /// Of a batch whose items have nothing to do with each other.
+    /// The outcome of a batch of independent items.
     pub fn keeping(reasons: Reasons) -> Self {
         Self {
             failed: Mutex::new(Failed::keeping(reasons)),
             last: AtomicUsize::new(usize::MAX),
             ends_at_first: false,
-            misfits: AtomicUsize::new(0),
-            made: Mutex::default(),
+            dropped: AtomicUsize::new(0),
+            created: Mutex::default(),
             taken: AtomicUsize::new(0),
             no_room: OnceLock::new(),
         }
     }
 
-    /// A part may have taken so much memory.
+    /// Adds the memory that a part may have taken.
     pub fn takes(&self, bytes: usize) {
         self.taken.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Whether there is memory for the next part; if not, its first item has failed, and those after it are passed over.
+    /// Whether there is memory for the next part; if not, its first item fails and the others are skipped.
     pub fn has_room(&self, slots: &mut Slots<'_>) -> bool {
         let room = match self.no_room.get() {
             Some(error) => Err(error.clone()),
@@ -93,12 +93,12 @@ impl Outcome {
         false
     }
 
-    /// Of a batch that ends at the first item that fails.
+    /// The outcome of a batch that ends at the first failed item.
     pub fn ending_at_first() -> Self {
         Self { ends_at_first: true, ..Self::keeping(Reasons::First) }
     }
 
-    /// An item has failed.
+    /// Adds a failed item.
     pub fn add_failed(&self, index: usize, error: Error) {
         if self.ends_at_first {
             self.last.fetch_min(index, Ordering::Relaxed);
@@ -106,59 +106,59 @@ impl Outcome {
         lock(&self.failed).add(index, error);
     }
 
-    /// Whether an item comes to nothing since one before has failed.
+    /// Whether an item is skipped because an earlier one failed.
     pub fn makes_useless(&self, index: usize) -> bool {
         index > self.last.load(Ordering::Relaxed)
     }
 
-    /// So many values were left out of typed containers.
-    pub fn add_misfits(&self, misfits: usize) {
-        if misfits > 0 {
-            self.misfits.fetch_add(misfits, Ordering::Relaxed);
+    /// Adds to the number of values dropped from typed containers.
+    pub fn add_dropped(&self, dropped: usize) {
+        if dropped > 0 {
+            self.dropped.fetch_add(dropped, Ordering::Relaxed);
         }
     }
 
-    /// Objects were made for an item.
-    pub fn add_made(&self, made: Made) {
-        if !made.is_empty() {
-            lock(&self.made).append(made);
+    /// Adds objects created for an item.
+    pub fn add_created(&self, created: CreatedObjects) {
+        if !created.is_empty() {
+            lock(&self.created).append(created);
         }
     }
 
-    /// The items that failed, and what was made for the others.
-    pub fn into_failed(self) -> (Failed, Made) {
+    /// The failed items, and the objects created for the others.
+    pub fn into_failed(self) -> (Failed, CreatedObjects) {
         let mut failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.sort();
-        (failed, self.made.into_inner().unwrap_or_else(PoisonError::into_inner))
+        (failed, self.created.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Without memory for the slots or an item, there are none, and the first item has failed for all.
+    /// Out of memory for the slots or an item, there are no slots, and the first item has failed.
     pub fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
         let filled = match self.no_room.get() {
             Some(error) => Err(error.clone()),
             None => filled,
         };
-        let misfits = self.misfits.load(Ordering::Relaxed);
+        let dropped = self.dropped.load(Ordering::Relaxed);
         match filled {
             Ok((slots, ())) => {
-                let (failed, made) = self.into_failed();
-                Batch { slots, failed, misfits, made }
+                let (failed, created) = self.into_failed();
+                Batch { slots, failed, dropped, created }
             }
             Err(error) => {
                 let mut failed = lock(&self.failed).emptied();
                 failed.add(0, error);
-                // What was made goes with the others.
-                Batch { slots: OwnArray::new(), failed, misfits, made: Made::default() }
+                // Created objects are freed with the others.
+                Batch { slots: OwnArray::new(), failed, dropped, created: CreatedObjects::default() }
             }
         }
     }
 }
 
-/// What a byte becomes in the engine, at most.
-const MOST_PER_BYTE: usize = 64;
+/// The most engine memory that one byte of input takes.
+const MAX_PER_BYTE: usize = 64;
 
-/// Fills slots with what `decode` gives for their indexes, with the bytes that it took, until they are a part's worth, or
-/// behind an item that failed where all that follow come to nothing.
+/// Fills slots by calling `decode` with their indexes, which also returns the bytes it read; stops after a part, or
+/// after a failed item if all later ones are skipped.
 pub fn fill_part(
     slots: &mut Slots<'_>,
     outcome: &Outcome,
@@ -173,10 +173,10 @@ pub fn fill_part(
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
-                taken += bytes.saturating_mul(MOST_PER_BYTE);
-                outcome.add_misfits(built.misfits);
-                let (value, made) = built.into_parts();
-                outcome.add_made(made);
+                taken += bytes.saturating_mul(MAX_PER_BYTE);
+                outcome.add_dropped(built.dropped);
+                let (value, created) = built.into_parts();
+                outcome.add_created(created);
                 slots.put(value);
             }
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Batches in one buffer: records, each of which is a value behind its length, as `FileAccess.store_var` writes it.
+//! Batches in one buffer of records: length-prefixed values, as `FileAccess.store_var` writes them.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -12,20 +12,20 @@ use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, element, item, own_if, spread};
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
 use crate::threads::lock;
 use crate::threads::pool::pool;
 use crate::thresholds::PART_BYTES;
 use crate::value;
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::collisions::Collisions;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::Objects;
 
-/// All values, each behind its length as a little-endian u32, in parts that belong one behind the other.
+/// Encodes all values as records, prefixed with their length as a little-endian u32, in consecutive parts.
 ///
 /// # Errors
 /// The values that cannot be encoded.
@@ -39,10 +39,10 @@ pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed
     })
 }
 
-/// So many values, each of which `append` appends behind its length, in parts that belong one behind the other.
+/// Encodes `count` values as records with `append`, in consecutive parts.
 ///
 /// # Errors
-/// The values of which it gives an error.
+/// The values for which `append` fails.
 pub fn frame_each(
     count: usize,
     parallel: bool,
@@ -57,7 +57,7 @@ pub fn frame_each(
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = caught("an item to pack", || append(index, &mut part)) {
+            if let Err(error) = catch_panic("an item to pack", || append(index, &mut part)) {
                 outcome.add_failed(index, error);
             }
         }
@@ -72,10 +72,10 @@ pub fn frame_each(
     Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// What [`frame`] gives, in one buffer.
+/// All records of [`frame`] in one buffer.
 ///
 /// # Errors
-/// The values that cannot be encoded, or the last if there is no room for all; nothing is packed then.
+/// The values that cannot be encoded, or the last one if the buffer would be too large; then nothing is packed.
 pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
     let parts = frame(values, objects)?;
     let failed = |kind: ErrorKind| Failed::one(values.len().saturating_sub(1), kind.into());
@@ -95,59 +95,59 @@ pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Fail
     Ok(packed)
 }
 
-/// What was unpacked: the values before the first bad record, and what is wrong with that.
+/// The values before the first invalid record, and its error.
 pub struct Unpacked {
     /// The values, in order.
     pub values: OwnArray<Variant>,
-    /// What is to be freed should nobody get them.
-    pub made: Made,
-    /// Where the last good record ends.
+    /// The objects to be freed if the values are not given out.
+    pub created: CreatedObjects,
+    /// The end of the last valid record.
     pub end: usize,
-    /// The first bad record, if there is one, and the reason.
+    /// The first invalid record, if any, and its error.
     pub failed: Option<(usize, Error)>,
 }
 
-/// Every value of a buffer in which each stands behind its length as a little-endian u32.
+/// Decodes all records of a buffer.
 pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     let mut unpacking = Unpacking::of(bytes, limits.clone());
     unpacking.step(usize::MAX);
     unpacking.finish()
 }
 
-/// Unpacking that need not be done all at once.
+/// Unpacking in steps.
 pub struct Unpacking {
     bytes: OwnedBytes,
     records: Vec<Range<usize>>,
-    /// What is wrong behind the records.
+    /// The error after the complete records.
     broken: Option<Error>,
     limits: Limits,
-    /// What the records so far used up of the limits.
+    /// The limits used up by the records so far.
     spent: Spent,
-    /// What the keys and names of the records so far have cost.
+    /// The cost of the keys and names of the records so far.
     collisions: Collisions,
     values: OwnArray<Variant>,
-    made: Made,
+    created: CreatedObjects,
     failed: Option<(usize, Error)>,
 }
 
 impl Unpacking {
-    /// The records of a buffer, none of them unpacked.
+    /// The records of a buffer, none unpacked yet.
     pub fn of(bytes: PackedByteArray, limits: Limits) -> Self {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
         let (spent, collisions) = (Spent::default(), Collisions::default());
-        let (values, made) = (OwnArray::new(), Made::default());
-        Self { bytes, records, broken, limits, spent, collisions, values, made, failed: None }
+        let (values, created) = (OwnArray::new(), CreatedObjects::default());
+        Self { bytes, records, broken, limits, spent, collisions, values, created, failed: None }
     }
 
-    /// Unpacks so many more, and says whether there are others left. Behind a bad record, none is: on one thread, as where
-    /// objects are made, it is not even begun.
+    /// Unpacks up to `count` more records, and returns whether any are left. Records after an invalid one are not
+    /// unpacked; on one thread, which objects require, they are not even started.
     pub fn step(&mut self, count: usize) -> bool {
         let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
         let (limits, bytes) = (&self.limits, &self.bytes);
-        // On several threads, none knows what the others have used up of the limits.
+        // A thread does not know the limits used up by the others.
         let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
         let outcome = Outcome::ending_at_first();
         let mut spent = self.spent;
@@ -182,8 +182,8 @@ impl Unpacking {
             OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
-        let (failed, made) = outcome.into_failed();
-        self.made.append(made);
+        let (failed, created) = outcome.into_failed();
+        self.created.append(created);
         if let Some((index, error)) = failed.into_first() {
             values.shrink(index);
             self.failed = Some((start + index, error));
@@ -199,15 +199,15 @@ impl Unpacking {
         self.limits.allow_objects
     }
 
-    /// How many records are unpacked, and of how many.
+    /// The number of records unpacked, and of all records.
     pub fn progress(&self) -> (usize, usize) {
         (self.values.len(), self.records.len())
     }
 
-    /// What has been unpacked.
+    /// The unpacked values.
     pub fn finish(self) -> Unpacked {
         let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
         let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
-        Unpacked { values: self.values, made: self.made, end, failed }
+        Unpacked { values: self.values, created: self.created, end, failed }
     }
 }

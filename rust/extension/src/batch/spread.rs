@@ -1,4 +1,4 @@
-//! Items shared out to several threads, a part at a time.
+//! Splits items among threads, a part at a time.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use variant_codec::memory::check_room;
 use variant_codec::{Error, ErrorKind};
 use variant_engine::{Elements, Reader, Slots};
 
-use crate::panics::caught;
+use crate::panics::catch_panic;
 use crate::settings;
 use crate::threads::foreground::{self, Foreground};
 use crate::threads::pool::{pool, share};
 use crate::thresholds::PART_BYTES;
 
-/// What an item costs beside its bytes, in bytes.
+/// The overhead of an item, in bytes.
 pub const ITEM_COST: usize = 64;
 
-/// Items that can be shared out.
+/// Items that can be split among threads.
 pub trait Items: Send {
-    /// How many there are.
+    /// Their number.
     fn left(&self) -> usize;
-    /// Keeps the first `count`, and gives the others away.
+    /// Keeps the first `count`, and returns the others.
     fn split_off(&mut self, count: usize) -> Self;
 }
 
@@ -48,10 +48,11 @@ impl Items for Slots<'_> {
     }
 }
 
-/// Has `work` take all of the items, from the first on, by several threads where that is allowed and worth it. Each call
-/// takes a part's worth: by bytes, so that heavy items do not hold a thread back. `K` is kept from call to call.
+/// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile. Each call
+/// takes a part, measured in bytes, so that large items do not delay one thread. Each thread keeps a `K` from call to
+/// call.
 ///
-/// In the background, calls in the foreground go first, and nothing more is done once the work is cancelled.
+/// Background work yields to calls in the foreground, and stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
     let _waited_for = Foreground::enter();
     let work = |items: &mut T, kept: &mut K| {
@@ -62,7 +63,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     let mut kept = K::default();
     let len = items.left();
     work(&mut items, &mut kept);
-    // As many as the first part had.
+    // As many items as in the first part.
     let per_part = (len - items.left()).max(1);
     if items.left() / per_part >= settings::parallel_threshold() / PART_BYTES
         && let Some(pool) = parallel.then(pool).flatten()
@@ -72,7 +73,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
                 return;
             }
             work(&mut items, &mut K::default());
-            // Heavier than the first ones: shared out again.
+            // Larger than the first ones: split again.
             if items.left() > 0 {
                 let half = items.left() / 2;
                 let second = items.split_off(half);
@@ -91,32 +92,32 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     }
 }
 
-/// Does what is done for an item. What is kept from item to item is made anew after a fault.
+/// Runs the work for an item. After an internal error, the kept `K` is replaced by a new one.
 #[inline(always)]
 pub fn item<R, K: Default>(
     place: &'static str,
     kept: &mut K,
     work: impl FnOnce(&mut K) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    caught(place, || work(kept)).inspect_err(|error| {
+    catch_panic(place, || work(kept)).inspect_err(|error| {
         if matches!(error.kind(), ErrorKind::Internal(_)) {
             *kept = K::default();
         }
     })
 }
 
-/// The element at `index`, which is there unless a caller's other thread has shortened the Array.
+/// The element at `index`, which exists unless another thread has shortened the Array.
 ///
 /// # Errors
-/// That it is gone.
+/// If it does not exist.
 pub fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Error> {
-    elements.get(index).ok_or_else(|| Error::argument("the Array was changed by another thread meanwhile"))
+    elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 
-/// The caller's Array, or a copy of it that scripts cannot reach and threads can read.
+/// The caller's Array, or a copy that scripts cannot reach and threads can read.
 ///
 /// # Errors
-/// That there is no memory for the copy.
+/// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
 pub fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Result<Variant, Error> {
     let len = array.len();
     let array = array.to_variant();

@@ -1,4 +1,4 @@
-//! What only Linux has: files without a name, and the list of all locks.
+//! Linux only: unnamed files, and the list of all locks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -8,18 +8,18 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat, major, minor};
 
-/// A file without a name, in the file system of a folder.
+/// An unnamed file in the file system of a folder.
 pub fn unnamed(folder: &Path) -> Option<File> {
     OpenOptions::new().write(true).custom_flags(OFlags::TMPFILE.bits().cast_signed()).open(folder).ok()
 }
 
-/// Gives it one.
+/// Gives an unnamed file a name.
 pub fn name(file: &File, place: &Path) -> io::Result<()> {
     let open = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Which process has locked a file, as far as the system tells: not of processes outside of the own container.
+/// The process that has locked a file; unknown for processes outside of the own container.
 pub fn holder(place: &Path) -> Option<String> {
     let found = fs::metadata(place).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(found.dev()), minor(found.dev()), found.ino());

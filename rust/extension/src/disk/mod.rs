@@ -1,10 +1,12 @@
-//! Writing files: anew, at once, or at their end; one writer at a time, in whatever process. Knows nothing of the engine.
+//! Atomic replacing of files, and appending to them, with one writer at a time among all processes. Independent of the
+//! engine.
 //!
-//! **The lock is on the file itself**, so that nothing is left beside it, and the system takes it back from a process that
-//! ends, in whatever way. A save replaces the file, and the lock on what was there before then keeps nobody out: who gets a
-//! lock looks whether the path still leads to what is locked, and else starts anew.
+//! **The lock is on the file itself**, so there are no lock files, and the system releases it when a process ends for
+//! any reason. A save replaces the file, and a lock on the old file then excludes no one: after locking, a writer
+//! checks that the path still leads to the locked file, and retries if not.
 //!
-//! Where a file system knows no locks, writing goes on without: a game alone with its files must be able to save there.
+//! On a file system without locks, files are written without one: a game that is alone with its files must be able to
+//! save.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -30,66 +32,66 @@ mod system;
 
 use access::Held;
 
-/// For how long the lock of somebody else is waited for. They hold it for as long as writing takes.
+/// How long to wait for another process's lock, which is held as long as writing takes.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// How long somebody who waits does not look.
+/// The polling interval while waiting.
 const PAUSE: Duration = Duration::from_micros(500);
-/// Whoever writes over and over for so long leaves the others a tenth of that: nobody is told that the file is free, and
-/// between two calls in a loop it is so only for microseconds.
+/// A process that writes in a loop for this long pauses for a tenth of it: others poll for the lock, and between two
+/// calls in a loop it is free only for microseconds.
 const STREAK: Duration = Duration::from_millis(50);
 const SHARE: u32 = 10;
 
-/// The name of a file that is to take a place: this, as many random letters and digits, and that. It is independent of the
-/// name of the place, which may already be as long as names can be.
+/// The name of a temporary file: prefix, random letters and digits, suffix. It does not contain the name of the final
+/// file, which may already have the maximum length.
 const PREFIX: &str = ".fast-variant-codec-";
 const RANDOM: usize = 16;
 const SUFFIX: &str = ".tmp";
 
-/// Links on links that are followed, as many as Linux follows.
-const MOST_LINKS: usize = 40;
+/// The maximum number of links followed, as on Linux.
+const MAX_LINKS: usize = 40;
 
 /// Why a file is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A folder has this path.
-    #[error("this is a folder")]
-    Folder,
-    /// Something has this path that is neither file nor folder.
-    #[error("this is not a regular file")]
-    Special,
-    /// The folder that the file is to be in.
-    #[error("the folder does not exist")]
+    /// The path of a folder.
+    #[error("is a folder, not a file")]
+    IsFolder,
+    /// Neither a file nor a folder.
+    #[error("not a regular file")]
+    NotRegular,
+    /// The folder of the file does not exist.
+    #[error("folder does not exist")]
     NoFolder,
-    /// Files with this name are removed.
-    #[error("files with such a name are what unfinished saves leave, and are removed")]
-    Remains,
-    /// The last record is not whole; it starts at this byte.
+    /// The name of a temporary file.
+    #[error("name is reserved for the temporary files of saves, which are removed")]
+    ReservedName,
+    /// The last record, which starts at this byte, is truncated.
     #[error(
-        "the record at byte {0} is cut off; load_batch gives those before it, save_batch writes them anew"
+        "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
-    Torn(u64),
-    /// Another writer is at work, and does not come to an end.
-    #[error("{0} has locked the file")]
+    Truncated(u64),
+    /// Another writer keeps the file locked.
+    #[error("file locked by {0}")]
     Locked(String),
-    /// A save writes to a new file first.
-    #[error("no file can be made beside it, as saving needs it: {0}")]
-    Beside(io::Error),
-    /// The system's own reason.
+    /// The temporary file of a save cannot be created.
+    #[error("cannot create the temporary file beside it that saving needs: {0}")]
+    NoTemporaryFile(io::Error),
+    /// An error of the system.
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
-/// The one name of a file: its folder without detours, and what it leads to if it is a link, which need not exist.
+/// The canonical path of a file, with links resolved; the file need not exist.
 ///
 /// # Errors
-/// A link that leads nowhere in the end.
+/// A chain of links without an end.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match place.canonicalize() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
-        // What is found without a path to it: a pipe or a deleted file, by way of /proc.
+        // A pipe or a deleted file, by way of /proc, exists without a path.
         if place.metadata().is_ok() {
             return Ok(place);
         }
@@ -100,19 +102,19 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
         let Ok(next) = place.read_link() else { return Ok(place) };
         place = folder.join(next);
     }
-    Err(io::Error::other("too many links lead on from here"))
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 fn in_full(folder: &Path) -> io::Result<PathBuf> {
-    // The parent of a bare name is nothing, which stands for the current folder.
+    // The parent of a bare name is empty: the current folder.
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
-/// Makes these parts, in order, the whole content of a file: at once, so that whoever looks, also after a crash, finds the
-/// old content or the new. A new file gets the rights that the system gives new ones, an old one keeps its own.
+/// Replaces a file by these parts, in order, atomically: readers find the old or the new content, even after a crash. A
+/// new file gets default permissions, an existing one keeps its own.
 ///
 /// # Errors
-/// Why the file cannot be written; it is as it was then, and nothing is beside it.
+/// Why the file cannot be written; then it is unchanged, and no temporary file is left.
 pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     give_way();
     let written = replace_now(place, parts);
@@ -121,16 +123,16 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 }
 
 fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    // Not cut off by this: it is opened to see whether it may be written to.
+    // Opened without truncating, to check write permission.
     let old = match alone(place, OpenOptions::new().write(true)) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
     };
     let like = old.as_ref().map(File::metadata).transpose()?;
     let folder = place.parent().filter(|folder| folder.is_dir()).ok_or(Failure::NoFolder)?;
-    remove_remains(folder);
+    remove_leftovers(folder);
     let fill = |mut file: &File| {
-        // First, so that nobody reads what the old file keeps from them.
+        // First, so that the new content is never readable to users who cannot read the old file.
         if let Some(like) = &like {
             access::make_alike(file, like)?;
         }
@@ -144,9 +146,10 @@ fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A new file in a folder with this content, locked, and the name that it has until it gets a better one.
+/// A new locked file with this content in a folder, and its temporary name.
 fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File, TempPath), Failure> {
-    // One without a name goes with its process, and gets a name only when it is whole. Not all file systems have such.
+    // An unnamed file disappears with its process, and gets a name only when it is complete. Not all file systems have
+    // them.
     if let Some(file) = system::unnamed(folder)
         && let Ok(()) = fill(&file)
         && let Held::Locked(file) | Held::Unlockable(file) = access::lock(file)?
@@ -155,11 +158,11 @@ fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File
         return Ok((file, named.into_temp_path()));
     }
     let make = |path: &Path| match access::hold(path, OpenOptions::new().write(true).create_new(true))? {
-        // Before it was locked, somebody may have taken it for remains.
+        // Before it was locked, another process may have removed it as a leftover.
         Held::Locked(file) | Held::Unlockable(file) if fs::symlink_metadata(path).is_ok() => Ok(file),
         _ => Err(io::ErrorKind::AlreadyExists.into()),
     };
-    let (file, path) = builder().make_in(folder, make).map_err(Failure::Beside)?.into_parts();
+    let (file, path) = builder().make_in(folder, make).map_err(Failure::NoTemporaryFile)?.into_parts();
     fill(&file)?;
     Ok((file, path))
 }
@@ -170,38 +173,38 @@ fn builder() -> Builder<'static, 'static> {
     builder
 }
 
-/// Folders that this process has cleared of remains: once is enough, as only killed processes leave any, and looking through
-/// a folder takes the longer the more files there are.
+/// Folders that this process has cleared of leftover temporary files. Once is enough: only killed processes leave any,
+/// and listing a large folder is slow.
 static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes what saves have left in a folder that were killed: regular files with such a name as nobody else gives, of which
-/// a lock proves that nobody writes to them.
-fn remove_remains(folder: &Path) {
+/// Removes temporary files of killed saves from a folder: regular files with our name pattern, if locking them proves
+/// that no one is writing to them.
+fn remove_leftovers(folder: &Path) {
     if !lock(&CLEARED).insert(folder.to_owned()) {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_name_of_remains(&entry.file_name().to_string_lossy())
+        if is_temporary_name(&entry.file_name().to_string_lossy())
             && is_file()
             && let Ok(Held::Locked(_file)) = access::hold(&entry.path(), OpenOptions::new().write(true))
         {
-            // Whoever holds it back will be asked again next time.
+            // If it cannot be removed now, the next process tries again.
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
-fn is_name_of_remains(name: &str) -> bool {
+fn is_temporary_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX)).is_some_and(|random| {
         random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 
-/// Adds these parts, in order, behind the records of a file, which is made if there is none.
+/// Appends these parts, in order, to a file of records, which is created if it does not exist.
 ///
 /// # Errors
-/// Why the file cannot be written, or where its last record is cut off; it is as it was then.
+/// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     give_way();
     let written = append_now(place, parts);
@@ -225,7 +228,7 @@ fn append_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let written = append_to(&file, place, &before, parts);
     match (&written, place.parent()) {
         (Ok(()), Some(folder)) if is_new => access::sync_folder(folder),
-        // It was made for this.
+        // It was created by this call.
         (Err(_), _) if is_new && before.len() == 0 => drop(fs::remove_file(place)),
         _ => {}
     }
@@ -236,26 +239,26 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     let state = State::of(place, before)?;
     let is_known = *lock(&APPENDED) == Some(state);
     if !is_known {
-        // What cannot be brought to the disk, such as the files of /proc, is no place for records.
+        // Files that cannot be synced to disk, such as those of /proc, are not for records.
         file.sync_all()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {
-            return Err(Failure::Torn(torn));
+            return Err(Failure::Truncated(torn));
         }
     }
     file.seek(SeekFrom::End(0))?;
     let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| file.sync_all());
     if written.is_err() {
-        // A record that has no room is better not there than torn.
+        // If there is no room for a record, it is removed rather than left truncated.
         file.set_len(before.len())?;
     }
     *lock(&APPENDED) = Some(State::of(place, &file.metadata()?)?);
     Ok(written?)
 }
 
-/// The file that was appended to last: as long as it looks so, its records need not be gone through.
+/// The state of the file that was appended to last: while it is unchanged, its records need not be checked.
 static APPENDED: Mutex<Option<State>> = Mutex::new(None);
 
-/// What a file looks like from outside.
+/// The metadata of a file.
 #[derive(PartialEq)]
 struct State {
     place: PathBuf,
@@ -272,31 +275,30 @@ impl State {
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// Why there is none.
+/// Why it cannot be opened.
 pub fn open(place: &Path) -> Result<File, Failure> {
-    // Before it is opened, which does not return for some.
+    // Checked before opening, which blocks for pipes.
     refuse_others(place)?;
     Ok(File::open(place)?)
 }
 
 fn refuse_others(place: &Path) -> Result<(), Failure> {
     match place.metadata() {
-        Ok(found) if found.is_dir() => Err(Failure::Folder),
-        Ok(found) if !found.is_file() => Err(Failure::Special),
+        Ok(found) if found.is_dir() => Err(Failure::IsFolder),
+        Ok(found) if !found.is_file() => Err(Failure::NotRegular),
         _ => Ok(()),
     }
 }
 
-/// Waits until nobody writes to a file, which then stays so as long as what this gives lives; `None` where that cannot be
-/// had.
+/// Waits until no one writes to a file, and keeps writers out while the result lives; `None` if that is not possible.
 pub fn at_rest(place: &Path) -> Option<File> {
     waited_for(place, access::hold_for_reading).ok()
 }
 
-/// When this process last wrote to a file, and since when it has done so without leaving time to others.
+/// When this process last wrote to a file, and since when it has been writing without a pause.
 static STREAK_OF_WRITES: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
 
-/// Lets others write who wait for it.
+/// Pauses, so that waiting processes can write.
 fn give_way() {
     let started = *lock(&STREAK_OF_WRITES);
     let now = Instant::now();
@@ -310,17 +312,17 @@ fn give_way() {
     }
 }
 
-/// Has written to a file, and closed it.
+/// Notes that a file was written and closed.
 fn has_written() {
     if let Some((last, _)) = &mut *lock(&STREAK_OF_WRITES) {
         *last = Instant::now();
     }
 }
 
-/// A file to which nobody else writes who goes by the lock, as long as it lives.
+/// A locked file: no one else who respects the lock writes to it.
 fn alone(place: &Path, options: &OpenOptions) -> Result<File, Failure> {
-    if place.file_name().is_some_and(|name| is_name_of_remains(&name.to_string_lossy())) {
-        return Err(Failure::Remains);
+    if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
+        return Err(Failure::ReservedName);
     }
     waited_for(place, |place| access::hold(place, options))
 }

@@ -1,26 +1,26 @@
-//! Locks, rights and renaming on Unix, of which the web's file system is one as far as Rust is concerned: one without locks.
+//! Locks, permissions and renaming on Unix. For Rust, the web's file system is also Unix, without locks.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 
-/// What became of the wish to have a file alone.
+/// The result of locking a file.
 pub enum Held {
-    /// It is locked as long as it is open.
+    /// Locked while it is open.
     Locked(File),
-    /// The file system knows no locks.
+    /// The file system has no locks.
     Unlockable(File),
-    /// Somebody else has locked it.
+    /// Locked by another process.
     ByOthers,
 }
 
-/// Opens a file and locks it against all others.
+/// Opens a file and locks it exclusively.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     lock(options.open(place)?)
 }
 
-/// Locks an open file against all others.
+/// Locks an open file exclusively.
 pub fn lock(file: File) -> io::Result<Held> {
     let locked = try_lock(&file, false);
     Ok(held(file, locked))
@@ -46,7 +46,7 @@ fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     if shared { file.try_lock_shared() } else { file.try_lock() }
 }
 
-/// The standard library does not know that Android has these locks, too.
+/// Android has these locks too, but not in the standard library.
 #[cfg(target_os = "android")]
 fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     use rustix::fs::{FlockOperation as Lock, flock};
@@ -67,11 +67,11 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Gives a file the rights of another, and its owner where that is allowed.
+/// Copies permissions to a file, and the owner where that is allowed.
 pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
-        // Only root may give files away; the group alone can be one's own, too.
+        // Only root may change the owner; the group may still be one of our own.
         drop(
             fchown(file, Some(other.uid()), Some(other.gid()))
                 .or_else(|_| fchown(file, None, Some(other.gid()))),
@@ -80,13 +80,13 @@ pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
     file.set_permissions(other.permissions())
 }
 
-/// Puts a file in the place of an old one, which is held until that is done.
+/// Renames a file over an old one, which stays locked until then.
 pub fn rename(from: &Path, to: &Path, _old: Option<File>) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Brings the names in a folder to the disk.
+/// Syncs the names in a folder to disk.
 pub fn sync_folder(folder: &Path) {
-    // The new file is there already; no error could take that back.
+    // The new file is already in place, so an error would be misleading.
     drop(File::open(folder).and_then(|folder| folder.sync_all()));
 }

@@ -1,5 +1,5 @@
-//! Locks and renaming on Windows, where who opens a file says what others may do with it meanwhile. A lock on its bytes would
-//! keep out readers, too, the engine's among them.
+//! Locks and renaming on Windows, where opening a file restricts how others may open it. A byte-range lock would also
+//! exclude readers, the engine among them.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -11,14 +11,14 @@ const NO_WRITERS: u32 = 1 | 4;
 /// `ERROR_SHARING_VIOLATION`
 const IN_USE: i32 = 32;
 
-/// What became of the wish to have a file alone.
+/// The result of locking a file.
 pub enum Held {
-    /// It is locked as long as it is open.
+    /// Locked while it is open.
     Locked(File),
-    /// The file system knows no locks, which does not happen here.
+    /// The file system has no locks; does not happen here.
     #[expect(dead_code, reason = "for other systems")]
     Unlockable(File),
-    /// Somebody else has locked it.
+    /// Locked by another process.
     ByOthers,
 }
 
@@ -31,7 +31,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     }
 }
 
-/// There is nothing to be locked that was not opened here.
+/// Nothing to lock: opening has locked the file.
 pub fn lock(file: File) -> io::Result<Held> {
     Ok(Held::Locked(file))
 }
@@ -46,16 +46,16 @@ pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The folder says who may do what with a file.
+/// Permissions come from the folder.
 pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a file in the place of an old one, which some file systems replace only when nobody has it open.
+/// Renames a file over an old one, which on some file systems must not be open.
 pub fn rename(from: &Path, to: &Path, old: Option<File>) -> io::Result<()> {
     drop(old);
     fs::rename(from, to)
 }
 
-/// The system brings names to the disk by itself.
+/// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}

@@ -1,4 +1,4 @@
-//! Work in the background: the threads that do it, one piece of work after the other.
+//! Background threads, which run queued work one after another.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -7,29 +7,29 @@ use std::thread::JoinHandle;
 use super::foreground::{self, Current, Progress};
 use super::lock;
 use super::pool::{STACK_BYTES, background_pool};
-use crate::panics::carried;
+use crate::panics::forward_panic;
 
-/// Does this on the threads of the pool, if there are any, as what `progress` is about.
+/// Runs this on the threads of the pool, if there are any, and updates `progress`.
 pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Send) -> R {
     let _current = Current::set(progress);
     match background_pool() {
-        Some(pool) => pool.run(|| carried("a job on a thread of the pool", work)),
+        Some(pool) => pool.run(|| forward_panic("a job on a thread of the pool", work)),
         None => work(),
     }
 }
 
-/// What a piece of work is about; there is a thread for each.
+/// The kind of work; each has its own thread.
 #[derive(Clone, Copy)]
 pub enum Lane {
     /// Decoding, which may take long and be cancelled.
     Reading,
-    /// Saving, which is always finished.
+    /// Saving, which always completes.
     Writing,
 }
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that does what it is given, in order.
+/// A thread that runs queued work in order.
 struct Worker {
     work: Sender<Work>,
     thread: JoinHandle<()>,
@@ -59,10 +59,9 @@ struct Workers {
 
 static WORKERS: Mutex<Workers> = Mutex::new(Workers { reading: None, writing: None, stopped: false });
 
-/// Has `make` make some work, and does it in the background, after what was queued before. Gives it back where there is no
-/// thread for it.
+/// Queues the work that `make` returns in the background. Returns the work if there is no thread for it.
 ///
-/// `make` runs in the order of the queue, so that it can also queue for something else.
+/// `make` is called in the order of the queue, so that it can join other queues in the same order.
 pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
     let mut workers = lock(&WORKERS);
     let work = make();
@@ -82,12 +81,12 @@ pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
     }
 }
 
-/// Lets work be queued. Called when the library is loaded, which may be again.
+/// Allows queuing. Called each time the library is loaded.
 pub fn open() {
     *lock(&WORKERS) = Workers::default();
 }
 
-/// Ends the threads when everything that is queued is done. Called before the library is unloaded.
+/// Ends the threads after all queued work. Called before the library is unloaded.
 pub fn stop() {
     let Workers { reading, writing, .. } =
         std::mem::replace(&mut *lock(&WORKERS), Workers { stopped: true, ..Workers::default() });

@@ -1,4 +1,4 @@
-//! How work in the background gives way to the calls that the game waits for.
+//! How background work yields to calls that the game waits for.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::lock;
 
-/// For how long a part waits for calls in the foreground. Not for their end: one may itself wait for the background.
+/// How long a part waits for calls in the foreground; limited, because such a call may itself wait for the background.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How far some work is, and whether it is still wanted.
+/// The progress of some work, and whether it is cancelled.
 #[derive(Default)]
 pub struct Progress {
     cancelled: AtomicBool,
@@ -19,23 +19,23 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Says how much there is to do.
+    /// Sets the total.
     pub fn set_total(&self, total: usize) {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// So much more is done.
+    /// Adds to the amount done.
     pub fn advance(&self, by: usize) {
         self.done.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// How much is done, and of how much.
+    /// The amount done, and the total.
     pub fn get(&self) -> (usize, usize) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed).min(total), total)
     }
 
-    /// The work is not wanted any more.
+    /// Cancels the work.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -50,10 +50,10 @@ thread_local! {
     static IN_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The work that is being done by the threads of the pool, which do one at a time.
+/// The current work of the pool, which does one at a time.
 static CURRENT: Mutex<Option<Arc<Progress>>> = Mutex::new(None);
 
-/// Makes some work the one that is being done, as long as it lives.
+/// Sets the current work, until dropped.
 pub struct Current(());
 
 impl Current {
@@ -70,16 +70,16 @@ impl Drop for Current {
     }
 }
 
-/// Calls that someone waits for.
+/// The number of running calls in the foreground.
 static FOREGROUND: Mutex<usize> = Mutex::new(0);
 static FOREGROUND_ENDED: Condvar = Condvar::new();
 
-/// Whether the calling thread works in the background.
+/// Whether the calling thread is a background thread.
 pub fn in_background() -> bool {
     IN_BACKGROUND.get()
 }
 
-/// Makes the calling thread one that works in the background.
+/// Marks the calling thread as a background thread.
 pub fn enter_background() {
     IN_BACKGROUND.set(true);
     lower_priority();
@@ -88,7 +88,8 @@ pub fn enter_background() {
 #[cfg(not(target_family = "wasm"))]
 fn lower_priority() {
     use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
-    // A quarter of the way from the lowest to the highest; normal is half. Without it, the system shares out as it likes.
+    // A quarter of the way from the lowest to the highest priority; normal is half. If it fails, the system's default
+    // applies.
     if let Ok(value) = ThreadPriorityValue::try_from(25) {
         drop(set_current_thread_priority(ThreadPriority::Crossplatform(value)));
     }
@@ -97,8 +98,8 @@ fn lower_priority() {
 #[cfg(target_family = "wasm")]
 fn lower_priority() {}
 
-/// Between two parts of some work: lets calls in the foreground go first, and says whether to go on. In the foreground,
-/// always.
+/// Called between two parts: yields to calls in the foreground, and returns whether to continue; in the foreground,
+/// always true.
 pub fn goes_on() -> bool {
     if !in_background() {
         return true;
@@ -110,7 +111,7 @@ pub fn goes_on() -> bool {
     !lock(&CURRENT).as_ref().is_some_and(|progress| progress.is_cancelled())
 }
 
-/// So much more of the work is done, if it is one of the background.
+/// Adds to the progress of background work.
 pub fn advance(by: usize) {
     if in_background()
         && let Some(progress) = &*lock(&CURRENT)
@@ -119,7 +120,7 @@ pub fn advance(by: usize) {
     }
 }
 
-/// A call that someone waits for, as long as it lives.
+/// A call in the foreground, until dropped.
 pub struct Foreground(());
 
 impl Foreground {

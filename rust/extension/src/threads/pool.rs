@@ -10,17 +10,17 @@ use variant_engine::can_share_out;
 
 use super::foreground::{self, Foreground};
 use super::lock;
-use crate::panics::carried;
+use crate::panics::forward_panic;
 use crate::settings;
 
-/// No machine gains from more threads than this.
-const MOST_THREADS: usize = 256;
-/// Enough for the deepest nesting in an unoptimised build, several times over. Only what is used takes memory.
+/// The maximum number of threads.
+const MAX_THREADS: usize = 256;
+/// Several times what the deepest nesting needs in an unoptimised build. Only used pages take memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// For how long a library that is to be unloaded waits for a call.
+/// How long unloading the library waits for a call.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
-/// Tasks of one call, and what does them.
+/// The tasks of one call.
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
     run: F,
@@ -33,11 +33,11 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     {
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            carried("a thread of the pool", || self.run_next(scope));
+            forward_panic("a thread of the pool", || self.run_next(scope));
         });
     }
 
-    /// Does the task that has waited longest. Says whether there was one.
+    /// Runs the oldest task. Returns whether there was one.
     fn run_next<'scope>(&'scope self, scope: &ScopeFifo<'scope>) -> bool
     where
         T: 'scope,
@@ -51,10 +51,10 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     }
 }
 
-/// Does tasks on the threads of `pool` and on the calling thread, and returns what `lead` does when all are done.
+/// Runs tasks on the threads of `pool` and on the calling thread, and returns the result of `lead` when all are done.
 ///
-/// `lead` runs on the calling thread and adds tasks, which the other threads begin at once; after it, the calling thread
-/// takes what is left. Tasks may add tasks, too.
+/// `lead` runs on the calling thread and adds tasks, which the other threads start immediately; then the calling thread
+/// helps with the rest. Tasks may add tasks.
 pub fn share<T: Send, R>(
     pool: &Pool,
     run: impl Fn(T, &dyn Fn(T)) + Sync,
@@ -69,20 +69,20 @@ pub fn share<T: Send, R>(
     })
 }
 
-/// The extension's own threads, with their handles, since dropping a pool does not wait for its threads to end.
+/// The extension's own threads, with their handles, because dropping a pool does not wait for its threads.
 pub struct Pool {
     threads: ThreadPool,
     handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// A pool, once it has been asked for: `None` inside where one thread is asked for, no more can be had, or the library is
+/// A lazily created pool: `Some(None)` if only one thread is configured, no threads can be started, or the library is
 /// being unloaded.
 type LazyPool = Mutex<Option<Option<Arc<Pool>>>>;
 
-/// For calls that wait for their results.
+/// The pool for foreground calls.
 static POOL: LazyPool = Mutex::new(None);
 
-/// The pool for work of the calling thread, made when first needed; `None` where that thread does everything.
+/// The pool for the calling thread, created when first needed; `None` if that thread works alone.
 pub fn pool() -> Option<Arc<Pool>> {
     // The calling thread works, too.
     if foreground::in_background() {
@@ -92,10 +92,10 @@ pub fn pool() -> Option<Arc<Pool>> {
     }
 }
 
-/// For jobs: it leaves a core to the game.
+/// The pool for jobs, which leaves one core to the game.
 static BACKGROUND: LazyPool = Mutex::new(None);
 
-/// The pool for jobs, made when first needed; `None` where there can be none.
+/// The pool for jobs, created when first needed; `None` if there is none.
 pub fn background_pool() -> Option<Arc<Pool>> {
     kept(&BACKGROUND, || Pool::start((thread_count() - 1).max(1), true))
 }
@@ -104,10 +104,10 @@ fn kept(pool: &LazyPool, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Poo
     lock(pool).get_or_insert_with(|| start().map(Arc::new)).clone()
 }
 
-/// How many threads are asked for, at most one for each core if nobody says.
+/// The configured number of threads; by default one per core.
 fn thread_count() -> usize {
     match usize::try_from(settings::threads()) {
-        Ok(count) if count > 0 => count.min(MOST_THREADS),
+        Ok(count) if count > 0 => count.min(MAX_THREADS),
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
@@ -124,7 +124,8 @@ fn is_alone() -> bool {
 }
 
 impl Pool {
-    /// Starts threads, if any are asked for and can be had, and the engine lets them fill what one has made.
+    /// Starts threads, if more than one is configured, they can be started, and the engine lets several threads fill a
+    /// container.
     fn start(count: usize, in_background: bool) -> Option<Self> {
         if count == 0 || is_alone() {
             return None;
@@ -157,20 +158,20 @@ impl Pool {
         Some(Self { threads, handles })
     }
 
-    /// Does this on one of the threads, and waits for it.
+    /// Runs this on one of the threads, and waits for it.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.threads.install(work)
     }
 }
 
-/// Lets the next call that needs threads start them. Called when the library is loaded, which may be again.
+/// Allows the next call that needs threads to start them. Called each time the library is loaded.
 pub fn open() {
     *lock(&POOL) = None;
     *lock(&BACKGROUND) = None;
 }
 
-/// Ends the extension's threads and waits for them, and before that for calls that use them. Called before the library is
-/// unloaded; from then on, every call does its work alone.
+/// Waits for calls that use the threads, then ends the threads and waits for them. Called before the library is
+/// unloaded; from then on, every call works alone.
 pub fn stop() {
     end(&BACKGROUND);
     end(&POOL);
@@ -182,7 +183,7 @@ fn end(pool: &LazyPool) {
     let Pool { threads, handles } = loop {
         match Arc::try_unwrap(pool) {
             Ok(unused) => break unused,
-            // Something is wrong with that call; the engine need not hang with it.
+            // That call hangs; the engine must not hang with it.
             Err(_) if started.elapsed() > LONGEST_CALL => return,
             Err(used) => pool = used,
         }
@@ -190,7 +191,7 @@ fn end(pool: &LazyPool) {
     };
     drop(threads);
     for handle in handles.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // A worker that panicked has ended, too, which is all that is wanted here.
+        // A worker that panicked has also ended, which is enough here.
         drop(handle.join());
     }
 }

@@ -1,4 +1,4 @@
-//! What was built, and the objects that are freed should nobody get it.
+//! Decoded values, and the objects that are freed if no one receives them.
 
 use godot::builtin::Variant;
 use godot::classes::{Node, Object};
@@ -6,22 +6,22 @@ use godot::init::is_main_thread;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::{ErrorKind, Result};
 
-/// Objects that nothing frees by itself: they are freed if the value that holds them goes to nobody.
+/// Created objects without reference counting: they are freed unless the value that holds them is given out.
 #[derive(Default)]
-pub struct Made(Vec<InstanceId>);
+pub struct CreatedObjects(Vec<InstanceId>);
 
-impl Made {
-    /// Takes over those that `made` has got since it held so many.
-    pub fn take_from(&mut self, made: &mut Self, start: usize) {
-        self.0.extend(made.0.drain(start..));
+impl CreatedObjects {
+    /// Takes over those that `created` has from `start` on.
+    pub fn take_from(&mut self, created: &mut Self, start: usize) {
+        self.0.extend(created.0.drain(start..));
     }
 
-    /// Another object.
+    /// Adds an object.
     pub fn push(&mut self, id: InstanceId) {
         self.0.push(id);
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -32,17 +32,17 @@ impl Made {
     }
 
     /// Takes over all of them.
-    pub fn append(&mut self, mut made: Self) {
-        self.0.append(&mut made.0);
+    pub fn append(&mut self, mut created: Self) {
+        self.0.append(&mut created.0);
     }
 
-    /// Somebody has the value that holds them.
+    /// Releases the objects: the value that holds them is given out.
     pub fn leave(&mut self) {
         self.0.clear();
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedObjects {
     /// Newest first, so that parents outlive their children.
     fn drop(&mut self) {
         for id in self.0.drain(..).rev() {
@@ -53,8 +53,8 @@ impl Drop for Made {
     }
 }
 
-/// Frees an object. A job may be let go of by any thread, while a script of a Node may have put it into the tree, which is the
-/// main thread's.
+/// Frees an object. Any thread may drop a job, but a script may have added the Node to the tree, which belongs to the
+/// main thread.
 fn free(mut object: Gd<Object>) {
     let is_in_tree =
         |object: &Gd<Object>| object.clone().try_cast::<Node>().is_ok_and(|node| node.is_inside_tree());
@@ -65,53 +65,53 @@ fn free(mut object: Gd<Object>) {
     }
 }
 
-/// A finished value. Dropped before it is given to anybody, it frees all objects that were made for it.
+/// A finished value. Dropped before it is given out, it frees all objects that were created for it.
 pub struct Built {
     value: Variant,
-    /// Elements and keys that were dropped, as the engine does, because their typed container does not take them.
-    pub misfits: usize,
-    made: Made,
+    /// The number of elements and keys that their typed container does not take, dropped as the engine does.
+    pub dropped: usize,
+    created: CreatedObjects,
 }
 
 impl Built {
-    /// A value, what conversions came to in it, and the objects that were made for it.
-    pub fn new(value: Variant, fill: Fill, made: Made) -> Self {
-        Self { value, misfits: fill.misfits, made }
+    /// A value, its conversions, and the objects that were created for it.
+    pub fn new(value: Variant, fill: ConversionCounts, created: CreatedObjects) -> Self {
+        Self { value, dropped: fill.dropped, created }
     }
 
-    /// The value, which somebody has from here on.
+    /// Gives the value out.
     #[inline(always)]
     pub fn give(mut self) -> Variant {
-        self.made.leave();
+        self.created.leave();
         self.value
     }
 
-    /// The value, which nobody has yet, and what is to be freed should that stay so.
+    /// The value, and the objects to be freed if it is not given out.
     #[inline(always)]
-    pub fn into_parts(self) -> (Variant, Made) {
-        (self.value, self.made)
+    pub fn into_parts(self) -> (Variant, CreatedObjects) {
+        (self.value, self.created)
     }
 }
 
-/// What conversions came to.
+/// Counts of conversions in typed containers.
 #[derive(Default)]
-pub struct Fill {
+pub struct ConversionCounts {
     /// As in [`Built`].
-    pub misfits: usize,
-    /// How many characters of text they have made of containers.
+    pub dropped: usize,
+    /// Characters of text that containers were converted to.
     pub converted_text: usize,
 }
 
-/// Refuses so much text that typed containers would make of other containers in input of so many bytes.
+/// Limits the text that typed containers make of other containers, by the size of the input.
 ///
 /// # Errors
-/// That it is too much.
+/// [`ErrorKind::TextTooLarge`].
 pub fn check_converted_text(characters: usize, bytes: usize) -> Result<()> {
-    /// What the engine writes for one byte, at most, is far less.
+    /// Far more than the engine writes for one byte.
     const PER_BYTE: usize = 16;
     const FREE: usize = 1 << 16;
-    const MOST: usize = 1 << 28;
+    const MAX: usize = 1 << 28;
 
-    let most = bytes.saturating_mul(PER_BYTE).saturating_add(FREE).min(MOST);
+    let most = bytes.saturating_mul(PER_BYTE).saturating_add(FREE).min(MAX);
     if characters > most { Err(ErrorKind::TextTooLarge(most).into()) } else { Ok(()) }
 }

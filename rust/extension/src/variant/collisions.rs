@@ -1,12 +1,12 @@
-//! What keys and names cost in the engine's hash tables: chosen ones all want the same place, and each takes longer than
-//! the one before.
+//! The cost of keys and names in the engine's hash tables. In a hash-flooding attack all of them collide, so each takes
+//! longer than the one before.
 //!
-//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks each key of one up in the other,
-//! so that collisions among the keys of keys multiply with those of the keys around them. Such keys are therefore counted
-//! however few there are, and each comparison costs the more the more of them there have been. That keys within keys are
-//! also hashed once for each level is charged by the codec, see [`variant_codec::limits::Budget::nested_key`].
+//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks each key of one up in the
+//! other, so that collisions among the keys of keys multiply with those of the keys around them. Such keys are
+//! therefore counted however few there are, and each comparison costs the more the more of them there have been. Nested
+//! keys are also hashed once per level, which the codec charges; see [`variant_codec::limits::Budget::nested_key`].
 //!
-//! The tables are those of Godot 4.4 to 4.6. In an engine that has others, chosen keys may pass.
+//! The tables are those of Godot 4.4 to 4.6. In an engine with other tables, an attack may pass.
 
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, HashSet};
@@ -14,38 +14,36 @@ use std::hash::BuildHasher;
 
 use variant_codec::{ErrorKind, Result};
 
-/// So few keys of a Dictionary cost little, however they collide, if neither they nor the Dictionary hold or are keys in
-/// turn.
+/// Dictionaries with no more keys than this are cheap even if all collide, unless keys are nested.
 pub const FEW_KEYS: usize = 16;
 
-/// The effort that the engine may take.
+/// The allowed cost.
 struct Bounds {
     what: &'static str,
-    /// So many steps are free, and so many are expected for each key. The engine's hash puts numbered texts close
-    /// together, which takes up to 200 steps for each of 10,000.
+    /// Free steps, and expected steps per key. The engine's hash puts numbered text close together, which takes up to
+    /// 200 steps per key for 10,000 keys.
     free_steps: u64,
     steps_per_key: u64,
 }
 
-const KEYS: Bounds =
-    Bounds { what: "colliding keys of Dictionaries", free_steps: 2_000_000, steps_per_key: 128 };
+const KEYS: Bounds = Bounds { what: "colliding Dictionary keys", free_steps: 2_000_000, steps_per_key: 128 };
 /// Their steps are slower, and they are spread more widely.
 const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 
-/// So many comparisons of keys whose hashes are equal are free, and one for each key. Large keys count as many.
+/// Free comparisons of keys with equal hashes, besides one per key. A large key counts as several.
 const FREE_COMPARISONS: u64 = 1000;
-/// So many encoded bytes of a key are compared in one.
+/// Encoded bytes of a key that count as one comparison.
 const COMPARED_BYTES: u64 = 16;
 
 /// A key that is put into a Dictionary.
 pub trait Key {
     /// The engine's hash of it.
     fn hash(&self) -> u32;
-    /// How many bytes it takes, encoded.
+    /// Its encoded size in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// The effort that the engine takes.
+/// The cost in the engine.
 #[derive(Clone, Copy, Default)]
 pub struct Effort {
     keys: u64,
@@ -60,13 +58,13 @@ impl Effort {
         self.comparisons = self.comparisons.saturating_add(other.comparisons);
     }
 
-    /// `count` texts or keys of so many bytes are compared with one, each as if it were `factor`.
+    /// Adds `count` comparisons of keys or texts of `bytes` bytes, each weighted by `factor`.
     fn compare(&mut self, count: u64, bytes: usize, factor: u64) {
         let each = (1 + bytes as u64 / COMPARED_BYTES).saturating_mul(factor);
         self.comparisons = self.comparisons.saturating_add(count.saturating_mul(each));
     }
 
-    /// Refuses what takes more than it should.
+    /// Refuses a cost above the bounds.
     fn check(&self, bounds: &Bounds) -> Result<()> {
         if self.steps > bounds.free_steps + bounds.steps_per_key * self.keys
             || self.comparisons > FREE_COMPARISONS + self.keys
@@ -81,7 +79,7 @@ impl Effort {
 #[derive(Default)]
 pub struct Collisions {
     keys: Effort,
-    /// How often keys within keys have been compared.
+    /// The number of comparisons of nested keys.
     nested: u64,
     names: Names,
 }
@@ -102,7 +100,7 @@ impl Collisions {
         self.add_effort(effort)
     }
 
-    /// The engine takes the same effort as before, for another Dictionary with the same keys.
+    /// Adds the cost of another Dictionary with the same keys.
     ///
     /// # Errors
     /// That too many keys collide.
@@ -120,30 +118,30 @@ impl Collisions {
     }
 }
 
-/// The places of a Dictionary's keys: each takes the next free one from that which its hash says.
+/// The hash table of a Dictionary: each key takes the next free slot from the one of its hash.
 #[derive(Default)]
 pub struct Buckets {
     hashes: Vec<u32>,
-    /// The hash of the key in each place; 0 where there is none.
+    /// The hash of the key in each slot; 0 if it is empty.
     places: Vec<u32>,
-    /// What all of them have cost.
+    /// The cost of all keys.
     effort: Effort,
 }
 
 impl Buckets {
-    /// Numbers of places that the engine's tables have; each is left when three quarters are taken.
+    /// Sizes of the engine's tables; a table grows when three quarters are taken.
     const SIZES: [u32; 27] = [
         23, 47, 97, 193, 389, 769, 1543, 3079, 6151, 12289, 24593, 49157, 98317, 196613, 393241, 786433,
         1572869, 3145739, 6291469, 12582917, 25165843, 50331653, 100663319, 201326611, 402653189, 805306457,
         1610612741,
     ];
 
-    /// What all keys have cost.
+    /// The cost of all keys.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 
-    /// Adds a key to others that have cost so much in all. Returns how many have the same hash.
+    /// Adds a key. Returns how many others have the same hash.
     fn add(&mut self, hash: u32, effort: &mut Effort, before: Effort) -> Result<u64> {
         // The engine, too, has no key with hash 0.
         let hash = hash.max(1);
@@ -181,16 +179,16 @@ impl Buckets {
     }
 }
 
-/// The engine's table of names: chains of those whose hashes end alike.
+/// The engine's table of names: chains of names with the same low bits of the hash.
 #[derive(Default)]
 struct Names {
-    /// By hash: the fingerprint of the first name that has it, and how many others do. Nobody outside can foresee
+    /// By hash: the fingerprint of the first name with it, and the number of others. Attackers cannot predict
     /// fingerprints.
     known: HashMap<u32, (u64, u32)>,
     /// Fingerprints of the others.
     others: HashSet<u64>,
     random: RandomState,
-    /// How many are in each chain.
+    /// The length of each chain.
     chains: Vec<u32>,
     effort: Effort,
 }
@@ -232,9 +230,9 @@ mod tests {
     use super::*;
 
     /// A key with this hash and so many bytes.
-    struct Made(u32, usize);
+    struct CreatedObjects(u32, usize);
 
-    impl Key for Made {
+    impl Key for CreatedObjects {
         fn hash(&self) -> u32 {
             self.0
         }
@@ -248,7 +246,7 @@ mod tests {
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         hashes
-            .map(|hash| collisions.add_key(&mut buckets, &Made(hash, 8), false))
+            .map(|hash| collisions.add_key(&mut buckets, &CreatedObjects(hash, 8), false))
             .all(|result| result.is_ok())
     }
 
@@ -257,7 +255,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let passes = |_: &usize| {
             let mut buckets = Buckets::default();
-            (0..2).all(|_| collisions.add_key(&mut buckets, &Made(7, bytes), is_nested).is_ok())
+            (0..2).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, bytes), is_nested).is_ok())
         };
         (0..100_000).take_while(passes).count()
     }
@@ -278,7 +276,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let failed = (0..1000).find(|_| {
             let mut buckets = Buckets::default();
-            (0..20).any(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_err())
+            (0..20).any(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_err())
         });
         assert!(failed.is_some());
     }
@@ -295,7 +293,7 @@ mod tests {
     #[test]
     fn what_repeats_costs_the_same_again() {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
-        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &Made(7, 8), false).is_ok()));
+        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_ok()));
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! What is decoded, and how.
+//! The input of decoding.
 
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{Limits, Strictness, VariantType};
@@ -6,16 +6,16 @@ use variant_engine::{self as engine, Reader};
 
 use super::keys::KeyCache;
 
-/// What is decoded: by a handle of our own where scripts run meanwhile, which may change what the caller holds; otherwise
-/// borrowed for as long as the call lasts, during which other threads keep away from it, as from all that threads share.
+/// The bytes to decode: owned where scripts run meanwhile, which may change the caller's array; otherwise borrowed
+/// during the call, when no other thread may change them.
 ///
-/// What outlives the call has [`variant_engine::OwnedBytes`]: no lifetime of a borrowed input reaches a job.
+/// Jobs, which outlive the call, have [`variant_engine::OwnedBytes`]: a borrowed input cannot reach them.
 pub enum Input<'a> {
-    /// Bytes that nobody changes, since this handle is of our own.
+    /// Owned bytes, which nothing changes.
     Owned(PackedByteArray),
-    /// Those of a handle that somebody else holds: one of our own, or an argument of a call that runs no script.
+    /// Bytes borrowed from an owned reference, or from an argument of a call that runs no script.
     Shared(&'a PackedByteArray),
-    /// Those of a Variant in a call that runs no script.
+    /// The bytes of a Variant in a call that runs no script.
     InVariant(&'a Variant, &'a [u8]),
 }
 
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Calls `f` with a handle to them.
+    /// Calls `f` with a PackedByteArray of them.
     pub fn with_packed<R>(&self, f: impl FnOnce(&PackedByteArray) -> R) -> R {
         match self {
             Self::Owned(bytes) => f(bytes),
@@ -46,7 +46,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A handle to them.
+    /// A PackedByteArray of them.
     pub fn to_packed(&self) -> PackedByteArray {
         match self {
             Self::Owned(bytes) => bytes.clone(),
@@ -56,14 +56,14 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What is decoded, how, and what is kept from value to value.
+/// Input, options and the cache that is kept from value to value.
 pub struct Reading<'r> {
     /// The bytes.
     pub input: &'r Input<'r>,
     /// What is accepted.
     pub strictness: Strictness,
-    /// How much is.
+    /// The limits.
     pub limits: &'r Limits,
-    /// Worth keeping from value to value, on one thread and for one call.
+    /// Kept from value to value, on one thread and for one call.
     pub keys: &'r mut KeyCache,
 }

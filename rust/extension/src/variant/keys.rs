@@ -1,4 +1,4 @@
-//! What repeats from Dictionary to Dictionary: keys, and whole rows of them.
+//! A cache of what repeats from Dictionary to Dictionary: keys, and whole rows of keys.
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
@@ -9,10 +9,10 @@ use variant_engine::{Building, ContainerType, Reader, string};
 use super::collisions::{Buckets, Collisions, Effort, Key};
 use super::source::{Objects, encoded_size};
 
-/// KeyCache seen lately. The String of a key is made once and then shared, as the engine shares Strings; a row of keys that
-/// repeats is copied by the engine in one go.
+/// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
+/// engine in one call.
 ///
-/// Worth keeping from value to value, on one thread and for one call.
+/// Kept from value to value, on one thread and for one call.
 #[derive(Default)]
 pub struct KeyCache {
     seen: usize,
@@ -33,46 +33,46 @@ impl Key for &Variant {
     }
 }
 
-/// A key whose String is kept.
+/// The index of a cached key.
 #[derive(Clone, Copy)]
 pub struct CachedKey {
     index: u8,
     hash: u32,
 }
 
-/// All keys of a Dictionary, in order.
+/// A row: all keys of a Dictionary, in order.
 struct Row {
     texts: Vec<Box<str>>,
     /// An untyped Dictionary with these keys, whose values are Nil.
     template: Variant,
-    /// What the keys cost the engine, where that is counted.
+    /// The cost of the keys, if collisions are limited.
     effort: Effort,
-    /// Used up by Dictionaries that start like this one and go on otherwise.
+    /// Credit, used up by Dictionaries that start with this row and leave it.
     credit: i32,
 }
 
-/// What the last Dictionary with some number of keys and some first key looked like.
+/// The last Dictionary with a certain number of keys and a certain first key.
 #[derive(Clone, Copy, Default)]
 struct Candidate {
     track: u32,
     row: Option<u8>,
 }
 
-/// How far a Dictionary is known to have the keys of a row.
+/// The position of a Dictionary in a row.
 #[derive(Clone, Copy)]
 pub struct RowCursor {
-    /// The row that the keys so far are those of.
+    /// The row whose keys it has so far.
     row: Option<u8>,
-    /// The keys so far.
+    /// The number of keys so far.
     keys: u16,
-    /// Where the row would be found.
+    /// The index of the candidate.
     place: u8,
-    /// Mixed from the keys so far; 0 if they make no row.
+    /// A hash of the keys so far; 0 if they cannot be a row.
     track: u32,
 }
 
 impl RowCursor {
-    /// No key has come yet of so many. Rows are `wanted` where Dictionaries can be copied.
+    /// The start of a Dictionary with `len` keys. Rows are `wanted` where Dictionaries can be copied.
     #[inline(always)]
     pub fn start(len: usize, wanted: bool) -> Self {
         let wanted = wanted && (KeyCache::FEWEST..=KeyCache::MOST).contains(&len);
@@ -85,13 +85,13 @@ impl RowCursor {
         self.row.is_some()
     }
 
-    /// The next key is the row's, too.
+    /// The next key is that of the row.
     #[inline(always)]
     pub fn advance(&mut self) {
         self.keys += 1;
     }
 
-    /// A key that makes this no row.
+    /// A key that cannot be part of a row.
     #[inline(always)]
     pub fn leave(&mut self) {
         self.row = None;
@@ -100,28 +100,28 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// How many texts are kept; a power of two, as is the number of candidates.
+    /// The number of cached texts; a power of two, like the number of candidates.
     const KEPT: usize = 64;
-    /// Longer texts are not kept.
+    /// Longer texts are not cached.
     const LONGEST: usize = 32;
-    /// Nor are the first ones: a small message repeats nothing.
+    /// Neither are the first texts: a small message repeats nothing.
     const PASSED: usize = 16;
     /// Fewer keys are not worth copying.
     const FEWEST: usize = 2;
     /// More keys are rarely the same, and would take much memory.
     const MOST: usize = 64;
-    /// How many rows are learnt at most, so that data in which nothing repeats stops trying.
+    /// The maximum number of rows, so that data without repetition stops trying.
     const ROWS: usize = 64;
-    /// What a row can have in hand, and what a Dictionary costs that leaves it.
+    /// The credit of a row, and the price of leaving it.
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 
-    /// None, where others have cost so much.
+    /// An empty cache, after other keys have had this cost.
     pub fn after(collisions: Collisions) -> Self {
         Self { collisions, ..Self::default() }
     }
 
-    /// Where the String of this text is kept from now on; `None` for one that is not.
+    /// Caches the String of this text; `None` if it is not cached.
     #[inline(always)]
     pub fn keep(&mut self, text: &str) -> Option<CachedKey> {
         if text.len() > Self::LONGEST || self.seen < Self::PASSED {
@@ -140,7 +140,7 @@ impl KeyCache {
         Some(CachedKey { index: index as u8, hash })
     }
 
-    /// Where a String of these bytes is kept, if there is one.
+    /// The cached key with these bytes.
     #[inline(always)]
     pub fn find(&self, bytes: &[u8]) -> Option<CachedKey> {
         if bytes.len() > Self::LONGEST {
@@ -152,13 +152,13 @@ impl KeyCache {
         (kept.as_bytes() == bytes).then_some(CachedKey { index: index as u8, hash })
     }
 
-    /// The String that is kept there.
+    /// The cached String.
     #[inline(always)]
     pub fn kept(&self, kept: CachedKey) -> Option<&Variant> {
         self.kept.get(usize::from(kept.index))?.as_ref().map(|(_, string)| string)
     }
 
-    /// Refuses the String that is kept there as a key if too many collide.
+    /// Refuses the cached String as a key if too many collide.
     pub fn check(&mut self, kept: CachedKey, buckets: &mut Buckets, is_nested: bool) -> Result<()> {
         let Some((_, key)) = self.kept.get(usize::from(kept.index)).and_then(Option::as_ref) else {
             return Ok(());
@@ -174,8 +174,8 @@ impl KeyCache {
         texts.get(usize::from(cursor.keys)).is_some_and(|next| next.as_bytes() == text)
     }
 
-    /// Notes the next key of a Dictionary of `len` keys that follows no row. Says what to copy if it is the first one and
-    /// that of a row, which is followed from here.
+    /// Notes the next key of a Dictionary that follows no row. If it is the first key of a row, returns the row to
+    /// copy, which is followed from here.
     #[inline(always)]
     pub fn follow(
         &mut self,
@@ -204,7 +204,7 @@ impl KeyCache {
         None
     }
 
-    /// A Dictionary has all keys of the row that it followed.
+    /// Completes a Dictionary that has followed a row to its end.
     #[inline(always)]
     pub fn complete_row(&mut self, cursor: RowCursor) {
         let Some(row) = cursor.row else { return };
@@ -212,15 +212,15 @@ impl KeyCache {
         row.credit = (row.credit + 1).min(Self::CREDIT);
     }
 
-    /// A Dictionary has followed a row and left it.
+    /// Leaves a row: the next key was another one.
     #[cold]
     pub fn leave_row(&mut self, cursor: RowCursor) {
         let Some(row) = cursor.row else { return };
         self.rows[usize::from(row)].credit -= Self::COST;
     }
 
-    /// A Dictionary is complete that followed no row. It may become one if the one before, with as many keys and the same
-    /// first key, had the same keys, too.
+    /// Completes a Dictionary that followed no row. It becomes a row if the previous one with as many keys and the same
+    /// first key had the same keys.
     #[inline(always)]
     pub fn learn(&mut self, cursor: RowCursor, reader: Reader, dictionary: &Variant, effort: Effort) {
         if cursor.track == 0 {
@@ -259,14 +259,14 @@ impl Row {
         Self { texts, template: building.finish(), effort, credit: KeyCache::COST }
     }
 
-    /// Whether a Dictionary of so many keys, of which this is the first, is expected to have the others, too.
+    /// Whether a Dictionary with this number of keys and this first key is expected to follow the row.
     #[inline(always)]
     fn starts(&self, text: &str, len: usize) -> bool {
         self.credit > 0 && self.texts.len() == len && *self.texts[0] == *text
     }
 }
 
-/// Told by the start, the end and the length of a text of at most 32 bytes.
+/// A hash of the start, the end and the length of a text of at most 32 bytes.
 #[inline(always)]
 fn hash(text: &[u8]) -> u32 {
     let (start, end) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {

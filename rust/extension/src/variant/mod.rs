@@ -8,4 +8,5 @@ pub mod keys;
 mod objects;
 pub mod part_tasks;
 pub mod source;
+pub mod splitter;
 pub mod validator;

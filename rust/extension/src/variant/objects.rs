@@ -1,4 +1,4 @@
-//! Which objects and scripts may be made from data, and how.
+//! Creating objects from data: which classes and scripts are allowed.
 //!
 //! Only reached when the caller has allowed objects. Scripts and setters run here, so all of it happens on the calling
 //! thread.
@@ -14,25 +14,23 @@ use variant_engine::Reader;
 /// A new object of a native class.
 ///
 /// # Errors
-/// For classes that do not exist or cannot be made; for scripts, which would run code out of the data; and for the
-/// engine's singletons, of which a second one breaks the engine.
+/// For classes that do not exist or cannot be instantiated; for scripts, which would run code from the data; and for
+/// engine singletons, a second of which breaks the engine.
 pub fn instantiate(class: &StringName) -> Result<Variant> {
     let db = ClassDb::singleton();
     let name = quoted(&class.to_string());
-    // Asked first: for the name of a script's class, `can_instantiate` would load that script.
+    // Checked first: `can_instantiate` would load the script of a global script class.
     if !db.class_exists(class) {
-        return Err(Error::object(format!("an object of class {name}, which is no native class")));
+        return Err(Error::object(format!("unknown native class {name}")));
     }
     if *class == "Script" || db.is_parent_class(class, "Script") {
-        return Err(Error::object(format!("an object of class {name}: scripts are never made from data")));
+        return Err(Error::object(format!("class {name} refused: scripts are never created from data")));
     }
     if is_singleton(class) {
-        return Err(Error::object(format!(
-            "an object of class {class}, of which the engine has the only one"
-        )));
+        return Err(Error::object(format!("class {class} refused: it is an engine singleton")));
     }
     if !db.can_instantiate(class) {
-        return Err(Error::object(format!("an object of class {name}, which cannot be made")));
+        return Err(Error::object(format!("class {name} cannot be instantiated")));
     }
     Ok(db.instantiate(class))
 }
@@ -50,11 +48,11 @@ fn is_singleton(class: &StringName) -> bool {
     false
 }
 
-/// Sets a stored property; a `script` is loaded from the path that the value is.
+/// Sets a stored property; for `script`, the value is the path of the script to load.
 ///
 /// # Errors
-/// If `script` is no path to a script of this project, or a setter has freed the object. If strict, also if the
-/// script is one for objects of another class, of which the engine only complains.
+/// If `script` is not the path of a script of this project, or a setter has freed the object. If strict, also if the
+/// script is for another class, for which the engine only prints an error.
 pub fn set_property(
     object: &mut Gd<Object>,
     name: &GString,
@@ -62,18 +60,20 @@ pub fn set_property(
     strictness: Strictness,
 ) -> Result<()> {
     if !object.is_instance_valid() {
-        return Err(Error::object("the object was freed by one of its own setters"));
+        return Err(Error::object("object freed by its own setter"));
     }
     match Reader::new().ty(value) {
         Some(ty) if *name == "script" && ty != VariantType::Nil => {
             if ty != VariantType::String {
-                return Err(Error::object("the property `script` is not the path of a script"));
+                return Err(Error::object("property `script` is not a script path"));
             }
             let script = load_script(&value.to())?;
             let base = script.get_instance_base_type();
             if strictness == Strictness::Strict && !object.is_class(&base.to_string()) {
                 let class = quoted(&object.get_class().to_string());
-                return Err(Error::object(format!("a script for {base} on an object of class {class}")));
+                return Err(Error::object(format!(
+                    "script for {base} does not fit an object of class {class}"
+                )));
             }
             object.set_script(&script);
         }
@@ -91,21 +91,22 @@ pub fn load_script(path: &GString) -> Result<Gd<Script>> {
     let shown = quoted(&text);
     let inside = text.strip_prefix(SCRIPT_PATH_PREFIX);
     if inside.is_none_or(|rest| rest.is_empty() || rest.split(['/', '\\']).any(|part| part == "..")) {
-        return Err(Error::object(format!("the script path {shown}, which does not lie in the project")));
+        return Err(Error::object(format!("script path {shown} is outside the project")));
     }
     let mut loader = ResourceLoader::singleton();
     if !loader.exists_ex(path).type_hint("Script").done() {
-        return Err(Error::object(format!("the script path {shown}, where there is no script")));
+        return Err(Error::object(format!("no script at {shown}")));
     }
     loader
         .load_ex(path)
         .type_hint("Script")
         .done()
         .and_then(|resource| resource.try_cast::<Script>().ok())
-        .ok_or_else(|| Error::object(format!("the script at {shown}, which cannot be loaded")))
+        .ok_or_else(|| Error::object(format!("script {shown} cannot be loaded")))
 }
 
-/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object is.
+/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object
+/// always is.
 pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
     let Ok(object) = value.try_to::<Gd<Object>>() else {
         return value.is_nil();

@@ -1,14 +1,14 @@
-//! What a builder leaves to other threads: parts of the bytes, and the places where their values go.
+//! Parts of the bytes that a builder hands to other threads, with the places for their values.
 
 use variant_codec::Result;
 use variant_codec::stream::Part;
-use variant_engine::{LateValues, LeftValue, Slots, StringSlots};
+use variant_engine::{DeferredValue, Slots, StagedValues, StringSlots};
 
-/// Parts that are left to another thread, and the places to fill.
+/// Parts for another thread, and the places to fill.
 pub struct PartTask<'s> {
-    /// Which parts, in order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// Where their values go.
+    /// The places for their values.
     pub places: Places<'s>,
 }
 
@@ -20,52 +20,52 @@ pub enum Places<'s> {
     Strings(StringSlots<'s>),
 }
 
-/// What is left to other threads.
-pub struct PartTaker<'k, 's> {
+/// Hands parts to other threads.
+pub struct PartDispatcher<'k, 's> {
     bytes: usize,
     take: &'k dyn Fn(PartTask<'s>),
-    /// Values of entries that make no part yet, and how many bytes they take.
-    values: Vec<(LeftValue<'s>, Part)>,
+    /// Values of entries that do not fill a task yet, and their bytes.
+    values: Vec<(DeferredValue<'s>, Part)>,
     value_bytes: usize,
-    late: Vec<LateValues<'s>>,
+    late: Vec<StagedValues<'s>>,
 }
 
-impl<'k, 's> PartTaker<'k, 's> {
-    /// Parts of so many bytes, each of which `take` takes with the places to fill.
+impl<'k, 's> PartDispatcher<'k, 's> {
+    /// Tasks of about `bytes` bytes each, which `take` receives.
     pub fn new(bytes: usize, take: &'k dyn Fn(PartTask<'s>)) -> Self {
         Self { bytes, take, values: Vec::new(), value_bytes: 0, late: Vec::new() }
     }
 
-    /// Leaves the value of an entry.
+    /// Hands over the value of an entry.
     ///
     /// # Errors
-    /// That there is no memory for it.
-    pub fn add_value(&mut self, value: LeftValue<'s>, part: Part) -> Result<()> {
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
+    pub fn add_value(&mut self, value: DeferredValue<'s>, part: Part) -> Result<()> {
         self.value_bytes += part.bytes.len();
         self.values.push((value, part));
         if self.value_bytes >= self.bytes { self.give_values() } else { Ok(()) }
     }
 
-    /// Leaves the elements of an Array.
+    /// Hands over elements of an Array.
     pub fn add_elements(&self, slots: Slots<'s>, part: Part) {
         (self.take)(PartTask { parts: vec![part], places: Places::Values(slots) });
     }
 
-    /// Leaves the elements of a PackedStringArray.
+    /// Hands over elements of a PackedStringArray.
     pub fn add_strings(&self, slots: StringSlots<'s>, part: Part) {
         (self.take)(PartTask { parts: vec![part], places: Places::Strings(slots) });
     }
 
-    /// What is to be settled when all is filled.
+    /// The values that move to their entries when all places are filled.
     ///
     /// # Errors
-    /// That there is no memory for the last values.
-    pub fn finish(mut self) -> Result<Vec<LateValues<'s>>> {
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
+    pub fn finish(mut self) -> Result<Vec<StagedValues<'s>>> {
         self.give_values()?;
         Ok(self.late)
     }
 
-    /// From how many bytes on something is left.
+    /// The size in bytes from which a container is split.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -76,7 +76,7 @@ impl<'k, 's> PartTaker<'k, 's> {
             return Ok(());
         }
         let (left, parts) = self.values.drain(..).unzip();
-        let (late, slots) = LateValues::new(left)?;
+        let (late, slots) = StagedValues::new(left)?;
         self.late.push(late);
         (self.take)(PartTask { parts, places: Places::Values(slots) });
         Ok(())

@@ -1,6 +1,5 @@
 //! Live Variant → events.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
@@ -16,9 +15,8 @@ use variant_engine::{
 };
 
 use super::objects;
-use crate::settings;
-use crate::threads::pool::pool;
-use crate::thresholds::{PART_BYTES, SMALL_BYTES};
+use super::splitter::{Splitter, Tail, TailItems};
+use crate::thresholds::SMALL_BYTES;
 
 /// How objects are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,36 +31,36 @@ pub enum Objects {
 #[derive(Clone, Copy)]
 pub struct Live<'a, 's> {
     variant: &'a Variant,
-    walk: Walk<'a, 's>,
+    walker: Walker<'a, 's>,
 }
 
 impl<'a, 's> Live<'a, 's> {
-    /// A source that walks `variant`.
+    /// A source that writes `variant`.
     pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
-        Self { variant, walk: Walk { objects, strict, reader: Reader::new(), splitter: None } }
+        Self { variant, walker: Walker { objects, strict, reader: Reader::new(), splitter: None } }
     }
 
-    /// The same, with a taker for what is left of large containers. Not for objects with properties: while their getters
-    /// run, no other thread may read.
+    /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
+    /// thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
-        let splitter = (self.walk.objects == Objects::AsIds).then_some(splitter);
-        Self { walk: Walk { splitter, ..self.walk }, ..self }
+        let splitter = (self.walker.objects == Objects::AsIds).then_some(splitter);
+        Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
 
-    /// What is walked.
+    /// The Variant.
     pub fn variant(&self) -> &'a Variant {
         self.variant
     }
 
-    /// Whether it is sure at a glance that the value takes few bytes.
+    /// Whether the value certainly takes few bytes, judged by its type and length alone.
     #[inline(always)]
     pub fn is_small(&self) -> bool {
         use VariantType as T;
 
-        /// Each may take six bytes.
+        /// A code unit takes up to six bytes of UTF-8.
         const FEW_UNITS: usize = (SMALL_BYTES - 8) / 6;
 
-        let reader = self.walk.reader;
+        let reader = self.walker.reader;
         let Some(ty) = reader.ty(self.variant) else { return false };
         match ty {
             T::String => reader.string_units(self.variant).len() <= FEW_UNITS,
@@ -71,146 +69,62 @@ impl<'a, 's> Live<'a, 's> {
         }
     }
 
-    /// The type of a packed array whose number of elements says its encoded size.
+    /// The type, if it is a packed array with elements of a fixed size.
     pub fn packed_type(&self) -> Option<VariantType> {
-        self.walk.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
+        self.walker.reader.ty(self.variant).filter(|ty| matches!(ty.shape(), Shape::Packed(..)))
     }
 }
 
 impl Source for Live<'_, '_> {
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        self.walk.pour(self.variant, sink, 0)
+        self.walker.pour(self.variant, sink, 0)
     }
 }
 
-/// Takes what is left of containers when enough has been written, for other threads to go on with.
-pub struct Splitter<'a> {
-    tails: RefCell<Vec<(usize, Tail<'a>)>>,
-}
-
-impl<'a> Splitter<'a> {
-    /// A splitter that has taken nothing.
-    pub fn new() -> Self {
-        Self { tails: RefCell::default() }
-    }
-
-    /// Whether anything was left.
-    pub fn has_tails(&self) -> bool {
-        !self.tails.borrow().is_empty()
-    }
-
-    /// What was left, in order, and how long the output was then.
-    pub fn into_tails(self) -> Vec<(usize, Tail<'a>)> {
-        self.tails.into_inner()
-    }
-
-    /// How many elements or entries make a part, if those that are left are worth it: `done` of them took `bytes`.
-    #[inline(always)]
-    fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
-        if bytes < PART_BYTES {
-            return None;
+/// Pours a tail into a sink of its own.
+///
+/// # Errors
+/// Whatever cannot be written, with a path that starts at the container.
+pub fn pour_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
+where
+    S: Sink<Array = (), Dictionary = (), Strings = ()>,
+{
+    let (strict, reader) = (tail.strict, Reader::new());
+    let walker = Walker { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
+    match &tail.items {
+        TailItems::Elements(elements, range) => {
+            walker.pour_elements(*elements, range.clone(), &mut (), sink, tail.depth)
         }
-        let per_part = (done * PART_BYTES / bytes).max(1);
-        (left / per_part >= settings::parallel_threshold() / PART_BYTES && pool().is_some())
-            .then_some(per_part)
-    }
-
-    /// Takes a tail.
-    #[cold]
-    fn take(&self, position: usize, tail: Tail<'a>) {
-        self.tails.borrow_mut().push((position, tail));
-    }
-}
-
-/// What is left of a container.
-pub struct Tail<'a> {
-    of: TailOf<'a>,
-    strict: bool,
-    depth: u32,
-    /// How many of them make a part.
-    per_part: usize,
-}
-
-#[derive(Clone)]
-enum TailOf<'a> {
-    Elements(Elements<'a>, Range<usize>),
-    Entries(EntriesInPlace<'a>, usize),
-    Strings(Strings<'a>, Range<usize>),
-}
-
-impl<'a> Tail<'a> {
-    /// The parts that other threads go on with, in order.
-    pub fn into_parts(self) -> Vec<Self> {
-        let mut parts = Vec::new();
-        let mut add = |of| parts.push(Self { of, ..self });
-        match self.of.clone() {
-            TailOf::Elements(elements, range) => {
-                self.cut(range).for_each(|part| add(TailOf::Elements(elements, part)));
-            }
-            TailOf::Strings(texts, range) => {
-                self.cut(range).for_each(|part| add(TailOf::Strings(texts, part)));
-            }
-            TailOf::Entries(mut entries, mut left) => {
-                while left > 0 {
-                    let count = left.min(self.per_part);
-                    add(TailOf::Entries(entries, count));
-                    left -= count;
-                    for _ in 0..count {
-                        let _ = entries.next();
-                    }
-                }
-            }
-        }
-        parts
-    }
-
-    fn cut(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (per_part, end) = (self.per_part, range.end);
-        range.step_by(per_part).map(move |start| start..end.min(start + per_part))
-    }
-
-    /// Pours it into a sink of its own.
-    ///
-    /// # Errors
-    /// Whatever cannot be written, with a path that starts anywhere.
-    pub fn pour<S>(&self, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
-    where
-        S: Sink<Array = (), Dictionary = (), Strings = ()>,
-    {
-        let (strict, reader) = (self.strict, Reader::new());
-        let walk = Walk { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
-        match &self.of {
-            TailOf::Elements(elements, range) => {
-                walk.pour_elements(*elements, range.clone(), &mut (), sink, self.depth)
-            }
-            TailOf::Strings(texts, range) => walk.pour_strings(*texts, range.clone(), &mut (), sink),
-            TailOf::Entries(entries, count) => walk.pour_linked(*entries, *count, &mut (), sink, self.depth),
+        TailItems::Strings(texts, range) => walker.pour_strings(*texts, range.clone(), &mut (), sink),
+        TailItems::Entries(entries, count) => {
+            walker.pour_entries_in_place(*entries, *count, &mut (), sink, tail.depth)
         }
     }
 }
 
-/// How Variants are walked.
+/// Writes a Variant and what it holds, recursively.
 #[derive(Clone, Copy)]
-struct Walk<'a, 's> {
+struct Walker<'a, 's> {
     objects: Objects,
-    /// Whether what does not come back as it is, is an error.
+    /// Whether a value that would decode to a different one is an error.
     strict: bool,
     reader: Reader,
     splitter: Option<&'s Splitter<'a>>,
 }
 
-/// After so many elements or entries, it is looked at how much they took.
-const LOOKED_AT: usize = 8;
-/// So many elements of one type are poured in one go.
-const LONGEST_RUN: usize = 4096;
+/// Elements or entries between two checks of how much output they took.
+const CHECK_INTERVAL: usize = 8;
+/// Elements of one type that are passed to the sink in one call.
+const MAX_RUN: usize = 4096;
 
-impl<'a> Walk<'a, '_> {
-    /// The same walk for Variants that live shorter, none of which may be left to others.
-    fn apart<'b>(self) -> Walk<'b, 'b> {
-        Walk { objects: self.objects, strict: self.strict, reader: self.reader, splitter: None }
+impl<'a> Walker<'a, '_> {
+    /// The same without a splitter, for Variants that do not live long enough for other threads.
+    fn without_splitter<'b>(self) -> Walker<'b, 'b> {
+        Walker { objects: self.objects, strict: self.strict, reader: self.reader, splitter: None }
     }
 
-    /// Pours a value that takes few bytes; `None` for others, whose frames lie on the stack at each level of nesting.
+    /// Pours a value that takes few bytes; `None` for others. Apart from [`Self::pour_large`], whose stack frame counts at
+    /// each level of nesting.
     #[inline(always)]
     fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
         use VariantType as T;
@@ -254,7 +168,7 @@ impl<'a> Walk<'a, '_> {
 
         let reader = self.reader;
         let Some(ty) = reader.ty(variant) else {
-            return Err(Error::object("a type that is newer than this version of FastVariantCodec"));
+            return Err(Error::object("unsupported type: newer than this version of FastVariantCodec"));
         };
         match ty {
             T::StringName => {
@@ -282,7 +196,7 @@ impl<'a> Walk<'a, '_> {
         sink.end_strings(strings)
     }
 
-    /// Pours texts, or leaves those from one on to others.
+    /// Pours texts, and may split off the rest of them.
     #[inline(always)]
     fn pour_strings<S: Sink>(
         self,
@@ -293,9 +207,9 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<()> {
         let start = sink.written();
         for (index, text) in texts.get().iter().enumerate().take(range.end).skip(range.start) {
-            let of = || TailOf::Strings(texts, index..range.end);
-            if index % LOOKED_AT == LOOKED_AT - 1
-                && self.leaves(sink.written(), start, index - range.start, range.end - index, 0, of)
+            let rest = || TailItems::Strings(texts, index..range.end);
+            if index % CHECK_INTERVAL == CHECK_INTERVAL - 1
+                && self.split_off(sink.written(), start, index - range.start, range.end - index, 0, rest)
             {
                 return Ok(());
             }
@@ -305,30 +219,30 @@ impl<'a> Walk<'a, '_> {
         Ok(())
     }
 
-    /// Whether what is left of a container, of which `done` elements or entries took the output from `start` on, is
-    /// worth being left to others: then it is.
+    /// Splits off the rest of a container for other threads if that is worth it, and says whether it did. The `done`
+    /// elements or entries so far took the output from `start` to `written`.
     #[inline(always)]
-    fn leaves(
+    fn split_off(
         self,
         written: usize,
         start: usize,
         done: usize,
         left: usize,
         depth: u32,
-        of: impl FnOnce() -> TailOf<'a>,
+        items: impl FnOnce() -> TailItems<'a>,
     ) -> bool {
         let Some(splitter) = self.splitter else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
-        splitter.take(written, Tail { of: of(), strict: self.strict, depth, per_part });
+        splitter.add(written, Tail { items: items(), strict: self.strict, depth, per_part });
         true
     }
 
     #[inline(never)]
     fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
-        // Getters may change any container, so those are walked in copies that scripts cannot reach.
+        // Getters may change any container, so it is copied where scripts cannot reach it.
         if self.objects == Objects::Full || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
-            return self.apart().pour_array_in_place(&copy, sink, depth);
+            return self.without_splitter().pour_array_in_place(&copy, sink, depth);
         }
         self.pour_array_in_place(variant, sink, depth)
     }
@@ -344,7 +258,7 @@ impl<'a> Walk<'a, '_> {
         sink.end_array(array)
     }
 
-    /// Pours elements, or leaves those from one on to others.
+    /// Pours elements, and may split off the rest of them.
     #[inline(always)]
     fn pour_elements<S: Sink>(
         self,
@@ -356,17 +270,18 @@ impl<'a> Walk<'a, '_> {
     ) -> Result<()> {
         let start = sink.written();
         let mut index = range.start;
-        let mut looked_at = index + LOOKED_AT;
+        let mut next_check = index + CHECK_INTERVAL;
         while index < range.end {
-            if index >= looked_at {
-                let of = || TailOf::Elements(elements, index..range.end);
-                if self.leaves(sink.written(), start, index - range.start, range.end - index, depth, of) {
+            if index >= next_check {
+                let rest = || TailItems::Elements(elements, index..range.end);
+                if self.split_off(sink.written(), start, index - range.start, range.end - index, depth, rest)
+                {
                     return Ok(());
                 }
-                looked_at = index + LOOKED_AT;
+                next_check = index + CHECK_INTERVAL;
             }
             if depth <= format::MAX_DEPTH
-                && let Some(run) = self.reader.run(&elements, index..range.end.min(index + LONGEST_RUN))
+                && let Some(run) = self.reader.run(&elements, index..range.end.min(index + MAX_RUN))
             {
                 index += pour_run(run, index, sink, array)?;
                 continue;
@@ -406,14 +321,14 @@ impl<'a> Walk<'a, '_> {
         let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         match entries.in_place() {
-            Some(entries) => self.pour_linked(*entries, len, &mut dictionary, sink, depth + 1)?,
-            None => self.pour_copied(&mut entries, len, &mut dictionary, sink, depth + 1)?,
+            Some(entries) => self.pour_entries_in_place(*entries, len, &mut dictionary, sink, depth + 1)?,
+            None => self.pour_copied_entries(&mut entries, len, &mut dictionary, sink, depth + 1)?,
         }
         sink.end_dictionary(dictionary)
     }
 
-    /// Refuses values of another type than their Dictionary declares. Only bytes that no encoder writes make such: the
-    /// engine decodes them, but no strict reader does.
+    /// Refuses values of another type than their Dictionary declares. They come from non-canonical bytes, which the engine
+    /// decodes and strict readers refuse.
     #[inline(never)]
     fn check_values(self, variant: &Variant) -> Result<()> {
         let (_, declared) = self.reader.dictionary_types(variant);
@@ -422,7 +337,7 @@ impl<'a> Walk<'a, '_> {
         }
         let (mut entries, len) = self.reader.entries(variant, false);
         for index in 0..len {
-            let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(changed)?;
+            let (key, value) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
             if !self.fits(&declared, value) {
                 let found = self.reader.ty(value).map_or("value", VariantType::name).to_owned();
                 let expected = declared.to_string();
@@ -442,9 +357,9 @@ impl<'a> Walk<'a, '_> {
         })
     }
 
-    /// Pours entries, or leaves those from one on to others.
+    /// Pours entries, and may split off the rest of them.
     #[inline(always)]
-    fn pour_linked<S: Sink>(
+    fn pour_entries_in_place<S: Sink>(
         self,
         mut entries: EntriesInPlace<'a>,
         count: usize,
@@ -453,24 +368,24 @@ impl<'a> Walk<'a, '_> {
         depth: u32,
     ) -> Result<()> {
         let start = sink.written();
-        let mut alike = Alike::default();
+        let mut collapsing = CollapsingKeys::default();
         for index in 0..count {
-            let of = || TailOf::Entries(entries, count - index);
-            // If strict, all keys are compared.
+            let rest = || TailItems::Entries(entries, count - index);
+            // Strict mode counts all keys, so it does not split.
             if !self.strict
-                && index % LOOKED_AT == LOOKED_AT - 1
-                && self.leaves(sink.written(), start, index, count - index, depth, of)
+                && index % CHECK_INTERVAL == CHECK_INTERVAL - 1
+                && self.split_off(sink.written(), start, index, count - index, depth, rest)
             {
                 return Ok(());
             }
-            let (key, value) = entries.next().ok_or_else(changed)?;
-            self.pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+            let (key, value) = entries.next().ok_or_else(dictionary_changed)?;
+            self.pour_entry(index, (key, value), &mut collapsing, dictionary, sink, depth)?;
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn pour_copied<S: Sink>(
+    fn pour_copied_entries<S: Sink>(
         self,
         entries: &mut Entries<'_>,
         count: usize,
@@ -478,10 +393,17 @@ impl<'a> Walk<'a, '_> {
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        let mut alike = Alike::default();
+        let mut collapsing = CollapsingKeys::default();
         for index in 0..count {
-            let (key, value) = self.reader.next_entry(entries).ok_or_else(changed)?;
-            self.apart().pour_entry(index, (key, value), &mut alike, dictionary, sink, depth)?;
+            let (key, value) = self.reader.next_entry(entries).ok_or_else(dictionary_changed)?;
+            self.without_splitter().pour_entry(
+                index,
+                (key, value),
+                &mut collapsing,
+                dictionary,
+                sink,
+                depth,
+            )?;
         }
         Ok(())
     }
@@ -491,16 +413,16 @@ impl<'a> Walk<'a, '_> {
         self,
         index: usize,
         (key, value): (&'a Variant, &'a Variant),
-        alike: &mut Alike,
+        collapsing: &mut CollapsingKeys,
         dictionary: &mut S::Dictionary,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
         if self.strict {
-            alike.nils += u32::from(self.is_written_as_nil(key));
-            alike.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
-            if alike.nils > 1 || alike.callables > 1 {
-                return Err(Error::object("two keys of a Dictionary that would come back as one"));
+            collapsing.nils += u32::from(self.is_written_as_nil(key));
+            collapsing.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
+            if collapsing.nils > 1 || collapsing.callables > 1 {
+                return Err(Error::object("two Dictionary keys that decode to the same key"));
             }
         }
         sink.begin_key(dictionary)?;
@@ -518,7 +440,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// How the value at this key is named in a path.
+    /// The step of an error path to the value at this key.
     #[cold]
     #[inline(never)]
     fn step(self, key: &Variant, index: usize) -> Step {
@@ -544,10 +466,10 @@ impl<'a> Walk<'a, '_> {
         sink.node_path(NodePathParts { absolute, names: &names, subnames: &subnames })
     }
 
-    /// A name in the form in which its code units can be read.
+    /// A name whose code units can be read.
     fn name(self, name: StringName) -> Name {
         if self.reader.name_units(&name).is_some() {
-            Name::Itself(name)
+            Name::InPlace(name)
         } else {
             Name::Text(GString::from(&name))
         }
@@ -555,7 +477,7 @@ impl<'a> Walk<'a, '_> {
 
     fn units_of(self, name: &Name) -> &[u32] {
         match name {
-            Name::Itself(name) => self.reader.name_units(name).unwrap_or_default(),
+            Name::InPlace(name) => self.reader.name_units(name).unwrap_or_default(),
             Name::Text(text) => self.reader.units(text),
         }
     }
@@ -568,7 +490,7 @@ impl<'a> Walk<'a, '_> {
         sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
-    /// The element type to write for a declared one.
+    /// The declared element type as it is written.
     fn declared(self, declared: ContainerType) -> Result<Declared> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
@@ -599,7 +521,7 @@ impl<'a> Walk<'a, '_> {
         let class = object.get_class();
         if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
             let class = quoted(&class.to_string());
-            return Err(Error::object(format!("an object of class {class}, which cannot be made again")));
+            return Err(Error::object(format!("class {class} cannot be instantiated")));
         }
         let stored: Vec<GString> = object
             .get_property_list()
@@ -614,7 +536,7 @@ impl<'a> Walk<'a, '_> {
         for name in stored {
             sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
             stored_value(&object, &name)
-                .and_then(|value| self.apart().pour(&value, sink, depth + 1))
+                .and_then(|value| self.without_splitter().pour(&value, sink, depth + 1))
                 .map_err(|error| error.inside(Step::property(&name.to_string())))?;
             sink.end_property(&mut open)?;
         }
@@ -622,7 +544,7 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// How many bytes its encoding takes.
+/// The encoded size of a value, in bytes.
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
@@ -632,16 +554,16 @@ pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// Keys of a Dictionary that all come back as one.
+/// How many keys of a Dictionary decode to null: more than one of a kind would collapse into a single key.
 #[derive(Default)]
-struct Alike {
+struct CollapsingKeys {
     nils: u32,
     callables: u32,
 }
 
 #[cold]
-fn changed() -> Error {
-    Error::argument("a Dictionary that another thread changed meanwhile")
+fn dictionary_changed() -> Error {
+    Error::argument("Dictionary changed by another thread during the call")
 }
 
 /// Pours a run that starts at `index` and returns how many elements it had.
@@ -666,24 +588,24 @@ fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S
         _ => unreachable!("{ty} does not come in runs"),
     };
     let taken = left - run.left();
-    // The one that was refused is the one that was taken last.
+    // The element that was taken last is the one that failed.
     poured.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
     Ok(taken)
 }
 
-/// The element at `index`, which is there unless a caller's other thread has shortened the Array.
+/// The element at `index`, which exists unless another thread has shortened the Array.
 #[inline(always)]
 fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
-    elements.get(index).ok_or_else(|| Error::argument("an Array that another thread changed meanwhile"))
+    elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 
-/// A StringName, or its text where that is not read in place.
+/// A StringName whose text is read in place, or a copy of the text.
 enum Name {
-    Itself(StringName),
+    InPlace(StringName),
     Text(GString),
 }
 
-/// An element type to write, with its text.
+/// A declared element type as it is written.
 enum Declared {
     Untyped,
     Builtin(VariantType),
@@ -707,7 +629,7 @@ impl Declared {
 /// What is written for a stored property: for `script`, the path of the object's script.
 fn stored_value(object: &Gd<Object>, name: &GString) -> Result<Variant> {
     if !object.is_instance_valid() {
-        return Err(Error::object("the object was freed by one of its own getters"));
+        return Err(Error::object("object freed by its own getter"));
     }
     if *name != "script" {
         return Ok(object.get(&StringName::from(name)));
@@ -721,6 +643,6 @@ fn script_path(script: &Gd<Script>) -> Result<GString> {
     if path.begins_with(format::SCRIPT_PATH_PREFIX) {
         Ok(path)
     } else {
-        Err(Error::object("a script without a path that starts with res://, which no reader could load"))
+        Err(Error::object("script has no res:// path, so no reader could load it"))
     }
 }

@@ -1,4 +1,4 @@
-//! Events → nothing but the keys of Dictionaries, to find out whether they are different.
+//! Validates without building: events → only the keys of Dictionaries, to find duplicates.
 
 use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Text};
 use variant_codec::{Result, VariantType};
@@ -8,19 +8,19 @@ use super::builder::VariantBuilder;
 use super::builder::sink::{ArrayFrame, DictionaryFrame};
 use super::input::Reading;
 
-/// Checks what a [`VariantBuilder`] would, but builds no more than keys, and neither objects nor scripts even there.
+/// Makes the checks of a [`VariantBuilder`], but builds only keys, and creates no objects and loads no scripts.
 pub struct Validator<'k> {
     builder: VariantBuilder<'k, 'k>,
     in_key: bool,
 }
 
 impl<'k> Validator<'k> {
-    /// A validator at its start.
+    /// A new validator.
     pub fn new(reading: Reading<'k>) -> Self {
         Self { builder: VariantBuilder::new(reading), in_key: false }
     }
 
-    /// Hands something over if it is in a key.
+    /// Passes an event on if it is in a key.
     #[inline(always)]
     fn in_key<T>(
         &mut self,
@@ -30,7 +30,7 @@ impl<'k> Validator<'k> {
     }
 }
 
-/// The declared type, if nothing has to be loaded for it.
+/// The declared type, if no script must be loaded for it.
 fn built_in(element: ElementType<'_>) -> ElementType<'_> {
     match element {
         ElementType::Builtin(ty) if ty != VariantType::Object => element,
@@ -60,7 +60,7 @@ macro_rules! hand_over_inside {
     };
 }
 
-/// A Dictionary whose keys are looked at, and whether it is in a key itself.
+/// A Dictionary whose keys are checked, and whether it is in a key itself.
 pub struct KeysFrame(DictionaryFrame, bool);
 
 impl<'k> Sink for Validator<'k> {
@@ -152,7 +152,7 @@ impl<'k> Sink for Validator<'k> {
     }
 
     fn begin_object(&mut self, _class: Text<'_>, _properties: usize) -> Result<bool> {
-        // One that equals no other.
+        // A new object equals no other.
         self.object_id(u64::MAX)?;
         Ok(std::mem::take(&mut self.in_key))
     }

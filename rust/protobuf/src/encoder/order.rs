@@ -37,15 +37,15 @@ impl<'s> MessageEncoder<'s> {
             if pair[0].rank == pair[1].rank && key(&pair[0]) == key(&pair[1]) {
                 let what = match level.map {
                     None => match level.message.fields.get(pair[0].rank as usize) {
-                        Some(field) => format!("the field {}", field.name),
+                        Some(field) => format!("field {}", field.name),
                         None => UNKNOWN_KEY.to_owned(),
                     },
                     Some(_) if has_text_keys => {
-                        format!("the key {}", quoted(&String::from_utf8_lossy(key(&pair[0]))))
+                        format!("key {}", quoted(&String::from_utf8_lossy(key(&pair[0]))))
                     }
-                    Some(_) => "a key".to_owned(),
+                    Some(_) => "key".to_owned(),
                 };
-                return Err(Error::Twice(what).into());
+                return Err(Error::Duplicate(what).into());
             }
         }
         self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)

@@ -11,11 +11,11 @@ use variant_codec::stream::{Decoder, Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
-use super::built::{Built, Fill, Made};
+use super::built::{Built, ConversionCounts, CreatedObjects};
 use super::collisions::Buckets;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
-use super::part_tasks::{PartTaker, PartTask, Places};
+use super::part_tasks::{PartDispatcher, PartTask, Places};
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 
 /// Builds a live Variant.
@@ -26,37 +26,37 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     refuses_colliding_keys: bool,
-    /// How many keys what comes next lies in.
+    /// How many keys the next value is nested in.
     key_level: u32,
-    /// What is read, for what the engine can copy from it.
+    /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
-    /// The key that has just been poured.
+    /// The last key.
     key: Key,
-    /// Of the Dictionary whose key is next.
+    /// The cursor of the Dictionary whose key is next.
     cursor: RowCursor,
-    /// Memory to turn text into code units.
+    /// Scratch memory for code units.
     units: Vec<u32>,
-    misfits: usize,
-    /// How many characters of text conversions have made of containers.
+    dropped: usize,
+    /// Characters of text that containers were converted to.
     converted_text: usize,
-    made: Made,
-    /// What is left to others. Boxed: most values are small.
-    parts: Option<Box<PartTaker<'k, 's>>>,
+    created: CreatedObjects,
+    /// Hands parts to other threads. Boxed, because most values are small.
+    parts: Option<Box<PartDispatcher<'k, 's>>>,
 }
 
-/// A key that has been poured.
+/// A key that has been received.
 #[derive(Clone, Copy)]
 enum Key {
-    /// It has been put in its place.
+    /// In its place.
     Put,
-    /// It is one that is cached.
+    /// A cached key, not in its place yet.
     Cached(CachedKey),
-    /// It is the next one of the row that the Dictionary follows.
+    /// The next key of the row that the Dictionary follows.
     Next,
 }
 
 impl<'k, 's> VariantBuilder<'k, 's> {
-    /// A builder at its start.
+    /// A new builder.
     #[inline(always)]
     pub fn new(reading: Reading<'k>) -> Self {
         let Reading { input, strictness, limits, keys } = reading;
@@ -72,54 +72,54 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             key: Key::Put,
             cursor: RowCursor::start(0, false),
             units: Vec::new(),
-            misfits: 0,
+            dropped: 0,
             converted_text: 0,
-            made: Made::default(),
+            created: CreatedObjects::default(),
             parts: None,
         }
     }
 
-    /// The same, with parts left to others.
-    pub fn with_parts(self, parts: PartTaker<'k, 's>) -> Self {
+    /// The same, handing parts to other threads.
+    pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
         Self { parts: Some(Box::new(parts)), ..self }
     }
 
-    /// Fills what was left by another builder of the same input. Returns what conversions came to.
+    /// Fills the places of a task from another builder of the same input.
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<Fill> {
+    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
         let PartTask { parts, places } = task;
         match places {
             Places::Values(slots) => {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = sink::ArrayFrame::default();
                 parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
-                Ok(Fill { misfits: builder.misfits, converted_text: builder.converted_text })
+                Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
             }
             Places::Strings(mut strings) => {
                 let mut builder = self;
                 let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut pour).map(|()| Fill::default())
+                parts.iter().try_for_each(&mut pour).map(|()| ConversionCounts::default())
             }
         }
     }
 
-    /// The value, once it is complete but for what was left to others, and what conversions came to.
+    /// The value, of which other threads may still be filling parts.
     ///
     /// # Errors
-    /// That there is no memory for what was left last.
-    pub fn finish_with_gaps(mut self) -> Result<(Unfinished<'s>, Fill)> {
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
+    pub fn finish_with_gaps(mut self) -> Result<(Unfinished<'s>, ConversionCounts)> {
         let late = self.parts.take().map_or_else(|| Ok(Vec::new()), |parts| parts.finish())?;
-        let fill = Fill { misfits: self.misfits, converted_text: self.converted_text };
+        let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
         Ok((self.building.finish_with_gaps(late), fill))
     }
 
-    /// The value, once it is complete.
+    /// The complete value.
     #[inline(always)]
     pub fn finish(self) -> Built {
-        let fill = Fill { misfits: self.misfits, converted_text: self.converted_text };
-        Built::new(self.building.finish(), fill, self.made)
+        let fill = ConversionCounts { dropped: self.dropped, converted_text: self.converted_text };
+        Built::new(self.building.finish(), fill, self.created)
     }
 
     /// Refuses the key that was put last if too many collide.
@@ -129,7 +129,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             return Ok(());
         }
         let key = self.building.last().ok_or_else(unfinished)?;
-        // Even two of them may hold whatever takes long to compare.
+        // Even two containers may take long to compare.
         let is_container =
             || matches!(self.reader.ty(key), Some(VariantType::Array | VariantType::Dictionary));
         if buckets.is_none() && !is_container() {
@@ -157,17 +157,17 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
     }
 
-    /// The next value goes nowhere but to [`VariantBuilder::close_aside`].
+    /// Opens a value outside of all containers, which [`VariantBuilder::close_aside`] returns.
     pub fn open_aside(&mut self) {
         self.building.open_aside();
     }
 
-    /// The value that has gone nowhere else.
+    /// The value that [`VariantBuilder::open_aside`] opened.
     pub fn close_aside(&mut self) -> Variant {
         self.building.close_aside()
     }
 
-    /// What the engine's own reader makes of a value that extensions have no other way to make.
+    /// Has the engine decode a value that extensions cannot make in any other way.
     fn put_by_engine(&mut self, pour: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut encoder =
             Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: false });
@@ -176,7 +176,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         Ok(())
     }
 
-    /// Where in the bytes that are read the value starts that says exactly this, which the engine's own reader may read.
+    /// The offset in the input at which exactly this path is encoded, so that the engine can decode it there.
     fn offset_of(&self, path: &NodePathParts<'_>) -> Option<usize> {
         /// A header, three counters, and the length of the first part.
         const START: usize = 20;
@@ -195,9 +195,9 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         (found == expected.map(u32::to_le_bytes).as_flattened()).then_some(offset)
     }
 
-    /// A large packed array as the engine copies it out of the bytes that are read, where it does so as fast as possible.
+    /// A large packed array, copied from the input by the engine if the engine is as fast.
     fn copied_by_engine(&self, ty: VariantType, elements: &[u8]) -> Option<Variant> {
-        /// In front of the elements: a header and a count.
+        /// A header and a count precede the elements.
         const HEADER: usize = 8;
 
         if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
@@ -215,7 +215,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         (self.reader.ty(&value) == Some(ty)).then_some(value)
     }
 
-    /// The next key is not the one of the row that the open Dictionary has followed.
+    /// Leaves the row that the open Dictionary has followed: the next key is another one.
     #[cold]
     #[inline(never)]
     fn leave_row(&mut self, cursor: &mut RowCursor) {
@@ -225,8 +225,8 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     }
 }
 
-/// A value of which other threads fill parts cannot be looked at. One thread alone then decodes all.
+/// Other threads fill parts of this value, so it cannot be read. One thread alone then decodes everything.
 #[cold]
 fn unfinished() -> Error {
-    Error::argument("a part of this value is left to another thread")
+    Error::argument("another thread decodes a part of this value")
 }

@@ -1,4 +1,4 @@
-//! What the builder does with each event.
+//! The builder as a sink of events.
 
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{EncodedObjectAsId, Object};
@@ -12,16 +12,16 @@ use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes
 
 use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
-use crate::variant::built::Made;
+use crate::variant::built::CreatedObjects;
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects;
 
-/// An Array under construction; small, since one lies on the stack for each level of nesting.
+/// An Array under construction; small, because each level of nesting has one on the stack.
 #[derive(Default)]
 pub struct ArrayFrame(Option<Box<TypedArray>>);
 
-/// A Dictionary under construction; small, since one lies on the stack for each level of nesting.
+/// A Dictionary under construction; small, because each level of nesting has one on the stack.
 pub struct DictionaryFrame {
     typed: Option<Box<TypedDictionary>>,
     len: usize,
@@ -45,7 +45,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
-        // Places are Nil until something is put there.
+        // Places are Nil until a value is put.
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             return Ok(false);
         }
         if self.building.is_at_key() {
-            // What is kept has been looked at.
+            // Cached keys have been checked.
             if self.keys.is_next(self.cursor, bytes) {
                 self.key = Key::Next;
             } else if let Some(cached) = self.keys.find(bytes) {
@@ -181,8 +181,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             _ => Some(Box::new(TypedArray {
                 element: Self::declared(element)?,
                 fits: true,
-                made_before: self.made.len(),
-                unused: Made::default(),
+                created_before: self.created.len(),
+                unused: CreatedObjects::default(),
             })),
         };
         let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.element);
@@ -202,14 +202,14 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
         if let Some(typed) = &mut array.0 {
             if !self.last_fits(&typed.element) {
-                // What does not fit is sorted out at the end, when other threads may still be at their parts.
+                // Elements that do not fit are dropped at the end, when other threads may still be filling parts.
                 if self.strictness == Strictness::Strict || self.parts.is_some() {
-                    return Err(self.misfit("Array", &typed.element));
+                    return Err(self.type_mismatch("Array", &typed.element));
                 }
                 typed.fits = false;
-                typed.unused.take_from(&mut self.made, typed.made_before);
+                typed.unused.take_from(&mut self.created, typed.created_before);
             }
-            typed.made_before = self.made.len();
+            typed.created_before = self.created.len();
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(typed) = array.0
             && !typed.fits
         {
-            self.sort_out(&typed.element)?;
+            self.drop_mismatches(&typed.element)?;
         }
         Ok(())
     }
@@ -287,8 +287,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             _ => {
                 let (key, value) = (Self::declared(key)?, Self::declared(value)?);
                 self.building.open_dictionary(&key, &value);
-                let (made_before, unused) = (self.made.len(), Made::default());
-                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, made_before, unused }))
+                let (created_before, unused) = (self.created.len(), CreatedObjects::default());
+                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, created_before, unused }))
             }
         };
         let cursor = RowCursor::start(len, typed.is_none() && self.reader.is_direct());
@@ -362,19 +362,19 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(typed) = &mut dictionary.typed {
             // A typed script would take the value for what it is not.
             if typed.keeps_entry && !self.last_fits(&typed.value) {
-                return Err(self.misfit("Dictionary's values", &typed.value));
+                return Err(self.type_mismatch("Dictionary's values", &typed.value));
             }
             if !std::mem::replace(&mut typed.keeps_entry, true) {
-                typed.unused.take_from(&mut self.made, typed.made_before);
+                typed.unused.take_from(&mut self.created, typed.created_before);
             }
-            typed.made_before = self.made.len();
+            typed.created_before = self.created.len();
         }
         Ok(())
     }
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
-        // Values of repeated keys would come in any order.
+        // Values of duplicate keys would arrive in any order.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
@@ -394,10 +394,13 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<ObjectFrame> {
         let value = objects::instantiate(&StringName::from(&string(class)))?;
         let object = value.try_to::<Gd<Object>>().map_err(|_| {
-            Error::object(format!("the engine made no object of class {}", quoted(&class.to_lossy())))
+            Error::object(format!(
+                "the engine failed to create an object of class {}",
+                quoted(&class.to_lossy())
+            ))
         })?;
         if !object.is_class("RefCounted") {
-            self.made.push(object.instance_id());
+            self.created.push(object.instance_id());
         }
         self.building.put(value);
         Ok(ObjectFrame { object, property: GString::new() })
@@ -449,26 +452,30 @@ impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     }
 
     fn part(&mut self, _array: &mut ArrayFrame, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        let Some(parts) = &self.parts else {
+            return Err(Error::argument("no other thread decodes parts of this value"));
+        };
         parts.add_elements(self.building.leave_elements(part.count), part);
         Ok(())
     }
 
     fn value_part(&mut self, _dictionary: &mut DictionaryFrame, part: Part) -> Result<()> {
         let (Some(parts), Some(value)) = (&mut self.parts, self.building.leave_value()) else {
-            return Err(Error::argument("parts without a taker"));
+            return Err(Error::argument("no other thread decodes parts of this value"));
         };
         parts.add_value(value, part)
     }
 
     fn strings_part(&mut self, strings: &mut StringSlots<'s>, part: Part) -> Result<()> {
-        let Some(parts) = &self.parts else { return Err(Error::argument("parts without a taker")) };
+        let Some(parts) = &self.parts else {
+            return Err(Error::argument("no other thread decodes parts of this value"));
+        };
         parts.add_strings(strings.leave(part.count), part);
         Ok(())
     }
 }
 
-/// The engine's functions end a text at a NUL. Its own format has none by here; messages may.
+/// The engine's functions end text at a NUL. In its own format there is none left here; messages may have some.
 #[inline(always)]
 fn refuse_nul(text: Text<'_>) -> Result<()> {
     match text {
@@ -477,8 +484,7 @@ fn refuse_nul(text: Text<'_>) -> Result<()> {
     }
 }
 
-/// Texts for the engine's own reader, which drops a byte-order mark from the start of each: where there is one already,
-/// there must be two.
+/// Text for the engine's decoder, which drops a byte-order mark at the start: text that has one needs a second one.
 fn marked(texts: &[Text<'_>]) -> Vec<String> {
     let marked = |text: &Text<'_>| {
         let text = text.to_lossy();

@@ -1,4 +1,4 @@
-//! Typed containers: which values they take, and what becomes of the others.
+//! Typed containers: which values they take, convert or drop.
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::Object;
@@ -8,28 +8,28 @@ use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, Converted, string};
 
 use super::{VariantBuilder, unfinished};
-use crate::variant::built::{Made, check_converted_text};
+use crate::variant::built::{CreatedObjects, check_converted_text};
 use crate::variant::objects;
 
-/// What is known of a typed Array.
+/// The state of a typed Array.
 pub(super) struct TypedArray {
     pub element: ContainerType,
     pub fits: bool,
-    /// How many objects had been made before the element.
-    pub made_before: usize,
-    /// Those of elements that do not fit.
-    pub unused: Made,
+    /// The number of objects created before the element.
+    pub created_before: usize,
+    /// Objects of elements that do not fit.
+    pub unused: CreatedObjects,
 }
 
-/// What is known of a typed Dictionary.
+/// The state of a typed Dictionary.
 pub(super) struct TypedDictionary {
     pub key: ContainerType,
     pub value: ContainerType,
     pub keeps_entry: bool,
-    /// How many objects had been made before the entry.
-    pub made_before: usize,
-    /// Those of keys that do not fit and of entries that are not kept.
-    pub unused: Made,
+    /// The number of objects created before the entry.
+    pub created_before: usize,
+    /// Objects of keys that do not fit and of dropped entries.
+    pub unused: CreatedObjects,
 }
 
 impl VariantBuilder<'_, '_> {
@@ -56,7 +56,7 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// Whether a container takes the value as it is.
+    /// Whether a container takes the value unconverted.
     #[inline(never)]
     fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
         declared.takes(self.reader.ty(value), |class, script| objects::is_instance(value, class, script))
@@ -71,10 +71,10 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// The value as the engine's typed append converts it without complaint; `None` if it would not take it.
+    /// The value as the engine's typed append converts it, without printed errors; `None` if it would refuse it.
     ///
     /// # Errors
-    /// That too much text would be made of containers.
+    /// [`ErrorKind::TextTooLarge`].
     fn converted(&mut self, declared: &ContainerType, value: &Variant) -> Result<Option<Variant>> {
         let ContainerType::Builtin(target) = declared else { return Ok(None) };
         let Some(Converted { value, text }) = self.conversions.convert(*target, value) else {
@@ -85,10 +85,10 @@ impl VariantBuilder<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Puts what a typed Array becomes of elements that do not all fit: converted by the engine, or dropped.
+    /// Replaces a typed Array whose elements do not all fit: the others are converted by the engine or dropped.
     #[cold]
     #[inline(never)]
-    pub(super) fn sort_out(&mut self, declared: &ContainerType) -> Result<()> {
+    pub(super) fn drop_mismatches(&mut self, declared: &ContainerType) -> Result<()> {
         let array = self.building.last().ok_or_else(unfinished)?.clone();
         let sorted = Building::empty_array_of(declared);
         let elements = self.reader.elements(&array);
@@ -100,7 +100,7 @@ impl VariantBuilder<'_, '_> {
             };
             match taken {
                 Some(value) => drop(sorted.call("append", &[value])),
-                None => self.misfits += 1,
+                None => self.dropped += 1,
             }
         }
         self.building.put(sorted);
@@ -114,14 +114,14 @@ impl VariantBuilder<'_, '_> {
             return Ok(true);
         }
         if self.strictness == Strictness::Strict {
-            return Err(self.misfit("Dictionary's keys", &typed.key));
+            return Err(self.type_mismatch("Dictionary's keys", &typed.key));
         }
-        typed.unused.take_from(&mut self.made, typed.made_before);
+        typed.unused.take_from(&mut self.created, typed.created_before);
         let key = self.building.last().ok_or_else(unfinished)?.clone();
         match self.converted(&typed.key, &key)? {
             Some(key) => self.building.put(key),
             None => {
-                self.misfits += 1;
+                self.dropped += 1;
                 typed.keeps_entry = false;
             }
         }
@@ -130,7 +130,7 @@ impl VariantBuilder<'_, '_> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn misfit(&self, container: &'static str, declared: &ContainerType) -> Error {
+    pub(super) fn type_mismatch(&self, container: &'static str, declared: &ContainerType) -> Error {
         let object = self.building.last().and_then(|value| value.try_to::<Gd<Object>>().ok());
         let found = match object {
             Some(object) => object.get_class().to_string(),

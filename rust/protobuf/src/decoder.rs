@@ -23,15 +23,15 @@ use crate::schema::{
 use crate::varint::unzigzag;
 use crate::wire::{MAX_NESTING, Wire};
 
-/// Which fields are shown with their default where the message does not have them.
+/// Which absent fields are decoded as their default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defaults {
     /// None.
     Omit,
-    /// Those that do not tell absence from the default, lists and maps among them.
+    /// Fields without presence, including lists and maps.
     #[default]
     Implicit,
-    /// Those with presence as well, but for messages and members of oneofs.
+    /// Fields with presence as well, except messages and members of oneofs.
     All,
 }
 
@@ -40,17 +40,17 @@ pub enum Defaults {
 pub struct DecodeOptions {
     /// The wire.
     pub wire: Wire,
-    /// The strict manner takes only what an encoder writes, the engine's takes what official implementations take.
+    /// Strict decoding accepts only canonical encodings; lenient decoding accepts what official implementations accept.
     pub manner: Strictness,
-    /// How much is accepted.
+    /// The limits.
     pub limits: Limits,
-    /// What is shown of absent fields.
+    /// Which absent fields are decoded as their default.
     pub defaults: Defaults,
-    /// Whether enums are given by name, where the number has one.
+    /// Whether enums are decoded as names, if the number has one.
     pub enum_names: bool,
     /// Whether the names of fields are StringNames.
     pub string_name_keys: bool,
-    /// Whether fields that the schema does not know are kept, under [`UNKNOWN_KEY`].
+    /// Whether unknown fields are kept, under [`UNKNOWN_KEY`].
     pub keep_unknown: bool,
 }
 
@@ -69,7 +69,7 @@ impl Default for DecodeOptions {
 }
 
 impl Message {
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
     /// What is wrong with the bytes, with offset and path.
@@ -80,7 +80,7 @@ impl Message {
     }
 }
 
-/// Reads one message out of a buffer.
+/// Decodes one message.
 #[derive(Debug)]
 pub struct MessageDecoder<'a> {
     tables: &'a Tables,
@@ -92,7 +92,7 @@ pub struct MessageDecoder<'a> {
     memory: Memory,
 }
 
-/// What is kept from message to message.
+/// Memory that is kept from message to message.
 #[derive(Debug, Default)]
 struct Memory {
     /// Records of known fields, of all levels.
@@ -115,18 +115,18 @@ struct Found {
     value: u64,
     /// Where its tag is.
     at: u32,
-    /// The field's rank, or [`NONE`] for what another member of its oneof has replaced.
+    /// The field's rank, or [`NONE`] if another member of its oneof has replaced it.
     rank: u16,
     class: Class,
 }
 
-/// A group that is a member of a oneof: unknown, but it takes the place of other members, and they its.
+/// A group that is a member of a oneof: an unknown field, but it and other members replace each other.
 #[derive(Clone, Debug)]
 struct FoundGroup {
     number: u32,
     oneof: u16,
     at: u32,
-    /// Its place among the unknown fields; empty where those are not kept.
+    /// Its place in the unknown fields; empty if those are not kept.
     kept: Range<usize>,
     is_replaced: bool,
 }
@@ -134,7 +134,7 @@ struct FoundGroup {
 /// An entry of a map.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// What is compared first: a number, or the start of a text.
+    /// The first sort key: a number, or the start of a text.
     order: u64,
     key: u64,
     at: u32,
@@ -147,11 +147,11 @@ struct Entry {
 struct Member {
     /// The number of the last member.
     number: Option<u32>,
-    /// Whether another member stands in front of it.
+    /// Whether another member precedes it.
     is_closed: bool,
 }
 
-/// A value behind a tag, or an element of a packed list.
+/// A single value, or an element of a packed list.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Int(i64),
@@ -159,14 +159,14 @@ enum Number {
     Bool(bool),
 }
 
-/// Puts a place on an error of the budget or of the sink, which know none.
+/// Adds the offset to an error of the budget or the sink.
 #[inline(always)]
 fn located<T>(at: usize, result: Result<T>) -> Result<T> {
     result.map_err(|error| error.at(at))
 }
 
 impl<'a> MessageDecoder<'a> {
-    /// A reader of the message that `bytes` are.
+    /// A decoder of the message in `bytes`.
     pub fn new(message: &'a Message, bytes: &'a [u8], options: &'a DecodeOptions) -> Self {
         Self {
             tables: &message.schema.0,
@@ -179,17 +179,17 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The same for other bytes, which use up limits of their own. Memory is kept.
+    /// The same for other bytes, with new limits. Memory is kept.
     pub fn with_bytes(self, bytes: &'a [u8]) -> Self {
         Self { bytes, budget: Budget::new(self.budget.limits), ..self }
     }
 
-    /// The same, where other values have used up some of the limits.
+    /// The same, with limits partly used up by other values.
     pub fn after(self, spent: Spent) -> Self {
         Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
 
-    /// What values have used up of the limits, this one included.
+    /// The limits used up so far, including this message.
     pub fn spent(&self) -> Spent {
         self.budget.spent()
     }
@@ -202,13 +202,13 @@ impl<'a> MessageDecoder<'a> {
         &self.tables.messages[index as usize]
     }
 
-    /// Refuses, in the strict manner, what no encoder writes.
+    /// Refuses a non-canonical encoding when decoding strictly.
     #[inline(always)]
     fn odd(&self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd && self.strict { Err(odd(oddity, at)) } else { Ok(()) }
     }
 
-    /// Whether a value may lie at this level.
+    /// Checks the nesting level of a value.
     #[inline(always)]
     fn check_depth(&self, depth: u32, at: usize) -> Result<()> {
         let limit = self.budget.limits.max_depth.min(MAX_DEPTH);
@@ -231,7 +231,7 @@ impl<'a> MessageDecoder<'a> {
         simdutf8::basic::from_utf8(bytes).map_err(|_| CodecError::new(ErrorKind::InvalidUtf8).at(at))
     }
 
-    /// The ranks of the fields that are always shown, and for each one whether it is.
+    /// The ranks of fields that may be shown as defaults, each with whether it is.
     #[inline(always)]
     fn always(&self, message: &'a MessageTable) -> &'a [u16] {
         match self.options.defaults {
@@ -241,7 +241,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Pours the message whose pieces are these records, or all bytes where there are none.
+    /// Pours the message merged from these records, or from all bytes if there are none.
     #[inline(never)]
     fn pour_message<S: Sink>(
         &mut self,
@@ -319,7 +319,7 @@ impl<'a> MessageDecoder<'a> {
         located(at, sink.end_dictionary(dictionary))
     }
 
-    /// How many fields are shown.
+    /// The number of fields in the Dictionary.
     #[inline(always)]
     fn count_fields(&self, always: &[u16], first: usize) -> usize {
         let found = &self.memory.found[first..];
@@ -338,7 +338,7 @@ impl<'a> MessageDecoder<'a> {
         count
     }
 
-    /// The key of an entry, the name of a field.
+    /// The key of an entry: the name of a field.
     #[inline(always)]
     fn pour_key<S: Sink>(&mut self, sink: &mut S, dictionary: &mut S::Dictionary, name: &str) -> Result<()> {
         let ty = if self.options.string_name_keys { VariantType::StringName } else { VariantType::String };
@@ -372,7 +372,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The last of these records, or the message that all of them make.
+    /// The last of these records, or the message merged from all of them.
     #[inline(always)]
     fn pour_single<S: Sink>(
         &mut self,
@@ -409,11 +409,11 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// What a single record says.
+    /// The value of a single record.
     #[inline(always)]
     fn number(&self, kind: Kind, found: Found, at: usize) -> Result<Number> {
         let raw = found.value;
-        // Compact numbers have their sign already.
+        // Compact numbers already have their sign.
         let zigzags = self.options.wire == Wire::Protobuf && matches!(kind, Kind::Sint32 | Kind::Sint64);
         if self.strict && self.options.wire == Wire::Compact {
             let form = match kind {
@@ -426,7 +426,7 @@ impl<'a> MessageDecoder<'a> {
         self.number_of(kind, raw, zigzags, at)
     }
 
-    /// The number of this kind that is spelled so.
+    /// Decodes the wire form of a number of this kind.
     #[inline(always)]
     fn number_of(&self, kind: Kind, raw: u64, zigzags: bool, at: usize) -> Result<Number> {
         let wide = if zigzags { unzigzag(raw) } else { raw as i64 };
@@ -438,7 +438,7 @@ impl<'a> MessageDecoder<'a> {
                 return Ok(Number::Bool(raw != 0));
             }
             Kind::Int32 | Kind::Enum(_) => (wide as i32).into(),
-            // Halved after it is cut to 32 bits, as official implementations do.
+            // Truncated to 32 bits before zigzag decoding, as in official implementations.
             Kind::Sint32 if zigzags => (unzigzag(u64::from(raw as u32)) as i32).into(),
             Kind::Sint32 => (wide as i32).into(),
             Kind::Sfixed32 => return Ok(Number::Int((raw as i32).into())),
@@ -475,7 +475,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// A text out of the input.
+    /// Text in the input.
     #[inline(always)]
     fn pour_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         located(at, self.budget.value(VariantType::String))?;
@@ -487,7 +487,7 @@ impl<'a> MessageDecoder<'a> {
         located(at, sink.text(VariantType::String, text.into()))
     }
 
-    /// Whether a sink may look for itself whether these bytes are text.
+    /// Whether a sink may check itself that these bytes are UTF-8.
     #[inline(always)]
     fn may_be_raw(&self, bytes: &[u8]) -> bool {
         bytes.first() != BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
@@ -500,7 +500,7 @@ impl<'a> MessageDecoder<'a> {
         self.budget.packed(elements, bytes)
     }
 
-    /// What an absent field holds.
+    /// The default of an absent field.
     #[inline(never)]
     fn pour_default<S: Sink>(
         &mut self,
@@ -524,7 +524,7 @@ impl<'a> MessageDecoder<'a> {
                 self.pour_number(sink, Kind::Bool, Number::Bool(*int != 0))
             }
             (FieldDefault::Int(int), kind) => self.pour_number(sink, kind, Number::Int(*int)),
-            // The value of a map's entry that has none.
+            // The value of a map entry without one.
             (FieldDefault::None, Kind::Message(index)) => {
                 let end = self.memory.found.len();
                 self.pour_message(sink, self.message(index), end..end, depth, level + 1)
@@ -545,7 +545,7 @@ impl Source for MessageDecoder<'_> {
         if !S::BUILDS {
             self.budget.builds_nothing();
         }
-        // An error may have left something there.
+        // An error may have left records.
         self.memory.found.restart();
         self.memory.unknown.restart();
         self.memory.entries.restart();

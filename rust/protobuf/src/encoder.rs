@@ -24,10 +24,10 @@ pub struct EncodeOptions {
 }
 
 impl Message {
-    /// The bytes of a message, as the official implementation's deterministic output is.
+    /// Encodes a message, in the official implementation's deterministic form.
     ///
     /// # Errors
-    /// What is no message of this type, with the path to the place.
+    /// Why the value does not fit the message, with the path to the place.
     pub fn encode(&self, value: &Value, options: &EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = MessageEncoder::new(self, options);
         let mut source = value;
@@ -36,24 +36,24 @@ impl Message {
     }
 }
 
-/// Writes one message, out of a Dictionary with the names of its fields as keys, in any order.
+/// Encodes one message from a Dictionary with its field names as keys, in any order.
 #[derive(Debug)]
 pub struct MessageEncoder<'s> {
     tables: &'s Tables,
     root: &'s MessageTable,
     wire: Wire,
     out: Buffer,
-    /// What comes next.
+    /// What the next event is for.
     place: Place<'s>,
     level: Level<'s>,
     /// Fields and entries written so far, of all levels.
     segments: Vec<Segment>,
     depth: u32,
-    /// Memory to put segments in order with.
+    /// Scratch memory for sorting segments.
     spare: Vec<u8>,
-    /// Memory for the members of oneofs that have been seen.
+    /// The members of oneofs seen so far.
     members: Vec<u16>,
-    /// Which field has followed each one last time, by their places in the schema; empty while all keys come in order.
+    /// The field that followed each one last time, by their index in the schema; empty while all keys arrive in order.
     followers: Vec<u16>,
 }
 
@@ -98,26 +98,26 @@ struct Level<'s> {
 /// A field of a message or an entry of a map, with everything in it.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// What it is sorted by: a field's rank, or a map's key as far as it fits.
+    /// The sort key: a field's rank, or the start of a map's key.
     rank: u64,
     start: u32,
     len: u32,
 }
 
-/// A Dictionary that is being written: what is around it.
+/// A Dictionary being written: the state around it.
 #[derive(Debug)]
 pub struct OpenDictionary<'s> {
     place: Place<'s>,
     level: Level<'s>,
-    /// Where its length goes; 0 for none, since a tag comes first.
+    /// The position of its length; 0 for none, because a tag comes first.
     length_at: u32,
 }
 
-/// An Array that is being written.
+/// An Array being written.
 #[derive(Debug)]
 pub struct OpenArray {
     length_at: u32,
-    /// How many bytes there are for its length; none if it has none.
+    /// The bytes reserved for its length; 0 if it has none.
     reserved: u8,
 }
 
@@ -127,7 +127,7 @@ impl<'s> MessageEncoder<'s> {
         Self::with_memory(message, options, Vec::new())
     }
 
-    /// The same, with memory for the output, whose contents are lost.
+    /// The same, reusing a buffer, whose contents are cleared.
     pub fn with_memory(message: &'s Message, options: &EncodeOptions, memory: Vec<u8>) -> Self {
         let root = message.table();
         Self {
@@ -155,7 +155,7 @@ impl<'s> MessageEncoder<'s> {
         self.out.into_bytes()
     }
 
-    /// Forgets what has been written, for the next message, also after an error. Memory is kept.
+    /// Clears the encoder for the next message, also after an error. Memory is kept.
     pub fn clear(&mut self) {
         self.out.clear();
         self.segments.clear();
@@ -168,7 +168,7 @@ impl<'s> MessageEncoder<'s> {
         &self.tables.enums[index as usize]
     }
 
-    /// What the next value should be.
+    /// What the next value must be, for error messages.
     fn expected(&self) -> String {
         let one = |field: &Field| match field.kind {
             Kind::Bool => "bool".to_owned(),
@@ -230,7 +230,7 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// The start of an entry, of which the order is seen to later.
+    /// Starts an entry; entries are sorted later.
     #[inline(always)]
     fn begin_segment(&mut self, rank: u64) -> Result<()> {
         let bytes = size_of::<Segment>();
@@ -246,7 +246,7 @@ impl<'s> MessageEncoder<'s> {
         self.put_fixed(field, tag, 0, 0)
     }
 
-    /// How a number is spelled behind a tag.
+    /// The wire form of a number after its tag.
     #[inline(always)]
     fn spelled(&self, kind: Kind, value: i64) -> (Class, u64) {
         match kind {
@@ -272,7 +272,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// A number where there is place for one.
+    /// Puts a number.
     #[inline(always)]
     fn put_int(&mut self, field: &'s Field, value: i64) -> Result<()> {
         match field.kind {
@@ -306,7 +306,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Text of so many bytes behind a tag.
+    /// Puts text of `len` bytes after a tag.
     #[inline(always)]
     fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
@@ -319,7 +319,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(())
     }
 
-    /// A String or StringName where there is place for a value.
+    /// Puts a String or StringName.
     #[inline(always)]
     fn put_string(&mut self, field: &'s Field, ty: VariantType, text: Text<'_>) -> Result<()> {
         match field.kind {
@@ -350,7 +350,7 @@ impl<'s> MessageEncoder<'s> {
         self.int(number.into())
     }
 
-    /// Whether a zero need not be written here.
+    /// Whether a zero is omitted here.
     #[inline(always)]
     fn leaves_zero_out(&self, field: &Field) -> bool {
         field.label == Label::Implicit
@@ -360,7 +360,7 @@ impl<'s> MessageEncoder<'s> {
     #[inline(always)]
     fn name(&mut self, text: Text<'_>) -> Result<()> {
         let message = self.level.message;
-        // 0 for the first one.
+        // 0 for the first field.
         let next = self.level.last.wrapping_add(1);
         let follower = message.first_follower + usize::from(next);
         let expected = self.followers.get(follower).copied().unwrap_or(next);
@@ -396,7 +396,7 @@ impl<'s> MessageEncoder<'s> {
         Error::NoField { message: self.level.message.name.to_string(), name }.into()
     }
 
-    /// Puts fields in the order of their numbers, or entries in that of their keys.
+    /// Sorts fields by number, or entries by key.
     #[inline(never)]
     fn sort(&mut self, level: &Level<'s>) -> Result<()> {
         let segments = &mut self.segments[level.first as usize..];
@@ -429,7 +429,7 @@ impl<'s> MessageEncoder<'s> {
         self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)
     }
 
-    /// Refuses what the fields that are there, in order, cannot be together.
+    /// Checks required fields and oneofs.
     #[inline(never)]
     fn check_together(&mut self, level: &Level<'s>) -> Result<()> {
         let message = level.message;
@@ -456,7 +456,7 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// Notes what a map's entries are sorted by.
+    /// Notes the sort key of a map entry.
     #[inline(always)]
     fn note_key(&mut self, rank: u64) {
         let [.., last] = self.segments.as_mut_slice() else { return };
@@ -477,7 +477,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(OpenDictionary { place: self.place, level, length_at })
     }
 
-    /// Opens the only record of a packed list, or nothing.
+    /// Opens the record of a packed list, if the list is packed.
     #[inline(always)]
     fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
         let mut open = OpenArray { length_at: 0, reserved: 0 };
@@ -497,7 +497,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(open)
     }
 
-    /// All elements of a list of numbers at once.
+    /// Puts all elements of a list of numbers.
     #[inline(never)]
     fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
         use VariantType as T;
@@ -536,7 +536,7 @@ impl<'s> MessageEncoder<'s> {
         self.end_array(array)
     }
 
-    /// The unknown fields of a message, as they were read.
+    /// Puts the unknown fields of a message unchanged.
     #[inline(never)]
     fn put_unknown(&mut self, bytes: &[u8]) -> Result<()> {
         Reader::new(bytes, 0, self.wire, false).skip_all(self.depth - 1)?;
@@ -557,10 +557,10 @@ impl Segment {
     }
 }
 
-/// The key that stands in a map's entry, a text.
+/// The key in a map entry, which is text.
 fn entry_key(entry: &[u8]) -> &[u8] {
     let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte < 0x80).map_or(0, |last| last + 1);
-    // Behind its tag, its length and the tag of the key.
+    // After its tag, its length and the tag of the key.
     let entry = &entry[end(entry)..];
     let entry = &entry[end(entry) + 1..];
     let (len, text) = entry.split_at(end(entry));
@@ -617,7 +617,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.place {
             Place::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
-                    // Refused where no number is taken.
+                    // Refused where numbers are not allowed.
                     return if field.kind.takes_numbers() {
                         Ok(())
                     } else {
@@ -643,7 +643,7 @@ impl<'s> Sink for MessageEncoder<'s> {
     fn float(&mut self, value: f64) -> Result<()> {
         match self.place {
             Place::Single(field) => {
-                // A negative zero is no zero; what rounds to zero is one.
+                // A negative zero is not omitted; a number that rounds to zero is.
                 let is_zero = match field.kind {
                     Kind::Float => narrow_keeping_nan(value) == 0,
                     Kind::Double => value.to_bits() == 0,
@@ -745,7 +745,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         _key: ElementType<'_>,
         _value: ElementType<'_>,
     ) -> Result<OpenDictionary<'s>> {
-        // Of a map, its entries are what is nested.
+        // In a map, the entries are the nested messages.
         let is_nested = len > 0 || !matches!(self.place, Place::Map(_));
         if is_nested && self.depth > MAX_NESTING {
             return Err(Error::TooDeep.into());

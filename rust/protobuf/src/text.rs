@@ -5,10 +5,10 @@ use variant_codec::{ErrorKind, Result};
 /// Bytes of UTF-8 that these code units take.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidCodeUnit`] for what is no character.
+/// [`ErrorKind::InvalidCodeUnit`] for code units that are not characters.
 #[inline(always)]
 pub fn utf8_len(units: &[u32]) -> Result<usize> {
-    // One pass that the compiler vectorises settles the common case.
+    // The common case takes one pass, which the compiler vectorises.
     if is_ascii(units) { Ok(units.len()) } else { mixed_len(units) }
 }
 
@@ -25,7 +25,7 @@ fn mixed_len(units: &[u32]) -> Result<usize> {
     })
 }
 
-/// Writes code units into exactly the room that they take.
+/// Writes code units to a buffer of exactly their size in UTF-8.
 #[inline(always)]
 pub fn put_utf8(room: &mut [u8], units: &[u32]) {
     if room.len() == units.len() {
@@ -43,7 +43,7 @@ fn put_mixed(mut room: &mut [u8], units: &[u32]) {
     }
 }
 
-/// Whether two names are the same: without the call that comparing slices takes, which is long for a few characters.
+/// Whether two names are equal. Comparing slices would be a function call, slow for a few characters.
 #[inline(always)]
 pub fn same_units(a: &[u32], b: &[u32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
@@ -55,7 +55,7 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // Two words that overlap.
+    // Two overlapping words.
     match (a.first_chunk::<8>(), a.first_chunk::<4>()) {
         (Some(_), _) if a.len() > 16 => a == b,
         (Some(start), _) => b.first_chunk() == Some(start) && a.last_chunk::<8>() == b.last_chunk(),

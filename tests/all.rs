@@ -14,6 +14,7 @@ mod parts;
 mod precision;
 mod properties;
 mod runs;
+mod serde;
 mod text;
 mod transcode;
 mod values;

@@ -5,7 +5,7 @@ use variant_codec::stream::{
     Buffer, Count, ElementType, Encoder, Lanes, Measure, NodePathParts, Output, Precision, Sink, Storage,
     Text,
 };
-use variant_codec::text::utf8_len;
+use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType};
 
 /// An output that has got very far already.
@@ -110,7 +110,7 @@ fn no_text_ends_beyond_two_gibibytes() {
         for len in [0, 1, 3, 12, 40, 100] {
             let units = vec![unit; len];
             let text = || Text::Utf32(&units);
-            let bytes = utf8_len(&units, false).expect("units that some form holds");
+            let bytes = utf8_len(&units, Utf8Rule::Generalized).expect("units that some form holds");
             exactly!(8 + bytes.next_multiple_of(4), |sink| sink.text(VariantType::String, text()));
             exactly!(4 + (bytes + 1).next_multiple_of(4), |sink| sink.string(&mut (), text()));
         }
@@ -237,8 +237,8 @@ fn long_text() {
         for (unit, bytes) in [(0x61_u32, 1), (0xE9, 2), (0x65E5, 3), (0x1_F40E, 4)] {
             let units = vec![unit; len];
             let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
-            assert_eq!(utf8_len(&units, false), Ok(len * bytes));
-            assert_eq!(utf8_len(&units, true), Ok(len * bytes));
+            assert_eq!(utf8_len(&units, Utf8Rule::Generalized), Ok(len * bytes));
+            assert_eq!(utf8_len(&units, Utf8Rule::RoundTrip), Ok(len * bytes));
             let mut memory = Vec::new();
             let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
             encoder.text(VariantType::String, Text::Utf32(&units)).expect("memory");
@@ -257,5 +257,5 @@ fn mixed_units_beyond_unicode() {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     encoder.text(VariantType::String, Text::Utf32(&units)).expect("units that some form holds");
     assert_eq!(hex::encode(encoder.into_output()), "040000000b000000eda080f888808080edbfbf00");
-    assert!(utf8_len(&units, true).is_err());
+    assert!(utf8_len(&units, Utf8Rule::RoundTrip).is_err());
 }

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use variant_codec::stream::{Encoder, Sink as _, Text};
-use variant_codec::text::utf8_len;
+use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{EncodeOptions, VariantType};
 
 /// The first and last character of each length, and others around every boundary.
@@ -82,7 +82,7 @@ fn units_beyond_unicode() {
             }
             let mut units = vec![0x61; len];
             units[place] = 0x8000_0000;
-            assert!(utf8_len(&units, false).is_err());
+            assert!(utf8_len(&units, Utf8Rule::Generalized).is_err());
         }
     }
 }

@@ -10,7 +10,7 @@ use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, MessageDecoder, M
 const MESSAGES: u64 = 300;
 
 fn options(wire: Wire) -> DecodeOptions {
-    DecodeOptions { wire, manner: Strictness::Strict, ..DecodeOptions::default() }
+    DecodeOptions { wire, strictness: Strictness::Strict, ..DecodeOptions::default() }
 }
 
 /// The bytes in Godot's format, in which NaNs are equal.
@@ -31,7 +31,7 @@ fn messages_come_back_and_are_written_the_same() {
             for options in [
                 options(wire),
                 DecodeOptions { defaults: Defaults::Omit, ..options(wire) },
-                DecodeOptions { defaults: Defaults::All, manner: Strictness::Lenient, ..options(wire) },
+                DecodeOptions { defaults: Defaults::All, strictness: Strictness::Lenient, ..options(wire) },
                 DecodeOptions { enum_names: true, string_name_keys: true, ..options(wire) },
             ] {
                 let read = message.decode(&bytes, &options);
@@ -145,7 +145,7 @@ proptest! {
         let schema = schema(EVERYTHING);
         let message = schema.message("Everything").unwrap();
         for wire in [Wire::Protobuf, Wire::Compact] {
-            let options = DecodeOptions { manner: Strictness::Lenient, keep_unknown, ..options(wire) };
+            let options = DecodeOptions { strictness: Strictness::Lenient, keep_unknown, ..options(wire) };
             if let Ok(value) = message.decode(&bytes, &options) {
                 let written = message.encode(&value, &EncodeOptions { wire }).unwrap();
                 prop_assert_eq!(godot(&message.decode(&written, &options).unwrap()), godot(&value));

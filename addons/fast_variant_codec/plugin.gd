@@ -6,6 +6,7 @@ const ExportPlugin := preload("export_plugin.gd")
 
 var _panel: Control
 var _export_plugin: ExportPlugin
+var _limits_inspector: EditorInspectorPlugin
 
 
 func _enter_tree() -> void:
@@ -19,7 +20,9 @@ func _enter_tree() -> void:
 		return
 	_export_plugin = ExportPlugin.new()
 	add_export_plugin(_export_plugin)
-	# Loaded here: without the library its scripts do not compile.
+	# Loaded here: without the library their scripts do not compile.
+	_limits_inspector = load("res://addons/fast_variant_codec/inspector/limits_inspector.gd").new()
+	add_inspector_plugin(_limits_inspector)
 	_panel = load("res://addons/fast_variant_codec/panel/codec_panel.gd").new()
 	add_control_to_bottom_panel(_panel, "Variant Codec")
 
@@ -28,6 +31,9 @@ func _exit_tree() -> void:
 	if _export_plugin:
 		remove_export_plugin(_export_plugin)
 		_export_plugin = null
+	if _limits_inspector:
+		remove_inspector_plugin(_limits_inspector)
+		_limits_inspector = null
 	if _panel:
 		remove_control_from_bottom_panel(_panel)
 		_panel.queue_free()

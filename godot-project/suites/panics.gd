@@ -44,6 +44,9 @@ func _run() -> void:
 	printerr("@@ expect 0 methods are found")
 	_truth("there are %d methods" % _methods, _methods >= 45)
 	_check_places()
+	for owner: StringName in [&"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob"]:
+		var instance := _instance(owner)
+		_place(1, "%s.to_string" % owner, "str", func() -> Variant: return str(instance), "")
 	await _check_leaks()
 	for file: String in [FILE, OTHER_FILE, GODOT_3_FILE]:
 		DirAccess.remove_absolute(file)

@@ -2,7 +2,7 @@
 ##
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
-## --only NAME       runs one suite: values, rows, batches, large, threads, random, hostile, quirks, faults,
+## --only NAME       runs one suite: values, report, rows, batches, large, threads, random, hostile, quirks, faults,
 ##                   limits, conversions, objects, surface, outlines, files, jobs, ownership, dialects, messages
 ## --cases           lists the name of every case at the end
 extends SceneTree
@@ -21,6 +21,7 @@ const LONGEST_WAIT := 300000
 
 const SUITES: Dictionary[String, GDScript] = {
 	"surface": preload("res://suites/surface_suite.gd"),
+	"report": preload("res://suites/report_suite.gd"),
 	"values": preload("res://suites/value_suite.gd"),
 	"rows": preload("res://suites/row_suite.gd"),
 	"batches": preload("res://suites/batch_suite.gd"),

@@ -22,6 +22,7 @@ const METHODS: Dictionary[String, Array] = {
 	"save_batch_async": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
 	"inspect": [["bytes", "max_nodes"], 1, TYPE_DICTIONARY],
 	"describe": [["bytes"], 0, TYPE_STRING],
+	"get_engine_report": [[], 0, TYPE_DICTIONARY],
 }
 
 
@@ -178,6 +179,123 @@ func test_wrong_arguments() -> bool:
 	var typed: Array[int] = []
 	typed.assign(Array(var_to_bytes("typed")))
 	checks.same_value("an Array[int] as bytes", "typed", _called(&"decode", [typed, 0]))
+	return true
+
+
+## An object that notes when it is asked what it shows.
+class Curious:
+	extends RefCounted
+	var asked := 0
+
+	func _to_string() -> String:
+		asked += 1
+		return "curious"
+
+
+func _shown(object: Object, holds: String) -> String:
+	return "<%s#%d %s>" % [object.get_class(), object.get_instance_id(), holds]
+
+
+func test_results_show_what_they_hold() -> bool:
+	var size := var_to_bytes({1: 2, 3: 4}).size()
+	var curious := Curious.new()
+	for case: Array in [
+		[null, "null"], [true, "bool true"], [-7, "int -7"], [0.5, "float 0.5"], ["äöü", "String, 3 characters"],
+		[&"x", "StringName, 1 character"], [^"a:b", "NodePath"], [Vector2.ONE, "Vector2"], [{1: 2, 3: 4}, "Dictionary, 2 entries"],
+		[[1], "Array, 1 element"], [Array([], TYPE_INT, &"", null), "Array, 0 elements"],
+		[PackedByteArray([1, 2]), "PackedByteArray, 2 bytes"], [PackedVector3Array([Vector3.ONE]), "PackedVector3Array, 1 element"],
+	]:
+		checks.subject(typeof(case[0]), "what a result shows")
+		var bytes := var_to_bytes(case[0])
+		var result := FastVariantCodec.try_decode(bytes)
+		checks.same_value("decoded", _shown(result, "ok: %s, %d bytes read" % [case[1], bytes.size()]), str(result))
+		result = FastVariantCodec.try_encode(case[0])
+		checks.same_value("encoded", _shown(result, "ok: PackedByteArray, %d bytes" % bytes.size()), str(result))
+	checks.subject(TYPE_OBJECT, "what a result shows")
+	var limits := FastVariantLimits.new()
+	limits.allow_objects = true
+	var held := FastVariantCodec.try_decode(var_to_bytes_with_objects(Resource.new()), limits)
+	checks.truth("an object", str(held).begins_with("<FastVariantResult#%d ok: Object, " % held.get_instance_id()), str(held))
+	var failed := FastVariantCodec.try_decode(var_to_bytes({1: 2, 3: 4}).slice(0, size - 4))
+	checks.subject(TYPE_DICTIONARY, "what a failed result shows")
+	checks.same_value("code and message", _shown(failed, "error UNEXPECTED_END: %s" % failed.message), str(failed))
+	checks.truth("the message names the byte", str(failed).contains("(at byte "), str(failed))
+	var packed := FastVariantCodec.pack_batch([1, 2, [3]])
+	failed = FastVariantCodec.unpack_batch(packed.slice(0, -1))
+	checks.truth("the values that are good", str(failed).ends_with("; Array, 2 elements, %d bytes read>" % failed.bytes_read), str(failed))
+	checks.subject(checks.MIXED, "what is shown of much")
+	var text := "x\ny".repeat(5_000_000)
+	for much: RefCounted in [
+		FastVariantCodec.try_decode(var_to_bytes(text)), FastVariantCodec.load_batch("user://" + text.left(3000)),
+		FastVariantCodec.try_encode({text: {text: Callable()}}), FastVariantCodec.try_encode({text: values.lone_surrogates()}),
+		FastVariantCodec.try_decode(var_to_bytes({curious: [curious]})), FastVariantCodec.encode_batch_async([curious]),
+	]:
+		checks.truth("one short line", str(much).length() < 300 and not str(much).contains("\n"), str(much).left(500))
+	checks.same_int("no script runs", 0, curious.asked)
+	return true
+
+
+func test_jobs_show_how_far_they_are() -> bool:
+	checks.subject(checks.MIXED, "what a job shows")
+	var job := FastVariantCodec.encode_batch_async(range(5000))
+	checks.same_value("at work", _shown(job, "running"), str(job))
+	var result := job.wait()
+	checks.same_value("done", _shown(job, "done, ok: Array, 5000 elements"), str(job))
+	checks.same_int("and it still has its result", 5000, result.value.size())
+	job = FastVariantCodec.encode_batch_async([1])
+	job.cancel()
+	checks.same_value("cancelled", _shown(job, "done, error CANCELLED: %s" % job.wait().message), str(job))
+	# Any thread may ask, while others work on it.
+	var buffers := FastVariantCodec.encode_batch(range(30_000).map(func(i: int) -> Array: return [i, str(i)]))
+	job = FastVariantCodec.decode_batch_async(buffers)
+	var thread := Thread.new()
+	thread.start(func() -> bool:
+		var starts := "<FastVariantJob#%d " % job.get_instance_id()
+		for time in 2000:
+			var shown := str(job)
+			if not (shown.begins_with(starts + "running") or shown == starts + "done, ok: Array, 30000 elements>"):
+				return false
+		return true)
+	var same := true
+	while not job.is_done():
+		same = same and str(job).contains(" running") or job.is_done()
+	checks.truth("on the main thread meanwhile", same)
+	checks.truth("on another thread meanwhile", thread.wait_to_finish())
+	checks.same_value("afterwards", _shown(job, "done, ok: Array, 30000 elements"), str(job))
+	checks.same_value("nothing was changed by asking", [29_999, "29999"], job.wait().value[-1])
+	return true
+
+
+func test_limits_and_schemas_show_what_they_hold() -> bool:
+	checks.subject(checks.MIXED, "what limits show")
+	var limits := FastVariantLimits.for_network()
+	checks.same_value("for the network", _shown(limits, (
+			"max_bytes %d, max_depth %d, max_elements %d, max_dictionary_entries %d, max_memory %d, refuse_colliding_keys" % [
+			limits.max_bytes, limits.max_depth, limits.max_elements, limits.max_dictionary_entries, limits.max_memory])), str(limits))
+	limits = FastVariantLimits.new()
+	limits.allow_only([TYPE_INT, TYPE_ARRAY])
+	limits.allow_objects = true
+	limits.allowed_classes = ["Node", "Resource"]
+	checks.same_value("some types and classes", _shown(limits, "max_bytes %d, max_depth %d, allow_objects, 2 classes, 2 of %d types" % [
+			limits.max_bytes, limits.max_depth, TYPE_MAX]), str(limits))
+	limits.max_bytes = -1
+	limits.max_depth = -1
+	limits.allow_objects = false
+	limits.allowed_classes = []
+	limits.allowed_types = -1
+	checks.same_value("none", _shown(limits, "no limits"), str(limits))
+	limits.take_over_path("res://suites/no_such_limits.tres")
+	checks.same_value("of a file", "(res://suites/no_such_limits.tres):" + _shown(limits, "no limits"), str(limits))
+	checks.subject(checks.MIXED, "what a schema shows")
+	var schema := FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto")
+	var names := schema.get_message_names()
+	checks.same_value("the first messages",
+			_shown(schema, "%d messages: %s, …" % [names.size(), ", ".join(names.slice(0, 3))]), str(schema))
+	schema.compact = true
+	schema.defaults = false
+	checks.truth("options", str(schema).ends_with(", compact, no defaults>"), str(schema))
+	var empty := FastProtobufSchema.new()
+	checks.same_value("one that was not loaded", _shown(empty, "not loaded"), str(empty))
 	return true
 
 

@@ -26,11 +26,11 @@ pub fn check(data: &[u8]) {
 fn check_message(message: &Message, wire: Wire, data: &[u8]) {
     // A message of two bytes may be dozens of values.
     let limits = Limits { max_elements: 50_000, ..Limits::unlimited() };
-    let lenient = DecodeOptions { wire, manner: Strictness::Lenient, limits, ..DecodeOptions::default() };
-    let strict = DecodeOptions { manner: Strictness::Strict, ..lenient.clone() };
+    let lenient = DecodeOptions { wire, strictness: Strictness::Lenient, limits, ..DecodeOptions::default() };
+    let strict = DecodeOptions { strictness: Strictness::Strict, ..lenient.clone() };
     let read = decode(message, data, &lenient);
     if let Some(value) = decode(message, data, &strict) {
-        assert_eq!(read.as_ref().map(encoded), Some(encoded(&value)), "both manners read the same");
+        assert_eq!(read.as_ref().map(encoded), Some(encoded(&value)), "strict and lenient read the same");
         let written = message.encode(&value, &EncodeOptions { wire });
         assert_eq!(written.as_deref(), Ok(data), "what is read strictly is what is written");
     }

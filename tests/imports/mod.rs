@@ -78,21 +78,15 @@ impl Imports {
         Ok(())
     }
 
-    /// The module that a path leads to, by way of what other modules hand on.
-    fn module_of(&self, path: &[String]) -> Vec<String> {
+    /// The module that a path leads to, by way of what other modules hand on, in at most so many steps: names can lead to
+    /// themselves, as those of enums do whose variants are imported.
+    fn module_of(&self, path: &[String], steps: usize) -> Vec<String> {
         let (mut at, mut rest) = (Vec::new(), path);
-        let mut steps = 0;
         while let [name, behind @ ..] = rest {
-            // A name that leads to itself is none that is handed on.
-            steps += 1;
-            let Some(target) = self.names.get(&(at.clone(), name.clone())).filter(|_| steps < 32) else {
-                break;
-            };
-            if self.files.contains_key(target) {
-                at = target.clone();
-            } else {
-                let whole = [target, behind].concat();
-                return if whole == path { at } else { self.module_of(&whole) };
+            match self.names.get(&(at.clone(), name.clone())) {
+                Some(target) if self.files.contains_key(target) => at = target.clone(),
+                Some(target) if steps > 0 => return self.module_of(&[target, behind].concat(), steps - 1),
+                _ => break,
             }
             rest = behind;
         }
@@ -103,7 +97,7 @@ impl Imports {
     pub fn arrows(&self) -> BTreeSet<(PathBuf, PathBuf)> {
         let mut arrows = BTreeSet::new();
         for (module, path) in &self.paths {
-            let target = self.module_of(path);
+            let target = self.module_of(path, 16);
             for from in &self.files[module] {
                 for to in self.files.get(&target).into_iter().flatten().filter(|to| *to != from) {
                     arrows.insert((from.clone(), to.clone()));
@@ -241,6 +235,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         syn::visit::visit_macro(self, item);
     }
 
-    // Links in the documentation are no imports.
+    // Links in the documentation are no imports, nor is `pub(super)`.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 }

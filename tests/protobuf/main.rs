@@ -370,18 +370,18 @@ impl Case<'_> {
         }
     }
 
-    fn options(&self, form: Form, manner: Strictness) -> DecodeOptions {
+    fn options(&self, form: Form, strictness: Strictness) -> DecodeOptions {
         let defaults = match form.shown {
             Shown::Held => Defaults::Omit,
             Shown::Implicit => Defaults::Implicit,
             Shown::Defaults => Defaults::All,
         };
         let Form { enum_names, string_name_keys, .. } = form;
-        DecodeOptions { manner, defaults, enum_names, string_name_keys, ..Default::default() }
+        DecodeOptions { strictness, defaults, enum_names, string_name_keys, ..Default::default() }
     }
 
-    fn decode(&self, form: Form, manner: Strictness) -> Result<Value, Error> {
-        self.message.decode(&self.row.bytes.0, &self.options(form, manner))
+    fn decode(&self, form: Form, strictness: Strictness) -> Result<Value, Error> {
+        self.message.decode(&self.row.bytes.0, &self.options(form, strictness))
     }
 
     fn expected(&self, described: &Json, form: Form) -> Value {

@@ -8,6 +8,8 @@ enum Column { TYPE, CHECKS, PASSED, FAILED, RESULT }
 
 var table := Tree.new()
 var verdict := Label.new()
+var environment := Label.new()
+var copy_report := Button.new()
 
 var _run := Button.new()
 var _check: SelfCheck
@@ -42,22 +44,32 @@ func _init() -> void:
 		table.set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_RIGHT if is_number else HORIZONTAL_ALIGNMENT_LEFT)
 		table.set_column_expand_ratio(column, 2 if is_number else 3)
 	add_child(table)
-	var environment := Label.new()
+	var foot := HBoxContainer.new()
 	environment.text = environment_in_words()
+	environment.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 	environment.text_overrun_behavior = TextServer.OVERRUN_TRIM_ELLIPSIS
-	environment.tooltip_text = environment.text
+	environment.tooltip_text = report_in_words()
 	environment.mouse_filter = Control.MOUSE_FILTER_PASS
-	add_child(environment)
+	foot.add_child(environment)
+	copy_report.text = "Copy Report"
+	copy_report.tooltip_text = "Copy what a bug report needs: versions, settings, and how engine memory is reached and why."
+	copy_report.pressed.connect(func() -> void: DisplayServer.clipboard_set(report_in_words()))
+	foot.add_child(copy_report)
+	add_child(foot)
 
 
-## Engine, addon, and how engine memory is accessed.
+## Engine, addon, and how engine memory is reached.
 static func environment_in_words() -> String:
-	var plugin := ConfigFile.new()
-	plugin.load("res://addons/fast_variant_codec/plugin.cfg")
-	return "Godot %s, %s build · FastVariantCodec %s · access path: %s" % [
-		Engine.get_version_info()["string"], "debug" if OS.is_debug_build() else "release",
-		plugin.get_value("plugin", "version"), _access_path(),
+	var report := FastVariantCodec.get_engine_report()
+	return "Godot %s, %s · FastVariantCodec %s · %s access: %s" % [
+		report["engine_version"], report["engine_build"], report["addon_version"], report["access_path"], report["access_reason"],
 	]
+
+
+## All that FastVariantCodec.get_engine_report says, line by line.
+static func report_in_words() -> String:
+	var report := FastVariantCodec.get_engine_report()
+	return "\n".join(report.keys().map(func(key: String) -> String: return "%s: %s" % [key, report[key]]))
 
 
 func run() -> void:
@@ -75,14 +87,6 @@ func show_check(check: SelfCheck) -> void:
 func _notification(what: int) -> void:
 	if what == NOTIFICATION_THEME_CHANGED and _check:
 		_show()
-
-
-## What was asked for: where direct access turned out not to be possible at start-up, a warning said so.
-static func _access_path() -> String:
-	var asked := OS.get_environment("FAST_VARIANT_CODEC_ACCESS")
-	if not asked:
-		asked = str(ProjectSettings.get_setting("fast_variant_codec/access_path", "automatic"))
-	return "portable" if asked == "portable" else "automatic (direct, unless a warning at start-up said otherwise)"
 
 
 func _show() -> void:

@@ -2,25 +2,51 @@
 
 use crate::error::{ErrorKind, Result};
 
-/// Bytes of UTF-8 that the engine writes for these code units.
+/// Which code units may be written as UTF-8.
+///
+/// ```
+/// use variant_codec::text::{Utf8Rule, utf8_len};
+///
+/// let lone_surrogate = [0xD800];
+/// assert_eq!(utf8_len(&lone_surrogate, Utf8Rule::Generalized)?, 3);
+/// assert!(utf8_len(&lone_surrogate, Utf8Rule::Scalars).is_err());
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Utf8Rule {
+    /// All below 0x8000_0000, in one to six bytes, as the engine writes them.
+    Generalized,
+    /// Unicode scalar values: what UTF-8 is.
+    Scalars,
+    /// Scalar values that come back when they are read: neither a byte-order mark at the start nor NULs.
+    RoundTrip,
+}
+
+/// Bytes of UTF-8 for these code units.
+///
+/// ```
+/// use variant_codec::text::{Utf8Rule, utf8_len};
+///
+/// assert_eq!(utf8_len(&[0x48, 0xE9], Utf8Rule::Scalars)?, 3);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 ///
 /// # Errors
-/// [`ErrorKind::InvalidCodeUnit`] for units from 0x8000_0000 on, which no form holds, and, where `strict`, for what does
-/// not come back: lone surrogates and units above U+10FFFF, a leading byte-order mark, and NULs.
+/// [`ErrorKind::InvalidCodeUnit`] for what the rule does not allow.
 #[inline]
-pub fn utf8_len(units: &[u32], strict: bool) -> Result<usize> {
+pub fn utf8_len(units: &[u32], rule: Utf8Rule) -> Result<usize> {
     // One pass that the compiler vectorises settles the common case.
     let all = units.iter().fold(0, |all, unit| all | unit);
-    if strict && (units.first() == Some(&BOM) || units.contains(&0)) {
+    if rule == Utf8Rule::RoundTrip && (units.first() == Some(&BOM) || units.contains(&0)) {
         let unit = if units.first() == Some(&BOM) { BOM } else { 0 };
         return Err(ErrorKind::InvalidCodeUnit(unit).into());
     }
     if all < 0x80 {
         Ok(units.len())
-    } else if all < 0x20_0000 && !strict {
+    } else if all < 0x20_0000 && rule == Utf8Rule::Generalized {
         Ok(utf8_len_to_4(units))
     } else {
-        utf8_len_mixed(units, strict)
+        utf8_len_mixed(units, rule != Utf8Rule::Generalized)
     }
 }
 
@@ -37,16 +63,17 @@ fn utf8_len_to_4(units: &[u32]) -> usize {
     units.chunks(1 << 16).map(|units| part(units) as usize).sum()
 }
 
-fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
+#[inline(never)]
+fn utf8_len_mixed(units: &[u32], scalars: bool) -> Result<usize> {
     let mut bytes = 0;
     for &unit in units {
         bytes += match unit {
             0..0x80 => 1,
             0x80..0x800 => 2,
-            0xD800..0xE000 if strict => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            0xD800..0xE000 if scalars => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
             0x800..0x1_0000 => 3,
             0x1_0000..0x11_0000 => 4,
-            _ if strict || unit >= 0x8000_0000 => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
+            _ if scalars || unit >= 0x8000_0000 => return Err(ErrorKind::InvalidCodeUnit(unit).into()),
             0x11_0000..0x20_0000 => 4,
             0x20_0000..0x400_0000 => 5,
             _ => 6,
@@ -55,8 +82,25 @@ fn utf8_len_mixed(units: &[u32], strict: bool) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Writes code units where they take more bytes than there are units, into exactly the room that they take.
-pub(crate) fn put_mixed(room: &mut [u8], units: &[u32]) {
+/// Writes code units into exactly the room that they take, as [`utf8_len`] has it.
+///
+/// ```
+/// let mut room = [0; 3];
+/// variant_codec::text::put_utf8(&mut room, &[0x48, 0xE9]);
+/// assert_eq!(&room, "Hé".as_bytes());
+/// ```
+#[inline]
+pub fn put_utf8(room: &mut [u8], units: &[u32]) {
+    if room.len() == units.len() {
+        room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+    } else {
+        put_mixed(room, units);
+    }
+}
+
+/// Where they take more bytes than there are units.
+#[inline(never)]
+fn put_mixed(room: &mut [u8], units: &[u32]) {
     let mut at = 0;
     for block in units.chunks(UNITS) {
         at += match put_units(&mut room[at..], block) {
@@ -162,5 +206,26 @@ fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
         0x1_0000..0x20_0000 => put(&[0xF0 | (unit >> 18) as u8, tail(12), tail(6), tail(0)]),
         0x20_0000..0x400_0000 => put(&[0xF8 | (unit >> 24) as u8, tail(18), tail(12), tail(6), tail(0)]),
         _ => put(&[0xFC | (unit >> 30) as u8, tail(24), tail(18), tail(12), tail(6), tail(0)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_the_standard_library_does() {
+        for text in ["", "plain", "größer", "日本語 and more", "👾", "a\0b"] {
+            let units: Vec<u32> = text.chars().map(u32::from).collect();
+            let mut room = vec![0; utf8_len(&units, Utf8Rule::Scalars).unwrap()];
+            put_utf8(&mut room, &units);
+            assert_eq!(room, text.as_bytes());
+        }
+        for unit in [0xD800, 0xDFFF, 0x11_0000, u32::MAX] {
+            assert_eq!(
+                utf8_len(&[0x61, unit], Utf8Rule::Scalars),
+                Err(ErrorKind::InvalidCodeUnit(unit).into())
+            );
+        }
     }
 }

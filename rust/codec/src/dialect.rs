@@ -9,6 +9,15 @@
 //! | NodePath without names, absolute | stays absolute | read as the empty path |
 //! | objects with properties | classes of Godot 4, scripts by path | classes of Godot 3, scripts by source |
 //! | old writers | | leave padding uninitialised (before 3.0.3, 3.1.2), write every int in 8 bytes (3.0) |
+//!
+//! ```
+//! use variant_codec::VariantType;
+//! use variant_codec::dialect::{Dialect, Godot3, Godot4};
+//!
+//! // A Dictionary has another id in each.
+//! assert_eq!(Godot4::type_of(27), Some(VariantType::Dictionary));
+//! assert_eq!(Godot3::type_of(18), Some(VariantType::Dictionary));
+//! ```
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -19,8 +28,15 @@ use crate::error::ErrorKind;
 use crate::format::{self, Shape, VariantType};
 use crate::utf8;
 
-/// A version of the format, as what [`Decoder`](crate::Decoder) reads and [`Encoder`](crate::Encoder) writes. A type, so
+/// A version of the format, as what [`Decoder`](crate::stream::Decoder) reads and [`Encoder`](crate::stream::Encoder) writes. A type, so
 /// that none pays for the others.
+///
+/// ```
+/// use variant_codec::dialect::{Dialect, Godot3};
+/// use variant_codec::VariantType;
+///
+/// assert_eq!(Godot3::id_of(VariantType::Vector2i), None);
+/// ```
 pub trait Dialect: Clone + Debug + 'static {
     /// Whether header bits tell reals of 64 bits and typed containers, and RIDs have an id.
     const HAS_FLAGS: bool;
@@ -53,6 +69,12 @@ pub trait Dialect: Clone + Debug + 'static {
 }
 
 /// Godot 4, from 4.0 on.
+///
+/// ```
+/// use variant_codec::dialect::{Dialect, Godot4};
+///
+/// assert_eq!(Godot4::id_of(variant_codec::VariantType::Int), Some(2));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Godot4;
 
@@ -94,6 +116,17 @@ impl Dialect for Godot4 {
 }
 
 /// Godot 3, from 3.0 on.
+///
+/// ```
+/// use variant_codec::dialect::{Dialect, Godot3};
+/// use variant_codec::godot3::Loss;
+///
+/// // A lone surrogate.
+/// assert!(Godot3::default().text(b"\xED\xA0\x80").is_err());
+/// let mut lossy = Godot3 { loss: Loss::Accepted, ..Godot3::default() };
+/// assert_eq!(&*lossy.text(b"\xED\xA0\x80").unwrap(), "\u{FFFD}");
+/// assert_eq!(lossy.changes[0].count, 1);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Godot3 {
     /// Whether what Godot 4 cannot hold is replaced by what comes next to it, or is an error.

@@ -9,6 +9,14 @@ use crate::format::{Lane, Shape, VariantType};
 use crate::output::Output;
 
 /// What becomes of a type that Godot 3 lacks.
+///
+/// ```
+/// use variant_codec::VariantType;
+/// use variant_codec::godot3::COUNTERPARTS;
+///
+/// let of_names = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == VariantType::StringName);
+/// assert_eq!(of_names.map(|counterpart| counterpart.becomes), Some("String"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counterpart {
     /// The type.
@@ -48,6 +56,17 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 ///
 /// What Godot 3 has no type for becomes what holds the same numbers and characters. Where something would be lost, that
 /// is an error, unless a lossy conversion is asked for; [`COUNTERPARTS`] says what becomes of which type.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_codec::godot3::{Downgrade, Loss};
+/// use variant_codec::stream::Source;
+///
+/// let mut downgrade = Downgrade::new(Vec::new(), Loss::Refused);
+/// (&Value::Vector2i([1, 2])).pour(&mut downgrade)?;
+/// assert_eq!(downgrade.into_changes()[0].to, "Vector2");
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,

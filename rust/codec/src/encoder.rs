@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::code_units::{BOM, utf8_len};
+use crate::code_units::{BOM, Utf8Rule, utf8_len};
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
@@ -11,6 +11,17 @@ use crate::lanes;
 use crate::output::{Count, Output};
 
 /// How values are written.
+///
+/// ```
+/// use variant_codec::stream::Precision;
+/// use variant_codec::{EncodeOptions, Reals, Value};
+///
+/// // For an engine that was compiled with precision=double.
+/// let options = EncodeOptions { precision: Precision::Double, ..EncodeOptions::default() };
+/// let bytes = Value::Vector2(Reals::Single([1.0, 2.0])).encode_as(options)?;
+/// assert_eq!(bytes.len(), 4 + 2 * 8);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
     /// The width of `real_t` on the wire, which is the engine's own; components of the other width are converted.
@@ -41,6 +52,16 @@ fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
 }
 
 /// Writes values in the format of Godot 4, or of another [`Dialect`], one after the other.
+///
+/// ```
+/// use variant_codec::stream::{Encoder, Sink};
+/// use variant_codec::EncodeOptions;
+///
+/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+/// encoder.int(7)?;
+/// assert_eq!(encoder.into_output(), variant_codec::Value::from(7).encode()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Encoder<O, D = Godot4> {
     out: O,
@@ -49,6 +70,16 @@ pub struct Encoder<O, D = Godot4> {
 }
 
 /// Counts what an [`Encoder`] would write, by the same code.
+///
+/// ```
+/// use variant_codec::stream::{Measure, Source};
+/// use variant_codec::{EncodeOptions, Value};
+///
+/// let mut measure = Measure::counting(EncodeOptions::default());
+/// (&Value::from("hp")).pour(&mut measure)?;
+/// assert_eq!(measure.bytes(), 12);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub type Measure = Encoder<Count>;
 
 impl Measure {
@@ -96,6 +127,11 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
     /// The output with everything written.
     pub fn into_output(self) -> O {
         self.out
+    }
+
+    #[inline(always)]
+    fn utf8_rule(&self) -> Utf8Rule {
+        if self.options.strict_text { Utf8Rule::RoundTrip } else { Utf8Rule::Generalized }
     }
 
     /// Makes sure that exactly `bytes` more still give a value that the engine can read.
@@ -184,7 +220,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
         let bytes = match text {
             Text::Utf8(text) => utf8_checked(text, self.options.strict_text)?.len(),
-            Text::Utf32(units) => utf8_len(units, self.options.strict_text)?,
+            Text::Utf32(units) => utf8_len(units, self.utf8_rule())?,
         };
         let counted = bytes.saturating_add(tail);
         self.reserve(format::padded(counted).saturating_add(4))?;

@@ -18,6 +18,12 @@ use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
 
 /// Text as its source has it; the sink converts at most once.
+///
+/// ```
+/// use variant_codec::stream::Text;
+///
+/// assert_eq!(Text::Utf32(&[0x48, 0x50]).to_lossy(), "HP");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// Valid UTF-8.
@@ -57,6 +63,16 @@ impl<'a> From<&'a str> for Text<'a> {
 }
 
 /// Whether `real_t` has 32 or 64 bits.
+///
+/// ```
+/// use variant_codec::Reals;
+/// use variant_codec::stream::Precision;
+///
+/// // What a plain Vector2 has.
+/// assert_eq!(Precision::default(), Precision::Single);
+/// let reals: Reals<2> = Reals::Single([1.0, 2.0]);
+/// # let _ = reals;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 32 bits, as in official builds.
@@ -67,6 +83,17 @@ pub enum Precision {
 }
 
 /// Components of a mathematical value or of packed array elements.
+///
+/// ```
+/// use variant_codec::stream::{Encoder, Lanes, Precision, Sink};
+/// use variant_codec::{EncodeOptions, VariantType};
+///
+/// let le = [1.0_f32.to_le_bytes(), 2.0_f32.to_le_bytes()].concat();
+/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+/// encoder.fixed(VariantType::Vector2, Lanes { precision: Precision::Single, le: &le })?;
+/// assert_eq!(encoder.into_output()[4..], le);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
     /// The width of components that are `real_t`; the others have one width only.
@@ -76,6 +103,14 @@ pub struct Lanes<'a> {
 }
 
 /// The type that a container declares for its elements.
+///
+/// ```
+/// use variant_codec::VariantType;
+/// use variant_codec::stream::ElementType;
+///
+/// let ints = ElementType::Builtin(VariantType::Int);
+/// assert!(ints.takes(VariantType::Int) && !ints.takes(VariantType::Float));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType<'a> {
     /// Any Variant.
@@ -120,6 +155,17 @@ impl std::fmt::Display for ElementType<'_> {
 }
 
 /// The parts of a NodePath. Parts are opaque: they may be empty or hold `/` and `:`.
+///
+/// ```
+/// use variant_codec::EncodeOptions;
+/// use variant_codec::stream::{Encoder, NodePathParts, Sink};
+///
+/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+/// let path = NodePathParts { absolute: false, names: &["Player".into()], subnames: &["hp".into()] };
+/// encoder.node_path(path)?;
+/// assert_eq!(encoder.into_output(), variant_codec::Value::from("Player:hp".parse::<variant_codec::NodePath>()?).encode()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NodePathParts<'a> {
     /// Whether the path starts at the root.
@@ -130,8 +176,16 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::Decoder) passes over, to be poured by another
+/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be poured by another
 /// one.
+///
+/// ```
+/// use variant_codec::stream::Part;
+///
+/// // Three elements of the outermost Array, in 24 bytes.
+/// let part = Part { bytes: 8..32, count: 3, depth: 1 };
+/// assert_eq!(part.bytes.len(), 24);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Where they stand.
@@ -143,6 +197,27 @@ pub struct Part {
 }
 
 /// Walks a value and pours it into a sink.
+///
+/// ```
+/// use variant_codec::Result;
+/// use variant_codec::stream::{ElementType, Sink, Source};
+///
+/// /// Squares, as an Array of ints.
+/// struct Squares(usize);
+///
+/// impl Source for Squares {
+///     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+///         let mut array = sink.begin_array(self.0, ElementType::Untyped)?;
+///         sink.ints(&mut array, &mut (0..self.0 as i64).map(|int| int * int))?;
+///         sink.end_array(array)
+///     }
+/// }
+///
+/// let mut encoder = variant_codec::stream::Encoder::new(Vec::new(), Default::default());
+/// Squares(3).pour(&mut encoder)?;
+/// assert_eq!(encoder.into_output(), variant_codec::Value::from([0, 1, 4]).encode()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub trait Source {
     /// Pours exactly one value.
     ///
@@ -428,6 +503,49 @@ pub trait Sink {
 }
 
 /// Receives what a [`Sink`] has others fill in: parts of the same bytes, which a decoder passes over. No keys come so.
+///
+/// ```
+/// use variant_codec::stream::{
+///     Decoder, ElementType, Encoder, Part, PartSink, Precision, Sink, Source, Text, ValueBuilder,
+/// };
+/// use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType};
+///
+/// /// Lets others read large Arrays.
+/// #[derive(Default)]
+/// struct Parts(Vec<Part>);
+///
+/// impl Sink for Parts {
+///     type Array = ();
+///     type Dictionary = ();
+///     type Object = ();
+///     type Strings = ();
+///     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> { Some(self) }
+///     fn begin_array(&mut self, _: usize, _: ElementType<'_>) -> Result<()> { Ok(()) }
+///     fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> { Ok(()) }
+///     fn begin_object(&mut self, _: Text<'_>, _: usize) -> Result<()> { Ok(()) }
+///     fn begin_strings(&mut self, _: usize) -> Result<()> { Ok(()) }
+/// }
+///
+/// impl PartSink<Self> for Parts {
+///     fn part_bytes(&self) -> usize { 64 }
+///     fn part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
+///     fn value_part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
+///     fn strings_part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
+/// }
+///
+/// let bytes = Value::from(vec!["a text of some length"; 8]).encode()?;
+/// let limits = Limits::for_network();
+/// let mut parts = Parts::default();
+/// Decoder::new(&bytes, Strictness::Strict, &limits).pour_only(&mut parts)?;
+/// // Perhaps on several threads:
+/// for part in &parts.0 {
+///     let mut builder = ValueBuilder::default();
+///     let mut array = builder.begin_array(part.count, ElementType::Untyped)?;
+///     Decoder::new(&bytes, Strictness::Strict, &limits).pour_part(part, &mut builder, &mut array)?;
+///     assert_eq!(array[0], Value::from("a text of some length"));
+/// }
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub trait PartSink<S: Sink + ?Sized> {
     /// From how many bytes on elements come in parts.
     fn part_bytes(&self) -> usize;

@@ -44,6 +44,12 @@ pub const SCRIPT_PATH_PREFIX: &str = "res://";
 pub const BOM: &str = "\u{FEFF}";
 
 /// How the type of a container's elements is described: the kind bits of its header.
+///
+/// ```
+/// use variant_codec::format::{ContainerKind, KIND_SHIFT};
+///
+/// assert_eq!(ContainerKind::of(0x0001_001C, KIND_SHIFT), ContainerKind::Builtin);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ContainerKind {
@@ -70,6 +76,12 @@ impl ContainerKind {
 }
 
 /// What one component of a mathematical value or packed array element is.
+///
+/// ```
+/// use variant_codec::format::Lane;
+///
+/// assert_eq!((Lane::Real.width(false), Lane::Real.width(true)), (4, 8));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// One byte.
@@ -105,6 +117,13 @@ impl Lane {
 }
 
 /// What follows the header of a type.
+///
+/// ```
+/// use variant_codec::VariantType;
+/// use variant_codec::format::{Lane, Shape};
+///
+/// assert_eq!(VariantType::Color.shape(), Shape::Fixed(Lane::Float32, 4));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing: Nil and Callable.
@@ -140,6 +159,13 @@ pub enum Shape {
 macro_rules! variant_types {
     ($($id:literal $name:ident $label:literal $shape:expr;)*) => {
         /// The types of Godot 4's Variant, with the ids that the wire uses.
+        ///
+        /// ```
+        /// use variant_codec::VariantType;
+        ///
+        /// assert_eq!(VariantType::from_id(28), Some(VariantType::Array));
+        /// assert_eq!(VariantType::Aabb.name(), "AABB");
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum VariantType {
@@ -243,12 +269,20 @@ impl std::fmt::Display for VariantType {
 }
 
 /// How many zeros follow `bytes` bytes of text or raw data, 0 to 3.
+///
+/// ```
+/// assert_eq!(variant_codec::format::padding(5), 3);
+/// ```
 #[inline(always)]
 pub const fn padding(bytes: usize) -> usize {
     bytes.wrapping_neg() & 3
 }
 
 /// So many bytes with their padding.
+///
+/// ```
+/// assert_eq!(variant_codec::format::padded(5), 8);
+/// ```
 #[inline(always)]
 pub const fn padded(bytes: usize) -> usize {
     bytes.saturating_add(padding(bytes))

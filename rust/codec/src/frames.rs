@@ -1,5 +1,19 @@
 //! Batches: values one after the other, each behind its length, as `FileAccess.store_var` and `StreamPeer.put_var`
 //! write them.
+//!
+//! ```
+//! use variant_codec::{Limits, Value, frames};
+//!
+//! let mut batch = Vec::new();
+//! for name in ["Ada", "Mia"] {
+//!     frames::append(&mut batch, &Value::from(name).encode()?);
+//! }
+//! let limits = Limits::for_network();
+//! let (records, damage) = frames::records(&batch, &limits);
+//! assert!(damage.is_none());
+//! assert_eq!(Value::decode(&batch[records[1].clone()], &limits)?, Value::from("Mia"));
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
 
 use std::io::{self, Read, Seek};
 use std::ops::Range;
@@ -14,6 +28,15 @@ pub const FRAME_BYTES: usize = 4;
 /// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
 /// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value
 /// may take.
+///
+/// ```
+/// use variant_codec::{Limits, frames};
+///
+/// // A record of one byte, and the start of another.
+/// let (records, damage) = frames::records(&[1, 0, 0, 0, 7, 5, 0], &Limits::for_network());
+/// assert_eq!(records, [4..5]);
+/// assert_eq!(damage.and_then(|error| error.offset()), Some(5));
+/// ```
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
@@ -48,12 +71,25 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
 }
 
 /// Appends an encoded value behind its length.
+///
+/// ```
+/// let mut batch = Vec::new();
+/// variant_codec::frames::append(&mut batch, &[7]);
+/// assert_eq!(batch, [1, 0, 0, 0, 7]);
+/// ```
 pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
     batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
     batch.extend_from_slice(value);
 }
 
 /// The same where there may be no memory for it.
+///
+/// ```
+/// let mut batch = Vec::new();
+/// variant_codec::frames::try_append(&mut batch, &[7])?;
+/// assert_eq!(batch, [1, 0, 0, 0, 7]);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; nothing has been appended then.
@@ -66,6 +102,15 @@ pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
 
 /// Where the record starts that the end of a file of `length` bytes cuts off; `None` where all are whole. The file is read
 /// from its start.
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use variant_codec::frames::find_torn;
+///
+/// assert_eq!(find_torn(&mut Cursor::new([1, 0, 0, 0, 7, 5, 0]), 7)?, Some(5));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of the file.

@@ -1,4 +1,12 @@
 //! Components between 32 and 64 bits, with the engine's treatment of NaNs.
+//!
+//! ```
+//! use variant_codec::stream::Precision;
+//!
+//! let mut wide = Vec::new();
+//! variant_codec::lanes::convert(&1.5_f32.to_le_bytes(), Precision::Single, |lane| wide.extend_from_slice(lane));
+//! assert_eq!(wide, 1.5_f64.to_le_bytes());
+//! ```
 
 use crate::events::Precision;
 
@@ -36,6 +44,14 @@ pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
 }
 
 /// Calls `put` with each component of `le`, converted between the two widths of `real_t`.
+///
+/// ```
+/// use variant_codec::stream::Precision;
+///
+/// let mut narrow = Vec::new();
+/// variant_codec::lanes::convert(&1.5_f64.to_le_bytes(), Precision::Double, |lane| narrow.extend_from_slice(lane));
+/// assert_eq!(narrow, 1.5_f32.to_le_bytes());
+/// ```
 #[inline]
 pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
     match from {

@@ -42,6 +42,8 @@ pub mod limits;
 pub mod memory;
 pub mod outline;
 mod output;
+#[cfg(feature = "serde")]
+pub mod serde;
 mod skim;
 mod utf8;
 pub mod value;
@@ -55,6 +57,17 @@ pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 /// Values as events: what pours them, what takes them, and what they carry.
 ///
 /// For everything that [`Value`] does not do: reading into types of your own, measuring, re-encoding.
+///
+/// ```
+/// use variant_codec::stream::{Decoder, Measure};
+/// use variant_codec::{EncodeOptions, Limits, Strictness, Value};
+///
+/// // Whether a packet is good, without building it.
+/// let packet = Value::from([1, 2]).encode()?;
+/// let mut measure = Measure::counting(EncodeOptions::default());
+/// Decoder::new(&packet, Strictness::Strict, &Limits::for_network()).pour_only(&mut measure)?;
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};
@@ -66,13 +79,35 @@ pub mod stream {
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.
+///
+/// ```
+/// use variant_codec::godot3::Loss;
+/// use variant_codec::{Limits, Value};
+///
+/// let bytes = Value::from_iter([("hp", 7)]).encode_godot3(Loss::Refused)?;
+/// let value = Value::decode_godot3(&bytes, &Limits::for_network(), Loss::Refused)?;
+/// assert_eq!(value["hp"].as_i64(), Some(7));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub mod godot3 {
     pub use crate::changes::{Change, Loss, add_change};
     pub use crate::downgrade::{COUNTERPARTS, Counterpart, Downgrade};
 }
 
 /// Text between UTF-8 and the engine's code units, for crates that hold strings of a live engine.
+///
+/// ```
+/// use variant_codec::text::{Utf8Rule, utf8_len};
+///
+/// assert_eq!(utf8_len(&[0x48, 0xE9], Utf8Rule::Generalized)?, 3);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 pub mod text {
-    pub use crate::code_units::utf8_len;
+    pub use crate::code_units::{Utf8Rule, put_utf8, utf8_len};
     pub use crate::utf8::{is_ascii_without_nul, to_utf32};
 }
+
+/// The examples of the README run.
+#[cfg(all(doctest, feature = "serde"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,13 @@
 //! How much a reader accepts: the caller's limits and what is left of them.
+//!
+//! ```
+//! use variant_codec::{ErrorKind, Limits, Value};
+//!
+//! let limits = Limits { max_elements: 2, ..Limits::for_network() };
+//! let error = Value::decode(&Value::from([1, 2, 3]).encode()?, &limits).unwrap_err();
+//! assert!(matches!(error.kind(), ErrorKind::LimitExceeded(_, 2)));
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
 
 pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
@@ -89,6 +98,16 @@ const FREE_NESTED_KEYS: u64 = 1 << 20;
 
 /// How forgiving a reader is. Readers of other formats use it as well: for protobuf, what official implementations read
 /// takes the place of what the engine reads.
+///
+/// ```
+/// use variant_codec::{Limits, Strictness, Value};
+///
+/// // An int that fits in 4 bytes, in 8.
+/// let wide = [2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+/// assert!(Value::decode_as(&wide, Strictness::Strict, &Limits::for_network()).is_err());
+/// assert_eq!(Value::decode_as(&wide, Strictness::Lenient, &Limits::for_network())?, Value::from(7));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
@@ -100,6 +119,14 @@ pub enum Strictness {
 }
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
+///
+/// ```
+/// use variant_codec::{Limits, VariantType};
+///
+/// let only_numbers = 1 << VariantType::Int.id() | 1 << VariantType::Float.id() | 1 << VariantType::Array.id();
+/// let limits = Limits { allowed_types: only_numbers, ..Limits::for_network() };
+/// assert!(variant_codec::Value::decode(&[0; 4], &limits).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of input.
@@ -115,7 +142,7 @@ pub struct Limits {
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
     /// Whether strict reading reads what other writers than an engine write where nothing is lost: see
-    /// [`Oddity::is_harmless`](crate::Oddity::is_harmless).
+    /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
     /// Whether keys and names are refused that take an engine's hash tables long: those that collide, where each costs more
     /// time than the one before, which an engine's reader finds out, and keys in keys in keys.
@@ -181,6 +208,24 @@ impl Default for Limits {
 }
 
 /// What values have used up of [`Limits`].
+///
+/// ```
+/// use variant_codec::limits::Spent;
+/// use variant_codec::stream::{Decoder, Measure};
+/// use variant_codec::{EncodeOptions, Limits, Strictness, Value};
+///
+/// // Two values that may not have more than three elements together.
+/// let limits = Limits { max_elements: 3, ..Limits::for_network() };
+/// let bytes = Value::from([1]).encode()?;
+/// let mut spent = Spent::default();
+/// for is_allowed in [true, false] {
+///     let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits).after(spent);
+///     let read = decoder.pour_only(&mut Measure::counting(EncodeOptions::default()));
+///     assert_eq!(read.is_ok(), is_allowed);
+///     spent = decoder.spent();
+/// }
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     elements: u64,
@@ -197,6 +242,17 @@ const AT_ONCE: u64 = 4 << 20;
 const AT_FIRST: u64 = 256 << 10;
 
 /// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
+///
+/// ```
+/// use variant_codec::limits::Budget;
+/// use variant_codec::{Limits, VariantType};
+///
+/// let limits = Limits { max_elements: 1, ..Limits::for_network() };
+/// let mut budget = Budget::new(&limits);
+/// budget.value(VariantType::Int)?;
+/// assert!(budget.value(VariantType::Int).is_err());
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Budget<'l> {
     /// The limits themselves.

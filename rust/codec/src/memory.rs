@@ -1,6 +1,13 @@
 //! Whether there is memory for what comes, asked before it is allocated.
 //!
 //! An engine's containers, and many of Rust's, end the process where there is none.
+//!
+//! ```
+//! use variant_codec::memory::check_room;
+//!
+//! assert!(check_room(1 << 10).is_ok());
+//! assert!(check_room(usize::MAX).is_err());
+//! ```
 
 use std::hint::black_box;
 
@@ -13,6 +20,10 @@ const SMALL: usize = 1 << 20;
 const SPARE: usize = 33 << 20;
 
 /// Whether there is memory for so many bytes in one piece, and for small things beside it.
+///
+/// ```
+/// assert!(variant_codec::memory::check_room(usize::MAX / 2).is_err());
+/// ```
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
@@ -34,6 +45,11 @@ fn ask(bytes: usize) -> Result<()> {
 }
 
 /// A copy of these bytes.
+///
+/// ```
+/// assert_eq!(variant_codec::memory::copied(&[1, 2])?, [1, 2]);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

@@ -1,4 +1,13 @@
 //! [`Outline`]: what bytes hold and where it lies, as far as they are good.
+//!
+//! ```
+//! use variant_codec::Value;
+//! use variant_codec::outline::Outline;
+//!
+//! let bytes = Value::from_iter([("hp", 7)]).encode()?;
+//! println!("{}", Outline::of(&bytes, 1000));
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
@@ -21,6 +30,17 @@ const LIST: usize = 60;
 ///
 /// Objects are shown, not made. Memory is bounded by the number of nodes, but for the parts of a NodePath while it is
 /// read; stack by the format's depth. [`Display`] gives a text for people: one line for each node, with its first bytes.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_codec::outline::Outline;
+///
+/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
+/// let outline = Outline::of(&bytes[..20], 1000);
+/// assert!(outline.error().is_some());
+/// assert_eq!(outline.nodes()[1].preview, r#""hp""#);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     bytes: &'a [u8],
@@ -32,6 +52,17 @@ pub struct Outline<'a> {
 }
 
 /// One value.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_codec::outline::Outline;
+///
+/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
+/// let outline = Outline::of(&bytes, 1000);
+/// let node = &outline.nodes()[2];
+/// assert_eq!((node.preview.as_str(), node.bytes.clone(), node.depth), ("7", 20..28, 1));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its type.
@@ -60,6 +91,16 @@ pub struct Node {
 }
 
 /// What a value is in the value that holds it.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_codec::outline::{Outline, Role};
+///
+/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
+/// let outline = Outline::of(&bytes, 1000);
+/// assert_eq!((&outline.nodes()[1].role, &outline.nodes()[2].role), (&Role::Key(0), &Role::Value(0)));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The outermost value.
@@ -75,6 +116,16 @@ pub enum Role {
 }
 
 /// Values for which there was no room.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_codec::outline::Outline;
+///
+/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
+/// let outline = Outline::of(&bytes, 1);
+/// assert_eq!(outline.nodes()[0].left_out.count, 2);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// How many.

@@ -54,6 +54,11 @@ impl<'a> Elements<'a> {
         self.len
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// A range of the elements, if they are read in place and the range lies within.
     #[inline(always)]
     pub(crate) fn slice(&self, range: Range<usize>) -> Option<&'a [Variant]> {

@@ -15,6 +15,7 @@
 //! | `behaviour.rs` | how the engine behaves with new memory, verified at start-up |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
+//! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `optional.rs` | arguments whose default is null |
 //!
@@ -26,6 +27,7 @@
 //! it. Code that runs scripts meanwhile reads copies (`Reader::entries`), and whatever outlives a call owns what it
 //! reads (`owned.rs`).
 
+mod arguments;
 mod behaviour;
 mod building;
 mod bytes;
@@ -40,10 +42,12 @@ mod optional;
 mod owned;
 mod probe;
 mod read;
+mod refusal;
 mod slots;
 mod strings;
 mod types;
 
+pub use arguments::with_checked_arguments;
 pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};
@@ -54,7 +58,7 @@ pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::is_debug_build;
 pub use optional::OrNull;
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
-pub use probe::Access;
+pub use probe::{Access, Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings};
 pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
 pub use strings::{raw_string, string};

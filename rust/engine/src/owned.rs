@@ -48,6 +48,12 @@ pub struct OwnArray<T: Element>(Array<T>);
 // too.
 unsafe impl<T: Element> Send for OwnArray<T> {}
 
+impl<T: Element> Default for OwnArray<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Element> OwnArray<T> {
     /// An empty one.
     pub fn new() -> Self {
@@ -62,6 +68,11 @@ impl<T: Element> OwnArray<T> {
     /// How many elements there are.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Adds the elements of another one behind its own.

@@ -3,6 +3,8 @@
 //! Each fact is found in the running engine and compared with the documented functions. The first one that does not
 //! hold turns direct access off until the process ends, with one warning.
 
+use std::sync::OnceLock;
+
 use godot::builtin::{GString, Signal, StringName, Variant};
 use godot::classes::Os;
 use godot::global::godot_warn;
@@ -19,8 +21,8 @@ use crate::documented::{
 };
 use crate::interface::{TypePtr, interface};
 use crate::layout::{
-    ENTRY_KEY, LAYOUT, Layout, VARIANT, block, move_name, move_signal, move_string, number, payload, tag,
-    word, write_plain,
+    ENTRY_KEY, LAYOUT, Layout, VARIANT, block, layout, move_name, move_signal, move_string, number, payload,
+    tag, word, write_plain,
 };
 use crate::read::ContainerType;
 use crate::strings::string_in_place;
@@ -44,15 +46,57 @@ pub struct Access {
     pub wrong_fact: Option<String>,
 }
 
+/// What came of [`measure`], for reports.
+#[derive(Clone, Copy, Default)]
+pub struct Findings {
+    offsets: Option<Layout>,
+    /// The first fact that does not hold, in words.
+    pub failed: Option<&'static str>,
+}
+
+static FINDINGS: OnceLock<Findings> = OnceLock::new();
+
+/// What was found at start-up.
+pub fn findings() -> Findings {
+    FINDINGS.get().copied().unwrap_or_default()
+}
+
+impl Findings {
+    /// Whether engine memory is reached directly.
+    pub fn is_direct(&self) -> bool {
+        layout().is_some()
+    }
+
+    /// The facts that were found, whether or not they proved right: names, and offsets in bytes.
+    pub fn offsets(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.offsets
+            .into_iter()
+            .flat_map(|mut found| found.facts().map(|Offset { name, offset, .. }| (name, *offset)))
+    }
+}
+
+/// One of the facts of a [`Layout`].
+struct Offset<'l> {
+    name: &'static str,
+    offset: &'l mut usize,
+    /// Added to it where it is to be wrong.
+    wrong: isize,
+}
+
 /// Finds and verifies the facts, if direct access is allowed.
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
         let wrong_fact = access.wrong_fact.as_deref().unwrap_or_default();
+        let mut offsets = None;
         let layout = behaviour::own_places(wrong_fact).and_then(|()| match is_direct {
-            true => Layout::find().map(|layout| layout.perturbed(wrong_fact))?.verified(wrong_fact).map(Some),
+            true => {
+                let found = offsets.insert(Layout::find()?.perturbed(wrong_fact));
+                found.verified(wrong_fact).map(Some)
+            }
             false => Ok(None),
         });
+        FINDINGS.get_or_init(|| Findings { offsets, failed: layout.err() });
         layout.unwrap_or_else(|fact| {
             godot_warn!(
                 "FastVariantCodec: unexpected memory layout in this engine: {fact}. Falling back to the slower portable access path."
@@ -257,19 +301,25 @@ impl Layout {
         })
     }
 
+    fn facts(&mut self) -> [Offset<'_>; 9] {
+        let fact = |name, offset, wrong| Offset { name, offset, wrong };
+        [
+            fact("array_elements", &mut self.array_elements, 8),
+            fact("array_type", &mut self.array_type, -4),
+            fact("packed_elements", &mut self.packed_elements, -8),
+            fact("count", &mut self.count, 8),
+            fact("name_text", &mut self.name_text, 8),
+            fact("dictionary_first", &mut self.dictionary_first, 8),
+            fact("dictionary_size", &mut self.dictionary_size, -4),
+            fact("dictionary_key_type", &mut self.dictionary_key_type, 4),
+            fact("dictionary_value_type", &mut self.dictionary_value_type, 4),
+        ]
+    }
+
     /// Gets one fact wrong, if the test asks for it.
-    fn perturbed(mut self, fact: &str) -> Self {
-        match fact {
-            "array_elements" => self.array_elements += 8,
-            "array_type" => self.array_type -= 4,
-            "packed_elements" => self.packed_elements -= 8,
-            "count" => self.count += 8,
-            "name_text" => self.name_text += 8,
-            "dictionary_first" => self.dictionary_first += 8,
-            "dictionary_size" => self.dictionary_size -= 4,
-            "dictionary_key_type" => self.dictionary_key_type += 4,
-            "dictionary_value_type" => self.dictionary_value_type += 4,
-            _ => {}
+    fn perturbed(mut self, wrong_fact: &str) -> Self {
+        for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| fact.name == wrong_fact) {
+            *offset = offset.wrapping_add_signed(wrong);
         }
         self
     }
@@ -322,7 +372,7 @@ impl Layout {
             }
             check(entries.0.is_null(), "entries of a Dictionary")?;
             let text = GString::from("x".repeat(len as usize).as_str());
-            check(self.text(&text) == documented_units(&text), "String")?;
+            check(self.text(&text) == documented_units(&text), "code units of a String")?;
         }
         for ty in VariantType::ALL.into_iter().skip(1) {
             check(

@@ -111,10 +111,11 @@ pub struct EntriesInPlace<'a> {
 // SAFETY: the engine allows several threads to read; see `Elements`.
 unsafe impl Send for EntriesInPlace<'_> {}
 
-impl<'a> EntriesInPlace<'a> {
-    /// The next entry's key and value.
+impl<'a> Iterator for EntriesInPlace<'a> {
+    type Item = (&'a Variant, &'a Variant);
+
     #[inline(always)]
-    pub fn next(&mut self) -> Option<(&'a Variant, &'a Variant)> {
+    fn next(&mut self) -> Option<Self::Item> {
         // SAFETY: the Dictionary is borrowed for `'a`, and nothing changes it meanwhile (see [`Reader`]).
         unsafe { self.entries.next() }
     }
@@ -135,6 +136,12 @@ struct Copied {
     keys: Variant,
     values: Variant,
     next: usize,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Reader {

@@ -110,6 +110,11 @@ impl<'s> Slots<'s> {
         self.range.len()
     }
 
+    /// Whether there are none left.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
     /// Keeps the first `count` elements, and gives the others away.
     pub fn split_off(&mut self, count: usize) -> Self {
         let at = self.range.end.min(self.range.start.saturating_add(count));

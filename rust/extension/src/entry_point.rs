@@ -3,12 +3,15 @@
 
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
 
+use godot::sys;
+use variant_engine::with_checked_arguments;
+
 use crate::{api, panics, settings, threads};
 
 struct Extension;
 
 // SAFETY: what godot-rust asks for: nothing in this library is called before `start` or after `stop`.
-#[gdextension]
+#[gdextension(entry_symbol = godot_rust_init)]
 unsafe impl ExtensionLibrary for Extension {
     fn on_stage_init(stage: InitStage) {
         if stage == InitStage::Scene {
@@ -21,6 +24,21 @@ unsafe impl ExtensionLibrary for Extension {
             stop();
         }
     }
+}
+
+/// What the engine calls first, as `fast_variant_codec.gdextension` says: starts godot-rust, with arguments checked before it
+/// sees them.
+///
+/// # Safety
+/// - The engine calls it, with what it documents.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gdext_rust_init(
+    get_proc_address: sys::GDExtensionInterfaceGetProcAddress,
+    library: sys::GDExtensionClassLibraryPtr,
+    init: *mut sys::GDExtensionInitialization,
+) -> sys::GDExtensionBool {
+    // SAFETY: all three come from the engine, and what finds its functions is answered by the engine.
+    unsafe { godot_rust_init(with_checked_arguments(get_proc_address), library, init) }
 }
 
 /// Called by the engine after its own classes and the library's have been registered.

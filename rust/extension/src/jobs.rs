@@ -1,15 +1,18 @@
 //! Jobs: batches and files processed on another thread, or in slices between the frames of the game.
 
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
+use godot::meta::Element;
 use variant_codec::memory::check_room;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray};
 
 use crate::batch::failed::{Failed, Reasons};
+use crate::batch::outcome::Batch;
 use crate::batch::records::{self, Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
@@ -129,13 +132,8 @@ impl Job {
             Ok(own) => own,
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
-        let encoding = Encoding {
-            values: GivenArray::new(own),
-            count: values.len(),
-            objects,
-            buffers: OwnArray::new(),
-            failed: Failed::default(),
-        };
+        let encoding =
+            Encoding { values: GivenArray::new(own), count: values.len(), objects, totals: Totals::new() };
         Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
@@ -146,13 +144,7 @@ impl Job {
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
-        let decoding = Decoding {
-            buffers,
-            limits,
-            values: OwnArray::new(),
-            created: CreatedObjects::default(),
-            failed: Failed::default(),
-        };
+        let decoding = Decoding { buffers, limits, totals: Totals::new() };
         let same = Arc::clone(&job);
         run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
         job
@@ -391,34 +383,56 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
     }
 }
 
+/// The items of a batch so far, one after the other.
+struct Totals<T: Element> {
+    done: OwnArray<T>,
+    failed: Failed,
+    created: CreatedObjects,
+}
+
+impl<T: Element> Totals<T> {
+    fn new() -> Self {
+        Self { done: OwnArray::new(), failed: Failed::default(), created: CreatedObjects::default() }
+    }
+
+    /// Which items are the next, of so many.
+    fn next(&self, items: usize, total: usize) -> Range<usize> {
+        let start = self.done.len();
+        start..start.saturating_add(items).min(total)
+    }
+
+    /// Adds what became of these items, and says whether there are others left. Without memory for all of them, the job ends.
+    fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
+        let (done, failed, created) = batch.into_parts();
+        self.created.append(created);
+        self.failed.extend(items.start, failed);
+        if let Err(error) = self.done.append(done) {
+            self.failed.add(items.start, error);
+        }
+        self.done.len() == items.end && items.end < total
+    }
+}
+
 struct Encoding {
     values: GivenArray,
     count: usize,
     objects: Objects,
-    buffers: OwnArray<PackedByteArray>,
-    failed: Failed,
+    totals: Totals<PackedByteArray>,
 }
 
 impl Slices for Encoding {
     fn step(&mut self, items: usize) -> bool {
-        let (start, total) = self.progress();
-        let end = start.saturating_add(items).min(total);
-        if let Err(error) = check_room((end - start).saturating_mul(size_of::<Variant>())) {
-            self.failed.add(start, error);
+        let items = self.totals.next(items, self.count);
+        if let Err(error) = check_room(items.len().saturating_mul(size_of::<Variant>())) {
+            self.totals.failed.add(items.start, error);
             return false;
         }
-        let values = self.values.get().subarray_shallow(start..end, None);
-        let (buffers, failed, _) = batch::encode(&values, self.objects, Reasons::All).into_parts();
-        self.failed.extend(start, failed);
-        if let Err(error) = self.buffers.append(buffers) {
-            self.failed.add(start, error);
-        }
-        // Shorter if out of memory, which ends the job.
-        self.buffers.len() == end && end < total
+        let values = self.values.get().subarray_shallow(items.clone(), None);
+        self.totals.add(items, batch::encode(&values, self.objects, Reasons::All), self.count)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.buffers.len(), self.count)
+        (self.totals.done.len(), self.count)
     }
 
     fn runs_scripts(&self) -> bool {
@@ -426,36 +440,27 @@ impl Slices for Encoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Encoded(self.buffers, self.failed)
+        Outcome::Encoded(self.totals.done, self.totals.failed)
     }
 }
 
 struct Decoding {
     buffers: Vec<OwnedBuffer>,
     limits: Limits,
-    values: OwnArray<Variant>,
-    created: CreatedObjects,
-    failed: Failed,
+    totals: Totals<Variant>,
 }
 
 impl Slices for Decoding {
     fn step(&mut self, items: usize) -> bool {
-        let (start, total) = self.progress();
-        let end = start.saturating_add(items).min(total);
-        let buffers = &self.buffers[start..end];
+        let total = self.buffers.len();
+        let items = self.totals.next(items, total);
+        let buffers = &self.buffers[items.clone()];
         let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
-        let (values, failed, created) = batch.into_parts();
-        self.created.append(created);
-        self.failed.extend(start, failed);
-        if let Err(error) = self.values.append(values) {
-            self.failed.add(start, error);
-        }
-        // Shorter if out of memory, which ends the job.
-        self.values.len() == end && end < total
+        self.totals.add(items, batch, total)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.values.len(), self.buffers.len())
+        (self.totals.done.len(), self.buffers.len())
     }
 
     fn runs_scripts(&self) -> bool {
@@ -463,7 +468,8 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Decoded(self.values, self.failed, self.created)
+        let Totals { done, failed, created } = self.totals;
+        Outcome::Decoded(done, failed, created)
     }
 }
 

@@ -5,8 +5,8 @@
 //! | `entry_point.rs` | start and stop |
 //! | `api/` | the API for scripts: classes, help, errors, results |
 //! | `jobs.rs` | background jobs for batches and files |
-//! | `files.rs`, `turns.rs`, `disk/` | files of values, the order of access, safe writing |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
+//! | `files.rs`, `turns.rs`, `disk/` | files of values, the order of access, safe writing |
 //! | `batch/` | batches |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |

@@ -12,6 +12,7 @@ use variant_engine::Access;
 const THREADS: &str = "fast_variant_codec/threads";
 const PARALLEL_THRESHOLD_BYTES: &str = "fast_variant_codec/parallel_threshold_bytes";
 const ACCESS_PATH: &str = "fast_variant_codec/access_path";
+const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
 /// Measured: below this, waking another thread takes as long as it saves.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
@@ -67,11 +68,22 @@ pub fn load() {
     }
 }
 
+/// What asks that engine memory be reached only through documented functions, if anything does.
+pub fn portable_access() -> Option<&'static str> {
+    let (asked, by) = match from_environment(ACCESS_VARIABLE) {
+        Some(asked) => (asked, "the environment variable FAST_VARIANT_CODEC_ACCESS"),
+        None => (
+            from_project(ACCESS_PATH).stringify().to_string(),
+            "the project setting fast_variant_codec/access_path",
+        ),
+    };
+    (asked == "portable").then_some(by)
+}
+
 /// The configured access to engine memory.
 pub fn access() -> Access {
-    let path = from_environment("FAST_VARIANT_CODEC_ACCESS")
-        .unwrap_or_else(|| from_project(ACCESS_PATH).stringify().to_string());
-    Access { is_portable: path == "portable", wrong_fact: from_environment("FAST_VARIANT_CODEC_WRONG_FACT") }
+    let wrong_fact = from_environment("FAST_VARIANT_CODEC_WRONG_FACT");
+    Access { is_portable: portable_access().is_some(), wrong_fact }
 }
 
 /// The place of an injected panic, for the test that no panic reaches a script.

@@ -6,7 +6,7 @@ mod scan;
 
 use std::ops::Range;
 
-use variant_codec::error::Step;
+use variant_codec::error::{Locate, Step};
 use variant_codec::format::{BOM, MAX_BYTES, MAX_DEPTH};
 use variant_codec::limits::{Budget, Limit, Spent};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source, Text, ValueBuilder};
@@ -24,6 +24,18 @@ use crate::varint::unzigzag;
 use crate::wire::{MAX_NESTING, Wire};
 
 /// Which absent fields are decoded as their default.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{DecodeOptions, Defaults, Schema};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let options = DecodeOptions { defaults: Defaults::Omit, ..DecodeOptions::default() };
+/// assert_eq!(player.decode(b"\x10\x07", &options)?, Value::from_iter([("hp", 7)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Defaults {
     /// None.
@@ -36,12 +48,24 @@ pub enum Defaults {
 }
 
 /// How messages are read.
+///
+/// ```
+/// use variant_protobuf::{DecodeOptions, Schema, Strictness};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let strict = DecodeOptions { strictness: Strictness::Strict, ..DecodeOptions::default() };
+/// // The fields are out of order.
+/// assert!(player.decode(b"\x10\x07\x0a\x03Ada", &strict).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
     /// The wire.
     pub wire: Wire,
-    /// Strict decoding accepts only canonical encodings; lenient decoding accepts what official implementations accept.
-    pub manner: Strictness,
+    /// Strict reading takes only what an encoder writes, lenient reading what official implementations take.
+    pub strictness: Strictness,
     /// The limits.
     pub limits: Limits,
     /// Which absent fields are decoded as their default.
@@ -58,7 +82,7 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             wire: Wire::Protobuf,
-            manner: Strictness::Lenient,
+            strictness: Strictness::Lenient,
             limits: Limits::default(),
             defaults: Defaults::Implicit,
             enum_names: false,
@@ -81,6 +105,24 @@ impl Message {
 }
 
 /// Decodes one message.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{DecodeOptions, MessageDecoder, Schema};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// // The same message as Godot's bytes, without a value in between.
+/// use variant_codec::stream::{Encoder, Source};
+///
+/// let options = DecodeOptions::default();
+/// let mut encoder = Encoder::new(Vec::new(), variant_codec::EncodeOptions::default());
+/// MessageDecoder::new(&player, b"\x0a\x03Ada\x10\x07", &options).pour(&mut encoder)?;
+/// let value = Value::from_iter([("name", Value::from("Ada")), ("hp", 7.into())]);
+/// assert_eq!(encoder.into_output(), value.encode()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MessageDecoder<'a> {
     tables: &'a Tables,
@@ -159,12 +201,6 @@ enum Number {
     Bool(bool),
 }
 
-/// Adds the offset to an error of the budget or the sink.
-#[inline(always)]
-fn located<T>(at: usize, result: Result<T>) -> Result<T> {
-    result.map_err(|error| error.at(at))
-}
-
 impl<'a> MessageDecoder<'a> {
     /// A decoder of the message in `bytes`.
     pub fn new(message: &'a Message, bytes: &'a [u8], options: &'a DecodeOptions) -> Self {
@@ -173,7 +209,7 @@ impl<'a> MessageDecoder<'a> {
             root: message.table(),
             bytes,
             options,
-            strict: options.manner == Strictness::Strict,
+            strict: options.strictness == Strictness::Strict,
             budget: Budget::new(&options.limits),
             memory: Memory::default(),
         }
@@ -202,7 +238,7 @@ impl<'a> MessageDecoder<'a> {
         &self.tables.messages[index as usize]
     }
 
-    /// Refuses a non-canonical encoding when decoding strictly.
+    /// Refuses, in strict reading, what no encoder writes.
     #[inline(always)]
     fn odd(&self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd && self.strict { Err(odd(oddity, at)) } else { Ok(()) }
@@ -267,26 +303,16 @@ impl<'a> MessageDecoder<'a> {
         }
         self.settle(message, first, first_group, level)?;
         let always = self.always(message);
-        let found = &self.memory.found[first..];
-        if self.strict && message.required > 0 {
-            let present = |field: &Field| {
-                let rank = message.rank_of(field.number);
-                found.binary_search_by_key(&rank, |found| found.rank).is_ok()
-            };
-            if let Some(field) = message.fields.iter().find(|field| field.is_required() && !present(field)) {
-                let (message, field) = (message.name.to_string(), field.name.to_string());
-                return Err(CodecError::other(Error::Missing { message, field }).at(at));
-            }
-        }
+        self.check_required(message, first, at)?;
         let has_unknown = self.memory.unknown.len() > unknown;
         let count = self.count_fields(always, first) + usize::from(has_unknown);
-        located(at, self.budget.value(VariantType::Dictionary))?;
-        located(at, self.budget.dictionary(count))?;
+        self.budget.value(VariantType::Dictionary).at(at)?;
+        self.budget.dictionary(count).at(at)?;
         if count > 0 {
             self.check_depth(depth + 1, at)?;
         }
         let mut dictionary =
-            located(at, sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped))?;
+            sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped).at(at)?;
         let (mut next, mut default) = (first, 0);
         loop {
             let found = self.memory.found.get(next).map_or(NONE, |found| found.rank);
@@ -298,25 +324,55 @@ impl<'a> MessageDecoder<'a> {
             }
             default += usize::from(always.get(default) == Some(&rank));
             let key_at = self.memory.found.get(start).map_or(at, |found| found.at as usize);
-            located(key_at, self.pour_key(sink, &mut dictionary, &field.name))?;
+            self.pour_key(sink, &mut dictionary, &field.name).at(key_at)?;
             self.pour_field(sink, field, start..next, depth + 1, level)
                 .and_then(|()| sink.end_entry(&mut dictionary))
                 .map_err(|error| error.at(key_at).inside(Step::text_key(&field.name)))?;
         }
         self.memory.found.truncate(first);
         if has_unknown {
-            located(at, self.pour_key(sink, &mut dictionary, UNKNOWN_KEY))?;
-            let bytes = self.memory.unknown.len() - unknown;
-            located(at, self.charge_packed(VariantType::PackedByteArray, bytes, bytes))?;
-            let le = &self.memory.unknown[unknown..];
-            located(
-                at,
-                sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le }),
-            )?;
-            located(at, sink.end_entry(&mut dictionary))?;
-            self.memory.unknown.truncate(unknown);
+            self.pour_unknown(sink, &mut dictionary, unknown, at)?;
         }
-        located(at, sink.end_dictionary(dictionary))
+        sink.end_dictionary(dictionary).at(at)
+    }
+
+    /// Refuses, in strict reading, a message without a required field. Its records are those from `first` on.
+    #[inline(always)]
+    fn check_required(&self, message: &MessageTable, first: usize, at: usize) -> Result<()> {
+        if !self.strict || message.required == 0 {
+            return Ok(());
+        }
+        let found = &self.memory.found[first..];
+        let present = |field: &Field| {
+            let rank = message.rank_of(field.number);
+            found.binary_search_by_key(&rank, |found| found.rank).is_ok()
+        };
+        match message.fields.iter().find(|field| field.is_required() && !present(field)) {
+            Some(field) => {
+                let (message, field) = (message.name.to_string(), field.name.to_string());
+                Err(CodecError::other(Error::Missing { message, field }).at(at))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Pours the unknown fields from `first` on as an entry of a message, and forgets them.
+    #[inline(never)]
+    fn pour_unknown<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        first: usize,
+        at: usize,
+    ) -> Result<()> {
+        self.pour_key(sink, dictionary, UNKNOWN_KEY).at(at)?;
+        let bytes = self.memory.unknown.len() - first;
+        self.charge_packed(VariantType::PackedByteArray, bytes, bytes).at(at)?;
+        let le = &self.memory.unknown[first..];
+        sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le }).at(at)?;
+        sink.end_entry(dictionary).at(at)?;
+        self.memory.unknown.truncate(first);
+        Ok(())
     }
 
     /// The number of fields in the Dictionary.
@@ -399,12 +455,12 @@ impl<'a> MessageDecoder<'a> {
             Kind::String => self.pour_text(sink, &self.bytes[range(found.value)], at),
             Kind::Bytes => {
                 let le = &self.bytes[range(found.value)];
-                located(at, self.charge_packed(VariantType::PackedByteArray, le.len(), le.len()))?;
+                self.charge_packed(VariantType::PackedByteArray, le.len(), le.len()).at(at)?;
                 sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le })
             }
             kind => {
                 let number = self.number(kind, found, at)?;
-                located(at, self.pour_number(sink, kind, number))
+                self.pour_number(sink, kind, number).at(at)
             }
         }
     }
@@ -478,13 +534,13 @@ impl<'a> MessageDecoder<'a> {
     /// Text in the input.
     #[inline(always)]
     fn pour_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
-        located(at, self.budget.value(VariantType::String))?;
-        if self.may_be_raw(bytes) && located(at, sink.raw_text(VariantType::String, bytes))? {
-            return located(at, self.budget.text(bytes.len()));
+        self.budget.value(VariantType::String).at(at)?;
+        if self.may_be_raw(bytes) && sink.raw_text(VariantType::String, bytes).at(at)? {
+            return self.budget.text(bytes.len()).at(at);
         }
-        located(at, self.budget.text(bytes.len()))?;
+        self.budget.text(bytes.len()).at(at)?;
         let text = self.utf8(bytes, at)?;
-        located(at, sink.text(VariantType::String, text.into()))
+        sink.text(VariantType::String, text.into()).at(at)
     }
 
     /// Whether a sink may check itself that these bytes are UTF-8.

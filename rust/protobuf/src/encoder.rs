@@ -1,22 +1,36 @@
 //! Events → bytes of a message.
 
-use variant_codec::error::quoted;
+mod fields;
+mod lists;
+mod order;
+
 use variant_codec::format::MAX_BYTES;
 use variant_codec::stream::{ElementType, Lanes, Sink, Source, Text};
+use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{Error as CodecError, ErrorKind, Result, Value, VariantType};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::floats::{narrow_keeping_nan, widen_keeping_nan};
+use crate::floats::narrow_keeping_nan;
 use crate::kind::{Class, Kind};
 use crate::order::{order_of, start_of};
 use crate::reader::Reader;
-use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY};
-use crate::text;
-use crate::varint::{varint_len, zigzag};
+use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables};
 use crate::wire::{MAX_NESTING, Wire};
 
 /// How messages are written.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, Schema, Wire};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let compact = EncodeOptions { wire: Wire::Compact };
+/// assert_eq!(player.encode(&Value::from_iter([("hp", -1)]), &compact)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
     /// The wire.
@@ -37,6 +51,25 @@ impl Message {
 }
 
 /// Encodes one message from a Dictionary with its field names as keys, in any order.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, MessageEncoder, Schema};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// use variant_codec::stream::Source;
+///
+/// // The same memory for each message.
+/// let mut encoder = MessageEncoder::new(&player, &EncodeOptions::default());
+/// for hp in [7, 8] {
+///     (&Value::from_iter([("hp", hp)])).pour(&mut encoder)?;
+///     assert_eq!(encoder.written(), [0x10, hp as u8]);
+///     encoder.clear();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MessageEncoder<'s> {
     tables: &'s Tables,
@@ -206,263 +239,6 @@ impl<'s> MessageEncoder<'s> {
         Error::OutOfRange { value, expected: self.expected() }.into()
     }
 
-    /// A tag and a varint or fixed bytes.
-    #[inline(always)]
-    fn put_record(&mut self, field: &Field, class: Class, value: u64) -> Result<()> {
-        let tag = self.wire.tag(field.tag, class);
-        match class {
-            Class::Fixed32 => self.put_fixed(field, tag, value, 4),
-            Class::Fixed64 => self.put_fixed(field, tag, value, 8),
-            Class::True | Class::False => self.put_fixed(field, tag, 0, 0),
-            _ => self.out.put_tagged(tag, field.tag.len, value),
-        }
-    }
-
-    #[inline(always)]
-    fn put_fixed(&mut self, field: &Field, tag: u64, value: u64, len: usize) -> Result<()> {
-        self.out.put::<16>(|room| {
-            let at = usize::from(field.tag.len);
-            room[..8].copy_from_slice(&tag.to_le_bytes());
-            if let Some(rest) = room.get_mut(at..at + 8) {
-                rest.copy_from_slice(&value.to_le_bytes());
-            }
-            at + len
-        })
-    }
-
-    /// Starts an entry; entries are sorted later.
-    #[inline(always)]
-    fn begin_segment(&mut self, rank: u64) -> Result<()> {
-        let bytes = size_of::<Segment>();
-        self.segments.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
-        self.segments.push(Segment { rank, start: self.out.len() as u32, len: 0 });
-        Ok(())
-    }
-
-    /// Only a tag.
-    #[inline(always)]
-    fn put_tag(&mut self, field: &Field) -> Result<()> {
-        let tag = self.wire.tag(field.tag, Class::Bytes);
-        self.put_fixed(field, tag, 0, 0)
-    }
-
-    /// The wire form of a number after its tag.
-    #[inline(always)]
-    fn spelled(&self, kind: Kind, value: i64) -> (Class, u64) {
-        match kind {
-            _ if self.wire.has_signs(kind) => match value {
-                0.. => (Class::Varint, value as u64),
-                _ => (Class::Negative, value.unsigned_abs()),
-            },
-            Kind::Sint32 | Kind::Sint64 => (Class::Varint, zigzag(value)),
-            _ => (kind.class(), value as u64),
-        }
-    }
-
-    /// Whether a field can hold this number.
-    #[inline(always)]
-    fn takes(&self, kind: Kind, value: i64) -> bool {
-        match kind {
-            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => i32::try_from(value).is_ok(),
-            Kind::Uint32 | Kind::Fixed32 => u32::try_from(value).is_ok(),
-            Kind::Enum(index) => {
-                i32::try_from(value).is_ok_and(|number| self.enumeration(index).takes(number))
-            }
-            _ => true,
-        }
-    }
-
-    /// Puts a number.
-    #[inline(always)]
-    fn put_int(&mut self, field: &'s Field, value: i64) -> Result<()> {
-        match field.kind {
-            Kind::Double | Kind::Float => return self.put_float(field, value as f64),
-            Kind::Bool | Kind::String | Kind::Bytes | Kind::Message(_) => {
-                return Err(self.refuse(VariantType::Int));
-            }
-            kind if !self.takes(kind, value) => return Err(self.out_of_range(value)),
-            _ => {}
-        }
-        let (class, number) = self.spelled(field.kind, value);
-        self.put_record(field, class, number)
-    }
-
-    #[inline(always)]
-    fn put_float(&mut self, field: &'s Field, value: f64) -> Result<()> {
-        match field.kind {
-            Kind::Double => self.put_record(field, Class::Fixed64, value.to_bits()),
-            Kind::Float => self.put_record(field, Class::Fixed32, narrow_keeping_nan(value).into()),
-            _ => Err(self.refuse(VariantType::Float)),
-        }
-    }
-
-    #[inline(always)]
-    fn put_bool(&mut self, field: &'s Field, value: bool) -> Result<()> {
-        match (field.kind, self.wire, value) {
-            (Kind::Bool, Wire::Protobuf, _) => self.put_record(field, Class::Varint, value.into()),
-            (Kind::Bool, Wire::Compact, true) => self.put_record(field, Class::True, 0),
-            (Kind::Bool, Wire::Compact, false) => self.put_record(field, Class::False, 0),
-            _ => Err(self.refuse(VariantType::Bool)),
-        }
-    }
-
-    /// Puts text of `len` bytes after a tag.
-    #[inline(always)]
-    fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
-        let tag = self.wire.tag(field.tag, Class::Bytes);
-        self.out.put_tagged(tag, field.tag.len, bytes as u64)?;
-        let room = self.out.take(bytes)?;
-        match text {
-            Text::Utf8(text) => room.copy_from_slice(text.as_bytes()),
-            Text::Utf32(units) => text::put_utf8(room, units),
-        }
-        Ok(())
-    }
-
-    /// Puts a String or StringName.
-    #[inline(always)]
-    fn put_string(&mut self, field: &'s Field, ty: VariantType, text: Text<'_>) -> Result<()> {
-        match field.kind {
-            Kind::String => {
-                let bytes = match text {
-                    Text::Utf8(text) => text.len(),
-                    Text::Utf32(units) => text::utf8_len(units)?,
-                };
-                if bytes == 0 && self.leaves_zero_out(field) {
-                    return Ok(());
-                }
-                self.put_text(field, text, bytes)
-            }
-            Kind::Enum(index) => self.put_enum_name(self.enumeration(index), text),
-            _ => Err(self.refuse(ty)),
-        }
-    }
-
-    #[inline(never)]
-    fn put_enum_name(&mut self, names: &EnumTable, text: Text<'_>) -> Result<()> {
-        let number = match text {
-            Text::Utf8(name) => names.number_of(name),
-            Text::Utf32(_) => names.number_of(&text.to_lossy()),
-        };
-        let Some(number) = number else {
-            return Err(Error::NoEnumValue { name: names.name.to_string(), value: text.quoted() }.into());
-        };
-        self.int(number.into())
-    }
-
-    /// Whether a zero is omitted here.
-    #[inline(always)]
-    fn leaves_zero_out(&self, field: &Field) -> bool {
-        field.label == Label::Implicit
-    }
-
-    /// Finds the field with this name.
-    #[inline(always)]
-    fn name(&mut self, text: Text<'_>) -> Result<()> {
-        let message = self.level.message;
-        // 0 for the first field.
-        let next = self.level.last.wrapping_add(1);
-        let follower = message.first_follower + usize::from(next);
-        let expected = self.followers.get(follower).copied().unwrap_or(next);
-        let hit = message.fields.get(usize::from(expected)).is_some_and(|field| match text {
-            Text::Utf32(units) => text::same_units(&field.units, units),
-            Text::Utf8(text) => text::same_bytes(field.name.as_bytes(), text.as_bytes()),
-        });
-        let rank = if hit { expected } else { self.look_up(text, follower)? };
-        self.level.in_order &= rank.wrapping_add(1) > next;
-        self.level.last = rank;
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, text: Text<'_>, follower: usize) -> Result<u16> {
-        let message = self.level.message;
-        let rank = match text {
-            Text::Utf32(units) => message.rank_of_name(units.iter().copied()),
-            Text::Utf8(text) => message.rank_of_name(text.chars().map(u32::from)),
-        };
-        if rank == NONE && text.to_lossy() != UNKNOWN_KEY {
-            return Err(self.no_field(text.quoted()));
-        }
-        if self.followers.is_empty() {
-            self.followers = self.tables.followers();
-        }
-        self.followers[follower] = rank;
-        Ok(rank)
-    }
-
-    #[cold]
-    fn no_field(&self, name: String) -> CodecError {
-        Error::NoField { message: self.level.message.name.to_string(), name }.into()
-    }
-
-    /// Sorts fields by number, or entries by key.
-    #[inline(never)]
-    fn sort(&mut self, level: &Level<'s>) -> Result<()> {
-        let segments = &mut self.segments[level.first as usize..];
-        let Some(start) = segments.first().map(|segment| segment.start as usize) else { return Ok(()) };
-        let mut end = self.out.len();
-        for segment in segments.iter_mut().rev() {
-            segment.len = (end - segment.start as usize) as u32;
-            end = segment.start as usize;
-        }
-        let has_text_keys = level.map.is_some() && level.message.entry().0.kind == Kind::String;
-        let key = |segment: &Segment| {
-            if has_text_keys { entry_key(&self.out.written()[segment.range()]) } else { &[] }
-        };
-        segments.sort_unstable_by(|a, b| a.rank.cmp(&b.rank).then_with(|| key(a).cmp(key(b))));
-        for pair in segments.windows(2) {
-            if pair[0].rank == pair[1].rank && key(&pair[0]) == key(&pair[1]) {
-                let what = match level.map {
-                    None => match level.message.fields.get(pair[0].rank as usize) {
-                        Some(field) => format!("field {}", field.name),
-                        None => UNKNOWN_KEY.to_owned(),
-                    },
-                    Some(_) if has_text_keys => {
-                        format!("key {}", quoted(&String::from_utf8_lossy(key(&pair[0]))))
-                    }
-                    Some(_) => "key".to_owned(),
-                };
-                return Err(Error::Duplicate(what).into());
-            }
-        }
-        self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)
-    }
-
-    /// Checks required fields and oneofs.
-    #[inline(never)]
-    fn check_together(&mut self, level: &Level<'s>) -> Result<()> {
-        let message = level.message;
-        let segments = &self.segments[level.first as usize..];
-        let mut fields = segments.iter().filter_map(|segment| message.fields.get(segment.rank as usize));
-        if fields.clone().filter(|field| field.is_required()).count() < message.required {
-            let found = |field: &&Field| !fields.clone().any(|other| other.number == field.number);
-            let field = message.fields.iter().filter(|field| field.is_required()).find(found);
-            let field = field.map(|field| field.name.to_string()).unwrap_or_default();
-            return Err(Error::Missing { message: message.name.to_string(), field }.into());
-        }
-        self.members.clear();
-        self.members.resize(message.oneofs.len(), NONE);
-        fields.try_for_each(|field| {
-            let Some(oneof) = field.oneof.map(usize::from) else { return Ok(()) };
-            let rank = message.rank_of(field.number);
-            let first = std::mem::replace(&mut self.members[oneof], rank);
-            if first == NONE {
-                return Ok(());
-            }
-            let first = message.fields[usize::from(first)].name.to_string();
-            let (oneof, second) = (message.oneofs[oneof].to_string(), field.name.to_string());
-            Err(Error::Oneof { oneof, first, second }.into())
-        })
-    }
-
-    /// Notes the sort key of a map entry.
-    #[inline(always)]
-    fn note_key(&mut self, rank: u64) {
-        let [.., last] = self.segments.as_mut_slice() else { return };
-        last.rank = rank;
-    }
-
     /// Opens a message or a map.
     #[inline(always)]
     fn open(
@@ -475,65 +251,6 @@ impl<'s> MessageEncoder<'s> {
         let level = Level::new(message, map, self.segments.len());
         let level = std::mem::replace(&mut self.level, level);
         Ok(OpenDictionary { place: self.place, level, length_at })
-    }
-
-    /// Opens the record of a packed list, if the list is packed.
-    #[inline(always)]
-    fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
-        let mut open = OpenArray { length_at: 0, reserved: 0 };
-        self.place = Place::Element(field);
-        if field.label == Label::Packed && len > 0 {
-            let least = match field.kind.class() {
-                Class::Fixed64 => 8,
-                Class::Fixed32 => 4,
-                _ => 1,
-            };
-            self.put_tag(field)?;
-            open.reserved = varint_len(len.saturating_mul(least) as u64) as u8;
-            open.length_at = self.out.len() as u32;
-            self.out.take(open.reserved.into())?;
-            self.place = Place::Packed(field);
-        }
-        Ok(open)
-    }
-
-    /// Puts all elements of a list of numbers.
-    #[inline(never)]
-    fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
-        use VariantType as T;
-
-        let width = match ty {
-            T::PackedByteArray => 1,
-            T::PackedInt32Array | T::PackedFloat32Array => 4,
-            T::PackedInt64Array | T::PackedFloat64Array => 8,
-            _ => return Err(self.refuse(ty)),
-        };
-        if !field.kind.can_be_packed() {
-            return Err(self.refuse(ty));
-        }
-        let mut array = self.open_list(field, le.len() / width)?;
-        let same = matches!(
-            (field.kind, ty),
-            (Kind::Sfixed32, T::PackedInt32Array)
-                | (Kind::Fixed64 | Kind::Sfixed64, T::PackedInt64Array)
-                | (Kind::Float, T::PackedFloat32Array)
-                | (Kind::Double, T::PackedFloat64Array)
-        );
-        if same && let Place::Packed(_) = self.place {
-            self.out.put_bytes(le)?;
-            return self.end_array(array);
-        }
-        let (words, long_words) = (le.as_chunks::<4>().0.iter(), le.as_chunks::<8>().0.iter());
-        match ty {
-            T::PackedByteArray => self.ints(&mut array, &mut le.iter().map(|&byte| byte.into())),
-            T::PackedInt32Array => self.ints(&mut array, &mut words.map(|le| i32::from_le_bytes(*le).into())),
-            T::PackedInt64Array => self.ints(&mut array, &mut long_words.map(|le| i64::from_le_bytes(*le))),
-            T::PackedFloat32Array => {
-                self.floats(&mut array, &mut words.map(|le| widen_keeping_nan(u32::from_le_bytes(*le))))
-            }
-            _ => self.floats(&mut array, &mut long_words.map(|le| f64::from_le_bytes(*le))),
-        }?;
-        self.end_array(array)
     }
 
     /// Puts the unknown fields of a message unchanged.
@@ -555,17 +272,6 @@ impl Segment {
     fn range(&self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
-}
-
-/// The key in a map entry, which is text.
-fn entry_key(entry: &[u8]) -> &[u8] {
-    let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte < 0x80).map_or(0, |last| last + 1);
-    // After its tag, its length and the tag of the key.
-    let entry = &entry[end(entry)..];
-    let entry = &entry[end(entry) + 1..];
-    let (len, text) = entry.split_at(end(entry));
-    let len = len.iter().rev().fold(0, |len, byte| len << 7 | usize::from(byte & 0x7F));
-    &text[..len]
 }
 
 impl<'s> Sink for MessageEncoder<'s> {
@@ -676,7 +382,7 @@ impl<'s> Sink for MessageEncoder<'s> {
                 self.put_string(field, ty, text)?;
                 let len = match text {
                     Text::Utf8(text) => text.len(),
-                    Text::Utf32(units) => text::utf8_len(units)?,
+                    Text::Utf32(units) => utf8_len(units, Utf8Rule::Scalars)?,
                 };
                 let written = self.out.written();
                 let rank = start_of(&written[written.len() - len..]);
@@ -853,43 +559,5 @@ impl<'s> Sink for MessageEncoder<'s> {
     #[inline(always)]
     fn end_strings(&mut self, strings: OpenArray) -> Result<()> {
         self.end_array(strings)
-    }
-}
-
-impl MessageEncoder<'_> {
-    /// Numbers of a packed list.
-    #[inline(always)]
-    fn put_ints(&mut self, field: &Field, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
-        let kind = field.kind;
-        if let Kind::Float | Kind::Double = kind {
-            return self.put_floats(field, &mut ints.map(|int| int as f64));
-        }
-        if !kind.takes_numbers() {
-            return ints.next().map_or(Ok(()), |_| Err(self.refuse(VariantType::Int)));
-        }
-        let zigzags = self.wire.packs_in_zigzag(kind);
-        let class = kind.class();
-        ints.try_for_each(|int| {
-            if !self.takes(kind, int) {
-                return Err(self.out_of_range(int));
-            }
-            match class {
-                Class::Fixed32 => self.out.put_bytes(&(int as u32).to_le_bytes()),
-                Class::Fixed64 => self.out.put_bytes(&int.to_le_bytes()),
-                _ if zigzags => self.out.put_varint(zigzag(int)),
-                _ => self.out.put_varint(int as u64),
-            }
-        })
-    }
-
-    #[inline(always)]
-    fn put_floats(&mut self, field: &Field, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
-        match field.kind {
-            Kind::Double => floats.try_for_each(|float| self.out.put_bytes(&float.to_le_bytes())),
-            Kind::Float => {
-                floats.try_for_each(|float| self.out.put_bytes(&narrow_keeping_nan(float).to_le_bytes()))
-            }
-            _ => floats.next().map_or(Ok(()), |_| Err(self.refuse(VariantType::Float))),
-        }
     }
 }

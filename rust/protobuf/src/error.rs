@@ -5,12 +5,36 @@ use variant_codec::error::quoted;
 use crate::wire::MAX_NESTING;
 
 /// The result of calls on schemas.
+///
+/// ```
+/// use variant_protobuf::{Result, Schema};
+///
+/// fn compiled(file: &str) -> Result<Schema> {
+///     Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))
+/// }
+///
+/// assert!(compiled("syntax = \"proto3\"; message Player {}").is_ok());
+/// assert!(compiled("no schema").is_err());
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong.
 ///
 /// Encoding and decoding wrap it in a [`variant_codec::Error`], which has the place, as
 /// [`ErrorKind::Other`](variant_codec::ErrorKind::Other); errors that the codec has too are its own kinds.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, Error, Schema};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let error = player.encode(&Value::from_iter([("mana", 7)]), &EncodeOptions::default()).unwrap_err();
+/// let variant_codec::ErrorKind::Other(other) = error.kind() else { unreachable!() };
+/// assert!(matches!(other.downcast_ref(), Some(Error::NoField { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -123,6 +147,19 @@ pub enum Error {
 }
 
 /// A non-canonical encoding: lenient decoding accepts it, and no encoder writes it.
+///
+/// ```
+/// use variant_protobuf::{DecodeOptions, Error, Oddity, Schema, Strictness};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let strict = DecodeOptions { strictness: Strictness::Strict, ..DecodeOptions::default() };
+/// let error = player.decode(b"\x10\x00", &strict).unwrap_err();
+/// let variant_codec::ErrorKind::Other(other) = error.kind() else { unreachable!() };
+/// assert_eq!(other.downcast_ref(), Some(&Error::NotCanonical(Oddity::Default)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Oddity {

@@ -30,6 +30,17 @@ pub const UNKNOWN_KEY: &str = "@unknown";
 pub struct Schema(pub(crate) Arc<Tables>);
 
 /// One message of a [`Schema`]. Cheap to clone and to share.
+///
+/// ```
+/// use variant_protobuf::Schema;
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// assert_eq!(player.name(), "Player");
+/// assert_eq!(player.fields().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Message {
     pub(crate) schema: Schema,
@@ -154,6 +165,17 @@ pub(crate) enum Default {
 }
 
 /// A field of a message.
+///
+/// ```
+/// use variant_protobuf::Schema;
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let hp = &player.fields()[1];
+/// assert_eq!((hp.name(), hp.number(), hp.type_name()), ("hp", 2, "int32"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Field {
     pub(crate) name: Box<str>,

@@ -7,6 +7,19 @@ use crate::varint::{LONGEST_VARINT, put_varint};
 pub const MAX_NESTING: u32 = 100;
 
 /// The encoding of messages. Both use the same schema; neither can be decoded as the other.
+///
+/// ```
+/// use variant_codec::Value;
+/// use variant_protobuf::{EncodeOptions, Schema, Wire};
+///
+/// let file = "syntax = \"proto3\"; message Player { string name = 1; int32 hp = 2; }";
+/// let schema = Schema::compile("game.proto", |name| (name == "game.proto").then(|| file.to_owned()))?;
+/// let player = schema.message("Player")?;
+/// let value = Value::from_iter([("hp", -1)]);
+/// let size = |wire| player.encode(&value, &EncodeOptions { wire }).map(|bytes| bytes.len());
+/// assert_eq!((size(Wire::Protobuf)?, size(Wire::Compact)?), (11, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wire {
     /// Protocol Buffers.

@@ -258,7 +258,7 @@ fn compact_bytes_that_are_no_message() {
 }
 
 #[test]
-fn the_strict_manner_takes_what_is_written() {
+fn strict_reading_takes_what_is_written() {
     let (new, old) = (schema(GAME), schema(OLD));
     use Wire::{Compact, Protobuf};
     for (schema, wire, message, hex, oddity) in [
@@ -296,12 +296,12 @@ fn the_strict_manner_takes_what_is_written() {
         let taken = message.decode(&bytes, &lenient);
         assert!(taken.is_ok(), "{hex}: {taken:?}");
         let error =
-            message.decode(&bytes, &DecodeOptions { manner: Strictness::Strict, ..lenient }).unwrap_err();
+            message.decode(&bytes, &DecodeOptions { strictness: Strictness::Strict, ..lenient }).unwrap_err();
         let ErrorKind::Other(foreign) = error.kind() else { panic!("{hex}: {error}") };
         assert_eq!(foreign.downcast_ref(), Some(&Error::NotCanonical(oddity)), "{hex}");
         assert!(error.offset().is_some(), "{hex}");
     }
-    let strict = DecodeOptions { manner: Strictness::Strict, ..DecodeOptions::default() };
+    let strict = DecodeOptions { strictness: Strictness::Strict, ..DecodeOptions::default() };
     let error = old.message("Old").unwrap().decode(&[], &strict).unwrap_err();
     assert_eq!(error.to_string(), "missing required field id of Old (at byte 0)");
 }

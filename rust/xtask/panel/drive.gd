@@ -38,6 +38,7 @@ func run(plugin: EditorPlugin) -> void:
 		await _paste()
 		await _benchmark()
 		await _conformance()
+		await _allowed_types()
 		await _disable()
 	print("%d passed, %d failed" % [_passed, _failed])
 	_plugin.get_tree().quit(0 if _failed == 0 else 1)
@@ -275,6 +276,14 @@ func _conformance() -> void:
 	for item: TreeItem in tab.table.get_root().get_children():
 		_check("%s was checked" % item.get_text(0), item.get_text(1).to_int() > 0 and item.get_text(4) == "identical")
 	await _picture("conformance")
+	var report := FastVariantCodec.get_engine_report()
+	_check("the access path in use is said, and why", tab.environment.text.contains(
+			"%s access: %s" % [report["access_path"], report["access_reason"]]), tab.environment.text)
+	_check("the whole report is at hand", report.keys().all(func(key: String) -> bool:
+			return tab.environment.tooltip_text.contains("%s: %s" % [key, report[key]])))
+	await _click(tab.copy_report)
+	if DisplayServer.get_name() != "headless":
+		_check("and can be copied", DisplayServer.clipboard_get() == tab.environment.tooltip_text)
 	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()
 	check.rows[TYPE_INT].check("encode", false, 7)
@@ -282,6 +291,71 @@ func _conformance() -> void:
 	var line: TreeItem = tab.table.get_root().get_child(TYPE_INT)
 	_check("a difference is shown", line.get_text(4) == "differs" and line.get_first_child().get_text(0) == "encode: 7")
 	_check("and counted", tab.verdict.text.ends_with(" 1 failed"), tab.verdict.text)
+
+
+## The inspector's list of types to tick.
+func _allowed_types() -> void:
+	const ALL := (1 << TYPE_MAX) - 1
+	var limits := FastVariantLimits.new()
+	EditorInterface.edit_resource(limits)
+	await _frames(10)
+	var inspector := EditorInterface.get_inspector()
+	var editors := inspector.find_children("*", "EditorProperty", true, false).filter(
+			func(editor: EditorProperty) -> bool: return editor.get_edited_property() == &"allowed_types")
+	_check("there is one editor of types", editors.size() == 1 and editors[0].get("boxes") is Array)
+	var editor: EditorProperty = editors[0]
+	_check("a box for each type", editor.boxes.size() == TYPE_MAX)
+	_check("all are ticked", editor.boxes.all(func(box: CheckBox) -> bool: return box.button_pressed))
+	_check("and said to be", editor.summary.text == "All types", editor.summary.text)
+	_check("they are folded", not editor.list.is_visible_in_tree())
+	await _click(editor.summary)
+	_check("and unfold", editor.list.is_visible_in_tree())
+	_check("no name is cut off", editor.boxes.all(func(box: CheckBox) -> bool: return box.size.x >= box.get_minimum_size().x))
+	for type: int in [TYPE_INT, TYPE_NIL, TYPE_PACKED_VECTOR4_ARRAY]:
+		var box: CheckBox = editor.boxes[type]
+		_check("box %d has the type's name" % type, box.text == type_string(type))
+		await _click(box)
+		_check("a click forbids %s" % box.text, limits.allowed_types == ALL & ~(1 << type), str(limits.allowed_types))
+		_check("which is said", editor.summary.text == "%d of %d types" % [TYPE_MAX - 1, TYPE_MAX], editor.summary.text)
+		var refused := FastVariantCodec.try_decode(var_to_bytes(type_convert(null, type)), limits)
+		_check("and the codec refuses them", refused.error == FastVariantCodec.TYPE_NOT_ALLOWED, refused.message)
+		_history(limits).undo()
+		await _frames(3)
+		_check("undo allows %s" % box.text, limits.allowed_types == ALL and box.button_pressed)
+	await _click(editor.presets["None"])
+	_check("none", limits.allowed_types == 0 and editor.summary.text == "No type", editor.summary.text)
+	for type: int in [TYPE_DICTIONARY, TYPE_STRING, TYPE_VECTOR2]:
+		await _click(editor.boxes[type])
+	var same := FastVariantLimits.new()
+	same.allow_only([TYPE_DICTIONARY, TYPE_STRING, TYPE_VECTOR2])
+	_check("some", editor.boxes[TYPE_STRING].button_pressed and not editor.boxes[TYPE_INT].button_pressed)
+	_check("by name", editor.summary.text == "String, Vector2, Dictionary", editor.summary.text)
+	_check("the same as allow_only", limits.allowed_types == same.allowed_types)
+	if _pictures:
+		inspector.custom_minimum_size.x = 380
+		await _frames(5)
+	inspector.ensure_control_visible(editor.boxes[-1])
+	await _frames(3)
+	inspector.scroll_vertical -= 100
+	await _picture("allowed_types", inspector.get_parent_control())
+	await _click(editor.presets["Plain Data"])
+	for type in TYPE_MAX:
+		var is_reference := type in [TYPE_RID, TYPE_OBJECT, TYPE_CALLABLE, TYPE_SIGNAL]
+		_check("plain data: %s" % type_string(type), editor.boxes[type].button_pressed != is_reference)
+	# Otherwise, changes that follow one another at once are undone as one.
+	_history(limits).clear_history()
+	await _click(editor.presets["All"])
+	_check("all", limits.allowed_types == ALL)
+	_history(limits).undo()
+	await _frames(3)
+	_check("undo", editor.summary.text == "%d of %d types" % [TYPE_MAX - 4, TYPE_MAX], editor.summary.text)
+	EditorInterface.inspect_object(null)
+	await _frames(3)
+
+
+func _history(object: Object) -> UndoRedo:
+	var manager := _plugin.get_undo_redo()
+	return manager.get_history_undo_redo(manager.get_object_history_id(object))
 
 
 func _disable() -> void:
@@ -332,10 +406,23 @@ func _press(key: Key, ctrl := false) -> void:
 	await _frames(1)
 
 
+## Clicks on what may have to be scrolled to.
+func _click(control: Control) -> void:
+	if EditorInterface.get_inspector().is_ancestor_of(control):
+		EditorInterface.get_inspector().ensure_control_visible(control)
+		await _frames(3)
+	_click_at(control.get_global_rect().get_center())
+	await _frames(3)
+
+
 func _click_byte(byte: int) -> void:
 	var hex: Control = _panel.inspect.hex
 	hex.reveal(byte)
-	var at: Vector2 = hex.get_global_transform() * hex.position_of(byte)
+	_click_at(hex.get_global_transform() * hex.position_of(byte))
+	await _frames(1)
+
+
+func _click_at(at: Vector2) -> void:
 	for pressed: bool in [true, false]:
 		var event := InputEventMouseButton.new()
 		event.button_index = MOUSE_BUTTON_LEFT
@@ -343,7 +430,6 @@ func _click_byte(byte: int) -> void:
 		event.global_position = at
 		event.pressed = pressed
 		_panel.get_viewport().push_input(event, true)
-	await _frames(1)
 
 
 ## Drags a file from the FileSystem dock.
@@ -380,9 +466,10 @@ func _until(holds: Callable) -> void:
 	_check("it is done in time", holds.call())
 
 
-func _picture(picture_name: String) -> void:
+## A picture of the window, or of a part of it.
+func _picture(picture_name: String, part: Control = EditorInterface.get_base_control()) -> void:
 	if _pictures:
 		await _frames(5)
 		await RenderingServer.frame_post_draw
 		var window := EditorInterface.get_base_control().get_viewport()
-		window.get_texture().get_image().save_png(_pictures.path_join(picture_name + ".png"))
+		window.get_texture().get_image().get_region(Rect2i(part.get_global_rect())).save_png(_pictures.path_join(picture_name + ".png"))

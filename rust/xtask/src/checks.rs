@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::crates;
 use crate::diff;
 use crate::endure::{self, Endurance};
 use crate::exchange;
@@ -68,6 +69,12 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
     })?;
     report.check("build", || plain(library::build(workspace, &Build::default())))?;
     report.check("Rust tests", || rust_tests(workspace))?;
+    report.check("crates for programs in Rust", || crates::check(workspace))?;
+    if crates::can_read_interfaces(workspace)? {
+        report.check("public interfaces", || crates::interfaces(workspace, crates::Options::default()))?;
+    } else {
+        report.skip("public interfaces", "this rustdoc writes another JSON than the crate public-api reads");
+    }
     report.check("protobuf oracle", || {
         let options = protobuf::Options { schemas: Some(PROTOBUF_SCHEMAS), seed: 1, ..Default::default() };
         protobuf::run(workspace, &options)

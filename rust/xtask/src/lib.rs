@@ -4,6 +4,7 @@ pub mod archive;
 pub mod bench;
 pub mod checks;
 pub mod coverage;
+pub mod crates;
 pub mod debian;
 pub mod diff;
 mod document;

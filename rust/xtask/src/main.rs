@@ -12,8 +12,8 @@ use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Access, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
-    checks, coverage, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel, protobuf,
-    prove, python, sanitize, stress, valgrind, writers,
+    checks, coverage, crates, diff, endure, exchange, fuzz, godot, jobs, kill, mutants, package, panel,
+    protobuf, prove, python, sanitize, stress, valgrind, writers,
 };
 
 /// Every chore of this repository.
@@ -114,6 +114,9 @@ enum Chore {
         /// Those of Godot 3 instead, to tests/vectors/godot3.tsv
         #[arg(long, conflicts_with = "out")]
         godot3: bool,
+        /// Those for types of Rust programs instead, to tests/vectors/serde.tsv
+        #[arg(long, conflicts_with_all = ["out", "godot3"])]
+        serde: bool,
     },
     /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
     ///
@@ -133,6 +136,8 @@ enum Chore {
     Python,
     /// Drive the editor panel by mouse and keyboard, in an editor window on a virtual display
     Panel(panel::Options),
+    /// Check the crates for programs in Rust: documents without a warning, examples, packages, public interfaces
+    Crates(crates::Options),
     /// Write the zip for users, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
@@ -361,7 +366,12 @@ fn run(chore: Chore) -> Result<bool> {
             let out = workspace.root.join("tests/vectors/godot3.tsv");
             println!("{} rows in {}", godot3::vectors::write(&workspace, &out)?, out.display());
         }
-        Chore::Vectors { out, godot3: false } => {
+        Chore::Vectors { serde: true, .. } => {
+            let out = workspace.root.join("tests/vectors/serde.tsv");
+            let lines = suites::write_serde_vectors(&workspace, &ready(&workspace)?, &out)?;
+            println!("{lines} lines in {}", out.display());
+        }
+        Chore::Vectors { out, .. } => {
             let out = workspace.root.join(out);
             let lines = suites::write_vectors(&workspace, &ready(&workspace)?, &out)?;
             println!("{lines} lines in {}", out.display());
@@ -386,6 +396,10 @@ fn run(chore: Chore) -> Result<bool> {
             let godot = ready(&workspace)?;
             let zip = package::write(&workspace, None)?;
             println!("{}", panel::window(&workspace, &godot, &zip, &options)?);
+        }
+        Chore::Crates(options) => {
+            let tally = crates::check(&workspace)?;
+            println!("{}", tally + crates::interfaces(&workspace, options)?);
         }
         Chore::Package { out } => {
             let written = package::write(&workspace, out)?;

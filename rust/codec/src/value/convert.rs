@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
 
 use super::types::{Array, Dictionary, NodePath, Object, Value};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, quoted};
 
 /// What many of become one value: an Array, or a PackedByteArray for bytes.
 ///
@@ -310,4 +312,37 @@ try_from_parts! {
     Dictionary, Dictionary, "Dictionary", Value::Dictionary(dictionary) => dictionary;
     NodePath, NodePath, "NodePath", Value::NodePath(path) => path;
     Object, Object, "Object", Value::Object(object) => object;
+}
+
+/// A path as scripts write it, like `/root/Player:position:x`. As in the engine, names that are empty are left out.
+///
+/// # Errors
+/// [`ErrorKind::Argument`] for an empty name of a property between two colons.
+impl FromStr for NodePath {
+    type Err = Error;
+
+    fn from_str(path: &str) -> Result<Self> {
+        let (nodes, properties) = path.split_once(':').unwrap_or((path, ""));
+        let absolute = path.starts_with('/');
+        let names = nodes.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let mut subnames: Vec<String> = properties.split(':').map(str::to_owned).collect();
+        // One colon at the end is allowed.
+        subnames.pop_if(|last| last.is_empty());
+        if subnames.iter().any(String::is_empty) {
+            return Err(Error::argument(format!(
+                "the NodePath {} names a property without a name",
+                quoted(path)
+            )));
+        }
+        Ok(Self { absolute, names, subnames })
+    }
+}
+
+/// As scripts write it.
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = if self.absolute { "/" } else { "" };
+        write!(f, "{root}{}", self.names.join("/"))?;
+        self.subnames.iter().try_for_each(|subname| write!(f, ":{subname}"))
+    }
 }

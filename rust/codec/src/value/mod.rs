@@ -1,4 +1,15 @@
 //! [`Value`], a Variant without an engine, and what it is made of.
+//!
+//! ```
+//! use variant_codec::{Limits, Value};
+//!
+//! let mut player = Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(87))]);
+//! player.as_dictionary_mut().unwrap().insert("items", ["sword", "rope"]);
+//! let read = Value::decode(&player.encode()?, &Limits::for_network())?;
+//! assert_eq!(read["items"][1].as_str(), Some("rope"));
+//! assert_eq!(i32::try_from(&read["hp"])?, 87);
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
 
 mod access;
 pub(crate) mod builder;

@@ -103,7 +103,7 @@ impl Value {
         }
     }
 
-    fn as_step(&self, index: usize) -> Step {
+    pub(crate) fn as_step(&self, index: usize) -> Step {
         match self {
             Self::String(text) | Self::StringName(text) => Step::text_key(text),
             Self::Int(int) => Step::int_key(*int),

@@ -4,6 +4,14 @@ use crate::events::ElementType;
 use crate::format::VariantType;
 
 /// `N` components of the engine's `real_t`, in the width that was read.
+///
+/// ```
+/// use variant_codec::{Reals, Value};
+///
+/// let position = Value::Vector3(Reals::Single([1.0, 2.0, 3.0]));
+/// assert_eq!(position.encode()?.len(), 4 + 3 * 4);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reals<const N: usize> {
     /// 32 bits each.
@@ -13,6 +21,14 @@ pub enum Reals<const N: usize> {
 }
 
 /// Elements of `N` components of the engine's `real_t`, in the width that was read.
+///
+/// ```
+/// use variant_codec::{PackedReals, Value};
+///
+/// let polygon = Value::PackedVector2Array(PackedReals::Single(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]));
+/// assert_eq!(polygon.encode()?.len(), 8 + 3 * 8);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum PackedReals<const N: usize> {
     /// 32 bits each.
@@ -22,6 +38,16 @@ pub enum PackedReals<const N: usize> {
 }
 
 /// The type that a container declares for its elements.
+///
+/// ```
+/// use variant_codec::value::OwnedElementType;
+/// use variant_codec::{Array, VariantType};
+///
+/// // An Array[int].
+/// let element = OwnedElementType::Builtin(VariantType::Int);
+/// let ints = Array { element, values: vec![1.into(), 2.into()] };
+/// # let _ = ints;
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OwnedElementType {
     /// Any Variant.
@@ -58,6 +84,15 @@ impl From<ElementType<'_>> for OwnedElementType {
 }
 
 /// An Array, plain or typed.
+///
+/// ```
+/// use variant_codec::{Array, Value};
+///
+/// let mut array = Array::from_iter([1, 2]);
+/// array.push("three");
+/// assert_eq!(Value::from(array).encode()?.len(), 8 + 2 * 8 + 16);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Array {
     /// What the elements are declared to be.
@@ -67,6 +102,14 @@ pub struct Array {
 }
 
 /// A Dictionary, plain or typed. Entries keep their order; equal keys are not merged.
+///
+/// ```
+/// use variant_codec::Dictionary;
+///
+/// let mut player = Dictionary::from_iter([("name", "Ada")]);
+/// player.insert("hp", 87);
+/// assert_eq!(player["hp"].as_i64(), Some(87));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dictionary {
     /// What the keys are declared to be.
@@ -78,6 +121,13 @@ pub struct Dictionary {
 }
 
 /// A NodePath in parts.
+///
+/// ```
+/// let path: variant_codec::NodePath = "/root/Player:position:x".parse()?;
+/// assert_eq!((path.names.len(), path.subnames.len()), (2, 2));
+/// assert_eq!(path.to_string(), "/root/Player:position:x");
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodePath {
     /// Whether the path starts at the root.
@@ -89,6 +139,18 @@ pub struct NodePath {
 }
 
 /// An object, as the wire knows it.
+///
+/// ```
+/// use variant_codec::{Limits, Object, Value};
+///
+/// let properties = vec![("name".into(), "Ada".into())];
+/// let player = Value::from(Object::Full { class: "Resource".into(), properties });
+/// let bytes = player.encode()?;
+/// assert!(Value::decode(&bytes, &Limits::for_network()).is_err());
+/// let trusted = Limits { allow_objects: true, ..Limits::for_save_files() };
+/// assert_eq!(Value::decode(&bytes, &trusted)?["name"].as_str(), Some("Ada"));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// No object; written as Nil.
@@ -107,6 +169,23 @@ pub enum Object {
 /// Any value that Godot 4's format holds.
 ///
 /// Equality is that of Rust's floats: NaN differs from itself. Compare encoded bytes for identity.
+///
+/// ```
+/// use variant_codec::{Limits, Reals, Value};
+///
+/// let player = Value::from_iter([
+///     ("name", Value::from("Ada")),
+///     ("hp", Value::from(87)),
+///     ("position", Value::Vector2(Reals::Single([3.0, 4.0]))),
+/// ]);
+/// let bytes = player.encode()?;
+/// let read = Value::decode(&bytes, &Limits::for_network())?;
+/// match &read["position"] {
+///     Value::Vector2(Reals::Single([x, y])) => assert_eq!((*x, *y), (3.0, 4.0)),
+///     other => panic!("a position of type {}", other.ty()),
+/// }
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "the variants are Godot's own types, by their names")]
 pub enum Value {

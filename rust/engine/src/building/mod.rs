@@ -77,6 +77,12 @@ impl Open {
     }
 }
 
+impl Default for Building<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<'s> Building<'s> {
     /// A new construction.
     #[inline(always)]

@@ -18,7 +18,7 @@ use super::arguments::{OptionalLimits, engine_limits, objects, strict_limits};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
-use super::{inspection, report};
+use super::{engine_report, inspection, report};
 use crate::batch::failed::Reasons;
 use crate::batch::{self, records};
 use crate::files::{self, FileError, Target};
@@ -495,11 +495,30 @@ impl FastVariantCodec {
     #[func]
     fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
         guard("FastVariantCodec.inspect", || {
-            inspection::to_dictionary(&Outline::of(
-                engine::bytes(&bytes),
-                inspection::within_limit(max_nodes),
-            ))
+            let outline = Outline::of(engine::bytes(&bytes), inspection::within_limit(max_nodes));
+            inspection::to_dictionary(&outline).unwrap_or_else(|error| {
+                report::failure("FastVariantCodec.inspect", &error);
+                VarDictionary::new()
+            })
         })
+    }
+
+    /// What runs here, and how engine memory is reached: for bug reports.
+    ///
+    /// The Dictionary has these keys:
+    /// [br]- [code]addon_version[/code], [code]engine_version[/code], [code]engine_build[/code] ([code]"debug"[/code] or
+    /// [code]"release"[/code]), [code]platform[/code], [code]precision[/code] ([code]"single"[/code] or
+    /// [code]"double"[/code]);
+    /// [br]- [code]threads[/code]: how many threads may work on one call, the calling one among them;
+    /// [code]parallel_threshold_bytes[/code]: from how many bytes on they do;
+    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] where engine memory
+    /// is reached only through the engine's documented functions; [code]access_reason[/code]: why, as a sentence;
+    /// [br]- [code]offsets[/code]: the offsets in engine memory that were found at start-up, in bytes, by name; empty with
+    /// portable access that was asked for, and where one of them was not found;
+    /// [br]- [code]failed_facts[/code]: what did not hold of engine memory, in words: at most one, since verifying stops there.
+    #[func]
+    fn get_engine_report() -> VarDictionary {
+        guard("FastVariantCodec.get_engine_report", engine_report::report)
     }
 
     /// Returns the structure of encoded bytes as text, one line per value: its offset, size, first bytes in

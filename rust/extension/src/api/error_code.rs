@@ -65,6 +65,13 @@ codes! {
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
 }
 
+impl ErrorCode {
+    /// Its name in scripts.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(code, ..)| *code == self).map_or("", |(_, name, _)| name)
+    }
+}
+
 impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
         match error.kind() {
@@ -96,7 +103,13 @@ impl From<&Error> for ErrorCode {
             ErrorKind::Argument(_) => Self::BadArgument,
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             ErrorKind::Internal(_) => Self::InternalError,
-            _ => Self::ObjectRefused,
+            ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
+            // Only conversions in Rust give these.
+            ErrorKind::UnexpectedType { .. } | ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => {
+                Self::BadArgument
+            }
+            // For kinds to come: `tests/errors_document.rs` finds those that are not named here.
+            _ => Self::InternalError,
         }
     }
 }
@@ -111,7 +124,14 @@ impl ErrorCode {
             E::LongVarint(_) | E::BadNumber { .. } | E::BadWireType { .. } | E::StrayEndGroup(_) => {
                 Self::BadMessage
             }
-            _ => Self::NotInSchema,
+            E::NoField { .. }
+            | E::WrongType { .. }
+            | E::OutOfRange { .. }
+            | E::NoEnumValue { .. }
+            | E::Duplicate(_)
+            | E::Oneof { .. }
+            | E::Missing { .. } => Self::NotInSchema,
+            _ => Self::InternalError,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use godot::builtin::{Callable, Variant, varray};
+use godot::builtin::{Callable, GString, Variant, varray};
 use godot::classes::{Engine, IRefCounted, RefCounted, SceneTree};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
@@ -12,8 +12,10 @@ use variant_codec::Error;
 
 use super::guard::{OnFailure, guard};
 use super::result_class::FastVariantResult;
+use super::summary;
 use crate::jobs::{Job, Outcome};
 use crate::threads::{background, lock};
+use crate::variant::built::CreatedObjects;
 
 /// A running [code]_async[/code] method of [FastVariantCodec].
 ///
@@ -33,8 +35,8 @@ use crate::threads::{background, lock};
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
-    /// The result, once requested.
-    result: Mutex<Option<Gd<FastVariantResult>>>,
+    /// The result, once it has been looked at, and what is to be freed should nobody get it.
+    result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
     told: AtomicUsize,
     /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
@@ -47,6 +49,14 @@ pub struct FastVariantJob {
 impl IRefCounted for FastVariantJob {
     fn init(base: Base<RefCounted>) -> Self {
         Self::of(Job::lost(), base)
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantJob.to_string", || {
+            let holds = this.bind().summary();
+            summary::of(&this, holds)
+        })
     }
 }
 
@@ -89,7 +99,7 @@ impl FastVariantJob {
             let result = waited.map(|()| this.bind().result());
             // None only if the job is done and another call is taking its result.
             match result {
-                Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost)),
+                Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
                 Err(error) => FastVariantResult::failed(&error),
             }
         })
@@ -157,13 +167,34 @@ impl FastVariantJob {
         Self { job, result: Mutex::new(None), told, is_told, base }
     }
 
-    /// The result, if there is one; always the same object.
-    fn result(&self) -> Option<Gd<FastVariantResult>> {
+    /// What `look` sees in the result, if there is one: the same whenever it is asked for.
+    fn look<R>(&self, look: impl FnOnce(&Gd<FastVariantResult>, &mut CreatedObjects) -> R) -> Option<R> {
         let mut result = lock(&self.result);
         if result.is_none() {
             *result = self.job.take().map(FastVariantResult::of_job);
         }
-        result.clone()
+        result.as_mut().map(|(result, created)| look(result, created))
+    }
+
+    /// The result, if there is one, for somebody who has it from here on.
+    fn result(&self) -> Option<Gd<FastVariantResult>> {
+        self.look(|result, created| {
+            created.leave();
+            result.clone()
+        })
+    }
+
+    /// How far the job is, or what it came to, in few words.
+    fn summary(&self) -> String {
+        if self.job.is_done()
+            && let Some(summary) = self.look(|result, _| result.bind().summary())
+        {
+            return format!("done, {summary}");
+        }
+        match self.job.progress() {
+            (_, 0) => "running".to_owned(),
+            (done, total) => format!("running: {done} of {total} items"),
+        }
     }
 }
 

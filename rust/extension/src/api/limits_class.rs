@@ -1,13 +1,13 @@
 //! The class FastVariantLimits: limits for strict decoding, as a resource.
 
-use godot::builtin::{PackedInt32Array, PackedStringArray};
-use godot::classes::Resource;
+use godot::builtin::{GString, PackedInt32Array, PackedStringArray};
+use godot::classes::{IResource, Resource};
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::{Error, Limits, VariantType};
 
 use super::guard::{OnFailure, guard};
-use super::report;
+use super::{report, summary};
 
 /// What [FastVariantCodec] accepts when it decodes strictly.
 ///
@@ -71,11 +71,24 @@ pub struct FastVariantLimits {
     #[export]
     allowed_classes: PackedStringArray,
     /// The types that values may have, as bits: [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only]
-    /// sets it.
+    /// sets it. With the plugin enabled, the inspector has a list of the types to tick.
     #[export]
     #[init(val = variant_codec::limits::ALL_TYPES as i64)]
     allowed_types: i64,
     base: Base<Resource>,
+}
+
+#[godot_api]
+impl IResource for FastVariantLimits {
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantLimits.to_string", || {
+            let path = this.get_path();
+            // As the engine shows resources.
+            let from = if path.is_empty() { String::new() } else { format!("({}):", summary::short(path)) };
+            GString::from(&format!("{from}{}", summary::of(&this, this.bind().summary())))
+        })
+    }
 }
 
 #[godot_api]
@@ -122,6 +135,35 @@ impl OnFailure for Gd<FastVariantLimits> {
 }
 
 impl FastVariantLimits {
+    /// What is limited, and what is allowed beyond the usual, in few words.
+    fn summary(&self) -> String {
+        let numbers = [
+            ("max_bytes", self.max_bytes),
+            ("max_depth", self.max_depth),
+            ("max_elements", self.max_elements),
+            ("max_dictionary_entries", self.max_dictionary_entries),
+            ("max_memory", self.max_memory),
+        ];
+        let flags = [
+            ("allow_trailing_bytes", self.allow_trailing_bytes),
+            ("allow_non_canonical", self.allow_non_canonical),
+            ("refuse_colliding_keys", self.refuse_colliding_keys),
+            ("allow_objects", self.allow_objects),
+        ];
+        let limited = numbers.into_iter().filter(|(_, most)| *most >= 0);
+        let set = flags.into_iter().filter(|(_, is_set)| *is_set);
+        let mut parts: Vec<String> = limited.map(|(name, most)| format!("{name} {most}")).collect();
+        parts.extend(set.map(|(name, _)| name.to_owned()));
+        if !self.allowed_classes.is_empty() {
+            parts.push(summary::count(self.allowed_classes.len(), "class", "classes"));
+        }
+        let types = self.allowed_types as u64 & variant_codec::limits::ALL_TYPES;
+        if types != variant_codec::limits::ALL_TYPES {
+            parts.push(format!("{} of {} types", types.count_ones(), VariantType::COUNT));
+        }
+        if parts.is_empty() { "no limits".to_owned() } else { parts.join(", ") }
+    }
+
     fn from_limits(limits: &Limits) -> Gd<Self> {
         let number = |limit: u64| i64::try_from(limit).unwrap_or(-1);
         let mut resource = Self::new_gd();

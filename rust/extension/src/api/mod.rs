@@ -3,6 +3,7 @@
 mod arguments;
 mod call_class;
 mod codec_class;
+mod engine_report;
 mod error_code;
 mod guard;
 mod inspection;
@@ -13,3 +14,4 @@ pub mod registration;
 mod report;
 mod result_class;
 mod schema_class;
+mod summary;

@@ -10,11 +10,12 @@ use variant_codec::Error;
 
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
-use super::report;
+use super::{report, summary};
 use crate::batch::failed::Failed;
 use crate::batch::records::Unpacked;
 use crate::files::FileError;
 use crate::jobs::Outcome;
+use crate::variant::built::CreatedObjects;
 
 /// The result of a [code]try_[/code] method of [FastVariantCodec]: a value or an error.
 ///
@@ -59,6 +60,11 @@ pub struct FastVariantResult {
 impl IRefCounted for FastVariantResult {
     fn init(_base: Base<RefCounted>) -> Self {
         Self { error: ErrorCode::Cancelled, message: GString::from(LOST), ..Self::new() }
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantResult.to_string", || summary::of(&this, this.bind().summary()))
     }
 }
 
@@ -140,32 +146,39 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path. After an error, it has the values before it.
-    pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
-        let Unpacked { values, mut created, end, failed } = unpacked;
-        created.leave();
+    /// The result of reading records, from a file if there is a path. After an error, it has the values before it. And
+    /// what is to be freed should nobody get it.
+    fn unpacked_with_made(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
+        let Unpacked { values, created, end, failed } = unpacked;
         let value = values.give().to_variant();
-        let Some((index, error)) = failed else { return Self::decoded(value, 0, end) };
+        let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), created) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
-        Gd::from_object(Self {
+        let result = Gd::from_object(Self {
             value,
             bytes_read: end as i64,
             failed: PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]),
             message: GString::from(&format!("{path}record {index}: {error}")),
             is_about_item: true,
             ..Self { reasons: vec![(index, error.clone())], ..Self::of_error(&error) }
-        })
+        });
+        (result, created)
     }
 
-    /// The result of a job.
-    pub fn of_job(outcome: Outcome) -> Gd<Self> {
-        match outcome {
+    /// The same for somebody who has it from here on.
+    pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
+        let (result, mut created) = Self::unpacked_with_made(unpacked, path);
+        created.leave();
+        result
+    }
+
+    /// The result of a job, and what is to be freed should nobody get it.
+    pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
+        let result = match outcome {
             Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
-            Outcome::Decoded(values, failed, mut created) => {
-                created.leave();
-                Self::batch(values.give().to_variant(), failed)
+            Outcome::Decoded(values, failed, created) => {
+                return (Self::batch(values.give().to_variant(), failed), created);
             }
-            Outcome::Loaded(unpacked, path) => Self::unpacked(unpacked, Some(&path)),
+            Outcome::Loaded(unpacked, path) => return Self::unpacked_with_made(unpacked, Some(&path)),
             Outcome::Saved(bytes) => Self::encoded(Variant::nil(), bytes),
             Outcome::NotSaved(failed) => Self::batch(Variant::nil(), failed),
             Outcome::File(error) => Self::of_file(&error),
@@ -175,7 +188,23 @@ impl FastVariantResult {
                 Gd::from_object(Self { error: ErrorCode::Cancelled, message, ..Self::new() })
             }
             Outcome::Lost => Self::new_gd(),
+        };
+        (result, CreatedObjects::default())
+    }
+
+    /// What it holds, in few words.
+    pub fn summary(&self) -> String {
+        let mut summary = match self.error {
+            ErrorCode::Ok => format!("ok: {}", summary::Value(&self.value)),
+            error => format!("error {}: {}", error.name(), summary::short(&self.message)),
+        };
+        if self.error != ErrorCode::Ok && !self.value.is_nil() {
+            summary += &format!("; {}", summary::Value(&self.value));
         }
+        if self.bytes_read > 0 {
+            summary += &format!(", {} bytes read", self.bytes_read);
+        }
+        summary
     }
 
     fn new() -> Self {

@@ -11,13 +11,16 @@ use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageE
 
 use super::arguments::{OptionalLimits, engine_limits, strict_limits};
 use super::guard::guard;
-use super::report;
 use super::result_class::FastVariantResult;
+use super::{report, summary};
 use crate::batch;
 use crate::batch::failed::Reasons;
 use crate::protobuf;
 use crate::variant::built::Built;
 use crate::variant::keys::KeyCache;
+
+/// How many messages `print()` shows by name.
+const NAMED: usize = 3;
 
 /// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
 ///
@@ -80,6 +83,11 @@ impl IRefCounted for FastProtobufSchema {
             defaults: true,
             schema: None,
         }
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastProtobufSchema.to_string", || summary::of(&this, this.bind().summary()))
     }
 }
 
@@ -244,6 +252,27 @@ impl FastProtobufSchema {
 }
 
 impl FastProtobufSchema {
+    /// How many messages there are, the first of their names, and the options, in few words.
+    fn summary(&self) -> String {
+        let Some(schema) = &self.schema else { return "not loaded".to_owned() };
+        let total = schema.messages().count();
+        let names: Vec<String> =
+            schema.messages().take(NAMED).map(|message| message.name().to_owned()).collect();
+        let more = if total > NAMED { ", …" } else { "" };
+        let first = names.join(", ");
+        let options = [
+            ("compact", self.compact),
+            ("enum_names", self.enum_names),
+            ("string_name_keys", self.string_name_keys),
+            ("keep_unknown", self.keep_unknown),
+            ("strict", self.strict),
+            ("no defaults", !self.defaults),
+        ];
+        let options: String =
+            options.iter().filter(|(_, on)| *on).map(|(name, _)| format!(", {name}")).collect();
+        format!("{}: {}{options}", summary::count(total, "message", "messages"), summary::short(first + more))
+    }
+
     /// A copy of the schema for calls that print: a Logger is a script, which may set a property meanwhile.
     fn snapshot(&self) -> Self {
         Self { schema: self.schema.clone(), ..*self }
@@ -281,7 +310,7 @@ impl FastProtobufSchema {
     fn decode_options(&self, limits: Limits) -> DecodeOptions {
         DecodeOptions {
             wire: self.wire(),
-            manner: if self.strict { Strictness::Strict } else { Strictness::Lenient },
+            strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
             limits,
             defaults: if self.defaults { Defaults::Implicit } else { Defaults::Omit },
             enum_names: self.enum_names,

@@ -1,7 +1,7 @@
 //! Batches: many values in order, on several threads.
 
 pub mod failed;
-mod outcome;
+pub mod outcome;
 pub mod records;
 mod spread;
 
@@ -51,7 +51,7 @@ pub fn encode_each<K: Default>(
             if !outcome.has_room(slots) {
                 return;
             }
-            while slots.len() > 0 && cost < PART_BYTES {
+            while !slots.is_empty() && cost < PART_BYTES {
                 let (index, buffer) = (slots.start(), slots.next_bytes());
                 let encoded = element(&elements, index)
                     .and_then(|value| item("an item to encode", kept, |kept| encode(value, buffer, kept)));

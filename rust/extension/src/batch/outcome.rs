@@ -168,7 +168,7 @@ pub fn fill_part(
     if !outcome.has_room(slots) {
         return;
     }
-    while slots.len() > 0 && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
+    while !slots.is_empty() && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {
         let index = slots.start();
         match decode(index) {
             Ok((built, bytes)) => {

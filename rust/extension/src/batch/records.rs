@@ -172,7 +172,7 @@ impl Unpacking {
                 spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
             } else {
                 let mut slots = slots;
-                while slots.len() > 0 && foreground::goes_on() {
+                while !slots.is_empty() && foreground::goes_on() {
                     fill(&mut slots, &mut keys, &mut spent);
                 }
             }

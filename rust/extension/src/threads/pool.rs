@@ -112,11 +112,22 @@ fn thread_count() -> usize {
     }
 }
 
+/// How many threads may work on a call, the calling one among them.
+pub fn width() -> usize {
+    if is_alone() { 1 } else { thread_count() }
+}
+
+/// Whether the calling thread does everything, whatever is asked for: the platform has no threads, or the engine does not let
+/// them fill what one has made.
+fn is_alone() -> bool {
+    cfg!(feature = "no-threads") || !can_share_out()
+}
+
 impl Pool {
     /// Starts threads, if more than one is configured, they can be started, and the engine lets several threads fill a
     /// container.
     fn start(count: usize, in_background: bool) -> Option<Self> {
-        if count == 0 || cfg!(feature = "no-threads") || !can_share_out() {
+        if count == 0 || is_alone() {
             return None;
         }
         let handles = Mutex::new(Vec::with_capacity(count));

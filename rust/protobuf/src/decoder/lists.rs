@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use variant_codec::error::Step;
+use variant_codec::error::{Locate, Step};
 use variant_codec::limits::Budget;
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Text};
 use variant_codec::{Error as CodecError, ErrorKind, Result, VariantType};
 
-use super::{MessageDecoder, Number, located};
+use super::{MessageDecoder, Number};
 use crate::error::Oddity;
 use crate::floats::narrow_keeping_nan;
 use crate::kind::{Class, Kind};
@@ -86,7 +86,7 @@ impl<'a> MessageDecoder<'a> {
         for record in records {
             let found = self.memory.found[record];
             let le = &self.bytes[range(found.value)];
-            located(found.at as usize, self.charge_packed(ty, le.len(), le.len()))?;
+            self.charge_packed(ty, le.len(), le.len()).at(found.at as usize)?;
             sink.begin_element(&mut array)?;
             sink.packed(ty, Lanes { precision: Precision::Single, le })?;
             sink.end_element(&mut array)?;
@@ -108,9 +108,9 @@ impl<'a> MessageDecoder<'a> {
             self.check_depth(depth + 1, at)?;
         }
         let element = if ty == VariantType::Nil { ElementType::Untyped } else { ElementType::Builtin(ty) };
-        located(at, self.budget.value(VariantType::Array))?;
-        located(at, self.budget.array(count, element))?;
-        located(at, sink.begin_array(count, element))
+        self.budget.value(VariantType::Array).at(at)?;
+        self.budget.array(count, element).at(at)?;
+        sink.begin_array(count, element).at(at)
     }
 
     fn pour_strings<S: Sink>(&mut self, sink: &mut S, records: Range<usize>) -> Result<()> {
@@ -272,21 +272,21 @@ impl<'a> MessageDecoder<'a> {
 
         let width = if matches!(ty, T::PackedInt32Array | T::PackedFloat32Array) { 4 } else { 8 };
         let size = count.saturating_mul(width);
-        located(at, self.charge_packed(ty, count, size))?;
+        self.charge_packed(ty, count, size).at(at)?;
         let lanes = |le| Lanes { precision: Precision::Single, le };
         let is_fixed = matches!(field.kind.class(), Class::Fixed32 | Class::Fixed64);
         if let (true, &[found]) =
             (is_fixed && field.kind != Kind::Fixed32, &self.memory.found[records.clone()])
             && found.class == Class::Bytes
         {
-            return located(at, sink.packed(ty, lanes(&self.bytes[range(found.value)])));
+            return sink.packed(ty, lanes(&self.bytes[range(found.value)])).at(at);
         }
         let mut elements = std::mem::take(&mut self.memory.elements);
         elements.clear();
-        located(at, elements.reserve(size, &mut self.budget))?;
+        elements.reserve(size, &mut self.budget).at(at)?;
         elements.resize(size, 0);
         self.read_numbers(field, records, width, &mut elements)?;
-        let poured = located(at, sink.packed(ty, lanes(&elements)));
+        let poured = sink.packed(ty, lanes(&elements)).at(at);
         self.memory.elements = elements;
         poured
     }
@@ -375,7 +375,7 @@ impl<'a> MessageDecoder<'a> {
             _ => None,
         };
         let (mut have_names, mut texts) = (true, Vec::new());
-        let reserve = |bytes: usize, budget: &mut Budget<'_>| located(at, budget.working(bytes));
+        let reserve = |bytes: usize, budget: &mut Budget<'_>| budget.working(bytes).at(at);
         reserve(count * size_of::<&str>(), &mut self.budget)?;
         texts.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(count * size_of::<&str>()))?;
         self.each_number(field, records.clone(), |number| {
@@ -386,8 +386,8 @@ impl<'a> MessageDecoder<'a> {
             Ok(())
         })?;
         if have_names {
-            located(at, self.budget.value(VariantType::PackedStringArray))?;
-            located(at, self.budget.strings(count))?;
+            self.budget.value(VariantType::PackedStringArray).at(at)?;
+            self.budget.strings(count).at(at)?;
             texts.iter().try_for_each(|text| self.budget.text(text.len()))?;
             let mut strings = sink.begin_strings(count)?;
             texts.iter().try_for_each(|text| sink.string(&mut strings, Text::Utf8(text)))?;
@@ -403,7 +403,7 @@ impl<'a> MessageDecoder<'a> {
         })?;
         for number in numbers {
             sink.begin_element(&mut array)?;
-            located(at, self.pour_number(sink, field.kind, number))?;
+            self.pour_number(sink, field.kind, number).at(at)?;
             sink.end_element(&mut array)?;
         }
         sink.end_array(array)

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use variant_codec::error::Step;
+use variant_codec::error::{Locate, Step};
 use variant_codec::stream::{ElementType, Sink};
 use variant_codec::{Error as CodecError, Result, VariantType};
 
-use super::{Entry, MessageDecoder, Number, located};
+use super::{Entry, MessageDecoder, Number};
 use crate::MAX_NESTING;
 use crate::error::{Error, Oddity};
 use crate::kind::Kind;
@@ -35,24 +35,24 @@ impl<'a> MessageDecoder<'a> {
         }
         self.sort_entries(table, first_entry, level + 1)?;
         let count = self.memory.entries.len() - first_entry;
-        located(at, self.budget.value(VariantType::Dictionary))?;
-        located(at, self.budget.dictionary(count))?;
+        self.budget.value(VariantType::Dictionary).at(at)?;
+        self.budget.dictionary(count).at(at)?;
         if count > 0 {
             self.check_depth(depth + 1, at)?;
         }
         let (key, value) = table.entry();
         let mut dictionary =
-            located(at, sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped))?;
+            sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped).at(at)?;
         for index in first_entry..first_entry + count {
             let entry = self.memory.entries[index].clone();
             let at = entry.at as usize;
-            located(at, sink.begin_key(&mut dictionary))?;
+            sink.begin_key(&mut dictionary).at(at)?;
             match key.kind {
                 Kind::String => self.pour_text(sink, &self.bytes[range(entry.key)], at)?,
-                Kind::Bool => located(at, self.pour_number(sink, key.kind, Number::Bool(entry.key != 0)))?,
-                kind => located(at, self.pour_number(sink, kind, Number::Int(entry.key as i64)))?,
+                Kind::Bool => self.pour_number(sink, key.kind, Number::Bool(entry.key != 0)).at(at)?,
+                kind => self.pour_number(sink, kind, Number::Int(entry.key as i64)).at(at)?,
             }
-            located(at, sink.begin_value(&mut dictionary))?;
+            sink.begin_value(&mut dictionary).at(at)?;
             let records = entry.value.start as usize..entry.value.end as usize;
             let poured = if records.is_empty() {
                 self.pour_default(sink, value, depth + 1, level + 1)
@@ -60,11 +60,11 @@ impl<'a> MessageDecoder<'a> {
                 self.pour_single(sink, value, records, depth + 1, level + 1)
             };
             poured.map_err(|error| error.at(at).inside(self.step_of(key.kind, &entry)))?;
-            located(at, sink.end_entry(&mut dictionary))?;
+            sink.end_entry(&mut dictionary).at(at)?;
         }
         self.memory.entries.truncate(first_entry);
         self.memory.found.truncate(first);
-        located(at, sink.end_dictionary(dictionary))
+        sink.end_dictionary(dictionary).at(at)
     }
 
     /// Reads the key of an entry, and notes where its value is.
@@ -102,7 +102,7 @@ impl<'a> MessageDecoder<'a> {
             kind => order_of(kind, key as i64),
         };
         let entry = Entry { order, key, at: found.at, value: value as u32..end as u32 };
-        located(at, self.memory.entries.push(entry, &mut self.budget))
+        self.memory.entries.push(entry, &mut self.budget).at(at)
     }
 
     /// Sorts entries by key. Of those with the same key, the last one wins.

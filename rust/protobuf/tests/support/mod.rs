@@ -20,13 +20,13 @@ pub fn encoded(schema: &Schema, message: &str, wire: Wire, value: &Value) -> Vec
     message.encode(value, &EncodeOptions { wire }).unwrap_or_else(|error| panic!("{error}: {value:?}"))
 }
 
-/// What both manners read, or the lenient one alone.
+/// What both ways of reading take, or the lenient one alone.
 pub fn decoded(schema: &Schema, message: &str, wire: Wire, bytes: &[u8]) -> Value {
     let message = schema.message(message).expect("it is there");
     let options = DecodeOptions { wire, ..DecodeOptions::default() };
     let value =
         message.decode(bytes, &options).unwrap_or_else(|error| panic!("{error}: {}", hex::encode(bytes)));
-    if let Ok(strict) = message.decode(bytes, &DecodeOptions { manner: Strictness::Strict, ..options }) {
+    if let Ok(strict) = message.decode(bytes, &DecodeOptions { strictness: Strictness::Strict, ..options }) {
         assert_eq!(strict, value);
     }
     value

@@ -1,0 +1,102 @@
+//! Objects.
+
+use super::Decoder;
+use crate::dialect::Dialect;
+use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
+use crate::events::{ElementType, Sink, Source};
+use crate::findings::SpanKind;
+use crate::format::{self, VariantType};
+
+/// The key of the class in a Dictionary that stands for an object; no property can have this name.
+const CLASS_KEY: &str = "class";
+
+impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    #[inline(never)]
+    pub(super) fn pour_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
+        if header & format::FLAG_OBJECT_AS_ID != 0 {
+            let id = self.u64()?;
+            self.odd(id == 0, at, Oddity::NullObject)?;
+            self.budget.object().at(at)?;
+            return sink.object_id(id).at(at);
+        }
+        if !D::HAS_CLASSES {
+            return self.pour_foreign_object(sink, at);
+        }
+        if !self.budget.limits.allow_objects {
+            return Err(self.error_at(at, ErrorKind::ObjectsNotAllowed));
+        }
+        let class = self.name()?;
+        if class.is_empty() {
+            self.odd(true, at, Oddity::NullObject)?;
+            return sink.object_id(0);
+        }
+        let allowed = &self.budget.limits.allowed_classes;
+        if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
+            return Err(self.error_at(at, ErrorKind::ClassNotAllowed(class.to_owned())));
+        }
+        let count = self.property_count()?;
+        self.budget.object().at(at)?;
+        let mut object = sink.begin_object(class.into(), count).at(at)?;
+        self.depth += 1;
+        for _ in 0..count {
+            let name_at = self.at;
+            let name = self.name()?;
+            sink.begin_property(&mut object, name.into())
+                .at(name_at)
+                .and_then(|()| self.pour(sink))
+                .and_then(|()| sink.end_property(&mut object).at(name_at))
+                .map_err(|error| error.inside(Step::property(name)))?;
+        }
+        self.depth -= 1;
+        sink.end_object(object).at(at)
+    }
+
+    pub(super) fn property_count(&mut self) -> Result<usize> {
+        let at = self.at;
+        let raw = self.u32_of(SpanKind::Count)? as i32;
+        self.odd(raw < 0, at, Oddity::NegativeCount)?;
+        let count = usize::try_from(raw).unwrap_or(0);
+        if count > self.left() / 8 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: raw.into(), left: self.left() }));
+        }
+        Ok(count)
+    }
+
+    /// Pours an object that no Godot 4 can make as a Dictionary, if that is asked for.
+    pub(super) fn pour_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
+        let class = self.name()?;
+        // As Godot 3 without permission for objects: also one without a class, which is null with it.
+        if !self.dialect.replaces_object() {
+            return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
+        }
+        if class.is_empty() {
+            self.odd(true, at, Oddity::NullObject)?;
+            return sink.nil();
+        }
+        self.check_key_depth(at)?;
+        let count = self.property_count()?;
+        self.budget.value(VariantType::Dictionary).at(at)?;
+        self.budget.dictionary(count + 1).at(at)?;
+        let untyped = ElementType::Untyped;
+        let mut dictionary = sink.begin_dictionary(count + 1, untyped, untyped).at(at)?;
+        sink.begin_key(&mut dictionary)?;
+        sink.text(VariantType::String, CLASS_KEY.into()).at(at)?;
+        sink.begin_value(&mut dictionary).at(at)?;
+        sink.text(VariantType::String, class.into()).at(at)?;
+        sink.end_entry(&mut dictionary).at(at)?;
+        self.depth += 1;
+        for _ in 0..count {
+            let name_at = self.at;
+            let name = self.name()?;
+            sink.begin_key(&mut dictionary)?;
+            sink.text(VariantType::String, name.into())
+                .at(name_at)
+                .and_then(|()| sink.begin_value(&mut dictionary).at(name_at))
+                .and_then(|()| self.pour(sink))
+                .and_then(|()| sink.end_entry(&mut dictionary).at(name_at))
+                .map_err(|error| error.inside(Step::property(name)))?;
+        }
+        self.depth -= 1;
+        sink.end_dictionary(dictionary).at(at)
+    }
+}

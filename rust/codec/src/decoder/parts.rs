@@ -1,0 +1,149 @@
+//! Parts of large values, left to others.
+
+use super::Decoder;
+use crate::dialect::Dialect;
+use crate::error::{Error, Result, Step};
+use crate::events::{ElementType, Part, PartSink, Sink};
+use crate::format::VariantType;
+use crate::skim::Skimmer;
+
+/// Values of entries that take fewer bytes are poured where they are.
+const SMALLEST_VALUE_PART: usize = 64;
+
+impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    /// From how many bytes on the sink wants parts. The skimmer that finds them knows Godot 4's format alone.
+    #[inline(always)]
+    pub(super) fn part_bytes<S: Sink>(sink: &mut S) -> Option<usize> {
+        sink.in_parts().filter(|_| D::HAS_FLAGS).map(|parts| parts.part_bytes())
+    }
+
+    /// Hands texts over in parts of at least so many bytes. Returns how many of all that was.
+    #[inline(never)]
+    pub(super) fn hand_strings_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        strings: &mut S::Strings,
+        count: usize,
+        bytes: usize,
+    ) -> Result<usize> {
+        let mut first = 0;
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        for index in 0..count {
+            if skimmer.skip_text().is_none() {
+                break;
+            }
+            let end = skimmer.position();
+            if end - self.at >= bytes {
+                taker(sink)?.strings_part(
+                    strings,
+                    Part { bytes: self.at..end, count: index + 1 - first, depth: self.depth },
+                )?;
+                self.at = end;
+                first = index + 1;
+            }
+        }
+        Ok(first)
+    }
+
+    /// Hands elements over in parts of at least so many bytes, and pours the others. Returns how many of all that was.
+    #[inline(never)]
+    pub(super) fn pour_parts<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        count: usize,
+        element: ElementType<'_>,
+        bytes: usize,
+    ) -> Result<usize> {
+        // Numbers are poured faster than others could get at them.
+        let mut first = 0;
+        while first < count && self.is_at_run() {
+            match self.pour_run(sink, array, &element, first..count)? {
+                0 => break,
+                poured => first += poured,
+            }
+        }
+        let whole = first;
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        for index in whole..count {
+            let start = skimmer.position();
+            if !Self::surely_takes(&element, &skimmer) || self.skimmable == 0 {
+                return Ok(first);
+            }
+            // Where something is wrong, pouring as usual finds out what.
+            let Some(is_part) = skimmer.skip_value(bytes) else { return Ok(first) };
+            let end = skimmer.position();
+            self.skimmable = self.skimmable.saturating_sub(end - start);
+            if !is_part {
+                self.hand_over(sink, array, start, index - first)?;
+                self.pour_element(sink, array, &element).map_err(|error| error.inside(Step::Index(index)))?;
+                first = index + 1;
+                skimmer = Skimmer::new(self.bytes, self.at);
+            } else if end - self.at >= bytes {
+                self.hand_over(sink, array, end, index + 1 - first)?;
+                first = index + 1;
+            }
+        }
+        // What is left is not worth it where it is all there is.
+        if first > whole {
+            self.hand_over(sink, array, skimmer.position(), count - first)?;
+            first = count;
+        }
+        Ok(first)
+    }
+
+    /// Whether a container takes the next value without more being known of it: typed ones may convert, drop or refuse
+    /// values of other types.
+    #[inline(always)]
+    pub(super) fn surely_takes(element: &ElementType<'_>, skimmer: &Skimmer<'_>) -> bool {
+        match element.builtin() {
+            None => true,
+            Some(ty) => ty != VariantType::Object && skimmer.next_type() == Some(ty),
+        }
+    }
+
+    /// Hands the value of an entry over, if it is worth it and no more than a part.
+    #[inline(never)]
+    pub(super) fn hand_value_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        value: &ElementType<'_>,
+        bytes: usize,
+    ) -> Result<bool> {
+        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) {
+            return Ok(false);
+        }
+        let is_part = skimmer.skip_value(bytes);
+        let end = skimmer.position();
+        self.skimmable = self.skimmable.saturating_sub(end - self.at);
+        if is_part != Some(true) || end - self.at < SMALLEST_VALUE_PART {
+            return Ok(false);
+        }
+        taker(sink)?.value_part(dictionary, Part { bytes: self.at..end, count: 1, depth: self.depth })?;
+        self.at = end;
+        Ok(true)
+    }
+
+    /// Hands the next `count` elements over, which end at `end`.
+    pub(super) fn hand_over<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        end: usize,
+        count: usize,
+    ) -> Result<()> {
+        if count > 0 {
+            taker(sink)?.part(array, Part { bytes: self.at..end, count, depth: self.depth })?;
+            self.at = end;
+        }
+        Ok(())
+    }
+}
+
+/// What takes parts: asked for only where it has said from how many bytes on.
+#[inline(always)]
+fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
+    sink.in_parts().ok_or_else(|| Error::argument("this sink does not accept parts"))
+}

@@ -1,0 +1,172 @@
+//! Text, and what is made of several texts.
+
+use super::Decoder;
+use crate::dialect::Dialect;
+use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
+use crate::events::{NodePathParts, Sink, Text};
+use crate::findings::SpanKind;
+use crate::format;
+
+impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    /// The bytes of a counted text; what follows is skipped as padding.
+    #[inline(always)]
+    pub(super) fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
+        let garbage_padding = garbage_padding || D::HAS_CARELESS_WRITERS;
+        let at = self.at;
+        let count = self.count(1)?;
+        let bytes = self.take(count)?;
+        let padding = self.padding(count)?;
+        if !garbage_padding {
+            self.odd(padding.iter().any(|&byte| byte != 0), at, Oddity::Padding)?;
+        }
+        Ok(bytes)
+    }
+
+    /// A counted text, as the engine reads it: one byte-order mark dropped, cut at the first NUL.
+    #[inline(always)]
+    pub(super) fn string(&mut self) -> Result<&'a str> {
+        let at = self.at;
+        let bytes = self.counted_bytes(false)?;
+        self.name_text(bytes, at)
+    }
+
+    /// A counted text that the engine keeps as a name.
+    #[inline(always)]
+    pub(super) fn name(&mut self) -> Result<&'a str> {
+        self.budget.name().at(self.at)?;
+        self.string()
+    }
+
+    /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
+    #[inline(always)]
+    pub(super) fn node_path_part(&mut self) -> Result<(&'a [u8], usize)> {
+        let at = self.at;
+        self.budget.name().at(at)?;
+        Ok((self.counted_bytes(true)?, at))
+    }
+
+    /// An element of a PackedStringArray, whose closing NUL is counted.
+    #[inline(always)]
+    pub(super) fn pour_terminated_string<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        strings: &mut S::Strings,
+    ) -> Result<()> {
+        let at = self.at;
+        let counted = self.counted_bytes(false)?;
+        let (is_terminated, bytes) = match counted.split_last() {
+            Some((0, bytes)) => (true, bytes),
+            _ => (false, counted),
+        };
+        self.odd(!is_terminated, at, Oddity::MissingNul)?;
+        if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
+            return self.budget.text(bytes.len()).at(at);
+        }
+        let text = self.text(bytes, at)?;
+        sink.string(strings, Text::Utf8(&text))
+    }
+
+    /// Whether a sink may look for itself whether these bytes are text: that there is no mark to be taken away, and
+    /// that no limit depends on where a NUL cuts them.
+    #[inline(always)]
+    pub(super) fn may_be_raw(&self, bytes: &[u8]) -> bool {
+        bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
+    }
+
+    /// Text that is a value.
+    #[inline(always)]
+    pub(super) fn text(&mut self, bytes: &'a [u8], at: usize) -> Result<D::Text<'a>> {
+        let text = self.text_bytes(bytes, at)?;
+        self.dialect.text(text).map_err(|kind| self.error_at(at, kind))
+    }
+
+    /// Text that names something: UTF-8 in every dialect.
+    #[inline(always)]
+    pub(super) fn name_text(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a str> {
+        let text = self.text_bytes(bytes, at)?;
+        simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
+    }
+
+    /// What is read of a counted text: no mark at its start, nothing from a NUL on.
+    #[inline(always)]
+    pub(super) fn text_bytes(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
+        let marked = bytes.strip_prefix(format::BOM.as_bytes());
+        self.odd(marked.is_some(), at, Oddity::ByteOrderMark)?;
+        let mut text = marked.unwrap_or(bytes);
+        if let Some(nul) = memchr::memchr(0, text) {
+            self.odd(true, at, Oddity::Nul)?;
+            text = &text[..nul];
+        }
+        self.budget.text(text.len()).at(at)?;
+        Ok(text)
+    }
+
+    #[inline(never)]
+    pub(super) fn pour_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        let count = self.u32_of(SpanKind::Count)? as i32;
+        self.odd(count < 0, at, Oddity::NegativeCount)?;
+        // The engine takes a negative count for zero.
+        let count = usize::try_from(count).unwrap_or(0);
+        if count > self.left() / 4 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
+        }
+        self.budget.strings(count).at(at)?;
+        let mut strings = sink.begin_strings(count).at(at)?;
+        let first = match Self::part_bytes(sink) {
+            Some(bytes) if !self.in_key && self.left() > bytes => {
+                self.hand_strings_over(sink, &mut strings, count, bytes)?
+            }
+            _ => 0,
+        };
+        for index in first..count {
+            self.pour_terminated_string(sink, &mut strings)
+                .map_err(|error| error.inside(Step::Index(index)))?;
+        }
+        sink.end_strings(strings).at(at)
+    }
+
+    #[inline(never)]
+    pub(super) fn pour_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        let first = self.u32_of(SpanKind::Count)?;
+        if first & format::NODE_PATH_NEW_FORMAT == 0 {
+            return Err(self.error_at(at, ErrorKind::OldNodePath));
+        }
+        let names = first & !format::NODE_PATH_NEW_FORMAT;
+        let mut subnames = self.u32_of(SpanKind::Count)?;
+        let flags = self.u32_of(SpanKind::Count)?;
+        if flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
+            subnames = subnames.wrapping_add(1);
+        }
+        // The engine's counters wrap around.
+        let total = names.wrapping_add(subnames);
+        let odd = names > total || flags & !format::NODE_PATH_ABSOLUTE != 0;
+        self.odd(odd, at, Oddity::NodePathCounters)?;
+        if total as usize > self.left() / 4 {
+            return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
+        }
+        self.budget.node_path(total as usize).at(at)?;
+        let (mut texts, mut parts) = (Vec::new(), Vec::new());
+        let converted = if D::HAS_LENIENT_TEXT { total } else { 0 };
+        if parts.try_reserve_exact(total as usize).is_err()
+            || texts.try_reserve_exact(converted as usize).is_err()
+        {
+            let bytes = total as usize * size_of::<Text<'_>>();
+            return Err(self.error_at(at, ErrorKind::OutOfMemory(bytes)));
+        }
+        for _ in 0..converted {
+            let (bytes, at) = self.node_path_part()?;
+            texts.push(self.text(bytes, at)?);
+        }
+        parts.extend(texts.iter().map(|text| Text::Utf8(text)));
+        for _ in converted..total {
+            let (bytes, at) = self.node_path_part()?;
+            parts.push(Text::Utf8(self.name_text(bytes, at)?));
+        }
+        let (names, subnames) = parts.split_at(parts.len().min(names as usize));
+        // Godot 3 makes nothing of the flag alone.
+        let absolute = flags & format::NODE_PATH_ABSOLUTE != 0 && (D::HAS_FLAGS || total > 0);
+        sink.node_path(NodePathParts { absolute, names, subnames }).at(at)
+    }
+}

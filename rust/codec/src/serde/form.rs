@@ -1,0 +1,360 @@
+//! How values look that other formats have no types for.
+
+use crate::error::{Error, ErrorKind, Result, Step};
+use crate::format::VariantType;
+use crate::value::{Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value};
+
+/// The name of the enum whose variants are the forms; the codec's own formats know values by it.
+pub(super) const NAME: &str = "$variant_codec::Value";
+
+/// The key of components of 64 bits.
+const WIDE: &str = "f64";
+
+/// How a value is written.
+pub(super) enum Form {
+    /// As itself.
+    Plain(Value),
+    /// As a variant with this name.
+    Named(VariantType, Value),
+}
+
+impl Form {
+    /// The form of a value.
+    pub fn of(value: Value) -> Self {
+        let ty = value.ty();
+        let payload = match value {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => {
+                return Self::Plain(value);
+            }
+            Value::Array(array) if array.element == OwnedElementType::Untyped => {
+                return Self::Plain(Value::Array(array));
+            }
+            Value::Dictionary(dictionary) if is_plain(&dictionary) => {
+                return Self::Plain(Value::Dictionary(dictionary));
+            }
+            Value::Vector2(reals) => floats(&reals),
+            Value::Vector3(reals) => floats(&reals),
+            Value::Rect2(reals) | Value::Vector4(reals) | Value::Plane(reals) | Value::Quaternion(reals) => {
+                floats(&reals)
+            }
+            Value::Transform2D(reals) | Value::Aabb(reals) => floats(&reals),
+            Value::Basis(reals) => floats(&reals),
+            Value::Transform3D(reals) => floats(&reals),
+            Value::Projection(reals) => floats(&reals),
+            Value::Vector2i(ints) => ints.into(),
+            Value::Vector3i(ints) => ints.into(),
+            Value::Rect2i(ints) | Value::Vector4i(ints) => ints.into(),
+            Value::Color(components) => components.into(),
+            Value::StringName(text) => text.into(),
+            Value::NodePath(NodePath { absolute, names, subnames }) => Value::from_iter([
+                ("absolute", absolute.into()),
+                ("names", names.into()),
+                ("subnames", Value::from(subnames)),
+            ]),
+            Value::Rid(id) | Value::Object(Object::Id(id)) => Value::Int(id as i64),
+            Value::Callable | Value::Object(Object::Null) => Value::Nil,
+            Value::Object(Object::Full { class, properties }) => {
+                let properties: Value = properties
+                    .into_iter()
+                    .map(|(name, value)| Value::from_iter([name.into(), value]))
+                    .collect();
+                Value::from_iter([("class", class.into()), ("properties", properties)])
+            }
+            Value::Signal { name, object } => {
+                Value::from_iter([("name", name.into()), ("object", Value::Int(object as i64))])
+            }
+            Value::Array(Array { element, values }) => {
+                Value::from_iter([("element", element_form(element)), ("values", values.into())])
+            }
+            Value::Dictionary(Dictionary { key, value, entries }) => {
+                let entries: Value =
+                    entries.into_iter().map(|(key, value)| Value::from_iter([key, value])).collect();
+                Value::from_iter([
+                    ("key", element_form(key)),
+                    ("value", element_form(value)),
+                    ("entries", entries),
+                ])
+            }
+            Value::PackedByteArray(bytes) => bytes.into_iter().map(i64::from).collect(),
+            Value::PackedInt32Array(ints) => ints.into(),
+            Value::PackedInt64Array(ints) => ints.into(),
+            Value::PackedFloat32Array(floats) => floats.into(),
+            Value::PackedFloat64Array(floats) => floats.into(),
+            Value::PackedStringArray(texts) => texts.into(),
+            Value::PackedVector2Array(reals) => packed_floats(reals),
+            Value::PackedVector3Array(reals) => packed_floats(reals),
+            Value::PackedVector4Array(reals) => packed_floats(reals),
+            Value::PackedColorArray(colors) => colors.into(),
+        };
+        Self::Named(ty, payload)
+    }
+
+    /// The value of the form with this name.
+    ///
+    /// # Errors
+    /// What is no such form.
+    pub fn read(name: &str, payload: Value) -> Result<Value> {
+        match form_named(name) {
+            Some(ty) => read(ty, payload),
+            None => Err(message(format!("there is no form {name}"))),
+        }
+    }
+}
+
+/// The type whose form has this name. Those that every format has need none.
+pub(super) fn form_named(name: &str) -> Option<VariantType> {
+    use VariantType as T;
+    type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::Float | T::String))
+}
+
+fn type_named(name: &str) -> Option<VariantType> {
+    VariantType::ALL.into_iter().find(|ty| ty.name() == name)
+}
+
+/// Whether a Dictionary looks like a map, and not like a form.
+fn is_plain(dictionary: &Dictionary) -> bool {
+    let is_text = |(key, _): &(Value, Value)| matches!(key, Value::String(_));
+    let is_untyped =
+        dictionary.key == OwnedElementType::Untyped && dictionary.value == OwnedElementType::Untyped;
+    let is_like_a_form = match dictionary.entries.as_slice() {
+        [(Value::String(name), _)] => form_named(name).is_some(),
+        _ => false,
+    };
+    is_untyped && !is_like_a_form && dictionary.entries.iter().all(is_text)
+}
+
+fn floats<const N: usize>(reals: &Reals<N>) -> Value {
+    match reals {
+        Reals::Single(lanes) => lanes.into(),
+        Reals::Double(lanes) => Value::from_iter([(WIDE, Value::from(lanes))]),
+    }
+}
+
+fn packed_floats<const N: usize>(reals: PackedReals<N>) -> Value {
+    match reals {
+        PackedReals::Single(elements) => elements.into(),
+        PackedReals::Double(elements) => Value::from_iter([(WIDE, Value::from(elements))]),
+    }
+}
+
+fn element_form(element: OwnedElementType) -> Value {
+    match element {
+        OwnedElementType::Untyped => Value::Nil,
+        OwnedElementType::Builtin(ty) => Value::from_iter([("builtin", ty.name())]),
+        OwnedElementType::Class(name) => Value::from_iter([("class", name)]),
+        OwnedElementType::Script(path) => Value::from_iter([("script", path)]),
+    }
+}
+
+fn read(ty: VariantType, payload: Value) -> Result<Value> {
+    use VariantType as T;
+
+    // Of a field that is optional, or that is a value already.
+    if payload.ty() == ty && ty != T::Dictionary
+        || payload == Value::Nil && !matches!(ty, T::Callable | T::Object)
+    {
+        return Ok(payload);
+    }
+    Ok(match ty {
+        T::Nil | T::Bool | T::Int | T::Float | T::String => {
+            return Err(ErrorKind::UnexpectedType { expected: ty.name(), found: payload.ty() }.into());
+        }
+        T::Vector2 => Value::Vector2(reals(payload)?),
+        T::Vector2i => Value::Vector2i(ints(&payload)?),
+        T::Rect2 => Value::Rect2(reals(payload)?),
+        T::Rect2i => Value::Rect2i(ints(&payload)?),
+        T::Vector3 => Value::Vector3(reals(payload)?),
+        T::Vector3i => Value::Vector3i(ints(&payload)?),
+        T::Transform2D => Value::Transform2D(reals(payload)?),
+        T::Vector4 => Value::Vector4(reals(payload)?),
+        T::Vector4i => Value::Vector4i(ints(&payload)?),
+        T::Plane => Value::Plane(reals(payload)?),
+        T::Quaternion => Value::Quaternion(reals(payload)?),
+        T::Aabb => Value::Aabb(reals(payload)?),
+        T::Basis => Value::Basis(reals(payload)?),
+        T::Transform3D => Value::Transform3D(reals(payload)?),
+        T::Projection => Value::Projection(reals(payload)?),
+        T::Color => Value::Color(exactly(singles(&payload)?)?),
+        T::StringName => Value::StringName(payload.try_into()?),
+        T::NodePath => Value::NodePath(node_path(payload)?),
+        T::Rid => Value::Rid(id(&payload)?),
+        T::Object => Value::Object(object(payload)?),
+        T::Callable => Value::Callable,
+        T::Signal => Value::Signal { name: text(&payload, "name")?, object: id(field(&payload, "object")?)? },
+        T::Dictionary => Value::Dictionary(dictionary(payload)?),
+        T::Array => Value::Array(array(payload)?),
+        T::PackedByteArray => Value::PackedByteArray(all(&payload)?),
+        T::PackedInt32Array => Value::PackedInt32Array(all(&payload)?),
+        T::PackedInt64Array => Value::PackedInt64Array(all(&payload)?),
+        T::PackedFloat32Array => Value::PackedFloat32Array(singles(&payload)?),
+        T::PackedFloat64Array => Value::PackedFloat64Array(all(&payload)?),
+        T::PackedStringArray => {
+            let texts = Array::try_from(payload)?.into_iter().enumerate();
+            let text = |(index, text): (usize, Value)| {
+                text.try_into().map_err(|error: Error| error.inside(Step::Index(index)))
+            };
+            Value::PackedStringArray(texts.map(text).collect::<Result<_>>()?)
+        }
+        T::PackedVector2Array => Value::PackedVector2Array(packed_reals(payload)?),
+        T::PackedVector3Array => Value::PackedVector3Array(packed_reals(payload)?),
+        T::PackedVector4Array => Value::PackedVector4Array(packed_reals(payload)?),
+        T::PackedColorArray => Value::PackedColorArray(chunks(singles(&payload)?)?),
+    })
+}
+
+/// All numbers in this, in order: of an Array, of Arrays in it, or of a struct's fields.
+fn numbers<'v>(value: &'v Value, take: &mut impl FnMut(&'v Value) -> Result<()>) -> Result<()> {
+    match value {
+        Value::Array(array) => array.iter().enumerate().try_for_each(|(index, value)| {
+            numbers(value, take).map_err(|error| error.inside(Step::Index(index)))
+        }),
+        Value::Dictionary(dictionary) => {
+            dictionary.iter().enumerate().try_for_each(|(index, (key, value))| {
+                numbers(value, take).map_err(|error| error.inside(key.as_step(index)))
+            })
+        }
+        number => take(number),
+    }
+}
+
+fn all<'v, T: TryFrom<&'v Value, Error = Error>>(payload: &'v Value) -> Result<Vec<T>> {
+    if let Value::Int(_) | Value::Float(_) = payload {
+        return Err(ErrorKind::UnexpectedType { expected: "Array", found: payload.ty() }.into());
+    }
+    let mut found = Vec::new();
+    numbers(payload, &mut |number| {
+        found.push(T::try_from(number)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// To the nearest, as an engine does with the numbers of a script.
+fn singles(payload: &Value) -> Result<Vec<f32>> {
+    Ok(all::<f64>(payload)?.into_iter().map(|wide| wide as f32).collect())
+}
+
+fn exactly<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {
+    found.try_into().map_err(|found: Vec<T>| message(format!("expected {N} numbers, found {}", found.len())))
+}
+
+fn ints<const N: usize>(payload: &Value) -> Result<[i32; N]> {
+    exactly(all(payload)?)
+}
+
+/// Components of 64 bits, where they are marked so.
+fn wide(payload: &Value) -> Option<&Value> {
+    match payload.as_dictionary()?.entries.as_slice() {
+        [(key, wide)] if key.as_str() == Some(WIDE) => Some(wide),
+        _ => None,
+    }
+}
+
+fn reals<const N: usize>(payload: Value) -> Result<Reals<N>> {
+    Ok(match wide(&payload) {
+        Some(wide) => Reals::Double(exactly(all(wide)?)?),
+        None => Reals::Single(exactly(singles(&payload)?)?),
+    })
+}
+
+fn chunks<T: Copy, const N: usize>(found: Vec<T>) -> Result<Vec<[T; N]>> {
+    match found.as_chunks::<N>() {
+        (elements, []) => Ok(elements.to_vec()),
+        (_, _) => Err(message(format!("{} numbers are no elements of {N} each", found.len()))),
+    }
+}
+
+fn packed_reals<const N: usize>(payload: Value) -> Result<PackedReals<N>> {
+    Ok(match wide(&payload) {
+        Some(wide) => PackedReals::Double(chunks(all(wide)?)?),
+        None => PackedReals::Single(chunks(singles(&payload)?)?),
+    })
+}
+
+fn id(payload: &Value) -> Result<u64> {
+    i64::try_from(payload).map(|bits| bits as u64)
+}
+
+fn field<'v>(payload: &'v Value, name: &str) -> Result<&'v Value> {
+    payload.get(name).ok_or_else(|| message(format!("{name} is missing")))
+}
+
+fn text(payload: &Value, name: &str) -> Result<String> {
+    field(payload, name)?.clone().try_into().map_err(|error: Error| error.inside(Step::text_key(name)))
+}
+
+fn texts(payload: &Value, name: &str) -> Result<Vec<String>> {
+    match read(VariantType::PackedStringArray, field(payload, name)?.clone()) {
+        Ok(Value::PackedStringArray(texts)) => Ok(texts),
+        Ok(other) => Err(ErrorKind::UnexpectedType { expected: "Array", found: other.ty() }.into()),
+        Err(error) => Err(error.inside(Step::text_key(name))),
+    }
+}
+
+/// Also of a path as text, as scripts write it.
+fn node_path(payload: Value) -> Result<NodePath> {
+    if let Value::String(path) = &payload {
+        return path.parse();
+    }
+    Ok(NodePath {
+        absolute: field(&payload, "absolute")?.try_into()?,
+        names: texts(&payload, "names")?,
+        subnames: texts(&payload, "subnames")?,
+    })
+}
+
+fn object(payload: Value) -> Result<Object> {
+    match payload {
+        Value::Nil => Ok(Object::Null),
+        Value::Int(bits) => Ok(Object::Id(bits as u64)),
+        full => {
+            let pairs = Array::try_from(field(&full, "properties")?.clone())?;
+            let properties = pairs.into_iter().map(pair).map(|pair| {
+                let (name, value) = pair?;
+                Ok((name.try_into()?, value))
+            });
+            Ok(Object::Full { class: text(&full, "class")?, properties: properties.collect::<Result<_>>()? })
+        }
+    }
+}
+
+fn pair(value: Value) -> Result<(Value, Value)> {
+    let pair: [Value; 2] = Array::try_from(value)?
+        .values
+        .try_into()
+        .map_err(|found: Vec<Value>| message(format!("expected a pair, found {} values", found.len())))?;
+    Ok(pair.into())
+}
+
+fn element(payload: &Value, name: &str) -> Result<OwnedElementType> {
+    let form = field(payload, name)?;
+    if form.is_nil() {
+        return Ok(OwnedElementType::Untyped);
+    }
+    if let Some(class) = form.get("class").and_then(Value::as_str) {
+        return Ok(OwnedElementType::Class(class.to_owned()));
+    }
+    if let Some(path) = form.get("script").and_then(Value::as_str) {
+        return Ok(OwnedElementType::Script(path.to_owned()));
+    }
+    let builtin = form.get("builtin").and_then(Value::as_str).and_then(type_named);
+    builtin
+        .map(OwnedElementType::Builtin)
+        .ok_or_else(|| message("an element type is null, builtin, class or script".to_owned()))
+}
+
+fn array(payload: Value) -> Result<Array> {
+    let element = element(&payload, "element")?;
+    let values = Array::try_from(field(&payload, "values")?.clone())?.values;
+    Ok(Array { element, values })
+}
+
+fn dictionary(payload: Value) -> Result<Dictionary> {
+    let (key, value) = (element(&payload, "key")?, element(&payload, "value")?);
+    let entries = Array::try_from(field(&payload, "entries")?.clone())?;
+    Ok(Dictionary { key, value, entries: entries.into_iter().map(pair).collect::<Result<_>>()? })
+}
+
+fn message(text: String) -> Error {
+    ErrorKind::Message(text.into()).into()
+}

@@ -1,0 +1,155 @@
+//! Types of your own from and into values and bytes, by [serde](https://serde.rs). Needs the feature `serde`.
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use variant_codec::Limits;
+//!
+//! #[derive(Debug, PartialEq, Deserialize, Serialize)]
+//! struct Save {
+//!     name: String,
+//!     hp: i32,
+//!     #[serde(with = "variant_codec::serde::vector2")]
+//!     position: [f32; 2],
+//!     weapon: Option<Weapon>,
+//! }
+//!
+//! #[derive(Debug, PartialEq, Deserialize, Serialize)]
+//! enum Weapon {
+//!     Fists,
+//!     Sword { sharpness: f32 },
+//! }
+//!
+//! let weapon = Some(Weapon::Sword { sharpness: 0.5 });
+//! let save = Save { name: "Ada".into(), hp: 87, position: [3.0, 4.0], weapon };
+//! // What var_to_bytes({"name": "Ada", "hp": 87, "position": Vector2(3, 4), "weapon": {"Sword": {"sharpness": 0.5}}}) gives.
+//! let bytes = variant_codec::serde::to_bytes(&save)?;
+//! assert_eq!(variant_codec::serde::from_bytes::<Save>(&bytes, &Limits::for_network())?, save);
+//! # Ok::<(), variant_codec::Error>(())
+//! ```
+//!
+//! # What becomes what
+//!
+//! | Rust | Godot | also read from |
+//! |---|---|---|
+//! | bool | bool | |
+//! | integers | int; what does not fit is an error | RID, and objects by id |
+//! | f32, f64 | float | int |
+//! | char, text | String | StringName, NodePath |
+//! | `()`, unit structs, `None` | Nil | Callable |
+//! | `Some(x)`, newtype structs | what is in it | |
+//! | sequences, tuples | Array | packed arrays; components of vectors, colors and the like |
+//! | bytes (`serialize_bytes`) | PackedByteArray | Array of ints |
+//! | maps | Dictionary | |
+//! | structs | Dictionary with Strings as keys | Objects, by their properties |
+//! | unit variants | String | StringName |
+//! | other variants | Dictionary: the name of the variant → what is in it | |
+//!
+//! `#[serde(with = "…")]` with a module from here, such as [`vector2`], writes other types of Godot.
+//!
+//! Readable forms are taken where a type has two, since scripts read the values: an address as text, for example.
+//!
+//! # Values in other formats
+//!
+//! [`Value`] has both traits, for formats that say what they hold, such as JSON. Nil, bool, int, float, String, untyped Arrays, and
+//! untyped Dictionaries whose keys are Strings look as expected there; others are written as a variant named like the type:
+//!
+//! | type | form |
+//! |---|---|
+//! | Vector2 and others made of numbers | `{"Vector2": [1.0, 2.0]}`; with 64 bits `{"Vector2": {"f64": [1.0, 2.0]}}` |
+//! | StringName | `{"StringName": "idle"}` |
+//! | NodePath | `{"NodePath": {"absolute": true, "names": ["root"], "subnames": []}}` |
+//! | RID | `{"RID": 7}`, the bits of the id as an int |
+//! | Object | `{"Object": 7}`, the bits of the instance id, null, or `{"Object": {"class": "Node", "properties": [["name", "A"]]}}` |
+//! | Callable | `{"Callable": null}` |
+//! | Signal | `{"Signal": {"name": "hit", "object": 7}}` |
+//! | typed Array | `{"Array": {"element": {"builtin": "int"}, "values": [1, 2]}}`; also `class` and `script` |
+//! | other Dictionaries | `{"Dictionary": {"key": null, "value": null, "entries": [[1, "one"]]}}` |
+//! | packed arrays | `{"PackedInt32Array": [1, 2]}`, `{"PackedVector2Array": [[1.0, 2.0]]}` |
+//!
+//! ```
+//! use variant_codec::{Reals, Value};
+//!
+//! let value = Value::from_iter([("position", Value::Vector2(Reals::Single([1.0, 2.0])))]);
+//! let json = serde_json::to_string(&value)?;
+//! assert_eq!(json, r#"{"position":{"Vector2":[1.0,2.0]}}"#);
+//! assert_eq!(serde_json::from_str::<Value>(&json)?, value);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod de;
+mod form;
+mod ser;
+mod value;
+mod with;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::value::Value;
+
+pub use with::*;
+
+/// Reads the one value that `bytes` hold, strictly, into a type.
+///
+/// ```
+/// use variant_codec::{Limits, Value};
+///
+/// let bytes = Value::from_iter([("a", 1), ("b", 2)]).encode()?;
+/// let map: std::collections::BTreeMap<String, u8> = variant_codec::serde::from_bytes(&bytes, &Limits::for_network())?;
+/// assert_eq!(map["b"], 2);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset, as [`Value::decode`] has it; what the type does not take, with the path
+/// to it.
+pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> Result<T> {
+    from_value(Value::decode(bytes, limits)?)
+}
+
+/// The bytes that an official engine writes for the same.
+///
+/// ```
+/// // var_to_bytes([1, 2])
+/// let bytes = variant_codec::serde::to_bytes(&(1, 2))?;
+/// assert_eq!(bytes, variant_codec::Value::from([1, 2]).encode()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// What does not fit into a value, with the path to it; as [`Value::encode`].
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
+    to_value(value)?.encode()
+}
+
+/// A value as a type.
+///
+/// ```
+/// use variant_codec::Value;
+///
+/// let value = Value::from_iter([Value::from(1), Value::from("a")]);
+/// let pair: (u8, String) = variant_codec::serde::from_value(value)?;
+/// assert_eq!(pair, (1, "a".into()));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// What the type does not take, with the path to it.
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
+    T::deserialize(value)
+}
+
+/// Anything as a value.
+///
+/// ```
+/// assert_eq!(variant_codec::serde::to_value(&Some(7))?, variant_codec::Value::Int(7));
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// What does not fit into a value, with the path to it.
+pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
+    value.serialize(ser::ValueSerializer::default())
+}

@@ -1,0 +1,106 @@
+//! Modules for `#[serde(with = "…")]`, one for each type that Rust has no name for.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::form;
+use crate::error::ErrorKind;
+use crate::format::VariantType;
+use crate::value::Value;
+
+fn write<T: Serialize + ?Sized, S: Serializer>(
+    ty: VariantType,
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), value)
+}
+
+fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    ty: VariantType,
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    if value.ty() != ty && value != Value::Nil {
+        let kind = ErrorKind::UnexpectedType { expected: ty.name(), found: value.ty() };
+        return Err(D::Error::custom(kind));
+    }
+    T::deserialize(value).map_err(D::Error::custom)
+}
+
+macro_rules! with_modules {
+    ($($module:ident $ty:ident $what:literal $rust:literal $example:literal;)*) => {
+        $(
+            #[doc = concat!("For fields that are a ", $what, " in Godot.")]
+            ///
+            /// ```
+            /// # use serde::{Deserialize, Serialize};
+            /// #[derive(Deserialize, Serialize)]
+            #[doc = concat!("struct Field(#[serde(with = \"variant_codec::serde::", stringify!($module), "\")] ", $rust, ");")]
+            ///
+            #[doc = concat!("let value = variant_codec::serde::to_value(&Field(", $example, "))?;")]
+            #[doc = concat!("assert_eq!(value.ty(), variant_codec::VariantType::", stringify!($ty), ");")]
+            #[doc = concat!("assert_eq!(variant_codec::serde::from_value::<Field>(value)?.0, ", $example, ");")]
+            /// # Ok::<(), variant_codec::Error>(())
+            /// ```
+            pub mod $module {
+                use serde::de::DeserializeOwned;
+                use serde::{Deserializer, Serialize, Serializer};
+
+                use crate::format::VariantType;
+
+                /// Writes the field.
+                ///
+                /// # Errors
+                /// What is none.
+                pub fn serialize<T: Serialize + ?Sized, S: Serializer>(
+                    value: &T,
+                    serializer: S,
+                ) -> Result<S::Ok, S::Error> {
+                    super::write(VariantType::$ty, value, serializer)
+                }
+
+                /// Reads the field.
+                ///
+                /// # Errors
+                /// What is none.
+                pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+                    deserializer: D,
+                ) -> Result<T, D::Error> {
+                    super::read(VariantType::$ty, deserializer)
+                }
+            }
+        )*
+    };
+}
+
+with_modules! {
+    string_name StringName "StringName: text" "String" "\"idle\".to_owned()";
+    node_path NodePath "NodePath: text" "String" "\"/root/Player:hp\".to_owned()";
+    vector2 Vector2 "Vector2: x and y" "[f32; 2]" "[1.0, 2.0]";
+    vector2i Vector2i "Vector2i: x and y" "[i32; 2]" "[1, 2]";
+    rect2 Rect2 "Rect2: position and size" "[[f32; 2]; 2]" "[[1.0, 2.0], [3.0, 4.0]]";
+    rect2i Rect2i "Rect2i: position and size" "[i32; 4]" "[1, 2, 3, 4]";
+    vector3 Vector3 "Vector3: x, y and z" "[f32; 3]" "[1.0, 2.0, 3.0]";
+    vector3i Vector3i "Vector3i: x, y and z" "[i32; 3]" "[1, 2, 3]";
+    transform2d Transform2D "Transform2D: columns" "[[f32; 2]; 3]" "[[1.0, 0.0], [0.0, 1.0], [5.0, 6.0]]";
+    vector4 Vector4 "Vector4: x, y, z and w" "[f32; 4]" "[1.0, 2.0, 3.0, 4.0]";
+    vector4i Vector4i "Vector4i: x, y, z and w" "[i32; 4]" "[1, 2, 3, 4]";
+    plane Plane "Plane: normal, then the distance" "[f32; 4]" "[0.0, 1.0, 0.0, 5.0]";
+    quaternion Quaternion "Quaternion: x, y, z and w" "[f32; 4]" "[0.0, 0.0, 0.0, 1.0]";
+    aabb Aabb "AABB: position and size" "[[f32; 3]; 2]" "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]";
+    basis Basis "Basis: rows" "[[f32; 3]; 3]" "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]";
+    transform3d Transform3D "Transform3D: rows of the basis, then the origin" "[[f32; 3]; 4]" "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [5.0, 6.0, 7.0]]";
+    projection Projection "Projection: columns" "[[f32; 4]; 4]" "[[1.0, 2.0, 3.0, 4.0]; 4]";
+    color Color "Color: red, green, blue and alpha" "[f32; 4]" "[1.0, 0.5, 0.25, 1.0]";
+    byte_array PackedByteArray "PackedByteArray: bytes" "Vec<u8>" "vec![1, 2]";
+    int32_array PackedInt32Array "PackedInt32Array: ints" "Vec<i32>" "vec![1, 2]";
+    int64_array PackedInt64Array "PackedInt64Array: ints" "Vec<i64>" "vec![1, 2]";
+    float32_array PackedFloat32Array "PackedFloat32Array: floats" "Vec<f32>" "vec![1.0, 2.0]";
+    float64_array PackedFloat64Array "PackedFloat64Array: floats" "Vec<f64>" "vec![1.0, 2.0]";
+    string_array PackedStringArray "PackedStringArray: texts" "Vec<String>" "vec![\"a\".to_owned()]";
+    vector2_array PackedVector2Array "PackedVector2Array: elements of two floats" "Vec<[f32; 2]>" "vec![[1.0, 2.0]]";
+    vector3_array PackedVector3Array "PackedVector3Array: elements of three floats" "Vec<[f32; 3]>" "vec![[1.0, 2.0, 3.0]]";
+    vector4_array PackedVector4Array "PackedVector4Array: elements of four floats" "Vec<[f32; 4]>" "vec![[1.0, 2.0, 3.0, 4.0]]";
+    color_array PackedColorArray "PackedColorArray: elements of four floats" "Vec<[f32; 4]>" "vec![[1.0, 0.5, 0.25, 1.0]]";
+}

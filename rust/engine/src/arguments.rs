@@ -1,0 +1,220 @@
+//! Wrong arguments to the methods that godot-rust registers, refused as the engine does for its own methods.
+//!
+//! Where a script's types are not known, arguments of any number and type may come. For those that do not fit, godot-rust
+//! prints an error of its own and answers with a code that the engine does not know ("Invalid call error code 1337"). The
+//! check is made before godot-rust sees the call: what it hands to the engine to register a method passes through here.
+//! What godot-rust converts is let through, so that no call is refused that was not.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use godot::builtin::{StringName, Variant};
+use godot::classes::Object;
+use godot::obj::Gd;
+use godot::sys::{self, interface_fn};
+
+use crate::refusal::{Refused, refused};
+
+/// More than there are methods and accessors of properties; what is beyond is answered by godot-rust.
+const MOST_METHODS: usize = 256;
+
+type Call = unsafe extern "C" fn(
+    *mut c_void,
+    sys::GDExtensionClassInstancePtr,
+    *const sys::GDExtensionConstVariantPtr,
+    sys::GDExtensionInt,
+    sys::GDExtensionVariantPtr,
+    *mut sys::GDExtensionCallError,
+);
+
+/// What a method takes.
+struct Method {
+    call: Call,
+    parameters: Vec<Parameter>,
+    /// How many have no default.
+    needed: usize,
+}
+
+#[derive(PartialEq)]
+struct Parameter {
+    /// Nil for any.
+    ty: sys::GDExtensionVariantType,
+    /// The class of objects; empty for any.
+    class: String,
+}
+
+/// In a place that outlives every call: the engine forgets methods after the library has been told to stop.
+static METHODS: [OnceLock<Method>; MOST_METHODS] = [const { OnceLock::new() }; MOST_METHODS];
+
+static ENGINE: Mutex<sys::GDExtensionInterfaceGetProcAddress> = Mutex::new(None);
+static REGISTER: Mutex<Option<sys::GDExtensionInterfaceClassdbRegisterExtensionClassMethod>> =
+    Mutex::new(None);
+static CHECKS_ITSELF: AtomicBool = AtomicBool::new(false);
+
+/// What godot-rust is to be started with instead of `engine`, which finds the functions of the engine by name.
+///
+/// # Safety
+/// - `engine` is what the engine passed to the entry point.
+pub unsafe fn with_checked_arguments(
+    engine: sys::GDExtensionInterfaceGetProcAddress,
+) -> sys::GDExtensionInterfaceGetProcAddress {
+    *lock(&ENGINE) = engine;
+    Some(find)
+}
+
+/// Registers a method that checks its arguments itself.
+pub(crate) fn unchecked(register: impl FnOnce()) {
+    CHECKS_ITSELF.store(true, Ordering::Relaxed);
+    register();
+    CHECKS_ITSELF.store(false, Ordering::Relaxed);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// # Safety
+/// - `name` is a C string.
+unsafe extern "C" fn find(name: *const c_char) -> sys::GDExtensionInterfaceFunctionPtr {
+    let engine = (*lock(&ENGINE))?;
+    // SAFETY: godot-rust passes a C string, as this function demands; the engine's function takes one.
+    let (found, name) = unsafe { (engine(name), CStr::from_ptr(name)) };
+    if name != c"classdb_register_extension_class_method" {
+        return found;
+    }
+    // SAFETY: the engine's function of this name has this type, and so has the one that takes its place.
+    unsafe {
+        *lock(&REGISTER) = Some(std::mem::transmute::<
+            unsafe extern "C" fn(),
+            sys::GDExtensionInterfaceClassdbRegisterExtensionClassMethod,
+        >(found?));
+        Some(std::mem::transmute::<
+            sys::GDExtensionInterfaceClassdbRegisterExtensionClassMethod,
+            unsafe extern "C" fn(),
+        >(register))
+    }
+}
+
+/// # Safety
+/// - As the engine's function demands: `method` points to what describes a method.
+unsafe extern "C" fn register(
+    library: sys::GDExtensionClassLibraryPtr,
+    class: sys::GDExtensionConstStringNamePtr,
+    method: *const sys::GDExtensionClassMethodInfo,
+) {
+    let Some(register) = *lock(&REGISTER) else { return };
+    // SAFETY: godot-rust describes a method, as this function demands. Its own functions ignore the user data, which are ours
+    // therefore.
+    unsafe {
+        let mut method = *method;
+        if let Some(checked) = Method::of(&method).and_then(kept) {
+            method.call_func = Some(call);
+            method.method_userdata = std::ptr::from_ref(checked).cast_mut().cast();
+        }
+        register(library, class, &raw const method);
+    }
+}
+
+/// Puts it where it stays, if there is room. A library that the system did not let go of when the editor reloaded it has it
+/// there already.
+fn kept(method: Method) -> Option<&'static Method> {
+    let mut method = Some(method);
+    for place in &METHODS {
+        let kept = place.get_or_init(|| method.take().expect("it is put in one place only"));
+        if method.as_ref().is_none_or(|method| kept.is(method)) {
+            return Some(kept);
+        }
+    }
+    None
+}
+
+impl Method {
+    /// The method described, unless its arguments are checked elsewhere.
+    ///
+    /// # Safety
+    /// - What `method` points to is there.
+    unsafe fn of(method: &sys::GDExtensionClassMethodInfo) -> Option<Self> {
+        if CHECKS_ITSELF.load(Ordering::Relaxed) || !method.method_userdata.is_null() {
+            return None;
+        }
+        let count = method.argument_count as usize;
+        let parameter = |index: usize| {
+            // SAFETY: the caller vouches for so many descriptions; StringName is transparent over the engine's.
+            let (declared, class) = unsafe {
+                let declared = &*method.arguments_info.add(index);
+                (declared.type_, &*declared.class_name.cast::<StringName>())
+            };
+            Parameter { ty: declared, class: class.to_string() }
+        };
+        let parameters = (0..count).map(parameter).collect();
+        let needed = count.saturating_sub(method.default_argument_count as usize);
+        Some(Self { call: method.call_func?, parameters, needed })
+    }
+
+    /// Whether calls of both are the same.
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.call, other.call)
+            && self.parameters == other.parameters
+            && self.needed == other.needed
+    }
+
+    /// Why the engine would refuse these arguments.
+    fn refusal(&self, arguments: &[&Variant]) -> Option<Refused> {
+        if arguments.len() < self.needed {
+            return Some(refused(sys::GDEXTENSION_CALL_ERROR_TOO_FEW_ARGUMENTS, 0, self.needed as i32));
+        }
+        if arguments.len() > self.parameters.len() {
+            let most = self.parameters.len() as i32;
+            return Some(refused(sys::GDEXTENSION_CALL_ERROR_TOO_MANY_ARGUMENTS, 0, most));
+        }
+        let mut pairs = arguments.iter().zip(&self.parameters);
+        let wrong = pairs.position(|(argument, parameter)| !parameter.takes(argument))?;
+        let expected = self.parameters[wrong].ty;
+        Some(refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, wrong as i32, expected))
+    }
+}
+
+impl Parameter {
+    /// Whether a value has the type or is converted to it, as [`Variant::try_to_relaxed`] does.
+    fn takes(&self, argument: &Variant) -> bool {
+        let own = argument.get_type().sys();
+        if own == sys::GDEXTENSION_VARIANT_TYPE_OBJECT && self.ty == own {
+            let object = argument.try_to::<Option<Gd<Object>>>();
+            let is_instance = |object: Gd<Object>| self.class.is_empty() || object.is_class(&self.class);
+            return object.is_ok_and(|object| object.is_none_or(is_instance));
+        }
+        // SAFETY: the function takes any two types.
+        self.ty == sys::GDEXTENSION_VARIANT_TYPE_NIL
+            || self.ty == own
+            || unsafe { interface_fn!(variant_can_convert_strict)(own, self.ty) } != 0
+    }
+}
+
+/// The engine's call with Variants.
+///
+/// # Safety
+/// - `method` is what was registered, `arguments` points to `count` pointers to live Variants.
+/// - `result` and `error` are what the method's own function demands.
+unsafe extern "C" fn call(
+    method: *mut c_void,
+    instance: sys::GDExtensionClassInstancePtr,
+    arguments: *const sys::GDExtensionConstVariantPtr,
+    count: sys::GDExtensionInt,
+    result: sys::GDExtensionVariantPtr,
+    error: *mut sys::GDExtensionCallError,
+) {
+    // SAFETY: the engine passes what was registered with the method, and so many Variants, as this function demands.
+    // godot-rust's Variant is transparent over the engine's.
+    unsafe {
+        let method = &*method.cast::<Method>();
+        let given: &[&Variant] = match usize::try_from(count) {
+            Ok(count) if count > 0 => std::slice::from_raw_parts(arguments.cast(), count),
+            _ => &[],
+        };
+        match method.refusal(given) {
+            Some(refused) => error.write(refused),
+            None => (method.call)(std::ptr::null_mut(), instance, arguments, count, result, error),
+        }
+    }
+}

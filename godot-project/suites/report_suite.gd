@@ -18,9 +18,11 @@ const OFFSETS: PackedStringArray = [
 const BEHAVIOUR: PackedStringArray = ["own_buffers", "staying_values"]
 ## A word that what does not hold is called by.
 const NOUNS: Dictionary[String, String] = {
-	"array_elements": "Arrays", "array_type": "Arrays", "packed_elements": "packed arrays", "count": "Strings", "name_text": "StringNames",
-	"dictionary_first": "Dictionaries", "dictionary_size": "Dictionaries", "dictionary_key_type": "Dictionaries",
-	"dictionary_value_type": "Dictionaries", "own_buffers": "buffers", "staying_values": "Dictionaries", "new_elements": "Arrays",
+	"array_elements": "of an Array", "array_type": "of an Array", "packed_elements": "of a packed array",
+	"count": "units of a String", "name_text": "of a StringName", "dictionary_first": "of a Dictionary",
+	"dictionary_size": "of a Dictionary", "dictionary_key_type": "of a Dictionary",
+	"dictionary_value_type": "of a Dictionary", "own_buffers": "buffer", "staying_values": "of a growing Dictionary",
+	"new_elements": "of a new Array",
 }
 
 

@@ -316,7 +316,7 @@ impl Layout {
         ]
     }
 
-    /// One fact wrong, if the test for that asks for it.
+    /// Gets one fact wrong, if the test asks for it.
     fn perturbed(mut self, wrong_fact: &str) -> Self {
         for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| fact.name == wrong_fact) {
             *offset = offset.wrapping_add_signed(wrong);
@@ -372,7 +372,7 @@ impl Layout {
             }
             check(entries.0.is_null(), "entries of a Dictionary")?;
             let text = GString::from("x".repeat(len as usize).as_str());
-            check(self.text(&text) == documented_units(&text), "String")?;
+            check(self.text(&text) == documented_units(&text), "code units of a String")?;
         }
         for ty in VariantType::ALL.into_iter().skip(1) {
             check(

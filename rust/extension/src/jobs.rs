@@ -133,7 +133,7 @@ impl Job {
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let encoding =
-            Encoding { values: GivenArray::new(own), count: values.len(), objects, so_far: SoFar::new() };
+            Encoding { values: GivenArray::new(own), count: values.len(), objects, totals: Totals::new() };
         Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
     }
 
@@ -144,7 +144,7 @@ impl Job {
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
         let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
-        let decoding = Decoding { buffers, limits, so_far: SoFar::new() };
+        let decoding = Decoding { buffers, limits, totals: Totals::new() };
         let same = Arc::clone(&job);
         run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
         job
@@ -384,13 +384,13 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
 }
 
 /// The items of a batch so far, one after the other.
-struct SoFar<T: Element> {
+struct Totals<T: Element> {
     done: OwnArray<T>,
     failed: Failed,
     created: CreatedObjects,
 }
 
-impl<T: Element> SoFar<T> {
+impl<T: Element> Totals<T> {
     fn new() -> Self {
         Self { done: OwnArray::new(), failed: Failed::default(), created: CreatedObjects::default() }
     }
@@ -417,22 +417,22 @@ struct Encoding {
     values: GivenArray,
     count: usize,
     objects: Objects,
-    so_far: SoFar<PackedByteArray>,
+    totals: Totals<PackedByteArray>,
 }
 
 impl Slices for Encoding {
     fn step(&mut self, items: usize) -> bool {
-        let items = self.so_far.next(items, self.count);
+        let items = self.totals.next(items, self.count);
         if let Err(error) = check_room(items.len().saturating_mul(size_of::<Variant>())) {
-            self.so_far.failed.add(items.start, error);
+            self.totals.failed.add(items.start, error);
             return false;
         }
         let values = self.values.get().subarray_shallow(items.clone(), None);
-        self.so_far.add(items, batch::encode(&values, self.objects, Reasons::All), self.count)
+        self.totals.add(items, batch::encode(&values, self.objects, Reasons::All), self.count)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.so_far.done.len(), self.count)
+        (self.totals.done.len(), self.count)
     }
 
     fn runs_scripts(&self) -> bool {
@@ -440,27 +440,27 @@ impl Slices for Encoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        Outcome::Encoded(self.so_far.done, self.so_far.failed)
+        Outcome::Encoded(self.totals.done, self.totals.failed)
     }
 }
 
 struct Decoding {
     buffers: Vec<OwnedBuffer>,
     limits: Limits,
-    so_far: SoFar<Variant>,
+    totals: Totals<Variant>,
 }
 
 impl Slices for Decoding {
     fn step(&mut self, items: usize) -> bool {
         let total = self.buffers.len();
-        let items = self.so_far.next(items, total);
+        let items = self.totals.next(items, total);
         let buffers = &self.buffers[items.clone()];
         let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
-        self.so_far.add(items, batch, total)
+        self.totals.add(items, batch, total)
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.so_far.done.len(), self.buffers.len())
+        (self.totals.done.len(), self.buffers.len())
     }
 
     fn runs_scripts(&self) -> bool {
@@ -468,7 +468,7 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        let SoFar { done, failed, created } = self.so_far;
+        let Totals { done, failed, created } = self.totals;
         Outcome::Decoded(done, failed, created)
     }
 }

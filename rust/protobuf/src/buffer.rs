@@ -1,11 +1,11 @@
-//! Bytes that are written from the start on, and lengths that are filled in later.
+//! An output buffer with lengths that are filled in later.
 
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{ErrorKind, Result};
 
 use crate::varint::{LONGEST_VARINT, put_varint, varint_len};
 
-/// Faster than appending to a [`Vec`]: its bytes are there before they are written.
+/// Faster than appending to a [`Vec`], because its bytes are initialised in advance.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Buffer {
         self.bytes
     }
 
-    /// Makes room for so many bytes more.
+    /// Reserves room for more bytes.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes.len() - self.used { self.grow(bytes) } else { Ok(()) }
@@ -58,7 +58,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends what `write` puts at the start of `N` bytes; it returns how many bytes that are.
+    /// Appends the bytes that `write` puts at the start of `N` bytes; it returns their number.
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> Result<()> {
         self.reserve(N)?;
@@ -68,7 +68,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends so many bytes and gives them to be written.
+    /// Appends `count` bytes and returns them to be filled.
     #[inline(always)]
     pub fn take(&mut self, bytes: usize) -> Result<&mut [u8]> {
         self.reserve(bytes)?;
@@ -101,7 +101,7 @@ impl Buffer {
         self.put(|room| put_varint(room, value))
     }
 
-    /// Fills in the length of what follows `reserved` bytes at `at`: that many bytes, or more if it takes more.
+    /// Fills in the length of the bytes after `reserved` bytes at `at`, with more bytes if the length needs them.
     #[inline(always)]
     pub fn close(&mut self, at: usize, reserved: usize) -> Result<()> {
         let len = self.used - at - reserved;
@@ -126,7 +126,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Puts the pieces of the bytes from `start` on into another order. `spare` is memory to work with.
+    /// Reorders the pieces of the bytes from `start` on. `spare` is scratch memory.
     pub fn rearrange(
         &mut self,
         start: usize,

@@ -1,19 +1,19 @@
-//! Memory to read with.
+//! Working memory charged to the limits.
 
 use std::ops::{Deref, DerefMut};
 
 use variant_codec::limits::Budget;
 use variant_codec::{ErrorKind, Result};
 
-/// So many items are not worth charging for.
+/// Up to this many items are free.
 const FIRST: usize = 64;
 
-/// Items that are noted while a message is read. Their memory is charged as that of the result is, each time it grows: as
-/// much as there is while the old items are moved to their new place.
+/// Items noted while a message is decoded. Their memory is charged like that of the result, each time it grows: old and
+/// new buffer together.
 #[derive(Debug)]
 pub struct Charged<T> {
     items: Vec<T>,
-    /// For so many there is room, or it is not charged for.
+    /// The number of items that are charged or free.
     room: usize,
 }
 
@@ -24,13 +24,13 @@ impl<T> Default for Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// Takes all out, for another message, which is charged anew for the memory that is there.
+    /// Clears the items for another message, which is charged again for the memory.
     pub fn restart(&mut self) {
         self.items.clear();
         self.room = FIRST;
     }
 
-    /// Makes room for so many more.
+    /// Reserves room for more items.
     #[inline(always)]
     pub fn reserve(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
         if self.items.len().saturating_add(more) > self.room { self.grow(more, budget) } else { Ok(()) }

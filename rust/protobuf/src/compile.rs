@@ -1,8 +1,7 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
-//! Files are compiled by protox, which is given nothing that it could not take: a panic of its own is caught, but a stack
-//! that overflows or a loop without an end would not be. Descriptor sets, of files or from elsewhere, are checked here, and
-//! nowhere else.
+//! Files are compiled by protox. Its panics are caught, but a stack overflow or an endless loop would not be, so files
+//! that could cause them are refused first. Descriptor sets, from files or elsewhere, are checked by this crate alone.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,24 +16,23 @@ use crate::descriptors;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// A file takes no more bytes: what is made of them while it is read takes up to three hundred times that.
+/// The maximum size of a file in bytes: compiling takes up to three hundred times as much memory.
 const MAX_BYTES: usize = 1 << 20;
-/// Nor more statements, of which the compiler compares those that are wrong with one another, nor more parts of names and
-/// lists, for each of which it keeps hundreds of bytes.
+/// The maximum number of statements, because the compiler compares all invalid ones with each other, and of parts of
+/// names and lists, each of which takes it hundreds of bytes.
 const MAX_STATEMENTS: usize = 10_000;
 const MAX_PARTS: usize = 20_000;
-/// Brackets lie no deeper in one another than this, nor do files that import one another: the compiler calls itself for
-/// each. It has a lower limit of its own for messages in messages.
+/// The maximum nesting of brackets and of imports, because the compiler is recursive. Its own limit for nested messages
+/// is lower.
 const MAX_DEPTH: usize = 100;
-/// A file that is imported publicly does not lead to more files, each counted as often as a way leads there, as the compiler
-/// follows each way.
+/// The maximum number of paths through public imports, because the compiler follows each path.
 const MAX_IMPORT_PATHS: usize = 10_000;
 
 impl Schema {
     /// Compiles a `.proto` file and what it imports.
     ///
-    /// `resolve` gives the text of a file by its name: `root` itself, then names as `import` has them, which are paths
-    /// without `.`, `..` and `//`. What it does not know of `google/protobuf/` is known here.
+    /// `resolve` returns the text of a file by name: `root` itself, then names as in `import`, which are paths without
+    /// `.`, `..` and `//`. The standard files of `google/protobuf/` are built in.
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
@@ -54,7 +52,7 @@ impl Schema {
         descriptors::schema(&set.file)
     }
 
-    /// Reads what `protoc --include_imports --descriptor_set_out` writes.
+    /// Loads a descriptor set from `protoc --include_imports --descriptor_set_out`.
     ///
     /// # Errors
     /// [`Error::Schema`].
@@ -77,19 +75,19 @@ fn check_size(file: &str, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Files by their names.
+/// The texts of files by name.
 struct Texts(HashMap<String, String>);
 
-/// A file on the way to the one that is being read.
+/// A file whose imports are being read.
 struct Opened {
     name: String,
     descriptor: FileDescriptorProto,
-    /// How many of its imports have been seen.
+    /// The number of its imports already seen.
     seen: usize,
 }
 
 impl Opened {
-    /// `None` where the compiler will say what is wrong with it.
+    /// `None` if the file is invalid, which the compiler will report.
     fn read(name: &str, text: &str) -> Option<Self> {
         let file = File::from_source(name, text).ok()?;
         Some(Self { name: name.to_owned(), descriptor: file.file_descriptor_proto().clone(), seen: 0 })
@@ -97,7 +95,7 @@ impl Opened {
 }
 
 impl Texts {
-    /// The file and what it imports, in the order of the compiler.
+    /// Reads the file and its imports, in the order of the compiler.
     fn collect(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let mut texts = HashMap::new();
         let mut import_paths: HashMap<String, usize> = HashMap::new();
@@ -138,7 +136,7 @@ impl Texts {
 
 impl FileResolver for Texts {
     fn resolve_path(&self, path: &std::path::Path) -> Option<String> {
-        // As it is, `res://` and all.
+        // Unchanged, including `res://`.
         path.to_str().map(str::to_owned)
     }
 
@@ -148,7 +146,7 @@ impl FileResolver for Texts {
     }
 }
 
-/// Refuses what the compiler has no words for, and brackets in brackets without an end.
+/// Refuses editions, and files that exceed the limits above.
 fn check_text(file: &str, text: &str) -> Result<()> {
     let at = |offset: usize, reason: String| {
         let line = text[..offset].matches('\n').count() + 1;
@@ -178,7 +176,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 continue;
             }
             b'"' | b'\'' => {
-                // A string ends with its line.
+                // A string ends at the end of its line.
                 while let Some(&inside) = bytes.get(offset).filter(|inside| **inside != b'\n') {
                     offset += 1 + usize::from(inside == b'\\' && bytes.get(offset + 1) != Some(&b'\n'));
                     if inside == byte {
@@ -217,7 +215,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the compiler says, with its place.
+/// An error of the compiler, with its place.
 fn located(root: &str, error: &protox::Error) -> Error {
     let label = error.labels().and_then(|mut labels| labels.next());
     let span = label.zip(error.source_code()).and_then(|(label, code)| {

@@ -23,7 +23,7 @@ use crate::schema::{
 use crate::varint::unzigzag;
 use crate::wire::{MAX_NESTING, Wire};
 
-/// Which fields are shown with their default where the message does not have them.
+/// Which absent fields are decoded as their default.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -40,10 +40,10 @@ use crate::wire::{MAX_NESTING, Wire};
 pub enum Defaults {
     /// None.
     Omit,
-    /// Those that do not tell absence from the default, lists and maps among them.
+    /// Fields without presence, including lists and maps.
     #[default]
     Implicit,
-    /// Those with presence as well, but for messages and members of oneofs.
+    /// Fields with presence as well, except messages and members of oneofs.
     All,
 }
 
@@ -66,15 +66,15 @@ pub struct DecodeOptions {
     pub wire: Wire,
     /// Strict reading takes only what an encoder writes, lenient reading what official implementations take.
     pub strictness: Strictness,
-    /// How much is accepted.
+    /// The limits.
     pub limits: Limits,
-    /// What is shown of absent fields.
+    /// Which absent fields are decoded as their default.
     pub defaults: Defaults,
-    /// Whether enums are given by name, where the number has one.
+    /// Whether enums are decoded as names, if the number has one.
     pub enum_names: bool,
     /// Whether the names of fields are StringNames.
     pub string_name_keys: bool,
-    /// Whether fields that the schema does not know are kept, under [`UNKNOWN_KEY`].
+    /// Whether unknown fields are kept, under [`UNKNOWN_KEY`].
     pub keep_unknown: bool,
 }
 
@@ -93,7 +93,7 @@ impl Default for DecodeOptions {
 }
 
 impl Message {
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
     /// What is wrong with the bytes, with offset and path.
@@ -104,7 +104,7 @@ impl Message {
     }
 }
 
-/// Reads one message out of a buffer.
+/// Decodes one message.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -134,7 +134,7 @@ pub struct MessageDecoder<'a> {
     memory: Memory,
 }
 
-/// What is kept from message to message.
+/// Memory that is kept from message to message.
 #[derive(Debug, Default)]
 struct Memory {
     /// Records of known fields, of all levels.
@@ -157,18 +157,18 @@ struct Found {
     value: u64,
     /// Where its tag is.
     at: u32,
-    /// The field's rank, or [`NONE`] for what another member of its oneof has replaced.
+    /// The field's rank, or [`NONE`] if another member of its oneof has replaced it.
     rank: u16,
     class: Class,
 }
 
-/// A group that is a member of a oneof: unknown, but it takes the place of other members, and they its.
+/// A group that is a member of a oneof: an unknown field, but it and other members replace each other.
 #[derive(Clone, Debug)]
 struct FoundGroup {
     number: u32,
     oneof: u16,
     at: u32,
-    /// Its place among the unknown fields; empty where those are not kept.
+    /// Its place in the unknown fields; empty if those are not kept.
     kept: Range<usize>,
     is_replaced: bool,
 }
@@ -176,7 +176,7 @@ struct FoundGroup {
 /// An entry of a map.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// What is compared first: a number, or the start of a text.
+    /// The first sort key: a number, or the start of a text.
     order: u64,
     key: u64,
     at: u32,
@@ -189,11 +189,11 @@ struct Entry {
 struct Member {
     /// The number of the last member.
     number: Option<u32>,
-    /// Whether another member stands in front of it.
+    /// Whether another member precedes it.
     is_closed: bool,
 }
 
-/// A value behind a tag, or an element of a packed list.
+/// A single value, or an element of a packed list.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Int(i64),
@@ -202,7 +202,7 @@ enum Number {
 }
 
 impl<'a> MessageDecoder<'a> {
-    /// A reader of the message that `bytes` are.
+    /// A decoder of the message in `bytes`.
     pub fn new(message: &'a Message, bytes: &'a [u8], options: &'a DecodeOptions) -> Self {
         Self {
             tables: &message.schema.0,
@@ -215,17 +215,17 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The same for other bytes, which use up limits of their own. Memory is kept.
+    /// The same for other bytes, with new limits. Memory is kept.
     pub fn with_bytes(self, bytes: &'a [u8]) -> Self {
         Self { bytes, budget: Budget::new(self.budget.limits), ..self }
     }
 
-    /// The same, where other values have used up some of the limits.
+    /// The same, with limits partly used up by other values.
     pub fn after(self, spent: Spent) -> Self {
         Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
 
-    /// What values have used up of the limits, this one included.
+    /// The limits used up so far, including this message.
     pub fn spent(&self) -> Spent {
         self.budget.spent()
     }
@@ -244,7 +244,7 @@ impl<'a> MessageDecoder<'a> {
         if is_odd && self.strict { Err(odd(oddity, at)) } else { Ok(()) }
     }
 
-    /// Whether a value may lie at this level.
+    /// Checks the nesting level of a value.
     #[inline(always)]
     fn check_depth(&self, depth: u32, at: usize) -> Result<()> {
         let limit = self.budget.limits.max_depth.min(MAX_DEPTH);
@@ -267,7 +267,7 @@ impl<'a> MessageDecoder<'a> {
         simdutf8::basic::from_utf8(bytes).map_err(|_| CodecError::new(ErrorKind::InvalidUtf8).at(at))
     }
 
-    /// The ranks of the fields that are always shown, and for each one whether it is.
+    /// The ranks of fields that may be shown as defaults, each with whether it is.
     #[inline(always)]
     fn always(&self, message: &'a MessageTable) -> &'a [u16] {
         match self.options.defaults {
@@ -277,7 +277,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Pours the message whose pieces are these records, or all bytes where there are none.
+    /// Pours the message merged from these records, or from all bytes if there are none.
     #[inline(never)]
     fn pour_message<S: Sink>(
         &mut self,
@@ -375,7 +375,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// How many fields are shown.
+    /// The number of fields in the Dictionary.
     #[inline(always)]
     fn count_fields(&self, always: &[u16], first: usize) -> usize {
         let found = &self.memory.found[first..];
@@ -394,7 +394,7 @@ impl<'a> MessageDecoder<'a> {
         count
     }
 
-    /// The key of an entry, the name of a field.
+    /// The key of an entry: the name of a field.
     #[inline(always)]
     fn pour_key<S: Sink>(&mut self, sink: &mut S, dictionary: &mut S::Dictionary, name: &str) -> Result<()> {
         let ty = if self.options.string_name_keys { VariantType::StringName } else { VariantType::String };
@@ -428,7 +428,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The last of these records, or the message that all of them make.
+    /// The last of these records, or the message merged from all of them.
     #[inline(always)]
     fn pour_single<S: Sink>(
         &mut self,
@@ -465,11 +465,11 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// What a single record says.
+    /// The value of a single record.
     #[inline(always)]
     fn number(&self, kind: Kind, found: Found, at: usize) -> Result<Number> {
         let raw = found.value;
-        // Compact numbers have their sign already.
+        // Compact numbers already have their sign.
         let zigzags = self.options.wire == Wire::Protobuf && matches!(kind, Kind::Sint32 | Kind::Sint64);
         if self.strict && self.options.wire == Wire::Compact {
             let form = match kind {
@@ -482,7 +482,7 @@ impl<'a> MessageDecoder<'a> {
         self.number_of(kind, raw, zigzags, at)
     }
 
-    /// The number of this kind that is spelled so.
+    /// Decodes the wire form of a number of this kind.
     #[inline(always)]
     fn number_of(&self, kind: Kind, raw: u64, zigzags: bool, at: usize) -> Result<Number> {
         let wide = if zigzags { unzigzag(raw) } else { raw as i64 };
@@ -494,7 +494,7 @@ impl<'a> MessageDecoder<'a> {
                 return Ok(Number::Bool(raw != 0));
             }
             Kind::Int32 | Kind::Enum(_) => (wide as i32).into(),
-            // Halved after it is cut to 32 bits, as official implementations do.
+            // Truncated to 32 bits before zigzag decoding, as in official implementations.
             Kind::Sint32 if zigzags => (unzigzag(u64::from(raw as u32)) as i32).into(),
             Kind::Sint32 => (wide as i32).into(),
             Kind::Sfixed32 => return Ok(Number::Int((raw as i32).into())),
@@ -531,7 +531,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// A text out of the input.
+    /// Text in the input.
     #[inline(always)]
     fn pour_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         self.budget.value(VariantType::String).at(at)?;
@@ -543,7 +543,7 @@ impl<'a> MessageDecoder<'a> {
         sink.text(VariantType::String, text.into()).at(at)
     }
 
-    /// Whether a sink may look for itself whether these bytes are text.
+    /// Whether a sink may check itself that these bytes are UTF-8.
     #[inline(always)]
     fn may_be_raw(&self, bytes: &[u8]) -> bool {
         bytes.first() != BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
@@ -556,7 +556,7 @@ impl<'a> MessageDecoder<'a> {
         self.budget.packed(elements, bytes)
     }
 
-    /// What an absent field holds.
+    /// The default of an absent field.
     #[inline(never)]
     fn pour_default<S: Sink>(
         &mut self,
@@ -580,7 +580,7 @@ impl<'a> MessageDecoder<'a> {
                 self.pour_number(sink, Kind::Bool, Number::Bool(*int != 0))
             }
             (FieldDefault::Int(int), kind) => self.pour_number(sink, kind, Number::Int(*int)),
-            // The value of a map's entry that has none.
+            // The value of a map entry without one.
             (FieldDefault::None, Kind::Message(index)) => {
                 let end = self.memory.found.len();
                 self.pour_message(sink, self.message(index), end..end, depth, level + 1)
@@ -601,7 +601,7 @@ impl Source for MessageDecoder<'_> {
         if !S::BUILDS {
             self.budget.builds_nothing();
         }
-        // An error may have left something there.
+        // An error may have left records.
         self.memory.found.restart();
         self.memory.unknown.restart();
         self.memory.entries.restart();

@@ -1,4 +1,4 @@
-//! What descriptors say → tables, which rely on what is checked here.
+//! Descriptors → tables, which rely on the checks here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::schema::{Default, EnumTable, Field, Group, Label, MessageTable, Schema, Tables};
 
-/// The tags of what lies in descriptors, of which the paths to their places in a text are made.
+/// Field numbers in descriptors, of which the paths in source information consist.
 mod tag {
     pub const FILE_MESSAGE: i32 = 4;
     pub const FILE_ENUM: i32 = 5;
@@ -23,7 +23,7 @@ mod tag {
     pub const MESSAGE_ENUM: i32 = 4;
 }
 
-/// The schema of these files, each with all that it imports.
+/// The schema of these files, which include all imports.
 ///
 /// # Errors
 /// [`Error::Schema`].
@@ -59,9 +59,9 @@ pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
 /// A message or an enum.
 struct Item<'a, D> {
     file: &'a FileDescriptorProto,
-    /// With package and messages around it.
+    /// With its package and outer messages.
     name: String,
-    /// As source information has it.
+    /// Its path in source information.
     path: Vec<i32>,
     descriptor: &'a D,
 }
@@ -73,7 +73,7 @@ impl<D> Item<'_, D> {
     }
 }
 
-/// What is wrong at a place in a file.
+/// An error at a place in a file.
 fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
     let locations = file.source_code_info.iter().flat_map(|info| &info.location);
     let found = locations.filter(|location| location.path == path).find_map(|location| {
@@ -84,7 +84,7 @@ fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
     Error::Schema { file: file.name().to_owned(), line, column, reason }
 }
 
-/// Whether this is a name as schemas have it. Others could stand for what they are not, a path or a key of our own.
+/// Whether this is an identifier. Other names could be mistaken for a path or a key of our own.
 fn is_name(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()
@@ -106,7 +106,7 @@ enum Meaning {
     Enum(u32),
 }
 
-/// All messages and enums, each message before those that it holds.
+/// All messages and enums, each message before its nested ones.
 #[derive(std::default::Default)]
 struct Names<'a> {
     messages: Vec<Item<'a, DescriptorProto>>,
@@ -168,7 +168,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// Gives a name its meaning, and the name with its scope.
+    /// Registers a name, and returns it with its scope.
     fn add(
         &mut self,
         file: &FileDescriptorProto,
@@ -187,7 +187,7 @@ impl<'a> Names<'a> {
         Ok(name)
     }
 
-    /// What a name means in a message: from the innermost scope outwards, unless it starts with a dot.
+    /// Resolves a name in a message: from the innermost scope outwards, unless it starts with a dot.
     fn find(&self, message: &str, name: &str) -> Option<Meaning> {
         if let Some(name) = name.strip_prefix('.') {
             return self.by_name.get(name).copied();
@@ -262,7 +262,7 @@ impl<'a> Names<'a> {
         Ok(MessageTable::new(name, fields, groups, oneofs.names, is_map_entry))
     }
 
-    /// A field, as far as it does not depend on others, or what is wrong with it.
+    /// A field, without what depends on other fields, or the error.
     fn field(
         &self,
         item: &Item<'a, DescriptorProto>,
@@ -284,7 +284,7 @@ impl<'a> Names<'a> {
             || matches!(kind, Kind::Message(_))
             || !proto3;
         let label = match cardinality {
-            // An entry always has both.
+            // Map entries always have a key and a value.
             _ if is_map_entry(item.descriptor) => Label::Explicit,
             Cardinality::Repeated if is_map => Label::Map,
             Cardinality::Repeated if kind.can_be_packed() && packed.unwrap_or(proto3) => Label::Packed,
@@ -346,7 +346,7 @@ impl<'a> Names<'a> {
         Ok((kind, kind.keyword().to_owned()))
     }
 
-    /// The name of a type as schemas have it.
+    /// The name of a type as in the schema.
     fn type_name(&self, kind: Kind) -> String {
         match kind {
             Kind::Enum(index) => self.enums[index as usize].name.clone(),
@@ -355,7 +355,7 @@ impl<'a> Names<'a> {
                 if !is_map_entry(entry.descriptor) {
                     return entry.name.clone();
                 }
-                // The entry's own table is checked when its turn comes.
+                // The table of the entry is checked separately.
                 let of = |number| {
                     let field = entry.descriptor.field.iter().find(|field| field.number() == number);
                     let kind = field.and_then(|field| self.kind_in_entry(entry, field));
@@ -367,7 +367,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of the type of a key or value; `None` where it is none, entries of maps among them.
+    /// The type name of a key or value; `None` if it is not allowed, like map entries.
     fn kind_in_entry(
         &self,
         entry: &Item<'a, DescriptorProto>,
@@ -381,7 +381,7 @@ impl<'a> Names<'a> {
         self.kind(entry, field).ok().map(|(_, name)| name)
     }
 
-    /// What an absent field holds, which may be said in a text.
+    /// The default of a field, which may be given as text.
     fn absent(&self, kind: Kind, text: Option<&str>) -> std::result::Result<Default, String> {
         let Some(text) = text else {
             return Ok(match kind {
@@ -414,7 +414,7 @@ impl<'a> Names<'a> {
     }
 
     fn first_number(&self, index: u32) -> i64 {
-        // Each has one, as its table has checked.
+        // Each enum has a value, as its table has checked.
         self.enums[index as usize].descriptor.value.first().map_or(0, |value| value.number().into())
     }
 }
@@ -452,17 +452,17 @@ fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
         && !matches!(key.kind, K::Double | K::Float | K::Bytes | K::Enum(_) | K::Message(_))
 }
 
-/// The oneofs of a message, but for those of `optional`.
+/// The oneofs of a message, except those of `optional`.
 struct Oneofs {
     names: Vec<Box<str>>,
-    /// By their indexes in the descriptor, those in [`Oneofs::names`].
+    /// From indexes in the descriptor to those in [`Oneofs::names`].
     indexes: Vec<Option<u16>>,
 }
 
 impl Oneofs {
     fn of(item: &Item<'_, DescriptorProto>) -> Result<Self> {
         let Item { name, descriptor, .. } = item;
-        // For each, whether it has members, and whether it is one of `optional`.
+        // The number of members of each, and whether it belongs to `optional`.
         let mut found = vec![(0, false); descriptor.oneof_decl.len()];
         for field in &descriptor.field {
             let Some(index) = field.oneof_index else { continue };
@@ -498,7 +498,7 @@ impl Oneofs {
     }
 }
 
-/// What the escapes of C in a default stand for.
+/// Decodes the C escapes in a default.
 fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes().peekable();
     let mut unescaped = Vec::new();

@@ -38,10 +38,10 @@ pub struct EncodeOptions {
 }
 
 impl Message {
-    /// The bytes of a message, as the official implementation's deterministic output is.
+    /// Encodes a message, in the official implementation's deterministic form.
     ///
     /// # Errors
-    /// What is no message of this type, with the path to the place.
+    /// Why the value does not fit the message, with the path to the place.
     pub fn encode(&self, value: &Value, options: &EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = MessageEncoder::new(self, options);
         let mut source = value;
@@ -50,7 +50,7 @@ impl Message {
     }
 }
 
-/// Writes one message, out of a Dictionary with the names of its fields as keys, in any order.
+/// Encodes one message from a Dictionary with its field names as keys, in any order.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -76,17 +76,17 @@ pub struct MessageEncoder<'s> {
     root: &'s MessageTable,
     wire: Wire,
     out: Buffer,
-    /// What comes next.
+    /// What the next event is for.
     place: Place<'s>,
     level: Level<'s>,
     /// Fields and entries written so far, of all levels.
     segments: Vec<Segment>,
     depth: u32,
-    /// Memory to put segments in order with.
+    /// Scratch memory for sorting segments.
     spare: Vec<u8>,
-    /// Memory for the members of oneofs that have been seen.
+    /// The members of oneofs seen so far.
     members: Vec<u16>,
-    /// Which field has followed each one last time, by their places in the schema; empty while all keys come in order.
+    /// The field that followed each one last time, by their index in the schema; empty while all keys arrive in order.
     followers: Vec<u16>,
 }
 
@@ -131,26 +131,26 @@ struct Level<'s> {
 /// A field of a message or an entry of a map, with everything in it.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// What it is sorted by: a field's rank, or a map's key as far as it fits.
+    /// The sort key: a field's rank, or the start of a map's key.
     rank: u64,
     start: u32,
     len: u32,
 }
 
-/// A Dictionary that is being written: what is around it.
+/// A Dictionary being written: the state around it.
 #[derive(Debug)]
 pub struct OpenDictionary<'s> {
     place: Place<'s>,
     level: Level<'s>,
-    /// Where its length goes; 0 for none, since a tag comes first.
+    /// The position of its length; 0 for none, because a tag comes first.
     length_at: u32,
 }
 
-/// An Array that is being written.
+/// An Array being written.
 #[derive(Debug)]
 pub struct OpenArray {
     length_at: u32,
-    /// How many bytes there are for its length; none if it has none.
+    /// The bytes reserved for its length; 0 if it has none.
     reserved: u8,
 }
 
@@ -160,7 +160,7 @@ impl<'s> MessageEncoder<'s> {
         Self::with_memory(message, options, Vec::new())
     }
 
-    /// The same, with memory for the output, whose contents are lost.
+    /// The same, reusing a buffer, whose contents are cleared.
     pub fn with_memory(message: &'s Message, options: &EncodeOptions, memory: Vec<u8>) -> Self {
         let root = message.table();
         Self {
@@ -188,7 +188,7 @@ impl<'s> MessageEncoder<'s> {
         self.out.into_bytes()
     }
 
-    /// Forgets what has been written, for the next message, also after an error. Memory is kept.
+    /// Clears the encoder for the next message, also after an error. Memory is kept.
     pub fn clear(&mut self) {
         self.out.clear();
         self.segments.clear();
@@ -201,7 +201,7 @@ impl<'s> MessageEncoder<'s> {
         &self.tables.enums[index as usize]
     }
 
-    /// What the next value should be.
+    /// What the next value must be, for error messages.
     fn expected(&self) -> String {
         let one = |field: &Field| match field.kind {
             Kind::Bool => "bool".to_owned(),
@@ -253,7 +253,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(OpenDictionary { place: self.place, level, length_at })
     }
 
-    /// The unknown fields of a message, as they were read.
+    /// Puts the unknown fields of a message unchanged.
     #[inline(never)]
     fn put_unknown(&mut self, bytes: &[u8]) -> Result<()> {
         Reader::new(bytes, 0, self.wire, false).skip_all(self.depth - 1)?;
@@ -323,7 +323,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.place {
             Place::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
-                    // Refused where no number is taken.
+                    // Refused where numbers are not allowed.
                     return if field.kind.takes_numbers() {
                         Ok(())
                     } else {
@@ -349,7 +349,7 @@ impl<'s> Sink for MessageEncoder<'s> {
     fn float(&mut self, value: f64) -> Result<()> {
         match self.place {
             Place::Single(field) => {
-                // A negative zero is no zero; what rounds to zero is one.
+                // A negative zero is not omitted; a number that rounds to zero is.
                 let is_zero = match field.kind {
                     Kind::Float => narrow_keeping_nan(value) == 0,
                     Kind::Double => value.to_bits() == 0,
@@ -451,7 +451,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         _key: ElementType<'_>,
         _value: ElementType<'_>,
     ) -> Result<OpenDictionary<'s>> {
-        // Of a map, its entries are what is nested.
+        // In a map, the entries are the nested messages.
         let is_nested = len > 0 || !matches!(self.place, Place::Map(_));
         if is_nested && self.depth > MAX_NESTING {
             return Err(Error::TooDeep.into());

@@ -1,10 +1,10 @@
-//! What can be wrong with a schema, a value or a message.
+//! Errors of schemas, values and messages.
 
 use variant_codec::error::quoted;
 
 use crate::wire::MAX_NESTING;
 
-/// The result of what needs a schema only.
+/// The result of calls on schemas.
 ///
 /// ```
 /// use variant_protobuf::{Result, Schema};
@@ -20,8 +20,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong.
 ///
-/// While a value is walked or a message is read, it comes inside of a [`variant_codec::Error`], which knows the place: as
-/// [`ErrorKind::Other`](variant_codec::ErrorKind::Other), beside the kinds that it shares with the codec.
+/// Encoding and decoding wrap it in a [`variant_codec::Error`], which has the place, as
+/// [`ErrorKind::Other`](variant_codec::ErrorKind::Other); errors that the codec has too are its own kinds.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -41,11 +41,11 @@ pub enum Error {
     /// The schema cannot be compiled.
     #[error("{}{reason}", place(.file, *.line, *.column))]
     Schema {
-        /// The file, as it is imported; empty if none is to blame.
+        /// The file, by its import path; empty if unknown.
         file: String,
-        /// The line, from 1 on; 0 if it is not known.
+        /// The line, starting at 1; 0 if unknown.
         line: usize,
-        /// The column, from 1 on; 0 if it is not known.
+        /// The column, starting at 1; 0 if unknown.
         column: usize,
         /// What is wrong.
         reason: String,
@@ -62,12 +62,12 @@ pub enum Error {
         full_names: Vec<String>,
     },
 
-    /// A key that is no field of the message.
+    /// A key that is not a field of the message.
     #[error("{message} has no field {name}")]
     NoField {
         /// The message.
         message: String,
-        /// The key, in quotes if it is a text.
+        /// The key, in quotes if it is text.
         name: String,
     },
     /// A value of the wrong type.
@@ -75,7 +75,7 @@ pub enum Error {
     WrongType {
         /// What the field takes.
         expected: String,
-        /// What came.
+        /// The type found.
         found: String,
     },
     /// A number that the field cannot hold.
@@ -91,10 +91,10 @@ pub enum Error {
     NoEnumValue {
         /// The enum.
         name: String,
-        /// The value, in quotes if it is a text.
+        /// The value, in quotes if it is text.
         value: String,
     },
-    /// The same field or the same key of a map twice.
+    /// The same field, or the same key of a map, twice.
     #[error("duplicate {0}")]
     Duplicate(String),
     /// Two members of one oneof.
@@ -108,7 +108,7 @@ pub enum Error {
         second: String,
     },
     /// A required field is missing.
-    #[error("missing required field {message}.{field}")]
+    #[error("missing required field {field} of {message}")]
     Missing {
         /// The message.
         message: String,
@@ -119,15 +119,15 @@ pub enum Error {
     #[error("message nesting exceeds {} levels, the limit of protobuf implementations", MAX_NESTING)]
     TooDeep,
 
-    /// A varint that does not end.
+    /// A varint that is too long.
     #[error("varint longer than {0} bytes")]
     LongVarint(usize),
-    /// A number or a length that is out of the format's range.
+    /// A field number, tag or length out of range.
     #[error("invalid {what} {value}")]
     BadNumber {
-        /// What it should be.
+        /// Which number.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: u64,
     },
     /// A wire type that does not exist.
@@ -138,15 +138,15 @@ pub enum Error {
         /// The wire type.
         wire_type: u8,
     },
-    /// The end of a group that has not started.
+    /// An end-group tag without a start-group tag.
     #[error("end-group tag of field {0} without a start-group tag")]
     StrayEndGroup(u32),
-    /// Strict reading: not what an encoder writes.
+    /// Strict decoding: a non-canonical encoding.
     #[error("non-canonical encoding: {0}")]
     NotCanonical(Oddity),
 }
 
-/// What lenient reading takes, and no encoder writes.
+/// A non-canonical encoding: lenient decoding accepts it, and no encoder writes it.
 ///
 /// ```
 /// use variant_protobuf::{DecodeOptions, Error, Oddity, Schema, Strictness};
@@ -163,13 +163,13 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// A tag, length or number in more bytes than it needs.
+    /// A tag, length or number in more bytes than necessary.
     #[error("varint longer than necessary")]
     LongVarint,
-    /// Fields that are not sorted by number.
+    /// Fields not sorted by number.
     #[error("fields out of order")]
     Order,
-    /// A singular field twice, or a packed one in pieces.
+    /// A singular field twice, or a packed one in several records.
     #[error("field occurs more than once")]
     Repeated,
     /// A field that the schema does not know.
@@ -178,24 +178,24 @@ pub enum Oddity {
     /// A known field with another wire type.
     #[error("known field with an unexpected wire type")]
     WireType,
-    /// A number outside of its field's range, or an enum's number that is not listed.
+    /// A number out of range for its field, or one that its enum does not list.
     #[error("number out of range for its type")]
     Range,
-    /// A field without presence that holds its default.
+    /// A field without presence, written with its default.
     #[error("field written with its default value")]
     Default,
     /// A list that is packed and should not be, or the reverse; a packed one without elements.
     #[error("list not packed as the schema requires")]
     Packing,
-    /// A map's entry that is not a key followed by its value, or entries that are not sorted by key.
+    /// A map entry that is not a key followed by its value, or entries not sorted by key.
     #[error("map entries incomplete or not sorted by key")]
     Map,
-    /// A sign or truth value in another form.
+    /// A sign or a bool in another encoding.
     #[error("number or bool in an alternative form")]
     Form,
 }
 
-/// Where in a file: nothing if there is none.
+/// The prefix with file, line and column; empty without a file.
 fn place(file: &str, line: usize, column: usize) -> String {
     match (file, line) {
         ("", _) => String::new(),

@@ -1,8 +1,8 @@
-//! Floats between 32 and 64 bits, every bit of a NaN kept: what protobuf's own implementations do.
+//! Conversion between 32-bit and 64-bit floats that keeps every bit of a NaN, as in protobuf implementations.
 //!
-//! The codec has the other rule: an engine's hardware makes NaNs quiet.
+//! The codec has another rule: there, NaNs become quiet, as in the engine.
 
-/// Widens a float; every bit of a NaN counts.
+/// Widens a float, keeping every bit of a NaN.
 #[inline(always)]
 pub(crate) fn widen_keeping_nan(bits: u32) -> f64 {
     let value = f32::from_bits(bits);
@@ -14,13 +14,13 @@ pub(crate) fn widen_keeping_nan(bits: u32) -> f64 {
     }
 }
 
-/// Narrows a float to the nearest one, and gives its bits; a NaN keeps those that there is room for.
+/// Narrows a float to the bits of the nearest one; a NaN keeps the bits that fit.
 #[inline(always)]
 pub(crate) fn narrow_keeping_nan(value: f64) -> u32 {
     if value.is_nan() {
         let bits = value.to_bits();
         let payload = (bits >> 29) as u32 & 0x007F_FFFF;
-        // Without any bit it would be an infinity.
+        // Without any bit it would be infinity.
         let payload = if payload == 0 { 1 << 22 } else { payload };
         ((bits >> 63) as u32) << 31 | 0x7F80_0000 | payload
     } else {

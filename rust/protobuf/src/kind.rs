@@ -1,11 +1,11 @@
-//! The types of fields, and what each looks like behind a tag.
+//! The types of fields, and their wire classes.
 
-/// What follows a tag, whatever number the wire gives it.
+/// The encoding of a value after its tag, independent of the number of the wire type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
     Varint,
-    /// Compact: a varint of the magnitude of a negative number.
+    /// Compact: the magnitude of a negative number, as a varint.
     Negative,
     /// Compact.
     True,
@@ -44,14 +44,14 @@ pub(crate) enum Kind {
     Bool,
     String,
     Bytes,
-    /// By its index among the enums.
+    /// The index of the enum.
     Enum(u32),
-    /// By its index among the messages.
+    /// The index of the message.
     Message(u32),
 }
 
 impl Kind {
-    /// What follows the tag of a single value, in both wires; negative numbers and bools have others in the compact one.
+    /// The class of a single value in both wires; negative numbers and bools have other classes in the compact one.
     pub const fn class(self) -> Class {
         match self {
             Self::Double | Self::Fixed64 | Self::Sfixed64 => Class::Fixed64,
@@ -82,12 +82,12 @@ impl Kind {
         self.can_be_packed() && !matches!(self, Self::Bool)
     }
 
-    /// Numbers that are varints and may be negative.
+    /// Whether it is a varint that may be negative.
     pub const fn is_signed_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
     }
 
-    /// Its name in schemas; empty for messages and enums, which have one each.
+    /// Its keyword in schemas; empty for messages and enums.
     pub const fn keyword(self) -> &'static str {
         match self {
             Self::Double => "double",

@@ -1,10 +1,10 @@
 //! Protobuf messages as Godot's Variants, without an engine.
 //!
-//! A [`Schema`] comes from `.proto` files or from a descriptor set. A message of it is a Dictionary with the names of fields
-//! as keys. [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink) that writes one, [`MessageDecoder`] is a
-//! [`Source`](variant_codec::stream::Source) that reads one, so that both work with live values of an engine as with
+//! A [`Schema`] comes from `.proto` files or from a descriptor set. A message of it is a Dictionary with the names of
+//! fields as keys. [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink) that writes one, [`MessageDecoder`] is
+//! a [`Source`](variant_codec::stream::Source) that reads one, so that both work with live values of an engine as with
 //! [`Value`](variant_codec::Value), and nothing is built in between. There are two [`Wire`]s: Protocol Buffers, and the
-//! smaller compact wire types. The repository's `docs/protobuf.md` says how types are mapped and what is refused.
+//! smaller compact wire types. The repository's `docs/protobuf.md` describes the mapping of types and what is refused.
 //!
 //! ```
 //! use variant_codec::Value;

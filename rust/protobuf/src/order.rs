@@ -1,8 +1,8 @@
-//! What the keys of maps are sorted by.
+//! Sort keys of map entries.
 
 use crate::kind::Kind;
 
-/// The start of a text as a number, in the order of texts.
+/// The start of a text as a number with the same order.
 #[inline(always)]
 pub(crate) fn start_of(text: &[u8]) -> u64 {
     let mut start = [0; 8];
@@ -11,7 +11,7 @@ pub(crate) fn start_of(text: &[u8]) -> u64 {
     u64::from_be_bytes(start)
 }
 
-/// An int of this kind as a number, in the order of ints.
+/// An int of this kind as a number with the same order.
 #[inline(always)]
 pub(crate) fn order_of(kind: Kind, int: i64) -> u64 {
     let signed = !matches!(kind, Kind::Uint32 | Kind::Uint64 | Kind::Fixed32 | Kind::Fixed64);

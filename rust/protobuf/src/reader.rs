@@ -1,4 +1,4 @@
-//! Bytes → tags, varints and what is skipped.
+//! Bytes → tags and varints; skipping.
 
 use variant_codec::{Error as CodecError, ErrorKind, Result};
 
@@ -18,22 +18,22 @@ pub(crate) struct Reader<'a> {
     strict: bool,
 }
 
-/// A record: its tag, and where what follows it lies.
+/// A record: its tag, and the place of its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub number: u32,
     pub class: Class,
-    /// The number; of bytes, where they start and how many there are.
+    /// The number; for bytes, their start and length.
     pub value: u64,
 }
 
-/// A range of bytes in one number.
+/// Packs a range of bytes into one number.
 #[inline(always)]
 pub(crate) fn packed_range(start: usize, len: usize) -> u64 {
     start as u64 | (len as u64) << 32
 }
 
-/// The reverse.
+/// Unpacks it.
 #[inline(always)]
 pub(crate) fn range(packed: u64) -> std::ops::Range<usize> {
     let start = packed as u32 as usize;
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         CodecError::new(ErrorKind::UnexpectedEnd { needed, left: self.left() }).at(self.at)
     }
 
-    /// A varint of at most `longest` bytes. Bits that do not fit are dropped, as all implementations do.
+    /// A varint of at most `longest` bytes. Excess bits are dropped, as by all implementations.
     #[inline(always)]
     pub fn varint(&mut self, longest: usize) -> Result<u64> {
         match self.bytes.get(self.at) {
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Err(CodecError::other(Error::LongVarint(longest)).at(self.at))
     }
 
-    /// A number of a tag or a length.
+    /// The number in a tag, or a length.
     #[inline(always)]
     fn small(&mut self, what: &'static str, most: u32) -> Result<u32> {
         let at = self.at;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         Ok(Record { number, class, value })
     }
 
-    /// Skips what is in a group at this level of nesting, and its end.
+    /// Skips the contents of a group at this nesting level, and its end-group tag.
     pub fn skip_group(&mut self, number: u32, level: u32) -> Result<()> {
         let at = self.at;
         if level > MAX_NESTING {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of the group that ends here, if one does.
+    /// The field number, if an end-group tag follows.
     fn end_group(&mut self) -> Result<Option<u32>> {
         let mut ahead = *self;
         if ahead.is_at_end() {
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Something that no encoder writes.
+/// A non-canonical encoding.
 #[cold]
 pub(crate) fn odd(oddity: Oddity, at: usize) -> CodecError {
     CodecError::other(Error::NotCanonical(oddity)).at(at)

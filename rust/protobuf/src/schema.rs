@@ -1,4 +1,4 @@
-//! Messages, fields and enums as encoders and decoders need them.
+//! Tables of messages, fields and enums for encoders and decoders.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kind::{Class, Kind};
 use crate::wire::Tag;
 
-/// The key of unknown fields, where they are kept. No field can be called so.
+/// The key under which unknown fields are kept. No field can have this name.
 pub const UNKNOWN_KEY: &str = "@unknown";
 
 /// The messages and enums of a schema. Cheap to clone and to share.
@@ -53,7 +53,7 @@ pub(crate) struct Tables {
     pub enums: Vec<EnumTable>,
     /// Full names, without a leading dot.
     pub by_name: HashMap<Box<str>, u32>,
-    /// Last parts of names.
+    /// Names without their package and outer messages.
     pub by_short_name: HashMap<Box<str>, Vec<u32>>,
 }
 
@@ -72,7 +72,8 @@ impl Tables {
 }
 
 impl Schema {
-    /// The message of this name: with its package, as `game.net.Player`, or without, where only one message is called so.
+    /// The message with this name: with its package, as in `game.net.Player`, or without, if only one message has that
+    /// name.
     ///
     /// # Errors
     /// [`Error::NoMessage`], [`Error::Ambiguous`].
@@ -92,7 +93,7 @@ impl Schema {
         }
     }
 
-    /// All messages but the entries of maps, in the order of the files.
+    /// All messages except map entries, in the order of the files.
     pub fn messages(&self) -> impl Iterator<Item = Message> {
         let is_message = |&index: &usize| !self.0.messages[index].is_map_entry;
         (0..self.0.messages.len())
@@ -134,12 +135,12 @@ impl fmt::Debug for Message {
     }
 }
 
-/// How many values a field holds, and what says that it holds one.
+/// The cardinality and presence of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// One value, of which the default is not written.
+    /// One value without presence: the default is not written.
     Implicit,
-    /// One value or none.
+    /// One value with presence.
     Explicit,
     /// One value.
     Required,
@@ -151,7 +152,7 @@ pub(crate) enum Label {
     Map,
 }
 
-/// What a field holds where it is absent.
+/// The value of an absent field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Default {
     /// Nothing: messages, lists and maps.
@@ -178,7 +179,7 @@ pub(crate) enum Default {
 #[derive(Clone, Debug)]
 pub struct Field {
     pub(crate) name: Box<str>,
-    /// The same as code units, as an engine has its keys.
+    /// The name as code units, as engines have keys.
     pub(crate) units: Box<[u32]>,
     pub(crate) number: u32,
     pub(crate) kind: Kind,
@@ -186,15 +187,15 @@ pub struct Field {
     pub(crate) tag: Tag,
     /// The classes of records that are read as this field.
     pub(crate) classes: u16,
-    /// By its index among the message's oneofs, those of `optional` left out.
+    /// The index in the message's oneofs, except those of `optional`.
     pub(crate) oneof: Option<u16>,
     pub(crate) default: Default,
-    /// As schemas have it.
+    /// As in the schema.
     pub(crate) type_name: Box<str>,
 }
 
 impl Field {
-    /// A field with what follows from the rest.
+    /// A field, with the derived data.
     pub(crate) fn new(name: &str, number: u32, kind: Kind, label: Label) -> Self {
         let repeated = matches!(label, Label::Repeated | Label::Packed) && kind.can_be_packed();
         Self {
@@ -221,12 +222,13 @@ impl Field {
         self.number
     }
 
-    /// Its type as schemas have it, like `int32`, `game.Item` or `map<string, game.Item>`; that of the elements of a list.
+    /// Its type as in the schema, like `int32`, `game.Item` or `map<string, game.Item>`; that of the elements of a
+    /// list.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Whether it is a list. A map is none.
+    /// Whether it is a list. A map is not one.
     pub fn is_repeated(&self) -> bool {
         matches!(self.label, Label::Repeated | Label::Packed)
     }
@@ -236,12 +238,12 @@ impl Field {
         self.label == Label::Map
     }
 
-    /// Whether it can be told from a field with its default that it is absent.
+    /// Whether it has presence: absence differs from the default.
     pub fn has_presence(&self) -> bool {
         matches!(self.label, Label::Explicit | Label::Required)
     }
 
-    /// Whether it must be there.
+    /// Whether it is required.
     pub fn is_required(&self) -> bool {
         self.label == Label::Required
     }
@@ -250,38 +252,38 @@ impl Field {
 /// No field.
 pub(crate) const NONE: u16 = u16::MAX;
 
-/// A group that is a member of a oneof. Otherwise, it is an unknown field.
+/// A group that is a member of a oneof; it is otherwise an unknown field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub number: u32,
-    /// By its index among the message's oneofs.
+    /// The index in the message's oneofs.
     pub oneof: u16,
 }
 
 #[derive(Debug)]
 pub(crate) struct MessageTable {
     pub name: Box<str>,
-    /// By number. A field's rank is its place here.
+    /// Sorted by number. A field's rank is its index here.
     pub fields: Vec<Field>,
-    /// Groups that are members of oneofs, which they empty as any member does.
+    /// Groups that are members of oneofs, which replace other members as any member does.
     pub groups: Vec<Group>,
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
-    /// Its place in [`Tables::followers`].
+    /// Its start in [`Tables::followers`].
     pub first_follower: usize,
     /// Ranks of fields with small numbers.
     dense: Box<[u16]>,
     /// Ranks by the hash of the field's name; a power of two, never full.
     names: Box<[u16]>,
-    /// Ranks of the fields without presence, and of those that have a default to show besides.
+    /// Ranks of the fields without presence, and of the others with a default.
     pub always: [Box<[u16]>; 2],
 }
 
 impl MessageTable {
     /// Numbers up to this are looked up directly.
     const DENSE: u32 = 1 << 10;
-    /// A message cannot have more fields.
+    /// The maximum number of fields of a message.
     pub const MAX_FIELDS: usize = 65535;
 
     pub fn new(
@@ -370,7 +372,7 @@ fn hash(units: impl Iterator<Item = u32>) -> u32 {
 #[derive(Debug)]
 pub(crate) struct EnumTable {
     pub name: Box<str>,
-    /// Whether only listed numbers are values of it: in proto2.
+    /// Whether only listed numbers are its values, as in proto2.
     pub is_closed: bool,
     /// The first name of each number, by number.
     names: Vec<(i32, Box<str>)>,
@@ -378,7 +380,7 @@ pub(crate) struct EnumTable {
 }
 
 impl EnumTable {
-    /// Of names with their numbers, in the order of the schema.
+    /// Names with their numbers, in the order of the schema.
     pub fn new(name: &str, is_closed: bool, values: Vec<(Box<str>, i32)>) -> Self {
         let mut names: Vec<_> = values.iter().map(|(name, number)| (*number, name.clone())).collect();
         names.sort_by_key(|(number, _)| *number);

@@ -1,18 +1,18 @@
 //! Varints and zigzag.
 
-/// The most bytes of a varint.
+/// The maximum length of a varint.
 pub(crate) const LONGEST_VARINT: usize = 10;
-/// The most bytes of a tag or a length.
+/// The maximum length of a tag or a length prefix.
 pub(crate) const LONGEST_TAG: usize = 5;
 
-/// Bytes of a varint.
+/// The length of a varint.
 #[inline(always)]
 pub(crate) const fn varint_len(value: u64) -> usize {
     // 9/64 is a little more than 1/7.
     ((value | 1).ilog2() as usize * 9 + 73) / 64
 }
 
-/// The lowest bits of each byte of a varint's first eight, and what marks them as not the last one.
+/// The seven data bits and the continuation bits of a varint's first eight bytes.
 const SEVENS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 const MARKS: u64 = !SEVENS;
 
@@ -26,7 +26,7 @@ pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
     if value >= 1 << 56 {
         return put_long_varint(room, value);
     }
-    // All groups of seven bits are moved apart at once.
+    // All groups of seven bits are spread in parallel.
     let value = value & 0x0FFF_FFFF | (value & 0x00FF_FFFF_F000_0000) << 4;
     let value = value & 0x0000_3FFF_0000_3FFF | (value & 0x0FFF_C000_0FFF_C000) << 2;
     let value = value & 0x007F_007F_007F_007F | (value & 0x3F80_3F80_3F80_3F80) << 1;
@@ -48,7 +48,7 @@ fn put_long_varint(room: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     at + 1
 }
 
-/// The varint that starts with these bytes, and how many it takes; `None` if it takes more.
+/// Decodes the varint at the start of these bytes, with its length; `None` if it is longer.
 #[inline(always)]
 pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(bytes);
@@ -69,7 +69,7 @@ pub(crate) const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
-/// The reverse.
+/// Reverses [`zigzag`].
 #[inline(always)]
 pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

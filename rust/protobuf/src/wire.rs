@@ -1,12 +1,12 @@
-//! The two wires: how numbers and the wire types of records are spelled.
+//! The two wires: encodings of numbers and wire types.
 
 use crate::kind::{Class, Kind};
 use crate::varint::{LONGEST_VARINT, put_varint};
 
-/// How deeply messages may lie in one another, groups and entries of maps included: what official implementations allow.
+/// The maximum nesting of messages, including groups and map entries, as in official implementations.
 pub const MAX_NESTING: u32 = 100;
 
-/// How messages are spelled in bytes. Both come of the same schema, and neither can be read as the other.
+/// The encoding of messages. Both use the same schema; neither can be decoded as the other.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -25,14 +25,14 @@ pub enum Wire {
     /// Protocol Buffers.
     #[default]
     Protobuf,
-    /// The compact wire types: a bool takes no bytes beside its tag, and a negative number as many as a positive one.
+    /// The compact wire types: a bool takes no bytes besides its tag, and a negative number as many as a positive one.
     Compact,
 }
 
 /// The tag of a field, with the wire type 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag {
-    /// Little-endian, to be written at once.
+    /// Little-endian, written in one store.
     pub bytes: u64,
     pub len: u8,
 }
@@ -49,7 +49,7 @@ impl Tag {
 }
 
 impl Wire {
-    /// What each wire type means.
+    /// The class of each wire type.
     pub(crate) const fn classes(self) -> &'static [Class; 8] {
         use Class as C;
         match self {
@@ -62,7 +62,7 @@ impl Wire {
         }
     }
 
-    /// The wire type of a class, which the wire has.
+    /// The wire type of a class that the wire has.
     #[inline(always)]
     pub(crate) const fn wire_type(self, class: Class) -> u8 {
         match (self, class) {
@@ -87,7 +87,7 @@ impl Wire {
         self == Self::Compact && kind.is_signed_varint()
     }
 
-    /// Whether elements of packed lists are in zigzag.
+    /// Whether elements of packed lists are zigzag-encoded.
     #[inline(always)]
     pub(crate) fn packs_in_zigzag(self, kind: Kind) -> bool {
         match kind {

@@ -164,8 +164,8 @@ fn what_proto2_asks_for() {
     let schema = schema(OLD);
     let id = ("id", 0.into());
     for (value, expected) in [
-        (dictionary([]), "missing required field Old.id"),
-        (dictionary([("id", Value::Nil)]), "missing required field Old.id"),
+        (dictionary([]), "missing required field id of Old"),
+        (dictionary([("id", Value::Nil)]), "missing required field id of Old"),
         (
             dictionary([id.clone(), ("team", 3.into())]),
             r#"3 is out of range: expected int or a name of enum Team (at ."team")"#,
@@ -303,7 +303,7 @@ fn strict_reading_takes_what_is_written() {
     }
     let strict = DecodeOptions { strictness: Strictness::Strict, ..DecodeOptions::default() };
     let error = old.message("Old").unwrap().decode(&[], &strict).unwrap_err();
-    assert_eq!(error.to_string(), "missing required field Old.id (at byte 0)");
+    assert_eq!(error.to_string(), "missing required field id of Old (at byte 0)");
 }
 
 #[test]

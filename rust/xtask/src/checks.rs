@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check, in the order in which a failure is found soonest.
+//! `cargo xtask test`: all checks, the fastest to fail first.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ const JOBS: u64 = 4000;
 const KILLS: u64 = 20;
 const KILLS_ALL: u64 = 200;
 
-/// Runs every check, or stops at the first that fails, and says whether all held; `at_length` adds the long ones.
+/// Runs all checks, or stops at the first failure, and returns whether all passed; `at_length` adds the long ones.
 ///
 /// The last line that it prints is `N passed, N failed`.
 pub fn all(workspace: &Workspace, at_length: bool) -> bool {
@@ -224,7 +224,7 @@ fn rust_tests(workspace: &Workspace) -> Result<Tally> {
     }
 }
 
-/// No engine of that kind is at hand, so its programming interface is described by the one that is.
+/// There is no engine of that kind here, so the available one describes its API.
 fn double_precision(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let mut cargo = workspace.cargo();
     cargo
@@ -252,7 +252,7 @@ fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// What each step came to.
+/// The results of all steps.
 #[derive(Default)]
 struct Report {
     lines: Vec<Line>,

@@ -11,22 +11,22 @@ use crate::run::{self, Echo};
 use crate::suites::{self, Access};
 use crate::workspace::Workspace;
 
-/// Far fewer than any machine does.
+/// The minimum rate, far below that of any machine.
 const CASES_PER_SECOND: u64 = 20;
 
 /// Choices for differential fuzzing.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Go on for so long [default: 60, unless cases are asked for]
+    /// Duration [default: 60, unless --cases is given]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// Go on for so many cases
+    /// Number of cases
     #[arg(long, value_name = "N")]
     pub cases: Option<u64>,
     /// Seed of the run, to repeat it
     #[arg(long, value_name = "S", default_value_t)]
     pub seed: u32,
-    /// Begin with this case and show each input before it is tried; alone, try only this case
+    /// Start with this case and print each input before it is tried; alone, try only this case
     #[arg(long, value_name = "I")]
     pub case: Option<u64>,
     /// Engines at once, with this seed and the ones after it [default: 1]

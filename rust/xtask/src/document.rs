@@ -1,8 +1,8 @@
-//! Documents of which a part is written by a command.
+//! Generated parts of documents.
 
 use anyhow::{Context, Result};
 
-/// The text with what stands between the two comments of this name exchanged.
+/// Replaces the text between the two comments with this name.
 ///
 /// # Errors
 /// If there are no such comments.

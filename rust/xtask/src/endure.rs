@@ -1,4 +1,4 @@
-//! Endurance: the same calls over and over, after which as much memory is used and as many objects live as before.
+//! Endurance: the same calls repeatedly, after which memory and objects must not have grown.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use crate::run::{self, Echo};
 use crate::suites::{ACCESS_VARIABLE, bundled};
 use crate::workspace::Workspace;
 
-/// A run that takes longer hangs, however many calls it was asked for.
+/// The timeout, for any number of calls.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
 /// The seed of every run that names none.
 pub const SEED: u64 = 20_260_101;
 
-/// How much of it.
+/// The amount of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Endurance {
-    /// Calls for one value.
+    /// The number of calls for one value.
     pub calls: u64,
-    /// Calls for many.
+    /// The number of batch calls.
     pub batches: u64,
-    /// Seed of what is broken in the input.
+    /// Seed of the damage to the input.
     pub seed: u64,
     /// Only through documented functions, not directly.
     pub portable: bool,
 }
 
-/// Runs it in the engine, which also says at its end what was left over.
+/// Runs it in the engine, which reports leaks when it ends.
 pub fn run(workspace: &Workspace, godot: &Godot, endurance: &Endurance) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -53,7 +53,7 @@ pub fn script(endurance: &Endurance) -> Vec<String> {
     script.split(' ').map(str::to_owned).collect()
 }
 
-/// How the extension is to touch engine memory.
+/// The access path of the extension.
 pub fn choose_access(engine: &mut Command, portable: bool) {
     if portable {
         engine.env(ACCESS_VARIABLE, "portable");

@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 const START: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 const PRINTED_FAILURES: u64 = 20;
-/// The name of values in which there are objects.
+/// The name of values that contain objects.
 const OBJECT: &str = "object";
 
 /// Choices for the exchange.
@@ -31,10 +31,10 @@ pub struct Options {
     /// Seed of the random values, to repeat a run
     #[arg(long, value_name = "S")]
     pub seed: Option<u32>,
-    /// How many random values each engine writes, beside the edge values
+    /// The number of random values that each engine writes, besides the edge values
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub values: u64,
-    /// How many rounds of packets
+    /// The number of rounds of packets
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub packets: u64,
     /// How the extension works.
@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// A Godot 3, a Godot 4 and a folder that both use.
+/// A Godot 3, a Godot 4 and their shared folder.
 struct Pair<'a> {
     workspace: &'a Workspace,
     old: &'a Godot3,
@@ -81,7 +81,7 @@ impl Pair<'_> {
         command
     }
 
-    /// What an engine left behind; its log with what is wrong.
+    /// The output of an engine; on failure, its log.
     fn judged(outcome: &Outcome) -> Result<Tally> {
         judge::suite(outcome).with_context(|| outcome.log.clone())
     }
@@ -91,7 +91,7 @@ impl Pair<'_> {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// The values of a file, each behind its length.
+    /// The length-prefixed values of a file.
     fn values(&self, name: &str) -> Result<Vec<Vec<u8>>> {
         let bytes = fs::read(self.folder.path().join(name)).with_context(|| name.to_owned())?;
         let mut rest = bytes.as_slice();
@@ -123,10 +123,10 @@ fn pairs<'a>(
     })
 }
 
-/// Each engine writes edge values and random ones for the other, which says what they are and writes them again.
+/// Each engine writes edge values and random values for the other, which describes them and writes them again.
 ///
 /// # Errors
-/// If any byte came out another one, but for the padding of NodePaths, which Godot 3 does not write.
+/// If any byte differs, except the padding of NodePaths, which Godot 3 does not set.
 pub fn files(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
     let project = workspace.project();
     let mut all = Tally::default();
@@ -191,7 +191,7 @@ fn exchange_files(pair: &Pair<'_>, options: &Options) -> Result<Tally> {
     Ok(bytes.tally + text.tally + forms)
 }
 
-/// Counts what is the same, and prints what is not.
+/// Counts equal items, and prints different ones.
 #[derive(Default)]
 struct Compared {
     tally: Tally,
@@ -220,10 +220,10 @@ impl Compared {
     }
 }
 
-/// Both engines run at once and send each other values, one packet after the other, over this machine's own network.
+/// Both engines run at once and send each other packets over the loopback network.
 ///
 /// # Errors
-/// If a value came out another one, or none came.
+/// If a value differs or is missing.
 pub fn packets(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
     let project = workspace.project();
     let mut all = Tally::default();

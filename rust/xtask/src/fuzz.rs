@@ -17,18 +17,18 @@ use crate::workspace::Workspace;
 
 /// What is installed under `target/tools`.
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.1";
-/// Parts of a target's time, and what is said in them to libFuzzer: small inputs are fast, some are to be large.
+/// Phases of a target's time, with the options of libFuzzer: small inputs are fast, but some must be large.
 const PASSES: [(u32, &[&str]); 2] = [(4, &["-max_len=1024"]), (1, &["-max_len=32768", "-len_control=0"])];
-/// Seconds that one input may take, and megabytes of the whole program.
+/// The limits: seconds per input, and megabytes of the whole program.
 const LIMITS: [&str; 2] = ["-timeout=10", "-rss_limit_mb=2048"];
-/// Beside its time, a target may take this long to run what is there already.
+/// Extra time for a target to run the existing inputs.
 const START: Duration = Duration::from_secs(300);
-/// How the inputs that the repository keeps are chosen: few and short, by edges alone.
+/// The options for choosing the inputs in the repository: few and short, by edges alone.
 const CHOICE: [&str; 3] = ["-set_cover_merge=1", "-use_counters=0", "-max_len=256"];
 
-/// What is asked for.
+/// The options.
 pub struct Options {
-    /// How long, in all.
+    /// The total time.
     pub seconds: u64,
     /// The only target.
     pub target: Option<String>,
@@ -36,11 +36,11 @@ pub struct Options {
     pub jobs: u32,
     /// With address sanitizer.
     pub address: bool,
-    /// Whether the inputs in the repository are replaced by a smallest set that covers all that has been covered.
+    /// Whether to replace the inputs in the repository by a minimal set with the same coverage.
     pub keep: bool,
 }
 
-/// Runs every target for its share of the time, prints what came of it, and says whether nothing was found.
+/// Runs every target for its share of the time, prints the results, and returns whether nothing was found.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let executed = executions(workspace, options)?;
     Ok(executed.values().all(|target| target.findings == 0))
@@ -48,13 +48,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
 
 /// What one target did.
 pub struct Executed {
-    /// How many inputs it was given.
+    /// The number of inputs executed.
     pub executions: u64,
-    /// How many of them broke what must hold.
+    /// The number of findings.
     pub findings: usize,
 }
 
-/// Runs every target for its share of the time, prints what came of it, and gives it by the targets' names.
+/// Runs every target for its share of the time, prints the results, and returns them by target name.
 pub fn executions(workspace: &Workspace, options: &Options) -> Result<BTreeMap<String, Executed>> {
     let fuzz = Fuzz::build(workspace, options.address)?;
     let targets = fuzz.targets(options.target.as_deref())?;
@@ -97,7 +97,7 @@ struct Fuzz {
     /// `tests/fuzz`.
     source: PathBuf,
     programs: PathBuf,
-    /// Where inputs are gathered from run to run.
+    /// Where inputs are kept from run to run.
     work: PathBuf,
 }
 
@@ -158,7 +158,7 @@ impl Fuzz {
         Ok(row)
     }
 
-    /// Writes the smallest set of inputs to the repository, and says how many they are.
+    /// Writes the minimal set of inputs to the repository, and returns its size.
     fn keep(&self, target: &str) -> Result<usize> {
         let merged = tempfile::tempdir_in(&self.work)?;
         let mut program = self.program(target)?;
@@ -175,7 +175,7 @@ impl Fuzz {
         Ok(inputs.len())
     }
 
-    /// A target with the arguments that every run has.
+    /// A target with the common arguments.
     fn program(&self, target: &str) -> Result<Command> {
         // With address sanitizer, a level of nesting takes twenty times the stack.
         let mut program = Command::new("sh");
@@ -191,12 +191,12 @@ impl Fuzz {
         Ok(folder)
     }
 
-    /// Inputs in the repository: one in each line, perhaps with a remark behind a bar.
+    /// Inputs in the repository: one per line, with an optional remark after a bar.
     fn file(&self, name: &str, target: &str) -> PathBuf {
         self.source.join(name).join(format!("{target}.hex"))
     }
 
-    /// A folder with what the repository has for a target.
+    /// A folder with the repository's inputs for a target.
     fn seeds(&self, target: &str) -> Result<PathBuf> {
         let folder = self.folder("seeds", target)?;
         for name in ["corpus", "findings"] {
@@ -210,7 +210,7 @@ impl Fuzz {
     }
 }
 
-/// What became of one target.
+/// The result of a target.
 #[derive(Default)]
 struct Row {
     target: String,
@@ -240,13 +240,13 @@ impl Row {
     }
 }
 
-/// The number behind the last `label`.
+/// The number after the last `label`.
 fn number_behind(log: &str, label: &str) -> Option<u64> {
     let (_, rest) = log.rsplit_once(label)?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// What libFuzzer and the target say about a finding, without what came before.
+/// The report of a finding by libFuzzer and the target, without the log before it.
 fn report(log: &str) -> &str {
     let start = log.find("panicked at").or_else(|| log.find("ERROR:")).unwrap_or(0);
     &log[log[..start].rfind('\n').map_or(0, |end| end + 1)..]

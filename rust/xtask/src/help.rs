@@ -1,4 +1,4 @@
-//! Whether the editor's help describes everything: what there is, from `--doctool`, against the pages that the editor shows.
+//! Checks that the editor's help describes everything, by comparing `--doctool` with the pages that the editor shows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +12,7 @@ use crate::judge::Tally;
 /// What the engine shows instead of a description.
 const NO_DESCRIPTION: &str = "There is currently no description for this";
 
-/// Requires that the page of each class describes the class and all that it has, by the XML that `--doctool` has put in a
-/// folder.
+/// Requires that the page of each class describes the class and all its members, which the XML of `--doctool` lists.
 pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
     let mut passed = 0;
     let mut gaps = Vec::new();
@@ -48,7 +47,7 @@ fn look_up(listed: &str, page: &str) -> Result<(u64, Vec<String>)> {
             "method" => description(page, |heading| heading.contains(&format!(" {name}("))),
             "signal" => description(page, |heading| heading.starts_with(&format!("{name}("))),
             "member" => description(page, |heading| heading.starts_with(&format!("{kind}{name}"))),
-            // The next part of the page may follow at once, since nothing stands for a missing description.
+            // Without a description, the next part of the page follows immediately.
             "constant" => description(page, |heading| heading.starts_with(&format!("{name} = ")))
                 .lines()
                 .next()
@@ -68,7 +67,7 @@ fn parameter<'a>(node: &Node<'a, '_>) -> Option<&'a str> {
     node.has_tag_name("param").then(|| node.attribute("name"))?
 }
 
-/// What stands under the heading, a line with a bullet, that is wanted.
+/// The text under the wanted heading, a line with a bullet.
 fn description(page: &str, wanted: impl Fn(&str) -> bool) -> &str {
     let mut sections = page.split("● ").filter_map(|section| section.split_once('\n'));
     sections.find(|(heading, _)| wanted(heading)).map_or("", |(_, text)| text)

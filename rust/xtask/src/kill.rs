@@ -1,4 +1,4 @@
-//! `cargo xtask kill`: the game dies in the middle of saving, over and over.
+//! `cargo xtask kill`: kills the game while it saves, repeatedly.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::run::{self, Echo};
 use crate::suites;
 use crate::workspace::Workspace;
 
-/// A save takes some ten milliseconds, so that each moment of one comes up.
+/// A save takes some ten milliseconds, so kills hit every phase of it.
 const LATEST_KILL: Duration = Duration::from_millis(150);
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
 
 /// Choices for the kills.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Options {
-    /// How often
+    /// The number of kills
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub times: u64,
     /// Seed of the moments
@@ -31,10 +31,10 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Kills an engine that saves and appends at random moments, and has the next one look at the files.
+/// Kills an engine that saves and appends at random moments, and lets the next one check the files.
 ///
 /// # Errors
-/// If a saved file was neither the old nor the new one, or whole appended records were lost.
+/// If a saved file was neither the old nor the new one, or complete appended records were lost.
 pub fn run(workspace: &Workspace, godot: &Godot, options: Options) -> Result<Tally> {
     let project_folder = workspace.project();
     let project = suites::bundled(workspace, godot, &project_folder)?;
@@ -69,7 +69,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: Options) -> Result<Tal
     Ok(Tally { passed: options.times + 1, failed: 0 })
 }
 
-/// Starts the engine, and kills it so long after it has begun to write.
+/// Starts the engine, and kills it after this time of writing.
 fn kill(command: &mut Command, moment: Duration) -> Result<()> {
     let mut engine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let output = BufReader::new(engine.stdout.take().context("its output is piped")?);
@@ -87,14 +87,14 @@ fn kill(command: &mut Command, moment: Duration) -> Result<()> {
     if writes {
         thread::sleep(moment);
     }
-    // One that has ended by itself need not be killed.
+    // It may have ended by itself.
     drop(engine.kill());
     engine.wait()?;
     ensure!(writes, "the engine printed:\n{printed}");
     Ok(())
 }
 
-/// How many files there are beside the two.
+/// The number of files besides the two.
 fn left_behind(folder: &Path) -> Result<usize> {
     Ok(fs::read_dir(folder)?.count().saturating_sub(2))
 }

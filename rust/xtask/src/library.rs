@@ -45,7 +45,7 @@ pub struct Build {
     pub profile: Profile,
     /// A target triple of Rust's, or [`MAC_UNIVERSAL`]; this machine's own when absent.
     pub target: Option<String>,
-    /// Everything on the calling thread, for games that are exported to the web without threads.
+    /// Without threads, for games exported to the web without thread support.
     pub no_threads: bool,
 }
 
@@ -120,7 +120,7 @@ fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<Pat
     Ok(joined)
 }
 
-/// Renames a finished copy into place: a running editor keeps the old file, and nobody sees half a file.
+/// Renames a finished copy into place, so a running editor keeps the old file and no one sees a partial one.
 fn replace(from: &Path, to: &Path) -> Result<()> {
     let copy = to.with_extension("new");
     fs::copy(from, &copy).with_context(|| format!("cannot copy {} to {}", from.display(), copy.display()))?;

@@ -26,14 +26,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Find a real Godot 4, or install one under target/, and say where it is
+    /// Find a real Godot 4, or install one under target/, and print its path
     ///
     /// Looks at GODOT4_BIN, then for `godot4` and `godot` on PATH, then in target/godot. Installs from Debian's testing
-    /// suite where the machine knows a Debian archive, else the official release. Nothing is installed system-wide.
+    /// suite if the machine has a Debian archive, else the official release. Nothing is installed system-wide.
     Godot,
-    /// Find or install real Godot 3 engines, and say where they are
+    /// Find or install real Godot 3 engines, and print their paths
     ///
-    /// Looks at GODOT3_BIN, then in target/godot3. Installs the servers 3.2 and 3.6 from Debian where the machine knows a
+    /// Looks at GODOT3_BIN, then in target/godot3. Installs the servers 3.2 and 3.6 from Debian if the machine has a
     /// Debian archive, else the official releases. Nothing is installed system-wide.
     Godot3,
     /// Compile the addon's library and copy it into addons/fast_variant_codec/bin/
@@ -42,71 +42,71 @@ enum Chore {
     Build(BuildArgs),
     /// Encode and decode real data in Godot, beside the engine's own functions, and print a table
     ///
-    /// Does everything that is needed first: finds or installs Godot, builds the library.
+    /// Finds or installs Godot and builds the library first.
     Demo {
-        /// A folder of your own files to take as input too
+        /// A folder of your own files as additional input
         dir: Option<PathBuf>,
-        /// Arguments for the demo script itself
+        /// Arguments for the demo script
         #[arg(last = true)]
         extra: Vec<String>,
     },
     /// Compare every value with the engine's own functions, inside Godot
     Conformance(ConformanceArgs),
-    /// Export the bundled project as a release game, which runs the suites inside of it
+    /// Export the bundled project as a release game that runs the suites
     Exported,
-    /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until told to stop
+    /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until stopped
     Diff(diff::Options),
     /// Let Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec, and compare every byte
     Exchange(exchange::Options),
     /// Call everything from many threads of Godot at once, and compare with the engine's own functions
     Stress(stress::Options),
-    /// Change, clear, overwrite and free what background jobs were given while they are at work, and look at their results
+    /// Change, clear, overwrite and free the arguments of running background jobs, and check their results
     Jobs(jobs::Options),
-    /// Kill Godot in the middle of saving and appending, over and over, and look at the files
+    /// Kill Godot while it saves and appends, repeatedly, and check the files
     Kill(kill::Options),
-    /// Have several processes add to, save, load and lock one file at once, and look at what becomes of it
+    /// Let several processes append to, save, load and lock one file at once, and check it
     Writers {
-        /// How many records each of two processes adds
+        /// Records that each of two processes appends
         #[arg(long, value_name = "N", default_value_t = writers::RECORDS)]
         records: u64,
     },
     /// Check that every failure prints exactly the error lines that it should
     Messages,
-    /// Have every method of the extension panic on purpose, inside Godot, and count what reaches the script
+    /// Inject a panic into every method of the extension, inside Godot, and check that none reaches the script
     Panics,
-    /// Have every method run out of memory, inside Godot, in a limited address space (Linux)
+    /// Run every method out of memory, inside Godot, in a limited address space (Linux)
     Memory,
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(BenchArgs),
-    /// Measure what a load in the background does to the frames of a scene, in a window on a display made for it
+    /// Measure the effect of a background load on the frame times of a scene, in a window on a virtual display
     Frames,
-    /// Measure how long packets take that were made to take long, with the limits for the network and without
+    /// Measure the most expensive packets, with the limits for the network and without
     ///
-    /// With --search, look for packets that take over 100 ms, or more memory than they are charged, and keep them in
+    /// With --search, search for packets that take over 100 ms, or more memory than they are charged, and store them in
     /// godot-project/suites/fixtures/found.json.
     Worst(suites::Search),
     /// Measure which lines and branches of the codec crate the Rust tests reach
     ///
     /// Prints a table, and writes the source with counts to target/coverage/html.
     Coverage,
-    /// Change the codec crate in a thousand small ways, and see whether the tests notice each
+    /// Change the codec crate in a thousand small ways, and check that the tests detect each
     ///
-    /// Takes hours. Fails if there are any that no test notices: they are listed in target/mutation/mutants.out, and those
-    /// that none can notice in docs/testing.md.
+    /// Takes hours. Fails if tests miss any: they are listed in target/mutation/mutants.out; those that no test can
+    /// detect are in docs/testing.md.
     Mutants {
         /// Arguments for cargo-mutants itself, such as `--file '*/decoder.rs'`
         #[arg(last = true)]
         extra: Vec<String>,
     },
-    /// Encode and decode again and again, on good and on broken input: memory and objects must not grow
+    /// Encode and decode repeatedly, valid and damaged input: memory and objects must not grow
     Endure(EndureArgs),
-    /// The same in short under valgrind: no invalid access, no definite leak
+    /// Run a short endurance test under valgrind: no invalid access, no definite leak
     Valgrind(ValgrindArgs),
     /// Run the Rust tests with the address, leak and thread sanitizers
     Sanitize,
-    /// Let the engine write the byte vectors that the Rust tests read
+    /// Let the engine write the byte vectors for the Rust tests
     Vectors {
         /// Where to write them
         #[arg(long, value_name = "FILE", default_value = "tests/vectors/godot4.tsv")]
@@ -120,25 +120,25 @@ enum Chore {
     },
     /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
     ///
-    /// Installs cargo-fuzz under target/ first. Inputs are gathered in target/fuzz/corpus from run to run.
+    /// Installs cargo-fuzz under target/ first. Inputs are kept in target/fuzz/corpus from run to run.
     Fuzz(FuzzArgs),
-    /// Compare random messages of random schemas with the official implementation of protobuf, until told to stop
+    /// Compare random messages of random schemas with the official implementation of protobuf, until stopped
     Protobuf(protobuf::Options),
-    /// Run the long runs that stand behind docs/testing.md, and write their figures into it
+    /// Run the long proofs behind docs/testing.md, and update its figures
     ///
-    /// Fuzzing, differential fuzzing, endurance, kills and all others, each up to its goal. A run that is stopped goes on
-    /// where it was, as long as the code is the same; what is proven for this code is not run again.
+    /// Fuzzing, differential fuzzing, endurance, kills and all others, each up to its goal. A stopped run continues
+    /// later if the code is the same; proofs that are complete for this code are not repeated.
     Prove(prove::Options),
-    /// Find a Python, or install one under target/, with the official implementation of protobuf, and say where it is
+    /// Find a Python, or install one under target/, with the official implementation of protobuf, and print its path
     ///
     /// Takes `python3` or `python` on PATH if it is 3.10 to 3.15 with pip, else Debian's. The packages, pinned with their
     /// checksums, come from PyPI. Nothing is installed system-wide.
     Python,
-    /// Use the editor panel by mouse and keyboard, in an editor window on a display made for it
+    /// Drive the editor panel by mouse and keyboard, in an editor window on a virtual display
     Panel(panel::Options),
     /// Check the crates for programs in Rust: documents without a warning, examples, packages, public interfaces
     Crates(crates::Options),
-    /// Write the zip that users install, with every library that has been built
+    /// Write the zip for users, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
         #[arg(long, value_name = "FILE")]
@@ -146,7 +146,7 @@ enum Chore {
     },
     /// Run every check: format, lints, Rust tests, and everything that needs a real Godot
     Test {
-        /// The long form: more random values, more runs, an editor window, an exported game
+        /// Longer checks: more random values, more runs, an editor window, an exported game
         #[arg(long)]
         all: bool,
     },
@@ -160,7 +160,7 @@ struct BuildArgs {
     /// A Rust target, or universal-apple-darwin for both Mac targets in one file [default: this machine]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Everything on the calling thread, for games that are exported to the web without threads
+    /// Without threads, for games exported to the web without thread support
     #[arg(long)]
     no_threads: bool,
 }
@@ -172,7 +172,7 @@ struct ConformanceArgs {
     /// Seed of the random values, to repeat a run
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// How many random values
+    /// The number of random values
     #[arg(long, value_name = "N")]
     random: Option<u64>,
     /// Only the suite of this name
@@ -182,13 +182,13 @@ struct ConformanceArgs {
 
 #[derive(Args)]
 struct EndureArgs {
-    /// How many calls for one value
+    /// The number of calls for one value
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     calls: u64,
-    /// How many calls for many values
+    /// The number of batch calls
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     batches: u64,
-    /// Seed of what is broken in the input
+    /// Seed of the damage to the input
     #[arg(long, value_name = "S", default_value_t = endure::SEED)]
     seed: u64,
     /// Only through the engine's documented functions, not directly
@@ -198,23 +198,23 @@ struct EndureArgs {
 
 #[derive(Args)]
 struct ValgrindArgs {
-    /// How many calls for one value
+    /// The number of calls for one value
     #[arg(long, value_name = "N", default_value_t = valgrind::CALLS)]
     calls: u64,
-    /// How many calls for many values
+    /// The number of batch calls
     #[arg(long, value_name = "N", default_value_t = valgrind::BATCHES)]
     batches: u64,
-    /// How many background jobs
+    /// The number of background jobs
     #[arg(long, value_name = "N", default_value_t = valgrind::JOBS)]
     jobs: u64,
 }
 
 #[derive(Args)]
 struct BenchArgs {
-    /// Few samples and no growing sizes; at most two minutes
+    /// Few samples and no series of sizes; at most two minutes
     #[arg(long)]
     quick: bool,
-    /// A folder of JSON documents to measure too
+    /// A folder of JSON documents to measure as well
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Where to write the rows
@@ -226,35 +226,35 @@ struct BenchArgs {
     /// Fail if a ratio fell by more than 10 % beyond its spread since this file was written with --json
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
-    /// Only the workload of this name, or those whose names contain it
+    /// Only the workload with this name, or those whose names contain it
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Only this build [default: both, where the engine has a release template]
+    /// Only this build [default: both, if the engine has a release template]
     #[arg(long)]
     build: Option<report::Build>,
-    /// Measure the library that lies in the addon, without compiling it first
+    /// Measure the library in the addon, without compiling it first
     #[arg(long)]
     no_build: bool,
-    /// Write the measured parts of docs/benchmarks.md, its chart and its benchmarks.json anew
+    /// Update the measured parts of docs/benchmarks.md, its chart and its benchmarks.json
     #[arg(long, conflicts_with_all = ["quick", "only", "build"])]
     document: bool,
 }
 
 #[derive(Args)]
 struct FuzzArgs {
-    /// How long, in all; each target has its share
+    /// The total time, shared by all targets
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
     /// Only this target [default: all]
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// How many targets run at once
+    /// The number of targets that run at once
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: u32,
     /// With address sanitizer, slower
     #[arg(long)]
     address: bool,
-    /// Then replace the inputs in tests/fuzz/corpus by a smallest set that covers as much
+    /// Then replace the inputs in tests/fuzz/corpus by a minimal set with the same coverage
     #[arg(long)]
     keep: bool,
 }
@@ -270,7 +270,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the chore found everything in order.
+/// Whether the chore succeeded.
 fn run(chore: Chore) -> Result<bool> {
     let workspace = Workspace::find()?;
     match chore {

@@ -1,4 +1,4 @@
-//! `cargo xtask mutants`: small changes to the codec crate, one after the other, each of which a test should notice.
+//! `cargo xtask mutants`: small changes to the codec crate, each of which a test should detect.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,28 +11,28 @@ use crate::workspace::Workspace;
 
 /// On crates.io.
 const CARGO_MUTANTS: &str = "27.1.0";
-/// On crates.io; any other that the machine has serves as well.
+/// On crates.io; any other installed version works as well.
 const CARGO_NEXTEST: &str = "0.9.143";
-/// Kilobytes of memory for a test or a compiler: a mutant may fill all there is before its time is up.
+/// Memory limit of a test or a compiler in kilobytes: a mutant may fill all memory before its timeout.
 const MEMORY: &str = "4000000";
-/// Bytes of stack for a test: without optimisation, a level of nesting takes tens of times as much.
+/// Stack of a test in bytes: without optimisation, a level of nesting takes tens of times as much.
 const STACK: &str = "67108864";
 
-/// Tries every mutant of the codec crate, or those that cargo-mutants' own arguments choose, and says
-/// whether all were noticed. The lists of those that were not are in `target/mutation/mutants.out/`.
+/// Tries every mutant of the codec crate, or those that cargo-mutants' own arguments choose, and returns whether all
+/// were detected. The lists of the others are in `target/mutation/mutants.out/`.
 pub fn run(workspace: &Workspace, extra: &[String]) -> Result<bool> {
     let program = tools::from_crate(workspace, "cargo-mutants", CARGO_MUTANTS)?;
     let output = workspace.target.join("mutation");
     fs::create_dir_all(&output)?;
     let mut command = limited(&program);
-    // It works in a copy, which must have a target folder of its own.
+    // It works in a copy, which needs its own target folder.
     command.env_remove("CARGO_TARGET_DIR").current_dir(&workspace.root);
     command
         .args(["mutants", "--package", "variant_codec", "--no-shuffle", "--output"])
         .arg(&output)
         .args(extra);
     command.env("RUST_MIN_STACK", STACK);
-    // Where a test fails, one input that shows it is enough.
+    // One failing input is enough.
     command.env("PROPTEST_MAX_SHRINK_ITERS", "0");
     if which::which("cargo-nextest").is_err() {
         let nextest = tools::from_crate(workspace, "cargo-nextest", CARGO_NEXTEST)?;
@@ -43,7 +43,7 @@ pub fn run(workspace: &Workspace, extra: &[String]) -> Result<bool> {
     Ok(command.status()?.success())
 }
 
-/// The program, with limited memory where the system knows such a limit.
+/// The program, with limited memory if the system supports it.
 fn limited(program: &Path) -> Command {
     if !cfg!(target_os = "linux") {
         return Command::new(program);

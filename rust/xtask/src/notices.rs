@@ -1,4 +1,4 @@
-//! The licences of everything that is linked into the library.
+//! The licences of all code linked into the library.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -63,7 +63,7 @@ fn linked_packages(metadata: &Metadata) -> Result<Vec<&Package>> {
 fn component(package: &Package) -> Result<Component> {
     let folder = package.manifest_path.parent().context("a manifest lies in a folder")?;
     let license = package.license.clone().unwrap_or_else(|| "see the text below".into());
-    // What the MPL asks of those who pass on a compiled program: to say where the source is.
+    // The MPL requires that distributors of a compiled program say where the source is.
     let source = package.repository.clone().or_else(|| package.homepage.clone()).unwrap_or_default();
     Ok(Component {
         title: format!("{} {}", package.name, package.version),
@@ -135,7 +135,7 @@ fn same_texts(components: &[Component]) -> Vec<(String, Vec<&str>)> {
     texts
 }
 
-/// Without trailing blanks, which differ between copies of the same text.
+/// Without trailing spaces, which differ between copies of the same text.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n").trim_matches('\n').to_owned()

@@ -1,4 +1,4 @@
-//! `cargo xtask protobuf`: our protobuf beside the official one.
+//! `cargo xtask protobuf`: compares our protobuf with the official one.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::run::{self, Echo};
 use crate::suites;
 use crate::workspace::Workspace;
 
-/// How many schemas there are in a second at least.
+/// The minimum number of schemas per second.
 const SCHEMAS_PER_SECOND: u64 = 1;
-/// Compiling the program may take so long.
+/// The timeout for compiling the program.
 const BUILD_LIMIT: Duration = Duration::from_secs(1200);
 
 /// Choices for the comparison.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Go on for so long [default: 60, unless schemas are asked for]
+    /// Duration [default: 60, unless --schemas is given]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// Go on for so many schemas
+    /// Number of schemas
     #[arg(long, value_name = "N")]
     pub schemas: Option<u64>,
     /// Seed of the first schema, to repeat a run; the others have the seeds after it

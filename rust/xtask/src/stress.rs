@@ -13,13 +13,13 @@ use crate::workspace::Workspace;
 /// Choices for the stress.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Go on for so long [default: 60, unless calls are asked for]
+    /// Duration [default: 60, unless --calls is given]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// Each caller goes on for so many calls, a twentieth of them with large values
+    /// Calls per caller, a twentieth of them with large values
     #[arg(long, value_name = "N")]
     pub calls: Option<u64>,
-    /// GDScript Threads that call, and as many tasks of the WorkerThreadPool [default: 8]
+    /// Number of GDScript Threads, and of WorkerThreadPool tasks [default: 8]
     #[arg(long, value_name = "N")]
     pub callers: Option<u32>,
     /// Seed of the choices

@@ -16,19 +16,19 @@ use crate::run::{self, Echo};
 use crate::trial::{self, Screen};
 use crate::workspace::Workspace;
 
-/// How many worker threads the extension starts.
+/// The number of worker threads of the extension.
 pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
 
-/// How the extension touches engine memory.
+/// The access path of the extension.
 pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// From how many bytes on the extension uses them.
+/// The size in bytes from which the extension uses them.
 const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 
-/// Makes the extension get one fact about engine memory wrong, to see that it notices.
+/// Makes the extension get one fact about engine memory wrong, to check that it detects this.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
-/// Makes the extension panic at a place, to see that no panic reaches a script.
+/// Injects a panic at a place, to check that no panic reaches a script.
 const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
 
 /// The facts that the extension verifies at start-up.
@@ -47,7 +47,7 @@ const FACTS: [&str; 12] = [
     "new_elements",
 ];
 
-/// Long enough for the slowest suite on a slow machine; a run that takes longer hangs.
+/// The timeout, long enough for the slowest suite on a slow machine.
 pub const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How the extension works.
@@ -59,13 +59,13 @@ pub struct Access {
     /// Worker threads of the codec [default: its own choice]
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// From how many bytes on a value is shared out to them [default: the codec's own choice]
+    /// Size in bytes from which a value is split among them [default: the codec's own choice]
     #[arg(long, value_name = "BYTES")]
     pub threshold: Option<u64>,
 }
 
 impl Access {
-    /// Tells an engine that is about to start.
+    /// Sets the environment of an engine.
     pub fn apply(&self, command: &mut Command) {
         if let Some(threads) = self.threads {
             command.env(THREADS_VARIABLE, threads.to_string());
@@ -116,11 +116,11 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// Has the editor enable the addon, which then adds to exports what games need.
+/// Lets the editor enable the addon, whose export plugin adds what games need.
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
 
-/// Exports the bundled project as a release game, which runs all suites inside of it.
+/// Exports the bundled project as a release game that runs all suites.
 pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
     let folder = project::copied(workspace, &Build::default())?;
     // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
@@ -146,7 +146,7 @@ pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// Runs the suites about many values, files and jobs with a library that does everything on the calling thread.
+/// Runs the suites for batches, files and jobs with a library without threads.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder =
         project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
@@ -198,8 +198,8 @@ parallel_threshold_bytes=1000
 access_path=\"portable\"
 ";
 
-/// What a project sets takes effect: threads, threshold and access path, of which the last is seen in that nothing warns of
-/// a wrong fact about engine memory.
+/// Project settings take effect: threads, threshold and access path; with the portable path, there is no warning about
+/// a wrong fact.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &Build::default())?;
     let file = folder.path().join("project.godot");
@@ -220,7 +220,7 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut project.script("res://suites/messages.gd", &[]))
 }
 
-/// A panic in every method, and at every place inside where one is caught.
+/// A panic in every method, and at every inner place that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -230,10 +230,10 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut command)
 }
 
-/// The address space of a process that is to run out of it.
+/// The limited address space of a process.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-/// Every way to read and write, with next to no memory and with more and more of it.
+/// All ways to read and write, with little memory and then more and more.
 pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -244,7 +244,7 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
         Access { threads: Some(1), portable: true, ..Access::default() },
     ] {
         let script = project.script("res://suites/no_memory.gd", &[]);
-        // The shell's limit holds for what it becomes.
+        // The limit set in the shell applies to the program it execs.
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {} && exec \"$0\" \"$@\"", ADDRESS_SPACE >> 10)]);
         command.arg(script.get_program()).args(script.get_args());
@@ -288,7 +288,7 @@ fn announced(command: &mut Command) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Byte vectors as this engine writes them; returns how many lines were written.
+/// Writes byte vectors of this engine; returns the number of lines.
 pub fn write_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -314,7 +314,7 @@ fn vectors_of(project: &Project<'_>, script: &str, to: &Path) -> Result<usize> {
     Ok(lines.lines().count())
 }
 
-/// Real data through engine and codec, side by side, with the folder `data` among the input.
+/// Runs the demo: real data through engine and codec, with the folder `data` as additional input.
 pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &[String]) -> Result<()> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -327,7 +327,7 @@ pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: 
     judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-/// Some hundred frames of the demo scene, in each manner, with its snapshots compared with the engine.
+/// Runs some hundred frames of the demo scene in each mode, comparing its snapshots with the engine.
 pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let mut command = bundled(workspace, godot, &folder)?.headless();
@@ -335,14 +335,14 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// The calls that bytes of strangers are given to, in the order of `suites/entries.gd`.
+/// The entry points for untrusted bytes, in the order of `suites/entries.gd`.
 pub const ENTRIES: [&str; 7] =
     ["try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe"];
 
 /// Choices for `worst`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Search {
-    /// Search for so long, for each entry point
+    /// Search time per entry point
     #[arg(long, value_name = "SECONDS")]
     pub search: Option<u64>,
     /// Seed of the search, to repeat it on the same machine [default: the time]
@@ -364,7 +364,7 @@ impl Search {
     }
 }
 
-/// How long the most costly packets take; or what a search finds.
+/// Measures the most expensive packets, or searches for them.
 pub fn worst(workspace: &Workspace, godot: &Godot, search: &Search) -> Result<()> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -384,7 +384,7 @@ pub fn worst(workspace: &Workspace, godot: &Godot, search: &Search) -> Result<()
     )?)
 }
 
-/// What a load in the background does to the frames of a scene, in a window.
+/// Measures the effect of a background load on frame times, in a window.
 pub fn frames(workspace: &Workspace, godot: &Godot) -> Result<()> {
     let screen = Screen::open(1)?;
     let folder = workspace.project();

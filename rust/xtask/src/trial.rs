@@ -1,4 +1,4 @@
-//! The packaged addon in a project of its own, as a user has it.
+//! The packaged addon in a fresh project, as for a user.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -43,7 +43,7 @@ const FILES: [(&str, &str); 14] = [
 const SETTLED: &str = "400";
 const EDITOR_LIMIT: Duration = Duration::from_secs(300);
 const RUN_LIMIT: Duration = Duration::from_secs(120);
-/// A batch and a quit take well under a second; more means that a thread keeps the process alive.
+/// A batch and a quit take well under a second; longer means that a thread keeps the process alive.
 const QUIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// An empty project with the addon from the zip.
@@ -96,7 +96,7 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// A script of the user's calls the addon.
+    /// A user script calls the addon.
     pub fn script(&self) -> Result<Tally> {
         let mut command = self.project()?.script("res://compare_and_quit.gd", &[]);
         judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
@@ -232,7 +232,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The start of a message in the library, and what another library says there.
+/// The start of a message in the library, and its replacement in another library.
 const OLD_MESSAGE: &str = "unknown type id";
 const NEW_MESSAGE: &str = "UNKNOWN TYPE ID";
 
@@ -245,7 +245,7 @@ fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
     Ok(library)
 }
 
-/// The editor also tries Vulkan, whatever it draws with; a machine without it is no fault of the addon's.
+/// The editor always tries Vulkan too; its absence is not an error of the addon.
 pub fn without_vulkan_probe(log: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in log.lines() {
@@ -270,7 +270,7 @@ pub fn screen_server() -> Option<PathBuf> {
 }
 
 impl Screen {
-    /// A new one, of so many times 1280 × 800 points.
+    /// A new one of `times` × 1280 × 800 points.
     pub fn open(times: u32) -> Result<Self> {
         let program = screen_server().context("Xvfb is not installed")?;
         let points = format!("{}x{}x24", 1280 * times, 800 * times);
@@ -288,7 +288,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Has an engine open its window here.
+    /// Makes an engine open its window here.
     pub fn apply(&self, engine: &mut Command) {
         engine
             .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])

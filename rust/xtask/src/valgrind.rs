@@ -17,33 +17,33 @@ use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::{EXTENSION, Workspace};
 
-/// What is meant to be as memcheck reports it.
+/// Suppressions: reports that are expected.
 const SUPPRESSIONS: &str = include_str!("../valgrind.supp");
 
-/// What takes a few minutes.
+/// The default amount, for a few minutes.
 pub const CALLS: u64 = 50_000;
-/// The same of calls for many values.
+/// The same for batch calls.
 pub const BATCHES: u64 = 50;
-/// The same of background jobs.
+/// The same for background jobs.
 pub const JOBS: u64 = 400;
 
-/// Programs run some thirty times slower under it.
+/// Programs run some thirty times slower under valgrind.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// By how many MiB its own memory may grow meanwhile: it keeps a shadow of the program's, and what has been freed.
+/// Allowed growth of valgrind's own memory in MiB: it shadows the program's memory, and keeps freed blocks.
 const OWN_MEMORY: u32 = 1024;
 
-/// How many frames of a stack are printed.
+/// The number of stack frames printed.
 const SHOWN_FRAMES: usize = 12;
 
-/// How much of it.
+/// The amount of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Calls for one value.
+    /// The number of calls for one value.
     pub calls: u64,
-    /// Calls for many.
+    /// The number of batch calls.
     pub batches: u64,
-    /// Background jobs whose arguments are changed meanwhile.
+    /// The number of background jobs whose arguments are changed meanwhile.
     pub jobs: u64,
 }
 
@@ -53,7 +53,7 @@ impl Default for Size {
     }
 }
 
-/// A short endurance and some jobs whose arguments are changed, through both ways to touch engine memory.
+/// A short endurance run and some jobs whose arguments are changed, on both access paths.
 pub fn run(workspace: &Workspace, godot: &Godot, size: Size) -> Result<Tally> {
     let Size { calls, batches, jobs } = size;
     let valgrind = godot::valgrind(workspace, godot)?;
@@ -92,7 +92,7 @@ fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Comman
     let mut command = Command::new(valgrind.get_program());
     command.args(valgrind.get_args());
     command.args(["--tool=memcheck", "--xml=yes", "--leak-check=full", "--show-leak-kinds=definite"]);
-    // Libraries are gone when leaks are looked for.
+    // Libraries are already unloaded when leaks are searched for.
     command.args(["--keep-debuginfo=yes", "--error-limit=no", "--num-callers=50"]);
     command.arg(format!("--suppressions={}", suppressions.display()));
     command.arg(format!("--xml-file={}", report.display()));
@@ -106,14 +106,14 @@ fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Comman
     command
 }
 
-/// The reported errors with the extension in one of their stacks. The engine's own are its own.
+/// The reported errors with the extension in one of their stacks; others are the engine's own.
 fn findings(xml: &str) -> Result<Vec<String>> {
     let report = Document::parse(xml)?;
     let errors = report.root_element().children().filter(|node| node.has_tag_name("error"));
     Ok(errors.filter(|error| error.descendants().any(is_ours)).map(shown).collect())
 }
 
-/// Whether a frame lies in the library or, where that is gone, in its code.
+/// Whether a frame is in the library or, if that is unloaded, in its code.
 fn is_ours(frame: Node<'_, '_>) -> bool {
     frame.has_tag_name("frame")
         && (text(frame, "obj").contains(EXTENSION) || text(frame, "fn").contains(EXTENSION))

@@ -17,15 +17,15 @@ use crate::workspace::Workspace;
 
 /// A process that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How many records each of two processes adds, if nobody says.
+/// The default number of records that each of two processes appends.
 pub const RECORDS: u64 = 300;
-/// How often one process saves what the other adds to.
+/// The number of saves while another process appends.
 const SAVES: u64 = 100;
 
-/// Has processes add to, save, load and lock one file, and looks at what becomes of it.
+/// Lets processes append to, save, load and lock one file, and checks it.
 ///
 /// # Errors
-/// If a record is lost, a load finds half of one, or a failure changes anything.
+/// If a record is lost or read partially, or a failed call changes the file.
 pub fn run(workspace: &Workspace, godot: &Godot, records: u64) -> Result<Tally> {
     let project_folder = workspace.project();
     let project = suites::bundled(workspace, godot, &project_folder)?;
@@ -55,7 +55,7 @@ impl Stage<'_> {
         self.project.script("res://suites/writers.gd", &arguments)
     }
 
-    /// What a process printed behind its mark.
+    /// What a process printed after its marker.
     fn result(command: &mut Command) -> Result<String> {
         let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
         if let Some(end) = outcome.bad_end() {
@@ -64,7 +64,7 @@ impl Stage<'_> {
         Ok(outcome.log.lines().find_map(|line| line.strip_prefix("@@ ")).unwrap_or_default().to_owned())
     }
 
-    /// Starts writers by their names, and a process that loads as long as they write; gives how often it loaded.
+    /// Starts writers by name, and a process that loads while they write; returns the number of loads.
     fn all_at_once(&self, writers: Vec<(&str, Command)>) -> Result<String> {
         let file = |name: &str| self.folder.join(name);
         let names: Vec<_> = writers.iter().map(|(name, _)| *name).chain(["loader"]).collect();
@@ -75,7 +75,7 @@ impl Stage<'_> {
                 .into_iter()
                 .map(|(_, mut command)| scope.spawn(move || Self::result(&mut command)))
                 .collect();
-            // One that ends early says why by itself.
+            // A process that ends early prints the reason.
             while names.iter().any(|name| !file(&format!("{name}.ready")).exists())
                 && !writers.iter().chain([&loads]).any(thread::ScopedJoinHandle::is_finished)
             {
@@ -101,7 +101,7 @@ fn two_append(stage: &Stage<'_>, records: u64) -> Result<String> {
     let writer = |name| (name, stage.process("append", &[("--name", name), ("--count", &count)]));
     let loads = stage.all_at_once(vec![writer("one"), writer("two")])?;
     let found = Stage::result(&mut stage.process("check", &[("--name", "one,two"), ("--count", &count)]))?;
-    // The records, what the writers and the loader say, "go" and "stop".
+    // The records, the output of writers and loader, "go" and "stop".
     ensure!(stage.count()? == 8, "something was left beside the file");
     Ok(format!("two processes append {records} records each: {found} found, {loads} loads meanwhile"))
 }
@@ -133,7 +133,7 @@ fn locked(stage: &Stage<'_>, _: u64) -> Result<String> {
 /// A record that holds `null`.
 const RECORD: [u8; 8] = [4, 0, 0, 0, 0, 0, 0, 0];
 
-/// Opens a file as one does who is about to write to it.
+/// Opens a file for writing.
 fn held(path: &Path) -> Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
@@ -149,7 +149,7 @@ fn held(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// What was left by a save that was killed goes with the next; what is at work stays, and what others call so.
+/// The next save removes leftovers of killed saves, but neither files in use nor files of others with similar names.
 fn remains(stage: &Stage<'_>, _: u64) -> Result<String> {
     let file = |name: &str| stage.folder.join(name);
     let dead = ".fast-variant-codec-aB3dE9aB3dE9aB3d.tmp";
@@ -192,7 +192,7 @@ fn remains(stage: &Stage<'_>, _: u64) -> Result<String> {
     Ok("what killed saves left is removed, and nothing else".into())
 }
 
-/// No file can grow beyond 64 blocks, and new ones are not for everybody.
+/// Limits files to 64 blocks, and denies others access to new ones.
 #[cfg(unix)]
 fn limited(stage: &Stage<'_>, _: u64) -> Result<String> {
     let engine = stage.process("full", &[]);

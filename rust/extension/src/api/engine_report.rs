@@ -1,4 +1,4 @@
-//! What runs here and how engine memory is reached, for bug reports.
+//! Versions, settings and the access path, for bug reports.
 
 use godot::builtin::{GString, PackedStringArray};
 use godot::classes::{Engine, Os};
@@ -10,7 +10,7 @@ use variant_engine::{Findings, PRECISION, findings};
 use crate::settings;
 use crate::threads::pool;
 
-/// The report, under keys that `FastVariantCodec.get_engine_report` describes.
+/// The report, with the keys in the help of `FastVariantCodec.get_engine_report`.
 pub fn report() -> VarDictionary {
     let found = findings();
     let os = Os::singleton();
@@ -33,16 +33,16 @@ pub fn report() -> VarDictionary {
     report
 }
 
-/// Why memory is reached as it is.
+/// The reason for the access path.
 fn reason(found: &Findings) -> String {
     if let Some(fact) = found.failed {
-        return format!("this engine keeps {fact} elsewhere than expected");
+        return format!("unexpected memory layout in this engine: {fact}");
     }
     if found.is_direct() {
-        return "engine memory was verified at start-up".to_owned();
+        return "memory layout verified at start-up".to_owned();
     }
     match settings::portable_access() {
-        Some(wanted) => format!("{wanted} asks for it"),
+        Some(wanted) => format!("requested by {wanted}"),
         None => "direct access needs a 64-bit engine".to_owned(),
     }
 }

@@ -22,7 +22,7 @@ pub fn within_limit(max_nodes: i64) -> usize {
     max_nodes.clamp(1, MAX_NODES) as usize
 }
 
-/// The outline as scripts see it: flat, since the engine walks no more than a hundred levels of a tree.
+/// The outline for scripts: flat, because the engine handles only about a hundred levels of nesting.
 ///
 /// # Errors
 /// That there is no memory for it.

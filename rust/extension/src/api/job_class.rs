@@ -37,7 +37,7 @@ pub struct FastVariantJob {
     job: Arc<Job>,
     /// The result, once it has been looked at, and what is to be freed should nobody get it.
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
-    /// What the last signal said of the progress.
+    /// The progress that was last emitted.
     told: AtomicUsize,
     /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
     is_told: AtomicBool,

@@ -146,8 +146,8 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path: if one is bad, the values of those before. And what is
-    /// to be freed should nobody get it.
+    /// The result of reading records, from a file if there is a path. After an error, it has the values before it. And
+    /// what is to be freed should nobody get it.
     fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
         let Unpacked { values, created, end, failed } = unpacked;
         let value = values.give().to_variant();

@@ -1,4 +1,4 @@
-//! What repeated fields hold.
+//! Decoding of repeated fields.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// All records of a list.
+    /// Pours a list from its records.
     #[inline(always)]
     pub(super) fn pour_list<S: Sink>(
         &mut self,
@@ -94,7 +94,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_array(array)
     }
 
-    /// Opens an Array of so many elements, which come from these records.
+    /// Opens an Array of `count` elements from these records.
     fn begin_array<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -141,7 +141,7 @@ impl<'a> MessageDecoder<'a> {
         sink.string(strings, text.into())
     }
 
-    /// How many elements a list of numbers has. Elements that are varints are seen to end.
+    /// The number of elements of a list of numbers. Checks that varints are complete.
     fn count_numbers(&self, field: &Field, records: Range<usize>) -> Result<usize> {
         let mut count = 0;
         if self.strict && field.label == Label::Packed && records.len() > 1 {
@@ -181,7 +181,7 @@ impl<'a> MessageDecoder<'a> {
         };
         let bytes = &self.bytes[range.clone()];
         let Some(names) = closed else {
-            // Few enough at once to be counted in a byte.
+            // Few enough to be counted in a byte.
             let ends = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>();
             return Ok(bytes.chunks(128).map(|bytes| usize::from(ends(bytes))).sum());
         };
@@ -206,7 +206,7 @@ impl<'a> MessageDecoder<'a> {
         self.each_number_as(field.kind, field, records, take)
     }
 
-    /// The same where the field's kind may be known to the compiler.
+    /// The same, inlined where the field's kind is a constant.
     #[inline(always)]
     fn each_number_as(
         &self,
@@ -314,7 +314,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Fills as many places as there are elements.
+    /// Fills the array with the elements.
     #[inline(always)]
     fn fill<const N: usize>(
         &self,
@@ -330,7 +330,7 @@ impl<'a> MessageDecoder<'a> {
             }
             Ok(())
         };
-        // A loop for each kind that is common.
+        // One loop per common kind.
         match field.kind {
             Kind::Int32 => self.each_number_as(Kind::Int32, field, records, put),
             Kind::Sint32 => self.each_number_as(Kind::Sint32, field, records, put),
@@ -358,7 +358,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_array(array)
     }
 
-    /// A list of enums by name, or an Array where some have none.
+    /// A list of enum names, or an Array if some numbers have none.
     fn pour_enum_names<S: Sink>(
         &mut self,
         sink: &mut S,

@@ -76,7 +76,7 @@ impl<'a> MessageDecoder<'a> {
             return Err(CodecError::other(Error::TooDeep).at(at));
         }
         self.scan(table, range(found.value), level)?;
-        // What is unknown in an entry is lost, as everywhere.
+        // Unknown fields of an entry are dropped, as in all implementations.
         self.memory.unknown.truncate(unknown);
         self.settle(table, first, self.memory.groups.len(), level)?;
         let end = self.memory.found.len();
@@ -105,7 +105,7 @@ impl<'a> MessageDecoder<'a> {
         self.memory.entries.push(entry, &mut self.budget).at(at)
     }
 
-    /// Sorts entries by key. Of those with the same key, the last one stays.
+    /// Sorts entries by key. Of those with the same key, the last one wins.
     fn sort_entries(&mut self, table: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         let bytes = self.bytes;
         let (key, value) = table.entry();
@@ -139,7 +139,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Names the value at a map's key.
+    /// Adds the path step of a map's key to an error.
     #[cold]
     fn step_of(&self, kind: Kind, entry: &Entry) -> Step {
         match kind {

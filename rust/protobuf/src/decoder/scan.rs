@@ -1,4 +1,4 @@
-//! Which records a message has.
+//! Scanning the records of a message.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
 use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
-    /// Notes the records of a message, and keeps what is unknown.
+    /// Notes the records of a message, and keeps unknown fields.
     #[inline(always)]
     pub(super) fn scan(&mut self, message: &'a MessageTable, range: Range<usize>, level: u32) -> Result<()> {
         let mut reader = self.reader(range);
@@ -66,7 +66,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Keeps a group, and notes where it is if it is a member of a oneof.
+    /// Keeps a group, and notes its place if it is a member of a oneof.
     #[cold]
     #[inline(never)]
     fn add_group(&mut self, message: &'a MessageTable, number: u32, range: Range<usize>) -> Result<()> {
@@ -80,15 +80,15 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Strictly, fields come by number, and only lists and maps again.
+    /// Strict: fields are sorted by number, and only lists and maps repeat.
     fn check_order(&self, field: &Field, rank: u16, last: Option<u16>, at: usize) -> Result<()> {
         self.odd(last.is_some_and(|last| rank < last), at, Oddity::Order)?;
         let may_repeat = matches!(field.label, Label::Repeated | Label::Map);
         self.odd(last == Some(rank) && !may_repeat, at, Oddity::Repeated)
     }
 
-    /// Whether a record goes to the unknown ones because of a number that is none of its enum's. Of a packed list, only
-    /// such elements do.
+    /// Whether a record is an unknown field because its enum does not list the number. In a packed list, only such
+    /// elements are.
     #[inline(never)]
     fn has_foreign_enum(
         &mut self,
@@ -145,7 +145,7 @@ impl<'a> MessageDecoder<'a> {
         kept.and_then(|()| self.memory.unknown.extend(number, &mut self.budget)).map_err(|error| error.at(at))
     }
 
-    /// Whether the value of a map's entry is a number that is none of its enum's.
+    /// Whether the value of a map entry is a number that its enum does not list.
     fn has_foreign_value(
         &mut self,
         entry: &'a MessageTable,
@@ -173,8 +173,8 @@ impl<'a> MessageDecoder<'a> {
         Ok(foreign)
     }
 
-    /// Puts the records from `first` on in the order of their fields; of a oneof, those of its last member stay, which may be
-    /// one of the groups from `first_group` on.
+    /// Sorts the records from `first` on by field. Of a oneof, only the last member stays, which may be one of the
+    /// groups from `first_group` on.
     #[inline(always)]
     pub(super) fn settle(
         &mut self,
@@ -219,7 +219,7 @@ impl<'a> MessageDecoder<'a> {
             if self.memory.members[usize::from(oneof)].is_replaced(field.number) {
                 self.odd(true, found.at as usize, Oddity::Repeated)?;
                 self.memory.found[index].rank = NONE;
-                // It may have used what is noted of oneofs, which is needed here.
+                // It may have overwritten the members of oneofs, which are needed here.
                 let members = std::mem::take(&mut self.memory.members);
                 self.check_replaced(field, found, level)?;
                 self.memory.members = members;
@@ -235,7 +235,7 @@ impl<'a> MessageDecoder<'a> {
         group.is_replaced = self.memory.members[usize::from(group.oneof)].is_replaced(group.number);
     }
 
-    /// Takes groups that other members have replaced out of the unknown fields.
+    /// Removes groups that other members have replaced from the unknown fields.
     #[inline(always)]
     fn drop_replaced_groups(&mut self, first_group: usize) {
         if self.memory.groups.len() == first_group {
@@ -254,7 +254,7 @@ impl<'a> MessageDecoder<'a> {
         self.memory.groups.truncate(first_group);
     }
 
-    /// What a later value replaces must be as good.
+    /// Values that a later one replaces must be valid too.
     #[cold]
     #[inline(never)]
     pub(super) fn check_replaced(&mut self, field: &'a Field, found: Found, level: u32) -> Result<()> {
@@ -274,7 +274,7 @@ impl<'a> MessageDecoder<'a> {
 }
 
 impl Member {
-    /// Notes a member in front of those before, and says whether another one replaces it.
+    /// Notes a member, scanning backwards, and returns whether a later one replaces it.
     #[inline(always)]
     fn is_replaced(&mut self, number: u32) -> bool {
         let last = *self.number.get_or_insert(number);

@@ -1,7 +1,7 @@
 //! Programs from a suite of Debian, unpacked into a private folder.
 //!
-//! They need another C library than the machine has, so they bring their own: they are started with the loader and
-//! libraries of the folder. Nothing is installed on the machine, and no root is needed.
+//! They need another C library than the machine's, so they are started with the loader and libraries of the folder.
+//! Nothing is installed system-wide, and root is not needed.
 
 mod apt_sources;
 
@@ -20,20 +20,20 @@ use crate::run;
 /// Where the packages are unpacked, inside the private folder.
 const ROOT: &str = "root";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-/// Where older suites have some of them.
+/// Where older suites have some libraries.
 const OLD_LIBRARIES: &str = "lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The suite with the newest programs.
 pub const TESTING: &str = "testing";
 
-/// A machine with apt that knows the Debian archive.
+/// A machine with apt and a Debian archive.
 pub struct Machine {
     archive: Archive,
     keyring: Option<PathBuf>,
 }
 
-/// This machine, if it has what the install needs.
+/// This machine, if it meets the requirements.
 pub fn machine() -> Option<Machine> {
     for tool in ["apt-get", "dpkg"] {
         which::which(tool).ok()?;
@@ -60,8 +60,8 @@ impl Machine {
         Ok(fs::rename(&unfinished, home)?)
     }
 
-    /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` says what they
-    /// are.
+    /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` names them
+    /// in the output.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
         let apt = Apt::prepare(folder, self, suite)?;
 
@@ -88,7 +88,7 @@ impl Machine {
     }
 }
 
-/// An apt that knows only one suite and keeps its whole state in one folder.
+/// An apt configuration with only one suite and its whole state in one folder.
 struct Apt {
     folder: PathBuf,
     configuration: PathBuf,
@@ -106,7 +106,7 @@ impl Apt {
         fs::write(folder.join("status"), "")?;
 
         let path = folder.display();
-        // The machine's own hooks, pins and download groups are no part of this.
+        // Ignores the machine's own hooks, pins and download users.
         let configuration = format!(
             r##"Dir::Etc::sourcelist "{path}/sources.list";
 Dir::Etc::sourceparts "-";
@@ -153,7 +153,7 @@ Acquire::Retries "3";
         command
     }
 
-    /// Runs the download and moves the bar by what has arrived.
+    /// Runs the download and updates the progress bar.
     fn download(&self, packages: &[&str], step: &Progress) -> Result<()> {
         let log = self.folder.join("download.log");
         let errors = fs::File::create(&log)?;
@@ -202,7 +202,7 @@ fn folder_size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The files of a folder that end so.
+/// The files of a folder with this suffix.
 pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?
@@ -219,12 +219,12 @@ pub fn root(home: &Path) -> PathBuf {
     home.join(ROOT)
 }
 
-/// Their libraries.
+/// The library folder.
 pub fn libraries(home: &Path) -> PathBuf {
     root(home).join(LIBRARIES)
 }
 
-/// The loader that fits these.
+/// The dynamic loader.
 pub fn loader(home: &Path) -> PathBuf {
     libraries(home).join(LOADER)
 }
@@ -243,7 +243,7 @@ pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
         old.display(),
         program.display()
     );
-    // One that is there may be running.
+    // An existing one may be running.
     if fs::read_to_string(&script).ok().as_ref() != Some(&text) {
         fs::write(&script, text)?;
         #[cfg(unix)]

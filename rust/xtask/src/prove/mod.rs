@@ -1,7 +1,7 @@
-//! `cargo xtask prove`: the long runs, and the ledger in `docs/testing.md` that they write.
+//! `cargo xtask prove`: the long proofs, and their ledger in `docs/testing.md`.
 //!
-//! Each proof is a goal, such as a hundred million executions, reached in slices. What the slices came to is kept under
-//! `target/prove`, so that a run that is stopped goes on where it was, as long as the code is the same.
+//! Each proof is a goal, such as a hundred million executions, reached in slices. Results of slices are kept under
+//! `target/prove`, so a stopped run continues later if the code is the same.
 
 mod ledger;
 mod proofs;
@@ -30,15 +30,15 @@ pub struct Options {
     /// Only this proof; may be given several times [default: all]
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Begin nothing more after so many minutes; the next run goes on from there
+    /// Start nothing new after this many minutes; the next run continues
     #[arg(long, value_name = "N")]
     minutes: Option<u64>,
-    /// Only say which proofs there are, and how far each is
+    /// Only list the proofs and their progress
     #[arg(long)]
     list: bool,
 }
 
-/// How far a proof is.
+/// The progress of a proof.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Standing {
     slices: u64,
@@ -53,7 +53,7 @@ struct Standings {
     proofs: BTreeMap<String, Standing>,
 }
 
-/// Runs the proofs that are not in the ledger yet for this code, and says whether all that were run hold.
+/// Runs the proofs that the ledger does not have for this code, and returns whether all of them passed.
 ///
 /// # Errors
 /// If the code is not committed, or a document cannot be written.
@@ -97,12 +97,12 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(false)
 }
 
-/// The proofs of the code as it is.
+/// The proofs of the current code.
 struct Run<'a> {
     workspace: &'a Workspace,
     commit: String,
     ledger: Ledger,
-    /// The proofs that the ledger has for exactly this code.
+    /// The ledger's proofs of exactly this code.
     proven: Vec<String>,
     file: PathBuf,
     standings: Standings,
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         format!("{}: {done} of {} {}", proof.name, HumanCount(proof.goal), proof.unit)
     }
 
-    /// Runs slices of a proof, and says whether it is complete.
+    /// Runs slices of a proof, and returns whether it is complete.
     fn go_on(&mut self, proof: &Proof, tools: &Tools<'_>, until: Option<Instant>) -> Result<bool> {
         let mut standing = self.standings.proofs.get(proof.name).cloned().unwrap_or_default();
         while standing.done.amount < proof.goal {

@@ -606,7 +606,7 @@ fn what_a_sink_leaves_out_is_told_or_refused() {
         let refused = (&value).pour(&mut Least::default());
         prop_assert_eq!(refused.is_ok(), expected.is_empty());
         if let Err(error) = refused {
-            let says = format!("this sink takes no {}", expected[0]);
+            let says = format!("this sink does not accept {}", expected[0]);
             prop_assert_eq!(error.kind(), &ErrorKind::Argument(says.into()));
         }
     });

@@ -27,12 +27,13 @@ fn roots() -> Result<Vec<PathBuf>> {
 
 #[test]
 fn no_crate_has_a_circle_of_files() -> Result<()> {
-    let mut circles = Vec::new();
+    let (mut circles, mut arrows) = (Vec::new(), 0);
     for root in roots()? {
         let imports = Imports::of(&root)?;
-        assert!(!imports.arrows().is_empty(), "{}: nothing was read", root.display());
+        arrows += imports.arrows().len();
         circles.extend(imports.circles());
     }
+    assert!(arrows > 500, "the imports of all crates were read: {arrows}");
     assert_eq!(circles, Vec::<Vec<PathBuf>>::new());
     Ok(())
 }

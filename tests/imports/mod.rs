@@ -98,6 +98,10 @@ impl Imports {
         let mut arrows = BTreeSet::new();
         for (module, path) in &self.paths {
             let target = self.module_of(path, 16);
+            if target == *module {
+                // Its files are alternatives, one for each system.
+                continue;
+            }
             for from in &self.files[module] {
                 for to in self.files.get(&target).into_iter().flatten().filter(|to| *to != from) {
                     arrows.insert((from.clone(), to.clone()));
@@ -167,6 +171,13 @@ impl Paths<'_> {
         }
     }
 
+    /// A path outside of imports. One name alone is a variable, or has been imported.
+    fn add_path(&mut self, path: &[String]) {
+        if path.len() > 1 {
+            self.add(path);
+        }
+    }
+
     fn add_use(&mut self, tree: &UseTree, before: &[String]) {
         let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
         match tree {
@@ -188,13 +199,18 @@ impl Paths<'_> {
         self.add(path);
         if let Some(absolute) = self.absolute(path) {
             let starts_here = self.imports.names.contains_key(&(self.module.to_vec(), path[0].clone()));
-            if is_own || starts_here {
-                self.imports.names.insert((self.module.to_vec(), name), absolute);
+            let place = (self.module.to_vec(), name);
+            // A function may have the name of a module.
+            let is_module =
+                self.imports.names.get(&place).is_some_and(|path| self.imports.files.contains_key(path));
+            if (is_own || starts_here) && !is_module {
+                self.imports.names.insert(place, absolute);
             }
         }
     }
 
-    /// What looks like a path in the tokens of a macro.
+    /// What looks like a path in the tokens of a macro. `super` may be said in a module that the macro makes, so it counts for
+    /// nothing.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -202,20 +218,22 @@ impl Paths<'_> {
             match token {
                 TokenTree::Ident(name) => {
                     if colons != 2 {
-                        self.add(&std::mem::take(&mut path));
+                        self.add_path(&std::mem::take(&mut path));
                     }
-                    path.push(name.to_string());
+                    if name != "super" {
+                        path.push(name.to_string());
+                    }
                     colons = 0;
                 }
                 TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
                 TokenTree::Group(group) => {
-                    self.add(&std::mem::take(&mut path));
+                    self.add_path(&std::mem::take(&mut path));
                     self.add_tokens(group.stream());
                 }
-                _ => self.add(&std::mem::take(&mut path)),
+                _ => self.add_path(&std::mem::take(&mut path)),
             }
         }
-        self.add(&path);
+        self.add_path(&path);
     }
 }
 
@@ -226,7 +244,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.add(&names);
+        self.add_path(&names);
         syn::visit::visit_path(self, path);
     }
 

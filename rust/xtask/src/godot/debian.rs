@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::Godot;
+use super::program::Godot;
 use crate::archive;
 use crate::debian::{Machine, TESTING, files_with_extension, libraries, loader, machine, root};
 use crate::progress::Progress;

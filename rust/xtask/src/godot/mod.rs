@@ -1,6 +1,7 @@
 //! Finding a real Godot 4, or installing one in a private folder.
 
 mod debian;
+mod program;
 pub(crate) mod release;
 
 use std::fs::{self, File};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run;
 use crate::workspace::Workspace;
+pub use program::Godot;
 
 /// The oldest engine that the addon runs in.
 pub const OLDEST: (u32, u32) = (4, 4);
@@ -23,19 +25,6 @@ pub const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get instal
 /// What people do when nothing else works; ends every error about a missing engine.
 const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \
                       GODOT4_BIN to its program.";
-
-/// A Godot engine that was seen to start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Godot {
-    /// The editor program, which also runs projects.
-    pub editor: PathBuf,
-    /// The program that exported games are made of.
-    pub template_release: Option<PathBuf>,
-    /// Its debug form.
-    pub template_debug: Option<PathBuf>,
-    /// As `godot --version` prints it.
-    pub version: String,
-}
 
 /// Written last into the private folder, so that an interrupted install is never taken for a finished one.
 #[derive(Serialize, Deserialize)]

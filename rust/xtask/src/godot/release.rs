@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha512};
 
-use super::Godot;
+use super::program::Godot;
 use crate::archive;
 use crate::progress::Progress;
 use crate::run;

@@ -5,6 +5,7 @@
 
 mod ledger;
 mod proofs;
+mod slice;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,11 +17,12 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use crate::bench;
-use crate::godot::{self, Godot};
+use crate::godot;
 use crate::library::{self, Build};
 use crate::workspace::Workspace;
 use ledger::{Entry, Ledger};
 use proofs::{PROOFS, Proof};
+use slice::{Done, Tools};
 
 /// Choices for the proofs.
 #[derive(Debug, Clone, clap::Args)]
@@ -34,34 +36,6 @@ pub struct Options {
     /// Only list the proofs and their progress
     #[arg(long)]
     list: bool,
-}
-
-/// The tools of a proof.
-struct Tools<'a> {
-    workspace: &'a Workspace,
-    godot: &'a Godot,
-}
-
-/// What a slice of a proof did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
-    /// The amount done of the goal.
-    amount: u64,
-    /// Passed checks.
-    checks: u64,
-    /// The same for each part that is proven together, such as a fuzz target.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    parts: BTreeMap<String, u64>,
-}
-
-impl Done {
-    fn add(&mut self, other: Self) {
-        self.amount += other.amount;
-        self.checks += other.checks;
-        for (name, amount) in other.parts {
-            *self.parts.entry(name).or_default() += amount;
-        }
-    }
 }
 
 /// The progress of a proof.

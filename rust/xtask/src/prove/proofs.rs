@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Done, Tools};
+use super::slice::{Done, Tools};
 use crate::endure::{self, Endurance};
 use crate::judge::Tally;
 use crate::suites::{self, Access, ENTRIES, Search};

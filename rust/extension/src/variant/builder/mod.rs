@@ -7,7 +7,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
 use variant_codec::format::NODE_PATH_NEW_FORMAT;
-use variant_codec::stream::{Decoder, Encoder, NodePathParts, Text};
+use variant_codec::stream::{Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
@@ -15,7 +15,7 @@ use super::built::{Built, ConversionCounts, CreatedObjects};
 use super::collisions::Buckets;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
-use super::part_tasks::{PartDispatcher, PartTask, Places};
+use super::part_tasks::PartDispatcher;
 use crate::thresholds::{LARGE_BYTES, engine_is_as_fast};
 
 /// Builds a live Variant.
@@ -82,27 +82,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     /// The same, handing parts to other threads.
     pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
         Self { parts: Some(Box::new(parts)), ..self }
-    }
-
-    /// Fills the places of a task from another builder of the same input.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes.
-    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
-        let PartTask { parts, places } = task;
-        match places {
-            Places::Values(slots) => {
-                let mut builder = Self { building: Building::of_elements(slots), ..self };
-                let mut array = sink::ArrayFrame::default();
-                parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
-                Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
-            }
-            Places::Strings(mut strings) => {
-                let mut builder = self;
-                let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut pour).map(|()| ConversionCounts::default())
-            }
-        }
     }
 
     /// The value, of which other threads may still be filling parts.

@@ -6,16 +6,19 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
 use variant_codec::error::{Oddity, quoted};
 use variant_codec::format::BOM;
-use variant_codec::stream::{ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text};
+use variant_codec::stream::{
+    Decoder, ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
+};
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
 
 use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
-use crate::variant::built::CreatedObjects;
+use crate::variant::built::{ConversionCounts, CreatedObjects};
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects;
+use crate::variant::part_tasks::{PartTask, Places};
 
 /// An Array under construction; small, because each level of nesting has one on the stack.
 #[derive(Default)]
@@ -34,6 +37,29 @@ pub struct DictionaryFrame {
 pub struct ObjectFrame {
     object: Gd<Object>,
     property: GString,
+}
+
+impl<'s> VariantBuilder<'_, 's> {
+    /// Fills the places of a task from another builder of the same input.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
+        let PartTask { parts, places } = task;
+        match places {
+            Places::Values(slots) => {
+                let mut builder = Self { building: Building::of_elements(slots), ..self };
+                let mut array = ArrayFrame::default();
+                parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
+                Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
+            }
+            Places::Strings(mut strings) => {
+                let mut builder = self;
+                let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
+                parts.iter().try_for_each(&mut pour).map(|()| ConversionCounts::default())
+            }
+        }
+    }
 }
 
 impl<'s> Sink for VariantBuilder<'_, 's> {

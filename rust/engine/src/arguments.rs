@@ -1,9 +1,9 @@
-//! Wrong arguments to the methods that godot-rust registers, refused as the engine does for its own methods.
+//! Invalid arguments of methods registered by godot-rust are refused as for the engine's own methods.
 //!
-//! Where a script's types are not known, arguments of any number and type may come. For those that do not fit, godot-rust
-//! prints an error of its own and answers with a code that the engine does not know ("Invalid call error code 1337"). The
-//! check is made before godot-rust sees the call: what it hands to the engine to register a method passes through here.
-//! What godot-rust converts is let through, so that no call is refused that was not.
+//! In untyped calls, arguments of any number and type may arrive. For invalid ones, godot-rust prints an error of its
+//! own and returns a code that the engine does not know ("Invalid call error code 1337"). So they are checked before
+//! godot-rust sees the call: methods that it registers with the engine are wrapped here. Arguments that godot-rust
+//! converts are accepted, so no call is refused that worked before.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use godot::sys::{self, interface_fn};
 
 use crate::refusal::{Refused, refused};
 
-/// More than there are methods and accessors of properties; what is beyond is answered by godot-rust.
+/// More than there are methods and property accessors; any beyond this are left to godot-rust.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -28,11 +28,11 @@ type Call = unsafe extern "C" fn(
     *mut sys::GDExtensionCallError,
 );
 
-/// What a method takes.
+/// The signature of a method.
 struct Method {
     call: Call,
     parameters: Vec<Parameter>,
-    /// How many have no default.
+    /// The number of arguments without a default.
     needed: usize,
 }
 
@@ -44,7 +44,7 @@ struct Parameter {
     class: String,
 }
 
-/// In a place that outlives every call: the engine forgets methods after the library has been told to stop.
+/// Static, because the engine unregisters methods only after the library has been told to stop.
 static METHODS: [OnceLock<Method>; MOST_METHODS] = [const { OnceLock::new() }; MOST_METHODS];
 
 static ENGINE: Mutex<sys::GDExtensionInterfaceGetProcAddress> = Mutex::new(None);
@@ -52,7 +52,7 @@ static REGISTER: Mutex<Option<sys::GDExtensionInterfaceClassdbRegisterExtensionC
     Mutex::new(None);
 static CHECKS_ITSELF: AtomicBool = AtomicBool::new(false);
 
-/// What godot-rust is to be started with instead of `engine`, which finds the functions of the engine by name.
+/// Wraps `engine`, which looks up the engine's functions by name; godot-rust is started with the result.
 ///
 /// # Safety
 /// - `engine` is what the engine passed to the entry point.
@@ -78,12 +78,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// - `name` is a C string.
 unsafe extern "C" fn find(name: *const c_char) -> sys::GDExtensionInterfaceFunctionPtr {
     let engine = (*lock(&ENGINE))?;
-    // SAFETY: godot-rust passes a C string, as this function demands; the engine's function takes one.
+    // SAFETY: `name` is a C string (`# Safety`), as the engine's function requires.
     let (found, name) = unsafe { (engine(name), CStr::from_ptr(name)) };
     if name != c"classdb_register_extension_class_method" {
         return found;
     }
-    // SAFETY: the engine's function of this name has this type, and so has the one that takes its place.
+    // SAFETY: the engine's function with this name has this type, and so does its replacement.
     unsafe {
         *lock(&REGISTER) = Some(std::mem::transmute::<
             unsafe extern "C" fn(),
@@ -97,15 +97,15 @@ unsafe extern "C" fn find(name: *const c_char) -> sys::GDExtensionInterfaceFunct
 }
 
 /// # Safety
-/// - As the engine's function demands: `method` points to what describes a method.
+/// - `method` points to the description of a method, as the engine's function requires.
 unsafe extern "C" fn register(
     library: sys::GDExtensionClassLibraryPtr,
     class: sys::GDExtensionConstStringNamePtr,
     method: *const sys::GDExtensionClassMethodInfo,
 ) {
     let Some(register) = *lock(&REGISTER) else { return };
-    // SAFETY: godot-rust describes a method, as this function demands. Its own functions ignore the user data, which are ours
-    // therefore.
+    // SAFETY: `method` describes a method (`# Safety`). godot-rust's functions ignore the user data, so it is ours to
+    // set.
     unsafe {
         let mut method = *method;
         if let Some(checked) = Method::of(&method).and_then(kept) {
@@ -116,8 +116,8 @@ unsafe extern "C" fn register(
     }
 }
 
-/// Puts it where it stays, if there is room. A library that the system did not let go of when the editor reloaded it has it
-/// there already.
+/// Stores it in static memory, if there is room. A library that stayed loaded when the editor reloaded it has it
+/// already.
 fn kept(method: Method) -> Option<&'static Method> {
     let mut method = Some(method);
     for place in &METHODS {
@@ -130,17 +130,18 @@ fn kept(method: Method) -> Option<&'static Method> {
 }
 
 impl Method {
-    /// The method described, unless its arguments are checked elsewhere.
+    /// The described method, unless its arguments are checked elsewhere.
     ///
     /// # Safety
-    /// - What `method` points to is there.
+    /// - `method` points to a live description.
     unsafe fn of(method: &sys::GDExtensionClassMethodInfo) -> Option<Self> {
         if CHECKS_ITSELF.load(Ordering::Relaxed) || !method.method_userdata.is_null() {
             return None;
         }
         let count = method.argument_count as usize;
         let parameter = |index: usize| {
-            // SAFETY: the caller vouches for so many descriptions; StringName is transparent over the engine's.
+            // SAFETY: the description has `argument_count` arguments (`# Safety`); StringName is transparent over the
+            // engine's.
             let (declared, class) = unsafe {
                 let declared = &*method.arguments_info.add(index);
                 (declared.type_, &*declared.class_name.cast::<StringName>())
@@ -152,14 +153,14 @@ impl Method {
         Some(Self { call: method.call_func?, parameters, needed })
     }
 
-    /// Whether calls of both are the same.
+    /// Whether both have the same signature.
     fn is(&self, other: &Self) -> bool {
         std::ptr::fn_addr_eq(self.call, other.call)
             && self.parameters == other.parameters
             && self.needed == other.needed
     }
 
-    /// Why the engine would refuse these arguments.
+    /// The engine's error for these arguments, if they are invalid.
     fn refusal(&self, arguments: &[&Variant]) -> Option<Refused> {
         if arguments.len() < self.needed {
             return Some(refused(sys::GDEXTENSION_CALL_ERROR_TOO_FEW_ARGUMENTS, 0, self.needed as i32));
@@ -184,7 +185,7 @@ impl Parameter {
             let is_instance = |object: Gd<Object>| self.class.is_empty() || object.is_class(&self.class);
             return object.is_ok_and(|object| object.is_none_or(is_instance));
         }
-        // SAFETY: the function takes any two types.
+        // SAFETY: the engine's function takes any two type ids.
         self.ty == sys::GDEXTENSION_VARIANT_TYPE_NIL
             || self.ty == own
             || unsafe { interface_fn!(variant_can_convert_strict)(own, self.ty) } != 0
@@ -194,8 +195,8 @@ impl Parameter {
 /// The engine's call with Variants.
 ///
 /// # Safety
-/// - `method` is what was registered, `arguments` points to `count` pointers to live Variants.
-/// - `result` and `error` are what the method's own function demands.
+/// - `method` is the registered user data, `arguments` points to `count` pointers to live Variants.
+/// - `result` and `error` are as the method's own function requires.
 unsafe extern "C" fn call(
     method: *mut c_void,
     instance: sys::GDExtensionClassInstancePtr,
@@ -204,8 +205,8 @@ unsafe extern "C" fn call(
     result: sys::GDExtensionVariantPtr,
     error: *mut sys::GDExtensionCallError,
 ) {
-    // SAFETY: the engine passes what was registered with the method, and so many Variants, as this function demands.
-    // godot-rust's Variant is transparent over the engine's.
+    // SAFETY: the engine passes the registered user data and `count` Variants (`# Safety`). godot-rust's Variant is
+    // transparent over the engine's.
     unsafe {
         let method = &*method.cast::<Method>();
         let given: &[&Variant] = match usize::try_from(count) {

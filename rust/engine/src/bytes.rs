@@ -12,12 +12,12 @@ use crate::interface::interface;
 /// [`ErrorKind::OutOfMemory`].
 #[inline(always)]
 pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
-    // The engine says it, too, but prints something of its own.
+    // Checked first: the engine would print an error of its own.
     check_room(bytes.len())?;
     if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
 }
 
-/// A PackedByteArray of so many bytes.
+/// A PackedByteArray of `len` bytes.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

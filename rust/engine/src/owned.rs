@@ -78,7 +78,7 @@ impl<T: Element> OwnArray<T> {
     /// Adds the elements of another one behind its own.
     ///
     /// # Errors
-    /// That there is no memory for them; it is as it was then.
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory); then it is unchanged.
     pub fn append(&mut self, other: Self) -> Result<()> {
         if self.0.is_empty() {
             *self = other;

@@ -46,28 +46,28 @@ pub struct Access {
     pub wrong_fact: Option<String>,
 }
 
-/// What came of [`measure`], for reports.
+/// The findings of [`measure`], for reports.
 #[derive(Clone, Copy, Default)]
 pub struct Findings {
     offsets: Option<Layout>,
-    /// The first fact that does not hold, in words.
+    /// The first fact that does not hold, as the warning names it.
     pub failed: Option<&'static str>,
 }
 
 static FINDINGS: OnceLock<Findings> = OnceLock::new();
 
-/// What was found at start-up.
+/// The findings at start-up.
 pub fn findings() -> Findings {
     FINDINGS.get().copied().unwrap_or_default()
 }
 
 impl Findings {
-    /// Whether engine memory is reached directly.
+    /// Whether engine memory is accessed directly.
     pub fn is_direct(&self) -> bool {
         layout().is_some()
     }
 
-    /// The facts that were found, whether or not they proved right: names, and offsets in bytes.
+    /// The facts that were found, verified or not: names, and offsets in bytes.
     pub fn offsets(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.offsets
             .into_iter()
@@ -79,7 +79,7 @@ impl Findings {
 struct Offset<'l> {
     name: &'static str,
     offset: &'l mut usize,
-    /// Added to it where it is to be wrong.
+    /// Added to get it wrong on purpose.
     wrong: isize,
 }
 

@@ -110,7 +110,7 @@ impl<'s> Slots<'s> {
         self.range.len()
     }
 
-    /// Whether there are none left.
+    /// Whether none are left.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
@@ -273,8 +273,8 @@ impl StringSlots<'_> {
     #[inline(always)]
     pub fn put(&mut self, string: GString) {
         let index = self.range.next().expect("no element is left");
-        // SAFETY: the array, which is new, has this element, and nobody else has this index; `into_array` alone gives it out,
-        // to a construction that nobody can look at before all owners are done.
+        // SAFETY: the new array has this element, and no other slots have this index. Only `into_array` gives the array
+        // out, to a construction that nothing reads before all owners are done.
         let element = unsafe { &mut *self.first.add(index) };
         if layout::layout().is_some() {
             // SAFETY: `behaviour.rs` has verified that an empty String and a new element are null pointers, which need

@@ -26,18 +26,19 @@ unsafe impl ExtensionLibrary for Extension {
     }
 }
 
-/// What the engine calls first, as `fast_variant_codec.gdextension` says: starts godot-rust, with arguments checked before it
-/// sees them.
+/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first: starts godot-rust, with
+/// arguments checked before it sees them.
 ///
 /// # Safety
-/// - The engine calls it, with what it documents.
+/// - Called by the engine, with the documented arguments.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gdext_rust_init(
     get_proc_address: sys::GDExtensionInterfaceGetProcAddress,
     library: sys::GDExtensionClassLibraryPtr,
     init: *mut sys::GDExtensionInitialization,
 ) -> sys::GDExtensionBool {
-    // SAFETY: all three come from the engine, and what finds its functions is answered by the engine.
+    // SAFETY: all three arguments come from the engine (`# Safety`), and the wrapped lookup returns the engine's
+    // functions.
     unsafe { godot_rust_init(with_checked_arguments(get_proc_address), library, init) }
 }
 

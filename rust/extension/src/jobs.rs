@@ -383,7 +383,7 @@ fn run(lane: Lane, job: &Arc<Job>, make: impl FnOnce() -> Box<dyn FnOnce() + Sen
     }
 }
 
-/// The items of a batch so far, one after the other.
+/// The finished items of a batch, in order.
 struct Totals<T: Element> {
     done: OwnArray<T>,
     failed: Failed,
@@ -395,13 +395,13 @@ impl<T: Element> Totals<T> {
         Self { done: OwnArray::new(), failed: Failed::default(), created: CreatedObjects::default() }
     }
 
-    /// Which items are the next, of so many.
+    /// The indexes of the next items, at most `count`.
     fn next(&self, items: usize, total: usize) -> Range<usize> {
         let start = self.done.len();
         start..start.saturating_add(items).min(total)
     }
 
-    /// Adds what became of these items, and says whether there are others left. Without memory for all of them, the job ends.
+    /// Adds the outcome of these items, and returns whether any are left. Out of memory, the job ends.
     fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
         let (done, failed, created) = batch.into_parts();
         self.created.append(created);

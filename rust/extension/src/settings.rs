@@ -68,7 +68,7 @@ pub fn load() {
     }
 }
 
-/// What asks that engine memory be reached only through documented functions, if anything does.
+/// The setting that requests the portable access path, if any.
 pub fn portable_access() -> Option<&'static str> {
     let (asked, by) = match from_environment(ACCESS_VARIABLE) {
         Some(asked) => (asked, "the environment variable FAST_VARIANT_CODEC_ACCESS"),

@@ -146,7 +146,7 @@ impl Snippet {
     }
 }
 
-/// With tabs instead of each four spaces, and so many more.
+/// With tabs instead of four spaces each, and extra indentation.
 fn indented(code: &str, tabs: usize) -> String {
     let mut script = String::new();
     for line in code.lines() {

@@ -503,19 +503,19 @@ impl FastVariantCodec {
         })
     }
 
-    /// What runs here, and how engine memory is reached: for bug reports.
+    /// Versions, settings and the access path to engine memory, for bug reports.
     ///
     /// The Dictionary has these keys:
     /// [br]- [code]addon_version[/code], [code]engine_version[/code], [code]engine_build[/code] ([code]"debug"[/code] or
     /// [code]"release"[/code]), [code]platform[/code], [code]precision[/code] ([code]"single"[/code] or
     /// [code]"double"[/code]);
-    /// [br]- [code]threads[/code]: how many threads may work on one call, the calling one among them;
-    /// [code]parallel_threshold_bytes[/code]: from how many bytes on they do;
-    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] where engine memory
-    /// is reached only through the engine's documented functions; [code]access_reason[/code]: why, as a sentence;
-    /// [br]- [code]offsets[/code]: the offsets in engine memory that were found at start-up, in bytes, by name; empty with
-    /// portable access that was asked for, and where one of them was not found;
-    /// [br]- [code]failed_facts[/code]: what did not hold of engine memory, in words: at most one, since verifying stops there.
+    /// [br]- [code]threads[/code]: the number of threads for one call, including the calling thread;
+    /// [code]parallel_threshold_bytes[/code]: the size from which several threads are used;
+    /// [br]- [code]access_path[/code]: the one in use: [code]"direct"[/code], or [code]"portable"[/code] if engine memory
+    /// is accessed only through the engine's documented functions; [code]access_reason[/code]: the reason;
+    /// [br]- [code]offsets[/code]: the offsets in engine memory found at start-up, in bytes, by name; empty if portable access
+    /// was requested or an offset was not found;
+    /// [br]- [code]failed_facts[/code]: the fact about engine memory that does not hold, if any: verification stops at the first.
     #[func]
     fn get_engine_report() -> VarDictionary {
         guard("FastVariantCodec.get_engine_report", engine_report::report)

@@ -104,11 +104,11 @@ impl From<&Error> for ErrorCode {
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             ErrorKind::Internal(_) => Self::InternalError,
             ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
-            // Only conversions in Rust give these.
+            // Only conversions in Rust return these.
             ErrorKind::UnexpectedType { .. } | ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => {
                 Self::BadArgument
             }
-            // For kinds to come: `tests/errors_document.rs` finds those that are not named here.
+            // For new kinds: `tests/errors_document.rs` finds those that are not listed here.
             _ => Self::InternalError,
         }
     }

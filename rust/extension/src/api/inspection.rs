@@ -25,9 +25,9 @@ pub fn within_limit(max_nodes: i64) -> usize {
 /// The outline for scripts: flat, because the engine handles only about a hundred levels of nesting.
 ///
 /// # Errors
-/// That there is no memory for it.
+/// If memory runs out.
 pub fn to_dictionary(outline: &Outline<'_>) -> Result<VarDictionary> {
-    // Made as decoded values are, since thousands of Dictionaries with the same keys are their best case.
+    // Built like decoded values, whose best case is thousands of Dictionaries with the same keys.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
@@ -122,7 +122,7 @@ fn dictionary<const N: usize>(entries: [(&str, Value); N]) -> Dictionary {
     Dictionary { entries, ..Dictionary::default() }
 }
 
-/// An Array of Dictionaries, declared as such.
+/// An Array typed as Array[Dictionary].
 fn dictionaries(values: Vec<Dictionary>) -> Value {
     let element = OwnedElementType::Builtin(VariantType::Dictionary);
     Value::Array(Array { element, values: values.into_iter().map(Value::Dictionary).collect() })

@@ -35,7 +35,7 @@ use crate::variant::built::CreatedObjects;
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
-    /// The result, once it has been looked at, and what is to be freed should nobody get it.
+    /// The result, once it has been read, and the objects to be freed if it is not given out.
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
     told: AtomicUsize,
@@ -167,7 +167,7 @@ impl FastVariantJob {
         Self { job, result: Mutex::new(None), told, is_told, base }
     }
 
-    /// What `look` sees in the result, if there is one: the same whenever it is asked for.
+    /// Calls `look` with the result, if there is one.
     fn look<R>(&self, look: impl FnOnce(&Gd<FastVariantResult>, &mut CreatedObjects) -> R) -> Option<R> {
         let mut result = lock(&self.result);
         if result.is_none() {
@@ -176,7 +176,7 @@ impl FastVariantJob {
         result.as_mut().map(|(result, created)| look(result, created))
     }
 
-    /// The result, if there is one, for somebody who has it from here on.
+    /// Gives the result out, if there is one.
     fn result(&self) -> Option<Gd<FastVariantResult>> {
         self.look(|result, created| {
             created.leave();
@@ -184,7 +184,7 @@ impl FastVariantJob {
         })
     }
 
-    /// How far the job is, or what it came to, in few words.
+    /// The progress or the outcome of the job, briefly.
     fn summary(&self) -> String {
         if self.job.is_done()
             && let Some(summary) = self.look(|result, _| result.bind().summary())

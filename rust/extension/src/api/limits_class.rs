@@ -84,7 +84,7 @@ impl IResource for FastVariantLimits {
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastVariantLimits.to_string", || {
             let path = this.get_path();
-            // As the engine shows resources.
+            // As the engine prints resources.
             let from = if path.is_empty() { String::new() } else { format!("({}):", summary::short(path)) };
             GString::from(&format!("{from}{}", summary::of(&this, this.bind().summary())))
         })
@@ -135,7 +135,7 @@ impl OnFailure for Gd<FastVariantLimits> {
 }
 
 impl FastVariantLimits {
-    /// What is limited, and what is allowed beyond the usual, in few words.
+    /// The limits that are set, and what is allowed besides, briefly.
     fn summary(&self) -> String {
         let numbers = [
             ("max_bytes", self.max_bytes),

@@ -146,8 +146,8 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path. After an error, it has the values before it. And
-    /// what is to be freed should nobody get it.
+    /// The result of reading records, from a file if there is a path. After an error, it has the values before
+    /// it. Also returns the objects to be freed if the result is not given out.
     fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
         let Unpacked { values, created, end, failed } = unpacked;
         let value = values.give().to_variant();
@@ -164,14 +164,14 @@ impl FastVariantResult {
         (result, created)
     }
 
-    /// The same for somebody who has it from here on.
+    /// The same, given out.
     pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
         let (result, mut created) = Self::unpacked_with_created(unpacked, path);
         created.leave();
         result
     }
 
-    /// The result of a job, and what is to be freed should nobody get it.
+    /// The result of a job, and the objects to be freed if it is not given out.
     pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
         let result = match outcome {
             Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
@@ -192,7 +192,7 @@ impl FastVariantResult {
         (result, CreatedObjects::default())
     }
 
-    /// What it holds, in few words.
+    /// What it contains, briefly.
     pub fn summary(&self) -> String {
         let mut summary = match self.error {
             ErrorCode::Ok => format!("ok: {}", summary::Value(&self.value)),

@@ -19,7 +19,7 @@ use crate::protobuf;
 use crate::variant::built::Built;
 use crate::variant::keys::KeyCache;
 
-/// How many messages `print()` shows by name.
+/// The number of messages that `print()` names.
 const NAMED: usize = 3;
 
 /// The messages of a [code].proto[/code] file, from [method FastProtobufCodec.load_schema].
@@ -252,7 +252,7 @@ impl FastProtobufSchema {
 }
 
 impl FastProtobufSchema {
-    /// How many messages there are, the first of their names, and the options, in few words.
+    /// The number of messages, their first names, and the options, briefly.
     fn summary(&self) -> String {
         let Some(schema) = &self.schema else { return "not loaded".to_owned() };
         let total = schema.messages().count();

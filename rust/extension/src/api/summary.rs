@@ -1,6 +1,6 @@
-//! What `print()` and `str()` show of the objects of the extension: one short line, in the manner of `<Node#123>`.
+//! What `print()` and `str()` show for the extension's objects: one short line, like `<Node#123>`.
 //!
-//! No code of scripts runs for it, and however large a value is, only its type and its size are shown.
+//! It runs no scripts, and shows only the type and size of large values.
 
 use std::fmt::{self, Display};
 
@@ -9,15 +9,15 @@ use godot::obj::{Gd, GodotClass};
 use variant_codec::VariantType;
 use variant_engine::Reader;
 
-/// The most characters of a text that others have made, such as a message with a path in it.
+/// The maximum length of foreign text, such as a message with a path.
 const MOST_CHARACTERS: usize = 120;
 
-/// What an object shows.
+/// The text for an object.
 pub fn of<C: GodotClass>(object: &Gd<C>, holds: impl Display) -> GString {
     GString::from(&format!("<{}#{} {holds}>", C::class_id(), object.instance_id().to_i64()))
 }
 
-/// A text on one line, cut if it is long.
+/// Text on one line, truncated if long.
 pub fn short(text: impl Display) -> String {
     let text = text.to_string();
     let mut characters = text.chars().map(|character| if character.is_control() { ' ' } else { character });
@@ -28,12 +28,12 @@ pub fn short(text: impl Display) -> String {
     short
 }
 
-/// A number of things.
+/// A count with its noun.
 pub fn count(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// The type of a value, and the value where it is a number, or its size where it has one.
+/// The type of a value, and the value if it is a number, or its size if it has one.
 pub struct Value<'a>(pub &'a Variant);
 
 impl Display for Value<'_> {

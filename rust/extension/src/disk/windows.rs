@@ -41,7 +41,7 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().read(true))
 }
 
-/// Opening and locking are one step, between which nobody replaces the file.
+/// Opening and locking are one step, so nothing can replace the file in between.
 pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
 }

@@ -112,13 +112,13 @@ fn thread_count() -> usize {
     }
 }
 
-/// How many threads may work on a call, the calling one among them.
+/// The number of threads for a call, including the calling one.
 pub fn width() -> usize {
     if is_alone() { 1 } else { thread_count() }
 }
 
-/// Whether the calling thread does everything, whatever is asked for: the platform has no threads, or the engine does not let
-/// them fill what one has made.
+/// Whether the calling thread works alone, regardless of settings: the platform has no threads, or the engine does not
+/// let several threads fill a container.
 fn is_alone() -> bool {
     cfg!(feature = "no-threads") || !can_share_out()
 }

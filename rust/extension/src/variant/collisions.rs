@@ -229,7 +229,7 @@ fn hash(text: &str) -> u32 {
 mod tests {
     use super::*;
 
-    /// A key with this hash and so many bytes.
+    /// A key with this hash and this number of bytes.
     struct CreatedObjects(u32, usize);
 
     impl Key for CreatedObjects {
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Whether so many keys with these hashes pass.
+    /// Whether keys with these hashes pass.
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         hashes
@@ -250,7 +250,7 @@ mod tests {
             .all(|result| result.is_ok())
     }
 
-    /// How many Dictionaries of two keys with one hash pass.
+    /// The number of Dictionaries of two keys with one hash that pass.
     fn pairs(bytes: usize, is_nested: bool) -> usize {
         let mut collisions = Collisions::default();
         let passes = |_: &usize| {
@@ -302,7 +302,7 @@ mod tests {
         let mut collisions = Collisions::default();
         assert!((0..100_000).all(|_| collisions.add_name("hp").is_ok()));
         assert!((0..100_000).all(|index| collisions.add_name(&format!("name {index}")).is_ok()));
-        // In the engine's hash, as in many others of old, "ab" and "bA" are the same.
+        // In the engine's hash, as in many old ones, "ab" and "bA" collide.
         let colliding = (0..10_000_u32).map(|index| {
             (0..14).map(|bit| if index >> bit & 1 == 0 { "ab" } else { "bA" }).collect::<String>()
         });

@@ -45,7 +45,7 @@ impl<'s> MessageEncoder<'s> {
         self.put_fixed(field, tag, 0, 0)
     }
 
-    /// How a number is spelled behind a tag.
+    /// The wire form of a number after its tag.
     #[inline(always)]
     pub(super) fn spelled(&self, kind: Kind, value: i64) -> (Class, u64) {
         match kind {
@@ -71,7 +71,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// A number where there is place for one.
+    /// Puts a number.
     #[inline(always)]
     pub(super) fn put_int(&mut self, field: &'s Field, value: i64) -> Result<()> {
         match field.kind {
@@ -105,7 +105,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Text of so many bytes behind a tag.
+    /// Puts text of `len` bytes after a tag.
     #[inline(always)]
     pub(super) fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
@@ -118,7 +118,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(())
     }
 
-    /// A String or StringName where there is place for a value.
+    /// Puts a String or StringName.
     #[inline(always)]
     pub(super) fn put_string(&mut self, field: &'s Field, ty: VariantType, text: Text<'_>) -> Result<()> {
         match field.kind {
@@ -149,7 +149,7 @@ impl<'s> MessageEncoder<'s> {
         self.int(number.into())
     }
 
-    /// Whether a zero need not be written here.
+    /// Whether a zero is omitted here.
     #[inline(always)]
     pub(super) fn leaves_zero_out(&self, field: &Field) -> bool {
         field.label == Label::Implicit
@@ -159,7 +159,7 @@ impl<'s> MessageEncoder<'s> {
     #[inline(always)]
     pub(super) fn name(&mut self, text: Text<'_>) -> Result<()> {
         let message = self.level.message;
-        // 0 for the first one.
+        // 0 for the first field.
         let next = self.level.last.wrapping_add(1);
         let follower = message.first_follower + usize::from(next);
         let expected = self.followers.get(follower).copied().unwrap_or(next);

@@ -10,7 +10,7 @@ use crate::schema::{Field, Label};
 use crate::varint::{varint_len, zigzag};
 
 impl<'s> MessageEncoder<'s> {
-    /// Opens the only record of a packed list, or nothing.
+    /// Opens the record of a packed list, if the list is packed.
     #[inline(always)]
     pub(super) fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
         let mut open = OpenArray { length_at: 0, reserved: 0 };
@@ -30,7 +30,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(open)
     }
 
-    /// All elements of a list of numbers at once.
+    /// Puts all elements of a list of numbers.
     #[inline(never)]
     pub(super) fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
         use VariantType as T;

@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::schema::{Field, NONE, UNKNOWN_KEY};
 
 impl<'s> MessageEncoder<'s> {
-    /// The start of an entry, of which the order is seen to later.
+    /// Starts an entry; entries are sorted later.
     #[inline(always)]
     pub(super) fn begin_segment(&mut self, rank: u64) -> Result<()> {
         let bytes = size_of::<Segment>();
@@ -18,7 +18,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(())
     }
 
-    /// Puts fields in the order of their numbers, or entries in that of their keys.
+    /// Sorts fields by number, or entries by key.
     #[inline(never)]
     pub(super) fn sort(&mut self, level: &Level<'s>) -> Result<()> {
         let segments = &mut self.segments[level.first as usize..];
@@ -51,7 +51,7 @@ impl<'s> MessageEncoder<'s> {
         self.out.rearrange(start, segments.iter().map(Segment::range), &mut self.spare)
     }
 
-    /// Refuses what the fields that are there, in order, cannot be together.
+    /// Checks required fields and oneofs.
     #[inline(never)]
     pub(super) fn check_together(&mut self, level: &Level<'s>) -> Result<()> {
         let message = level.message;
@@ -78,7 +78,7 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// Notes what a map's entries are sorted by.
+    /// Notes the sort key of a map entry.
     #[inline(always)]
     pub(super) fn note_key(&mut self, rank: u64) {
         let [.., last] = self.segments.as_mut_slice() else { return };
@@ -86,10 +86,10 @@ impl<'s> MessageEncoder<'s> {
     }
 }
 
-/// The key that stands in a map's entry, a text.
+/// The key in a map entry, which is text.
 fn entry_key(entry: &[u8]) -> &[u8] {
     let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte < 0x80).map_or(0, |last| last + 1);
-    // Behind its tag, its length and the tag of the key.
+    // After its tag, its length and the tag of the key.
     let entry = &entry[end(entry)..];
     let entry = &entry[end(entry) + 1..];
     let (len, text) = entry.split_at(end(entry));

@@ -2,19 +2,19 @@
 
 use super::report::{Build, Report, Row};
 
-/// What a ratio may lose besides what it is known to scatter.
+/// The tolerated loss of a ratio, besides its spread.
 const TOLERANCE: f64 = 0.10;
 
 /// Rows that are in both runs.
 #[derive(Debug, PartialEq)]
 pub struct Comparison {
-    /// How many there are.
+    /// Their number.
     pub compared: usize,
-    /// Those whose ratio fell too far, in words.
+    /// Messages for those whose ratio fell too far.
     pub fallen: Vec<String>,
 }
 
-/// Looks for each row of `now` in `before`; a run may hold fewer rows, or others.
+/// Compares each row of `now` with that in `before`; the runs may have different rows.
 pub fn compare(before: &[Report], now: &[Report]) -> Comparison {
     let mut comparison = Comparison { compared: 0, fallen: Vec::new() };
     for report in now {

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: the codec beside the engine's own functions, in the real engine.
 //!
-//! Each workload runs in a process of its own (`godot-project/bench/main.gd`), engine and codec in turns. What is
-//! measured and what is to be reached stands in [`workloads`].
+//! Each workload runs in a process of its own (`godot-project/bench/main.gd`), engine and codec in turns. Workloads and
+//! targets are in [`workloads`].
 
 mod chart;
 mod check;
@@ -50,20 +50,20 @@ pub struct Options {
     pub document: bool,
 }
 
-/// How much is measured.
+/// The amount of samples.
 struct Pace {
-    /// At least so many pairs.
+    /// The minimum number of pairs.
     pairs: u32,
-    /// And more for so long.
+    /// The minimum time.
     seconds: f64,
 }
 
 const FULL: Pace = Pace { pairs: 15, seconds: 1.0 };
 const QUICK: Pace = Pace { pairs: 5, seconds: 0.1 };
 
-/// Measures, prints and writes; whether nothing has fallen behind the earlier run.
+/// Measures, prints and writes; returns whether no row fell behind the earlier run.
 pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<bool> {
-    // A file that cannot be read should not be noticed only after the run.
+    // Read first, so that an unreadable file fails before the run.
     let before = options.check.as_deref().map(report::read).transpose()?;
     let mut workloads = workloads::all(options.data.as_deref(), !options.quick || options.only.is_some())?;
     if let Some(name) = &options.only {
@@ -182,8 +182,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// In processes of their own, several at a time: they do not care for time. Only for the first build: the other
-    /// would tell the same.
+    /// In separate processes, several at a time, because they do not measure time. Only for the first build: the other
+    /// would give the same.
     fn memory(&self, reports: &mut [Report]) -> Result<()> {
         let Some(report) = reports.first_mut() else { return Ok(()) };
         let build = report.build;

@@ -1,4 +1,4 @@
-//! What is measured, and what is to be reached.
+//! Workloads and their targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use anyhow::{Context, Result, ensure};
 
 use super::report::{Build, Op};
 
-/// One input and the way in which it is encoded and decoded.
+/// One input, and how it is encoded and decoded.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// As tables and files call it.
+    /// Its name in tables and files.
     pub name: String,
     /// What `godot-project/bench/` makes it of.
     pub input: Input,
     /// A class in `godot-project/bench/forms.gd`.
     pub form: &'static str,
-    /// Whether it is one of a row of sizes, which show how the cost grows.
+    /// Whether it is one of a series of sizes, which shows how the cost grows.
     pub is_growth: bool,
     reach: Reach,
 }
@@ -24,18 +24,18 @@ pub struct Workload {
 /// Where a workload's value comes from.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// A kind in `godot-project/bench/data.gd`, and how many.
+    /// A kind in `godot-project/bench/data.gd`, and the count.
     Made(&'static str, u32),
     /// A JSON document.
     Document(PathBuf),
 }
 
-/// How many threads the codec has.
+/// The number of codec threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
     /// The calling one.
     One,
-    /// One for each processor, as in a game that does not choose.
+    /// One per processor, the default.
     All,
 }
 
@@ -46,14 +46,14 @@ type Ratios = [Option<f64>; 2];
 struct Reach {
     one_thread: Ratios,
     all_threads: Ratios,
-    /// Where the editor build asks for something else.
+    /// Other targets for the editor build.
     editor: Option<Ratios>,
 }
 
 const OPEN: Ratios = [None, None];
 const NOTHING: Reach = Reach { one_thread: OPEN, all_threads: OPEN, editor: None };
 
-/// The same ratios are asked for in the editor.
+/// With the same targets in the editor.
 const fn reach(encode: f64, decode: f64) -> Reach {
     Reach { all_threads: [Some(encode), Some(decode)], ..NOTHING }
 }
@@ -67,12 +67,12 @@ const fn reach_packed(editor_encode: f64, editor_decode: f64) -> Reach {
     Reach { editor: Some([Some(editor_encode), Some(editor_decode)]), ..reach(1.0, 1.0) }
 }
 
-/// Decoding one tiny value is bounded by what a call into an extension costs.
+/// Decoding one tiny value is bounded by the cost of a call into an extension.
 const REACH_TINY: Reach = Reach { all_threads: [Some(1.0), None], ..NOTHING };
 
 const REACH_DOCUMENT: Reach = reach_apart([4.0, 1.8], [6.0, 3.0]);
 
-/// Name, kind, count, form, and what is to be reached.
+/// Name, kind, count, form, and target.
 const TABLE: [(&str, &str, u32, &str, Reach); 24] = [
     ("entities", "entities", 50_000, "value", reach_apart([5.0, 1.8], [8.0, 3.0])),
     ("ints", "ints", 1_000_000, "value", reach(6.0, 8.0)),
@@ -120,7 +120,7 @@ impl Workload {
         ratios[op as usize]
     }
 
-    /// Whether something is to be reached with one thread.
+    /// Whether there is a target for one thread.
     pub fn counts_with_one_thread(&self) -> bool {
         self.reach.one_thread != OPEN
     }
@@ -138,7 +138,7 @@ pub fn all(data: Option<&Path>, with_growth: bool) -> Result<Vec<Workload>> {
     Ok(all)
 }
 
-/// The one of this name, else all whose names contain it.
+/// The workload with this name, else all whose names contain it.
 pub fn only(all: Vec<Workload>, name: &str) -> Result<Vec<Workload>> {
     let exact = all.iter().any(|workload| workload.name == name);
     let names: Vec<_> = all.iter().map(|workload| workload.name.clone()).collect();

@@ -137,8 +137,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, and appends the records to the file at
-    /// [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
+    /// Encodes each element of [param values], an Array, typed or not, in parallel, and appends the records to the file
+    /// at [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
     /// properties. Creates the file if it does not exist.
     ///
     /// The records are flushed to disk when the call returns. If the game is killed meanwhile, the last record may be
@@ -354,8 +354,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each of the [param values], an Array, as [method encode_godot3] does with the same [param lossy], in parallel.
-    /// Returns one buffer per value, in the same order.
+    /// Encodes each of the [param values], an Array, as [method encode_godot3] does with the same [param lossy], in
+    /// parallel. Returns one buffer per value, in the same order.
     ///
     /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]

@@ -29,19 +29,16 @@ impl<'s> Unfinished<'s> {
 /// ```no_run
 /// use variant_engine::{Building, ContainerType, with_gaps};
 ///
-/// let (value, ()) = with_gaps(|_| {
+/// let made = with_gaps(|_| {
 ///     let mut building = Building::new();
 ///     building.open_array(2, &ContainerType::Untyped);
 ///     let gaps = building.leave_elements(2);
 ///     building.close_array();
 ///     std::thread::scope(|threads| {
-///         threads.spawn(|| Building::of_elements(gaps));
+///         threads.spawn(|| drop(Building::of_elements(gaps)));
 ///     });
 ///     Some((building.finish_with_gaps(Vec::new()), ()))
-/// })?;
-/// # Some(value)
-/// # ;
-/// # None::<()>
+/// });
 /// ```
 ///
 /// Gaps do not leave the call:
@@ -49,16 +46,13 @@ impl<'s> Unfinished<'s> {
 /// ```compile_fail
 /// use variant_engine::{Building, ContainerType, with_gaps};
 ///
-/// let (value, gaps) = with_gaps(|_| {
+/// let made = with_gaps(|_| {
 ///     let mut building = Building::new();
 ///     building.open_array(2, &ContainerType::Untyped);
 ///     let gaps = building.leave_elements(2);
 ///     building.close_array();
 ///     Some((building.finish_with_gaps(Vec::new()), gaps))
-/// })?;
-/// # Some(value)
-/// # ;
-/// # None::<()>
+/// });
 /// ```
 ///
 /// nor with a thread that outlives it:
@@ -66,17 +60,14 @@ impl<'s> Unfinished<'s> {
 /// ```compile_fail
 /// use variant_engine::{Building, ContainerType, with_gaps};
 ///
-/// let (value, ()) = with_gaps(|_| {
+/// let made = with_gaps(|_| {
 ///     let mut building = Building::new();
 ///     building.open_array(2, &ContainerType::Untyped);
 ///     let gaps = building.leave_elements(2);
 ///     building.close_array();
-///     std::thread::spawn(|| Building::of_elements(gaps));
+///     std::thread::spawn(|| drop(Building::of_elements(gaps)));
 ///     Some((building.finish_with_gaps(Vec::new()), ()))
-/// })?;
-/// # Some(value)
-/// # ;
-/// # None::<()>
+/// });
 /// ```
 pub fn with_gaps<R>(
     make: impl for<'s> FnOnce(Scope<'s>) -> Option<(Unfinished<'s>, R)>,

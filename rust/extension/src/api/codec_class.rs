@@ -53,7 +53,8 @@ pub struct FastVariantCodec {}
 
 #[godot_api]
 impl FastVariantCodec {
-    /// Encodes each element of an Array, typed or not, in parallel. Returns one buffer per value, in the same order.
+    /// Encodes each element of [param values], an Array, typed or not, in parallel. Returns one buffer per value, in the
+    /// same order.
     ///
     /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. With
     /// [param full_objects], only the calling thread works, because getters run.
@@ -66,8 +67,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Decodes each buffer of an Array or [code]Array[PackedByteArray][/code], in parallel. Returns one value per
-    /// buffer, in the same order.
+    /// Decodes each of the [param buffers], an Array or [code]Array[PackedByteArray][/code], in parallel. Returns one
+    /// value per buffer, in the same order.
     ///
     /// If a buffer cannot be decoded, its value is [code]null[/code]; one error names the first ten such indexes. With
     /// [param allow_objects], only the calling thread works, because setters run; see [method decode].
@@ -136,8 +137,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array, typed or not, in parallel, and appends the records to the file at
-    /// [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
+    /// Encodes each element of [param values], an Array, typed or not, in parallel, and appends the records to the file
+    /// at [param path], in the format of [method save_batch]; with [param full_objects], objects with class and
     /// properties. Creates the file if it does not exist.
     ///
     /// The records are flushed to disk when the call returns. If the game is killed meanwhile, the last record may be
@@ -353,8 +354,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Encodes each element of an Array as [method encode_godot3] does with the same [param lossy], in parallel.
-    /// Returns one buffer per value, in the same order.
+    /// Encodes each of the [param values], an Array, as [method encode_godot3] does with the same [param lossy], in
+    /// parallel. Returns one buffer per value, in the same order.
     ///
     /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes.
     #[func]

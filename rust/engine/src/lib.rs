@@ -1,4 +1,4 @@
-//! Godot's memory: the only crate here with unsafe code, and all of it.
+//! Godot's memory: all unsafe code of the library but its entry symbol.
 //!
 //! | file | offers |
 //! |---|---|

@@ -40,7 +40,7 @@ use crate::variant::keys::KeyCache;
 /// ```
 ///
 /// As with the engine's functions, data shared between threads needs a lock, held until the call returns. Background
-/// jobs own their data.
+/// jobs own their data, except for the containers in the values of [method encode_batch_async].
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is the number of threads for
 /// batches and large values, including the calling thread; 0 is one per core.

@@ -33,6 +33,7 @@ macro_rules! codes {
     };
 }
 
+// In the order of their numbers, which scripts may have stored: new ones go to the end.
 codes! {
     UnexpectedEnd "UNEXPECTED_END" "The data ends inside a value."
     UnknownType "UNKNOWN_TYPE" "A type id that Godot does not have."

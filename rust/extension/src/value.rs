@@ -140,7 +140,7 @@ fn encode_with(
 ///
 /// # Errors
 /// What is wrong with the bytes, with its offset.
-#[inline]
+#[inline(always)]
 pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     let Reading { input, strictness, limits, .. } = reading;
     let data = input.bytes();

@@ -75,6 +75,7 @@ pub struct Built {
 
 impl Built {
     /// A value, its conversions, and the objects that were created for it.
+    #[inline(always)]
     pub fn new(value: Variant, fill: ConversionCounts, created: CreatedObjects) -> Self {
         Self { value, dropped: fill.dropped, created }
     }

@@ -78,10 +78,12 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
-        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, .. }) = self.open.last_mut()
+        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, .. }) =
+            self.open.last_mut()
         else {
             panic!("no key is open");
         };
+        assert!(copied.0.is_null(), "copied entries are still without their values");
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
         // key's value, which stays valid while the entry exists (verified by `behaviour.rs`).
@@ -113,6 +115,8 @@ impl<'s> Building<'s> {
             panic!("no Dictionary is open");
         };
         assert!(layout::tag(template) == u32::from(VariantType::Dictionary.id()), "no Dictionary is copied");
+        let is_new = layout.dictionary_size(dictionary) == 0 && layout.dictionary_types(dictionary) == (0, 0);
+        assert!(is_new, "entries are copied into an untyped Dictionary that has none");
         // SAFETY: both Variants hold Dictionaries, as their payload; only this construction reaches the open one.
         unsafe {
             interface.assign_dictionary(

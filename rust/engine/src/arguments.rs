@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use godot::builtin::{StringName, Variant};
-use godot::classes::Object;
-use godot::obj::Gd;
-use godot::sys::{self, interface_fn};
+use godot::classes::ClassDb;
+use godot::obj::Singleton;
+use godot::sys::{self, GodotFfi, interface_fn};
 
+use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
 /// More than there are methods and property accessors; any beyond this are left to godot-rust.
@@ -42,6 +43,8 @@ struct Parameter {
     ty: sys::GDExtensionVariantType,
     /// The class of objects; empty for any.
     class: String,
+    /// The address of the class's name, which the engine has once while the class exists.
+    class_name: usize,
 }
 
 /// Static, because the engine unregisters methods only after the library has been told to stop.
@@ -146,7 +149,7 @@ impl Method {
                 let declared = &*method.arguments_info.add(index);
                 (declared.type_, &*declared.class_name.cast::<StringName>())
             };
-            Parameter { ty: declared, class: class.to_string() }
+            Parameter { ty: declared, class: class.to_string(), class_name: address(class) }
         };
         let parameters = (0..count).map(parameter).collect();
         let needed = count.saturating_sub(method.default_argument_count as usize);
@@ -181,15 +184,41 @@ impl Parameter {
     fn takes(&self, argument: &Variant) -> bool {
         let own = argument.get_type().sys();
         if own == sys::GDEXTENSION_VARIANT_TYPE_OBJECT && self.ty == own {
-            let object = argument.try_to::<Option<Gd<Object>>>();
-            let is_instance = |object: Gd<Object>| self.class.is_empty() || object.is_class(&self.class);
-            return object.is_ok_and(|object| object.is_none_or(is_instance));
+            return self.takes_object(argument);
         }
         // SAFETY: the engine's function takes any two type ids.
         self.ty == sys::GDEXTENSION_VARIANT_TYPE_NIL
             || self.ty == own
             || unsafe { interface_fn!(variant_can_convert_strict)(own, self.ty) } != 0
     }
+
+    /// Whether a value of type Object is null or an object of the class, not a freed one.
+    fn takes_object(&self, argument: &Variant) -> bool {
+        let mut name = StringName::default();
+        // SAFETY: the argument is a live Variant and, through it, the object stays alive. An empty StringName is a null
+        // pointer, which the engine overwrites with the object's class.
+        unsafe {
+            let id = interface_fn!(variant_get_object_instance_id)(variant_ptr(argument));
+            if id == 0 {
+                return true;
+            }
+            let object = interface_fn!(object_get_instance_from_id)(id);
+            if object.is_null() {
+                return false;
+            }
+            if self.class.is_empty() {
+                return true;
+            }
+            interface_fn!(object_get_class_name)(object, sys::get_library(), name.sys_mut().cast());
+        }
+        address(&name) == self.class_name || ClassDb::singleton().is_parent_class(&name, &self.class)
+    }
+}
+
+/// Where the engine has the text of a name: for equal names, in the same place.
+fn address(name: &StringName) -> usize {
+    // SAFETY: a StringName is a pointer, and godot-rust's is transparent over the engine's.
+    unsafe { std::ptr::from_ref(name).cast::<usize>().read() }
 }
 
 /// The engine's call with Variants.

@@ -23,9 +23,10 @@
 //! used. Both give the same bytes and values, under the same tests.
 //!
 //! The public functions are safe: each checks what its unsafe code relies on, or its types do. One rule is the engine's
-//! own, and no type of godot-rust expresses it: while a container is read here, no script and no other thread changes
-//! it. Code that runs scripts meanwhile reads copies (`Reader::entries`), and whatever outlives a call owns what it
-//! reads (`owned.rs`).
+//! own, and no type of godot-rust expresses it: Arrays, Dictionaries, packed arrays and objects are references, and no
+//! lock guards what they refer to. So while one thread reads or changes a container, no script and no other thread
+//! changes it, whichever Variant, slot or `OwnArray` it is reached through. Code that runs scripts meanwhile reads
+//! copies (`Reader::entries`), and whatever outlives a call owns what it reads (`owned.rs`).
 
 mod arguments;
 mod behaviour;
@@ -59,7 +60,7 @@ pub use interface::is_debug_build;
 pub use optional::OrNull;
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use probe::{Access, Findings, findings};
-pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings};
+pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, is_instance};
 pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
 pub use strings::{raw_string, string};
 pub use types::{PRECISION, run_bytes};

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
-use godot::classes::Script;
+use godot::classes::{ClassDb, Object, Script};
 use godot::meta::ToGodot;
-use godot::obj::Gd;
+use godot::obj::{Gd, Singleton};
 use godot::sys::interface_fn;
 use variant_codec::VariantType;
 use variant_codec::error::quoted;
@@ -47,9 +47,13 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
-    /// Whether a container of this type takes a value of type `found` without converting it: the same type, or Nil for
-    /// objects. `is_instance` tells whether an object has the class and script.
-    pub fn takes(
+    /// Whether a container of this type takes a value without converting it: one of the same type, or Nil for objects.
+    pub fn takes(&self, value: &Variant) -> bool {
+        self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
+    }
+
+    /// The same for a value of type `found`; `is_instance` tells whether an object has the class and script.
+    pub fn takes_type(
         &self,
         found: Option<VariantType>,
         is_instance: impl FnOnce(&StringName, Option<&Gd<Script>>) -> bool,
@@ -63,6 +67,43 @@ impl ContainerType {
             (Self::Object { .. }, _) => false,
         }
     }
+
+    /// Whether it takes each value of this type.
+    pub(crate) fn takes_all(&self, ty: VariantType) -> bool {
+        match self {
+            Self::Untyped => true,
+            Self::Builtin(declared) => *declared == ty,
+            Self::Object { .. } => false,
+        }
+    }
+
+    /// Whether the type of a value alone tells if it is taken, on any thread.
+    pub(crate) fn is_plain(&self) -> bool {
+        !matches!(self, Self::Object { .. })
+    }
+}
+
+/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object
+/// always is.
+pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
+    let Ok(object) = value.try_to::<Gd<Object>>() else {
+        return value.is_nil();
+    };
+    let actual = StringName::from(&object.get_class());
+    if actual != *class && !ClassDb::singleton().is_parent_class(&actual, class) {
+        return false;
+    }
+    let Some(wanted) = script else {
+        return true;
+    };
+    let mut script = object.get_script();
+    while let Some(current) = script {
+        if current == *wanted {
+            return true;
+        }
+        script = current.get_base_script();
+    }
+    false
 }
 
 impl fmt::Display for ContainerType {

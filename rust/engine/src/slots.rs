@@ -12,7 +12,7 @@ use variant_codec::{ErrorKind, Result, VariantType};
 use crate::interface::interface;
 use crate::layout::{self, clear};
 use crate::owned::OwnArray;
-use crate::read::Reader;
+use crate::read::{ContainerType, Reader};
 
 /// Makes a lifetime invariant: neither a longer nor a shorter one can replace it.
 pub(crate) type Tie<'s> = PhantomData<fn(&'s ()) -> &'s ()>;
@@ -36,6 +36,8 @@ pub struct Slots<'s> {
     /// A reference of its own, which keeps the Array alive.
     array: Variant,
     range: Range<usize>,
+    /// Whether the Array has a declared type.
+    is_typed: bool,
     tie: Tie<'s>,
 }
 
@@ -51,7 +53,8 @@ impl<'s> Slots<'s> {
     ///   which no script can reach and which is not resized.
     /// - Until then, nothing else reads or writes these elements.
     pub(crate) unsafe fn new(array: Variant, range: Range<usize>) -> Self {
-        Self { array, range, tie: PhantomData }
+        let is_typed = !matches!(Reader::new().array_type(&array), ContainerType::Untyped);
+        Self { array, range, is_typed, tie: PhantomData }
     }
 
     /// Makes an Array of `len` Variants, which `fill` fills.
@@ -120,7 +123,7 @@ impl<'s> Slots<'s> {
         let at = self.range.end.min(self.range.start.saturating_add(count));
         let rest = at..self.range.end;
         self.range.end = at;
-        Self { array: self.array.clone(), range: rest, tie: PhantomData }
+        Self { array: self.array.clone(), range: rest, is_typed: self.is_typed, tie: PhantomData }
     }
 
     /// Leaves the rest unfilled.
@@ -149,8 +152,12 @@ impl<'s> Slots<'s> {
     }
 
     /// Fills the next element.
+    ///
+    /// # Panics
+    /// If there is none, or the Array has a declared type.
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
+        assert!(!self.is_typed, "the elements have a declared type");
         let slot = self.next();
         // Where the layout is known, no destructor call is needed.
         clear(layout::layout(), slot);
@@ -181,6 +188,8 @@ pub struct DeferredValue<'s> {
     dictionary: Variant,
     /// The value in an entry of the Dictionary.
     place: *mut Variant,
+    /// The declared type of the Dictionary's values.
+    declared: ContainerType,
     tie: Tie<'s>,
 }
 
@@ -190,8 +199,8 @@ impl DeferredValue<'_> {
     /// # Safety
     /// - `place` is the value of an entry of `dictionary`, which no script can reach before `'s` has ended, and from which
     ///   that entry is not taken out.
-    pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant) -> Self {
-        Self { dictionary, place, tie: PhantomData }
+    pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant, declared: ContainerType) -> Self {
+        Self { dictionary, place, declared, tie: PhantomData }
     }
 }
 
@@ -222,10 +231,15 @@ impl<'s> StagedValues<'s> {
         // SAFETY: the Array has `left.len()` elements and has not left this file, and its slots no longer exist (`#
         // Safety`).
         let mut slots = unsafe { Slots::new(values, 0..left.len()) };
-        for DeferredValue { dictionary, place, .. } in left {
+        for DeferredValue { dictionary, place, declared, .. } in left {
+            let value = slots.next();
+            if !declared.takes(value) {
+                // It was not filled: the Dictionary has the default of its type there.
+                continue;
+            }
             // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`DeferredValue::new` demands
             // it); entries added since have not moved the others, or `can_share_out` would have kept values from being left.
-            unsafe { std::ptr::swap(slots.next(), place) };
+            unsafe { std::ptr::swap(value, place) };
             drop(dictionary);
         }
     }

@@ -16,6 +16,7 @@ use crate::jobs;
 use crate::judge::{self, Tally};
 use crate::kill;
 use crate::library::{self, Build, Profile};
+use crate::misuse;
 use crate::package;
 use crate::panel;
 use crate::protobuf;
@@ -125,6 +126,7 @@ fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<
         report.skip("files and packets with Godot 3", "no server build for this system, and no GODOT3_BIN");
     }
     report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
+    report.check("misuse of rust/engine", || misuse::run(workspace, godot))?;
     report.check("without threads", || suites::without_threads(workspace, godot))?;
     report.check("project settings", || suites::own_settings(workspace, godot))?;
     report.check("demo scene", || suites::demo_scene(workspace, godot))?;

@@ -19,6 +19,7 @@ pub mod jobs;
 pub mod judge;
 pub mod kill;
 pub mod library;
+pub mod misuse;
 pub mod mutants;
 pub mod notices;
 pub mod package;

@@ -7,10 +7,10 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Open, declaration};
+use super::{Building, CheckedElement, Open, declaration, keep};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, clear};
-use crate::read::ContainerType;
+use crate::read::{ContainerType, Reader};
 use crate::slots::Slots;
 use crate::types::plain_bytes;
 
@@ -19,11 +19,10 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn open_array(&mut self, len: usize, element: &ContainerType) -> bool {
         let array = self.put_empty(VariantType::Array);
-        let typed = !matches!(element, ContainerType::Untyped);
         // SAFETY: `array` is a new Array that nothing else uses, as `set_type` and `resize_array` demand.
         unsafe {
             let container = self.container(&array, VariantType::Array);
-            if typed {
+            if !matches!(element, ContainerType::Untyped) {
                 set_type(container, element);
             }
             if len > 0 && !self.interface.resize_array(container, len) {
@@ -33,18 +32,23 @@ impl<'s> Building<'s> {
         // A new Array shares its elements with nothing: see `behaviour.rs`.
         let first = self.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0);
         let first = first.cast_mut();
-        self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), typed });
+        let checked = match element {
+            ContainerType::Untyped => None,
+            _ => Some(Box::new(CheckedElement::new(element.clone(), self.layout))),
+        };
+        self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), checked });
         true
     }
 
     /// The next value is the next element of the open Array.
     ///
     /// # Panics
-    /// If no Array is open, or it has no more elements.
+    /// If no Array is open, or it has no more elements, or the last one has another type.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
-        let Some(Open::Array { array, first, len, index, place, typed }) = self.open.last_mut() else {
+        self.keep_element();
+        let Some(Open::Array { array, first, len, index, place, checked }) = self.open.last_mut() else {
             panic!("no Array is open");
         };
         assert!(*index < *len, "the Array has no more elements");
@@ -59,26 +63,55 @@ impl<'s> Building<'s> {
             }
         };
         *index += 1;
-        self.place = *place;
-        if *typed {
-            // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the Array, so a
-            // live Variant.
-            clear(self.layout, unsafe { &mut **place });
+        self.place = match checked {
+            None => *place,
+            Some(checked) => checked.place(*place),
+        };
+    }
+
+    /// Puts the last element into the open Array, if it is still outside.
+    #[inline(always)]
+    fn keep_element(&mut self) {
+        if let Some(Open::Array { place, checked: Some(checked), .. }) = self.open.last_mut()
+            && !place.is_null()
+        {
+            let place = std::mem::replace(place, std::ptr::null_mut());
+            // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
+            unsafe { keep(self.layout, &checked.declared, &mut checked.value, place) };
         }
+    }
+
+    /// Drops the last element of the open Array, which has a declared type. The next one takes its place.
+    ///
+    /// # Panics
+    /// If there is none, or elements before it were left to other threads.
+    pub fn drop_element(&mut self) {
+        let Some(Open::Array { len, index, place, checked: Some(checked), .. }) = self.open.last_mut() else {
+            panic!("no typed Array is open");
+        };
+        assert!(!place.is_null() && !checked.is_left, "there is no element to drop");
+        clear(self.layout, &mut checked.value);
+        checked.is_shorter = true;
+        *len -= 1;
+        *index -= 1;
+        *place = std::ptr::null_mut();
+        self.place = std::ptr::null_mut();
     }
 
     /// Writes values that need no destructor to the next elements of the open Array, from their bytes. Returns false,
     /// having written none, where elements are not reached in place or have another type.
     ///
     /// # Panics
-    /// If there are more values than elements, or values of this type do not have `N` bytes.
+    /// If there are more values than elements, or values of this type do not have `N` bytes, or the last element has
+    /// another type than the Array.
     #[inline(always)]
     pub fn put_run<const N: usize>(
         &mut self,
         ty: VariantType,
         values: &mut impl Iterator<Item = [u8; N]>,
     ) -> bool {
-        let (Some(layout), Some(Open::Array { array, first, len, index, place, typed })) =
+        self.keep_element();
+        let (Some(_), Some(Open::Array { first, len, index, place, checked, .. })) =
             (self.layout, self.open.last_mut())
         else {
             return false;
@@ -86,7 +119,8 @@ impl<'s> Building<'s> {
         assert_eq!(plain_bytes(ty), Some(N));
         // A typed Array's new elements are defaults of its type, which need no destructor if it is this one.
         let is_room = layout::PAYLOAD + N <= layout::VARIANT;
-        if !is_room || first.is_null() || (*typed && layout.array_type(array) != u32::from(ty.id())) {
+        let is_taken = checked.as_ref().is_none_or(|checked| checked.declared.takes_all(ty));
+        if !is_room || first.is_null() || !is_taken {
             return false;
         }
         for bytes in values {
@@ -100,35 +134,59 @@ impl<'s> Building<'s> {
             }
             *index += 1;
         }
+        if checked.is_some() {
+            // These elements are in the Array already.
+            *place = std::ptr::null_mut();
+        }
         self.place = *place;
         true
     }
 
     /// Closes the open Array.
+    ///
+    /// # Panics
+    /// If no Array is open, or the last element has another type.
     #[inline(always)]
     pub fn close_array(&mut self) {
-        assert!(matches!(self.pop(), Some(Open::Array { .. })), "no Array is open");
+        self.keep_element();
+        let Some(Open::Array { array, len, checked, .. }) = self.pop() else { panic!("no Array is open") };
+        if let Some(checked) = checked
+            && checked.is_shorter
+        {
+            // SAFETY: `array` holds an Array of more than `len` elements, none of which was left to another thread.
+            unsafe {
+                let container = self.container(&array, VariantType::Array);
+                self.interface.resize_array(container, len);
+            }
+        }
     }
 
     /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
-    /// If no Array is open, or it has fewer elements left.
+    /// If no Array is open, or it has fewer elements left, or elements of it were dropped, or it is one of objects.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
-        let Some(Open::Array { array, len, index, .. }) = self.open.last_mut() else {
+        self.keep_element();
+        let Some(Open::Array { array, len, index, place, checked, .. }) = self.open.last_mut() else {
             panic!("no Array is open");
         };
+        if let Some(checked) = checked {
+            assert!(!checked.is_shorter && checked.declared.is_plain(), "elements cannot be left");
+            checked.is_left = true;
+        }
+        *place = std::ptr::null_mut();
         let range = *index..*index + count;
         assert!(range.end <= *len, "the Array has no more elements");
         *index = range.end;
         self.place = std::ptr::null_mut();
-        self.has_gaps = true;
+        self.gaps += 1;
         // SAFETY: this construction does not touch these elements again. Nothing else reaches the Array, which is new
         // and sized once, before `'s` has ended.
         unsafe { Slots::new(Variant::clone(array), range) }
     }
 
-    /// A construction that fills elements handed over by another one.
+    /// A construction that fills elements handed over by another one. What is not complete when it ends is dropped;
+    /// closing the Array completes the last element.
     pub fn of_elements(slots: Slots<'s>) -> Self {
         let mut building = Self::new();
         let (owner, Range { start, end }) = slots.into_parts();
@@ -136,9 +194,11 @@ impl<'s> Building<'s> {
         let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&owner).read() });
         building._owner = Some(owner);
         let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
-        // Defaults of a typed Array are replaced in either case.
-        let (index, len, typed) = (start, end, true);
-        building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), typed });
+        let mut checked = CheckedElement::new(Reader::new().array_type(&array), building.layout);
+        // Others fill elements, too.
+        checked.is_left = true;
+        let (index, len, checked) = (start, end, Some(Box::new(checked)));
+        building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), checked });
         building
     }
 }

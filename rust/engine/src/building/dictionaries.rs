@@ -6,7 +6,7 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Open, declaration};
+use super::{Building, Open, TypedEntry, declaration, keep};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
 use crate::read::ContainerType;
@@ -14,13 +14,20 @@ use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
     /// Hands the value of the open entry to another thread. `None` if its key was refused.
+    ///
+    /// # Panics
+    /// If the values are objects.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
-        match self.open.last() {
-            Some(Open::Dictionary { dictionary, value, .. }) if !value.is_null() => {
-                self.has_gaps = true;
+        match self.open.last_mut() {
+            Some(Open::Dictionary { dictionary, value, typed, .. }) if !value.is_null() => {
+                let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.value_type);
+                assert!(declared.is_plain(), "the value cannot be left");
+                let value = std::mem::replace(value, std::ptr::null_mut());
+                self.gaps += 1;
+                self.place = std::ptr::null_mut();
                 // SAFETY: `value` is the place of an entry's value. The entry stays, because only copied entries after
                 // it are ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
-                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), *value) })
+                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), value, declared.clone()) })
             }
             _ => None,
         }
@@ -30,9 +37,12 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
         let dictionary = self.put_empty(VariantType::Dictionary);
+        let mut typed = None;
         if !matches!((key, value), (ContainerType::Untyped, ContainerType::Untyped)) {
             // SAFETY: `dictionary` is a new Dictionary that nothing else uses, as `set_types` demands.
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
+            let (key, value_type) = (key.clone(), value.clone());
+            typed = Some(Box::new(TypedEntry { key, value_type, value: nil(self.layout) }));
         }
         let key = nil(self.layout);
         self.push(Open::Dictionary {
@@ -41,30 +51,56 @@ impl<'s> Building<'s> {
             value: std::ptr::null_mut(),
             at_key: false,
             copied: LinkedEntries::OVER,
+            typed,
+            gaps_before: 0,
         });
     }
 
     /// The next value is the key of the open Dictionary's next entry.
+    ///
+    /// # Panics
+    /// If no Dictionary is open, or the last value has another type.
     #[inline(always)]
     pub fn next_key(&mut self) {
-        let layout = self.layout;
-        let Some(Open::Dictionary { key, value, at_key, .. }) = self.open.last_mut() else {
+        self.keep_value();
+        let (layout, gaps) = (self.layout, self.gaps);
+        let Some(Open::Dictionary { key, value, at_key, gaps_before, .. }) = self.open.last_mut() else {
             panic!("no Dictionary is open");
         };
+        *gaps_before = gaps;
         clear(layout, key);
         *value = std::ptr::null_mut();
         *at_key = true;
         self.place = key;
     }
 
+    /// Puts the last value into the open Dictionary, if it is still outside.
+    #[inline(always)]
+    fn keep_value(&mut self) {
+        if let Some(Open::Dictionary { value, typed: Some(typed), .. }) = self.open.last_mut()
+            && !value.is_null()
+        {
+            let place = std::mem::replace(value, std::ptr::null_mut());
+            // SAFETY: `place` is the value of an entry of the Dictionary, so a live Variant, which only this construction
+            // reaches.
+            unsafe { keep(self.layout, &typed.value_type, &mut typed.value, place) };
+        }
+    }
+
     /// The next value belongs to the key that was put last. Unless `kept`, the entry is dropped.
+    ///
+    /// # Panics
+    /// If no key is open, or it has another type than the Dictionary's keys, or other threads may be filling it.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
-        let layout = self.layout;
-        let Some(Open::Dictionary { key, at_key: at_key @ true, .. }) = self.open.last_mut() else {
+        let (layout, gaps) = (self.layout, self.gaps);
+        let Some(Open::Dictionary { key, at_key: at_key @ true, gaps_before, .. }) = self.open.last_mut()
+        else {
             panic!("no key is open");
         };
         if kept {
+            // A key is hashed.
+            assert!(*gaps_before == gaps, "the key is not finished");
             // A second handle, used only while the key is in its place. SAFETY: `key` is a live Variant.
             let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
             self.next_value_of(&key);
@@ -78,12 +114,14 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
-        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, .. }) =
+        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, typed, .. }) =
             self.open.last_mut()
         else {
             panic!("no key is open");
         };
         assert!(copied.0.is_null(), "copied entries are still without their values");
+        let is_taken = typed.as_ref().is_none_or(|typed| typed.key.takes(key));
+        assert!(is_taken, "the Dictionary's keys have another type");
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
         // key's value, which stays valid while the entry exists (verified by `behaviour.rs`).
@@ -93,10 +131,15 @@ impl<'s> Building<'s> {
                 None => interface.payload(dictionary, VariantType::Dictionary),
             };
             *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
-            // The value of an earlier entry with this key, or the default of the declared value type.
-            clear(layout, &mut **value);
         }
-        self.place = *value;
+        self.place = match typed {
+            Some(typed) => &raw mut typed.value,
+            None => {
+                // The value of an earlier entry with this key. SAFETY: it is live, as said above.
+                clear(layout, unsafe { &mut **value });
+                *value
+            }
+        };
     }
 
     /// Copies all entries of another Dictionary, whose values are all Nil, into the open Dictionary, which is untyped and
@@ -173,8 +216,12 @@ impl<'s> Building<'s> {
     }
 
     /// Closes the open Dictionary.
+    ///
+    /// # Panics
+    /// If no Dictionary is open, or the last value has another type.
     #[inline(always)]
     pub fn close_dictionary(&mut self) {
+        self.keep_value();
         let Some(Open::Dictionary { mut key, .. }) = self.pop() else { panic!("no Dictionary is open") };
         clear(self.layout, &mut key);
         if self.layout.is_some() {

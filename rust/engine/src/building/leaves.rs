@@ -204,7 +204,7 @@ impl<'s> Building<'s> {
     /// Puts a PackedStringArray.
     pub fn put_strings(&mut self, strings: StringSlots<'s>) {
         let (array, is_shared) = strings.into_array();
-        self.has_gaps |= is_shared;
+        self.gaps += usize::from(is_shared);
         self.put(array);
     }
 }

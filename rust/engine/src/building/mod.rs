@@ -16,7 +16,7 @@ use variant_codec::VariantType;
 
 use crate::gaps::Unfinished;
 use crate::interface::{Interface, TypePtr, interface};
-use crate::layout::{self, Layout, LinkedEntries, layout, nil};
+use crate::layout::{self, Layout, LinkedEntries, clear, layout, nil};
 use crate::read::{ContainerType, Reader};
 use crate::slots::{StagedValues, Tie};
 
@@ -32,8 +32,8 @@ pub struct Building<'s> {
     place: *mut Variant,
     /// A reference to the Array at the bottom, of whose elements this construction fills only some.
     _owner: Option<Variant>,
-    /// Whether other threads may be filling parts of it.
-    has_gaps: bool,
+    /// How many parts of it other threads may be filling.
+    gaps: usize,
     tie: Tie<'s>,
 }
 
@@ -45,7 +45,14 @@ type Borrowed = ManuallyDrop<Variant>;
 /// A container that is still open.
 enum Open {
     /// `place` is the current element; null before the first.
-    Array { array: Borrowed, first: *mut Variant, len: usize, index: usize, place: *mut Variant, typed: bool },
+    Array {
+        array: Borrowed,
+        first: *mut Variant,
+        len: usize,
+        index: usize,
+        place: *mut Variant,
+        checked: Option<Box<CheckedElement>>,
+    },
     /// `value` is the place of the entry's value in the Dictionary; null until the key is put, and where the key was
     /// refused: then the value replaces the key and is dropped. `copied` are the entries copied from another Dictionary
     /// whose values have not been put yet.
@@ -55,6 +62,9 @@ enum Open {
         value: *mut Variant,
         at_key: bool,
         copied: LinkedEntries,
+        typed: Option<Box<TypedEntry>>,
+        /// The gaps there were before the key.
+        gaps_before: usize,
     },
     /// A value outside of all containers.
     Aside(Variant),
@@ -64,17 +74,57 @@ impl Open {
     /// Where values for this container go now.
     fn place(&mut self) -> *mut Variant {
         match self {
-            Self::Array { place, .. } => *place,
-            Self::Dictionary { key, value, .. } => {
-                if value.is_null() {
-                    key
-                } else {
-                    *value
-                }
-            }
+            Self::Array { place, checked: None, .. } => *place,
+            Self::Array { place, checked: Some(checked), .. } => checked.place(*place),
+            Self::Dictionary { key, value, .. } if value.is_null() => key,
+            Self::Dictionary { typed: Some(typed), .. } => &raw mut typed.value,
+            Self::Dictionary { value, .. } => *value,
             Self::Aside(value) => value,
         }
     }
+}
+
+/// An element that stays outside of its Array until it is complete and has the declared type, because an Array that is
+/// typed, or that others share, is never seen with anything else.
+struct CheckedElement {
+    declared: ContainerType,
+    value: Variant,
+    /// Whether elements were dropped, so that the Array has to become shorter.
+    is_shorter: bool,
+    /// Whether elements have been left to other threads, so that the others cannot move up.
+    is_left: bool,
+}
+
+impl CheckedElement {
+    fn new(declared: ContainerType, layout: Option<&Layout>) -> Self {
+        Self { declared, value: nil(layout), is_shorter: false, is_left: false }
+    }
+
+    /// Where the value of the element at `place` goes first.
+    fn place(&mut self, place: *mut Variant) -> *mut Variant {
+        if place.is_null() { place } else { &raw mut self.value }
+    }
+}
+
+/// The declared types of a typed Dictionary, and the value that stays outside until it is complete.
+struct TypedEntry {
+    key: ContainerType,
+    value_type: ContainerType,
+    value: Variant,
+}
+
+/// Moves a complete value into its place, and leaves Nil.
+///
+/// # Safety
+/// - `place` is a live Variant that nothing else uses.
+///
+/// # Panics
+/// If the value has another type than declared.
+unsafe fn keep(layout: Option<&Layout>, declared: &ContainerType, value: &mut Variant, place: *mut Variant) {
+    assert!(declared.takes(value), "the container has another type");
+    // SAFETY: `place` is a live Variant that nothing else uses (`# Safety`).
+    unsafe { std::ptr::swap(value, place) };
+    clear(layout, value);
 }
 
 impl Default for Building<'_> {
@@ -95,7 +145,7 @@ impl<'s> Building<'s> {
             open: Vec::new(),
             place: std::ptr::null_mut(),
             _owner: None,
-            has_gaps: false,
+            gaps: 0,
             tie: PhantomData,
         }
     }
@@ -106,7 +156,7 @@ impl<'s> Building<'s> {
     /// If a container is still open, or other threads may be filling parts of the value.
     #[inline(always)]
     pub fn finish(self) -> Variant {
-        assert!(self.open.is_empty() && !self.has_gaps, "the value is not finished");
+        assert!(self.open.is_empty() && self.gaps == 0, "the value is not finished");
         self.root
     }
 
@@ -173,7 +223,7 @@ impl<'s> Building<'s> {
             // SAFETY: `place` returns a live Variant that this construction owns.
             unsafe { &*self.place }
         };
-        let may_have_gaps = self.has_gaps && self.holds_others(last);
+        let may_have_gaps = self.gaps > 0 && self.holds_others(last);
         (!may_have_gaps).then_some(last)
     }
 
@@ -207,7 +257,7 @@ impl<'s> Building<'s> {
     /// # Panics
     /// If none is open, or other threads may be filling parts of it.
     pub fn close_aside(&mut self) -> Variant {
-        assert!(!self.has_gaps, "the value is not finished");
+        assert!(self.gaps == 0, "the value is not finished");
         match self.pop() {
             Some(Open::Aside(value)) => value,
             _ => panic!("nothing is put aside"),

@@ -104,26 +104,3 @@ pub fn load_script(path: &GString) -> Result<Gd<Script>> {
         .and_then(|resource| resource.try_cast::<Script>().ok())
         .ok_or_else(|| Error::object(format!("script {shown} cannot be loaded")))
 }
-
-/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object
-/// always is.
-pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
-    let Ok(object) = value.try_to::<Gd<Object>>() else {
-        return value.is_nil();
-    };
-    let actual = StringName::from(&object.get_class());
-    if actual != *class && !ClassDb::singleton().is_parent_class(&actual, class) {
-        return false;
-    }
-    let Some(wanted) = script else {
-        return true;
-    };
-    let mut script = object.get_script();
-    while let Some(current) = script {
-        if current == *wanted {
-            return true;
-        }
-        script = current.get_base_script();
-    }
-    false
-}

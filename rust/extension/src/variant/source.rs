@@ -11,10 +11,9 @@ use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
-    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, run_bytes,
+    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, is_instance, run_bytes,
 };
 
-use super::objects;
 use super::splitter::{Splitter, Tail, TailItems};
 use crate::thresholds::SMALL_BYTES;
 
@@ -351,9 +350,9 @@ impl<'a> Walker<'a, '_> {
     fn fits(self, declared: &ContainerType, value: &Variant) -> bool {
         let found =
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
-        declared.takes(found, |class, script| match self.objects {
+        declared.takes_type(found, |class, script| match self.objects {
             Objects::AsIds => true,
-            Objects::Full => objects::is_instance(value, class, script),
+            Objects::Full => is_instance(value, class, script),
         })
     }
 

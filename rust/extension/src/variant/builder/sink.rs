@@ -51,6 +51,7 @@ impl<'s> VariantBuilder<'_, 's> {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = ArrayFrame::default();
                 parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
+                builder.building.close_array();
                 Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
             }
             Places::Strings(mut strings) => {
@@ -206,7 +207,6 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             ElementType::Untyped => None,
             _ => Some(Box::new(TypedArray {
                 element: Self::declared(element)?,
-                fits: true,
                 created_before: self.created.len(),
                 unused: CreatedObjects::default(),
             })),
@@ -228,12 +228,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     fn end_element(&mut self, array: &mut ArrayFrame) -> Result<()> {
         if let Some(typed) = &mut array.0 {
             if !self.last_fits(&typed.element) {
-                // Elements that do not fit are dropped at the end, when other threads may still be filling parts.
-                if self.strictness == Strictness::Strict || self.parts.is_some() {
-                    return Err(self.type_mismatch("Array", &typed.element));
-                }
-                typed.fits = false;
-                typed.unused.take_from(&mut self.created, typed.created_before);
+                self.convert_element(typed)?;
             }
             typed.created_before = self.created.len();
         }
@@ -241,13 +236,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     }
 
     #[inline(always)]
-    fn end_array(&mut self, array: ArrayFrame) -> Result<()> {
+    fn end_array(&mut self, _array: ArrayFrame) -> Result<()> {
         self.building.close_array();
-        if let Some(typed) = array.0
-            && !typed.fits
-        {
-            self.drop_mismatches(&typed.element)?;
-        }
         Ok(())
     }
 

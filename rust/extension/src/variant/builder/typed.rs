@@ -5,7 +5,7 @@ use godot::classes::Object;
 use godot::obj::Gd;
 use variant_codec::stream::ElementType;
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
-use variant_engine::{Building, ContainerType, Converted, string};
+use variant_engine::{ContainerType, Converted, is_instance, string};
 
 use super::{VariantBuilder, unfinished};
 use crate::variant::built::{CreatedObjects, check_converted_text};
@@ -14,7 +14,6 @@ use crate::variant::objects;
 /// The state of a typed Array.
 pub(super) struct TypedArray {
     pub element: ContainerType,
-    pub fits: bool,
     /// The number of objects created before the element.
     pub created_before: usize,
     /// Objects of elements that do not fit.
@@ -56,18 +55,12 @@ impl VariantBuilder<'_, '_> {
         })
     }
 
-    /// Whether a container takes the value unconverted.
-    #[inline(never)]
-    fn fits(&self, declared: &ContainerType, value: &Variant) -> bool {
-        declared.takes(self.reader.ty(value), |class, script| objects::is_instance(value, class, script))
-    }
-
     /// Whether a container takes the value that was put last.
     #[inline(never)]
     pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
         let last = self.building.last();
-        declared.takes(self.building.last_type(), |class, script| {
-            last.is_some_and(|value| objects::is_instance(value, class, script))
+        declared.takes_type(self.building.last_type(), |class, script| {
+            last.is_some_and(|value| is_instance(value, class, script))
         })
     }
 
@@ -85,25 +78,23 @@ impl VariantBuilder<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Replaces a typed Array whose elements do not all fit: the others are converted by the engine or dropped.
+    /// Replaces an element that does not fit by what the engine converts it to, or drops it.
     #[cold]
     #[inline(never)]
-    pub(super) fn drop_mismatches(&mut self, declared: &ContainerType) -> Result<()> {
-        let array = self.building.last().ok_or_else(unfinished)?.clone();
-        let sorted = Building::empty_array_of(declared);
-        let elements = self.reader.elements(&array);
-        for value in (0..elements.len()).filter_map(|index| elements.get(index)) {
-            let taken = if self.fits(declared, value) {
-                Some(value.clone())
-            } else {
-                self.converted(declared, value)?
-            };
-            match taken {
-                Some(value) => drop(sorted.call("append", &[value])),
-                None => self.dropped += 1,
+    pub(super) fn convert_element(&mut self, typed: &mut TypedArray) -> Result<()> {
+        // Others fill elements by their index, which a dropped one would change.
+        if self.strictness == Strictness::Strict || self.parts.is_some() {
+            return Err(self.type_mismatch("Array", &typed.element));
+        }
+        typed.unused.take_from(&mut self.created, typed.created_before);
+        let value = self.building.last().ok_or_else(unfinished)?.clone();
+        match self.converted(&typed.element, &value)? {
+            Some(value) => self.building.put(value),
+            None => {
+                self.dropped += 1;
+                self.building.drop_element();
             }
         }
-        self.building.put(sorted);
         Ok(())
     }
 

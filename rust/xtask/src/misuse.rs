@@ -1,0 +1,46 @@
+//! `rust/engine` misused by safe code: the extension in `tests/misuse`, inside the engine.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, OS};
+use std::fs;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::godot::Godot;
+use crate::judge::{self, Tally};
+use crate::project::Project;
+use crate::run::{self, Echo};
+use crate::workspace::Workspace;
+
+const LIMIT: Duration = Duration::from_secs(300);
+/// Has the extension reach memory through documented functions only; named in `tests/misuse/src/lib.rs` too.
+const PORTABLE: &str = "MISUSE_PORTABLE";
+
+/// Runs all cases, with direct access and without.
+pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    run::through(workspace.cargo().args(["build", "-p", "misuse"]))?;
+    let sources = workspace.root.join("tests/misuse");
+    let folder = tempfile::Builder::new().prefix("misuse-").tempdir_in(&workspace.target)?;
+    for file in ["project.godot", "main.gd"] {
+        fs::copy(sources.join(file), folder.path().join(file))?;
+    }
+    let library = format!("{DLL_PREFIX}misuse{DLL_SUFFIX}");
+    fs::copy(workspace.target.join("debug").join(&library), folder.path().join(&library))?;
+    let extension = format!(
+        "[configuration]\nentry_symbol = \"gdext_rust_init\"\ncompatibility_minimum = 4.4\n\n\
+         [libraries]\n{OS} = \"res://{library}\"\n"
+    );
+    fs::write(folder.path().join("misuse.gdextension"), extension)?;
+    fs::create_dir(folder.path().join(".godot"))?;
+    fs::write(folder.path().join(".godot/extension_list.cfg"), "res://misuse.gdextension\n")?;
+    let project = Project::new(workspace, godot, folder.path())?;
+    let mut all = Tally::default();
+    for portable in [false, true] {
+        let mut command = project.script("res://main.gd", &[]);
+        if portable {
+            command.env(PORTABLE, "1");
+        }
+        all = all + judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)?;
+    }
+    Ok(all)
+}

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
+use variant_codec::format::FLAG_64;
 use variant_codec::limits::Spent;
 use variant_codec::memory::{check_room, copied};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames};
-use variant_engine::{self as engine, PRECISION, set_bytes};
+use variant_engine::{self as engine, Building, PRECISION, set_bytes};
 
 use crate::parts;
 use crate::scratch::with_room;
@@ -150,6 +151,32 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     let mut builder = VariantBuilder::new(reading);
     Decoder::new(data, strictness, limits).pour_only(&mut builder)?;
     Ok(builder.finish())
+}
+
+/// A bool or a number that is all of the input. It can go wrong in nothing, so it needs neither limits nor a builder.
+#[inline(always)]
+pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
+    const BOOL: u32 = VariantType::Bool.id() as u32;
+    const INT: u32 = VariantType::Int.id() as u32;
+    const WIDE_INT: u32 = INT | FLAG_64;
+    const WIDE_FLOAT: u32 = VariantType::Float.id() as u32 | FLAG_64;
+    let (header, payload) = bytes.split_first_chunk()?;
+    let header = u32::from_le_bytes(*header);
+    let mut building = Building::new();
+    if let Ok(wide) = payload.try_into() {
+        match header {
+            WIDE_INT => building.put_int(i64::from_le_bytes(wide)),
+            WIDE_FLOAT => building.put_float(f64::from_le_bytes(wide)),
+            _ => return None,
+        }
+    } else {
+        match (header, i32::from_le_bytes(payload.try_into().ok()?)) {
+            (INT, value) => building.put_int(value.into()),
+            (BOOL, value @ 0..=1) => building.put_bool(value == 1),
+            _ => return None,
+        }
+    }
+    Some(building.finish())
 }
 
 /// Decodes a part of the input; returns the value and its end. `spent` carries the used-up limits from value to value.

@@ -2,7 +2,7 @@
 
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{ErrorKind, Result, Strictness};
-use variant_engine::StaticMethod;
+use variant_engine::{self as engine, StaticMethod};
 
 use super::arguments::{engine_limits, objects};
 use super::codec_class::FastVariantCodec;
@@ -86,6 +86,10 @@ impl StaticMethod for Decode {
     fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
         const METHOD: &str = "FastVariantCodec.decode";
         let decoded = catch_panic(METHOD, || {
+            if let Some(number) = value::decode_number(engine::bytes(bytes)) {
+                *value = number;
+                return Ok(());
+            }
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
             let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());

@@ -3,6 +3,9 @@ extends "res://suites/suite.gd"
 
 const THREADS := 4
 const POOL_TASKS := 24
+## How often each of the threads that share an object uses it.
+const ROUNDS := 10000
+const SCHEMA := "user://thread_suite_%d.proto"
 
 
 ## What one caller gets for the same work.
@@ -27,6 +30,19 @@ class Work:
 			single_decoded.append(Codec.decode(buffer, full_objects))
 			strict_ok = strict_ok and (full_objects or Codec.try_decode(buffer).is_ok())
 		finished = true
+
+
+## One of several threads that use one object.
+class Sharer:
+	extends RefCounted
+	## Uses the object once; returns true if all is well, which it does not after a script error.
+	var step := Callable()
+	var good_rounds := 0
+
+	func run(start: Semaphore) -> void:
+		start.wait()
+		while good_rounds < ROUNDS and step.call(good_rounds) == true:
+			good_rounds += 1
 
 
 func test_main_thread() -> bool:
@@ -113,6 +129,103 @@ func test_everyone_at_once() -> bool:
 	for work in works:
 		_check_work(work, false)
 	return true
+
+
+func test_shared_limits() -> bool:
+	checks.subject(checks.MIXED, "one FastVariantLimits on several threads")
+	var limits := FastVariantLimits.for_save_files()
+	var classes := PackedStringArray(["RefCounted"])
+	var packet := var_to_bytes([1, [2]])
+	# Each thread sets a property of its own, which then has that value; all read everything.
+	_share([
+		func(turn: int) -> bool:
+			limits.max_depth = 10 + turn % 1000
+			return limits.max_depth == 10 + turn % 1000,
+		func(turn: int) -> bool:
+			limits.max_memory += 1 if turn else 1 << 20
+			return str(limits).contains("max_memory %d" % limits.max_memory),
+		func(turn: int) -> bool:
+			limits.allowed_classes = classes if turn % 2 else PackedStringArray()
+			limits.allow_only([TYPE_ARRAY, TYPE_INT] if turn % 2 else [TYPE_ARRAY, TYPE_INT, TYPE_STRING])
+			return FastVariantCodec.try_decode(packet, limits).is_ok(),
+		func(turn: int) -> bool:
+			limits.allow_non_canonical = turn % 2 == 0
+			return FastVariantCodec.validate(packet, limits).is_ok(),
+	])
+	return true
+
+
+func test_shared_schema() -> bool:
+	checks.subject(checks.MIXED, "one FastProtobufSchema on several threads")
+	var path := SCHEMA % OS.get_process_id()
+	FileAccess.open(path, FileAccess.WRITE).store_string(
+			"syntax = \"proto3\"; message Point { int32 x = 1; int32 y = 2; }")
+	var schema := FastProtobufCodec.load_schema(path)
+	DirAccess.remove_absolute(path)
+	var bytes := schema.encode("Point", {"x": 7})
+	_share([
+		func(turn: int) -> bool:
+			schema.strict = turn % 2 == 0
+			return schema.strict == (turn % 2 == 0),
+		func(turn: int) -> bool:
+			schema.defaults = turn % 2 == 0
+			return schema.decode("Point", bytes).has("y") == (turn % 2 == 0),
+		func(_turn: int) -> bool:
+			schema.keep_unknown = not schema.keep_unknown
+			return schema.try_decode("Point", bytes).is_ok(),
+		func(turn: int) -> bool:
+			schema.string_name_keys = turn % 2 == 0
+			return str(schema).contains("string_name_keys") == (turn % 2 == 0),
+		func(_turn: int) -> bool:
+			return schema.encode_batch("Point", [{"x": 7}]) == [bytes],
+	])
+	return true
+
+
+func test_shared_result() -> bool:
+	checks.subject(checks.MIXED, "one FastVariantResult on several threads")
+	var result := FastVariantCodec.unpack_batch(FastVariantCodec.pack_batch([7]) + Wire.word(4) + Wire.header(77))
+	var text := str(result)
+	var read := func(_turn: int) -> bool:
+		var same: bool = result.value == [7] and result.failed == PackedInt32Array([1]) and result.get_error(1) == result.message
+		return same and str(result) == text
+	_share([read, read, read])
+	return true
+
+
+func test_shared_job() -> bool:
+	checks.subject(checks.MIXED, "one FastVariantJob on several threads")
+	var buffers: Array[PackedByteArray] = []
+	for index in 2000:
+		buffers.append(var_to_bytes([index]))
+	var job := FastVariantCodec.decode_batch_async(buffers)
+	_share([
+		func(_turn: int) -> bool:
+			return str(job).begins_with("<FastVariantJob#"),
+		func(_turn: int) -> bool:
+			return job.get_progress() <= 1.0 and job.wait().value.size() == buffers.size(),
+		func(_turn: int) -> bool:
+			return not job.is_done() or job.wait().is_ok(),
+	])
+	return true
+
+
+## Lets threads use one object at the same time: each step is called again and again, on a thread of its own.
+func _share(steps: Array[Callable]) -> void:
+	var start := Semaphore.new()
+	var sharers: Array[Sharer] = []
+	var threads: Array[Thread] = []
+	for step in steps:
+		var sharer := Sharer.new()
+		sharer.step = step
+		var thread := Thread.new()
+		thread.start(sharer.run.bind(start))
+		sharers.append(sharer)
+		threads.append(thread)
+	start.post(steps.size())
+	for index in threads.size():
+		threads[index].wait_to_finish()
+		checks.same_int("good rounds of thread %d" % index, ROUNDS, sharers[index].good_rounds)
 
 
 func _on_threads(count: int, full_objects: bool) -> Array[Work]:

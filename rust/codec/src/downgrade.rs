@@ -23,18 +23,18 @@ pub struct Counterpart {
     pub ty: VariantType,
     /// What it becomes, in the words of Godot 3.
     pub becomes: &'static str,
-    /// Whether only where that is asked for: not all of it arrives, or not as what it is.
-    pub lossy: bool,
+    /// What it takes: `Accepted` if not all of it arrives, or not as what it is.
+    pub loss: Loss,
 }
 
 /// Every type that Godot 3 lacks.
 pub const COUNTERPARTS: [Counterpart; 12] = {
     use VariantType as T;
     const fn kept(ty: VariantType, becomes: &'static str) -> Counterpart {
-        Counterpart { ty, becomes, lossy: false }
+        Counterpart { ty, becomes, loss: Loss::Refused }
     }
     const fn lost(ty: VariantType, becomes: &'static str) -> Counterpart {
-        Counterpart { ty, becomes, lossy: true }
+        Counterpart { ty, becomes, loss: Loss::Accepted }
     }
     [
         kept(T::Vector2i, "Vector2"),
@@ -120,7 +120,7 @@ impl<O: Output> Downgrade<O> {
     fn replace(&mut self, ty: VariantType) -> Result<()> {
         self.met |= bit(ty);
         let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
-        if found.lossy && !self.loss.is_accepted() {
+        if found.loss.is_accepted() && !self.loss.is_accepted() {
             return Err(refused(format!(
                 "Godot 3 has no {ty}; a lossy conversion turns it into {}",
                 found.becomes

@@ -31,7 +31,7 @@ const STEPS: u32 = 8;
 /// Work on a batch that is done a few items at a time. It owns its input.
 trait Slices: Send {
     /// Processes up to `count` items, and returns whether any are left.
-    fn step(&mut self, items: usize) -> bool;
+    fn step(&mut self, count: usize) -> bool;
     /// The number of items done, and of all items.
     fn progress(&self) -> (usize, usize);
     /// Whether setters or getters run, which may cancel the job.
@@ -267,10 +267,10 @@ impl Job {
                 return left;
             }
             let Some(budget) = budget else { continue };
-            let (took, totals) = (step.elapsed(), started.elapsed());
+            let (took, in_all) = (step.elapsed(), started.elapsed());
             // Each step should take about an equal share of the budget; the rest waits for the next frame.
             let fits = (budget / STEPS).as_secs_f64() / took.as_secs_f64().max(1e-9) * items as f64;
-            if totals + budget / STEPS > budget {
+            if in_all + budget / STEPS > budget {
                 return left;
             }
             items = (fits as usize).clamp(1, items.saturating_mul(2)).min(most);
@@ -396,9 +396,9 @@ impl<T: Element> Totals<T> {
     }
 
     /// The indexes of the next items, at most `count`.
-    fn next(&self, items: usize, total: usize) -> Range<usize> {
+    fn next(&self, count: usize, total: usize) -> Range<usize> {
         let start = self.done.len();
-        start..start.saturating_add(items).min(total)
+        start..start.saturating_add(count).min(total)
     }
 
     /// Adds the outcome of these items, and returns whether any are left. Out of memory, the job ends.
@@ -421,8 +421,8 @@ struct Encoding {
 }
 
 impl Slices for Encoding {
-    fn step(&mut self, items: usize) -> bool {
-        let items = self.totals.next(items, self.count);
+    fn step(&mut self, count: usize) -> bool {
+        let items = self.totals.next(count, self.count);
         if let Err(error) = check_room(items.len().saturating_mul(size_of::<Variant>())) {
             self.totals.failed.add(items.start, error);
             return false;
@@ -451,9 +451,9 @@ struct Decoding {
 }
 
 impl Slices for Decoding {
-    fn step(&mut self, items: usize) -> bool {
+    fn step(&mut self, count: usize) -> bool {
         let total = self.buffers.len();
-        let items = self.totals.next(items, total);
+        let items = self.totals.next(count, total);
         let buffers = &self.buffers[items.clone()];
         let batch = batch::decode_owned(buffers, Strictness::Strict, &self.limits, Reasons::All);
         self.totals.add(items, batch, total)
@@ -479,8 +479,8 @@ struct Loading {
 }
 
 impl Slices for Loading {
-    fn step(&mut self, items: usize) -> bool {
-        self.unpacking.step(items)
+    fn step(&mut self, count: usize) -> bool {
+        self.unpacking.step(count)
     }
 
     fn progress(&self) -> (usize, usize) {

@@ -37,7 +37,7 @@ thread_local! {
 fn error(payload: Box<dyn Any + Send>) -> Error {
     let said = LAST.take();
     match payload.downcast::<Error>() {
-        Ok(forward_panic) => *forward_panic,
+        Ok(forwarded) => *forwarded,
         Err(payload) => {
             let message = said.unwrap_or_else(|| message(&*payload));
             ErrorKind::Internal(message.into()).into()

@@ -162,8 +162,8 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&self, fill: Option<ConversionCounts>, bytes: usize) {
-        let fits = fill.is_some_and(|ConversionCounts { dropped, converted_text }| {
+    fn add(&self, counts: Option<ConversionCounts>, bytes: usize) {
+        let fits = counts.is_some_and(|ConversionCounts { dropped, converted_text }| {
             self.dropped.fetch_add(dropped, Ordering::Relaxed);
             let text = self.converted_text.fetch_add(converted_text, Ordering::Relaxed) + converted_text;
             check_converted_text(text, bytes).is_ok()
@@ -204,12 +204,12 @@ fn decode_with_gaps<'s>(
         let filled = VariantBuilder::new(reading).fill(task, &mut Decoder::new(data, strictness, limits));
         totals.add(filled.ok(), data.len());
     };
-    let ((value, fill), end) = share(pool, fill, |take| {
+    let ((value, counts), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
         let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher::new(PART_BYTES, take));
         let end = Decoder::new(data, strictness, limits).pour_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps().ok()?, end))
     })?;
-    totals.add(Some(fill), data.len());
+    totals.add(Some(counts), data.len());
     (!totals.has_failed()).then_some((value, end))
 }

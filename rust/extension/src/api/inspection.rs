@@ -1,11 +1,12 @@
 //! The structure of encoded bytes, for scripts.
 
+use std::borrow::Cow;
+
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
 use variant_codec::outline::{Node, Outline, Role};
-use variant_codec::stream::Source as _;
-use variant_codec::value::OwnedElementType;
-use variant_codec::{Array, Dictionary, Error, Limits, Result, Strictness, Value, VariantType};
+use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
+use variant_codec::{Error, Limits, Result, Strictness, VariantType};
 
 use super::error_code::ErrorCode;
 use crate::variant::builder::VariantBuilder;
@@ -32,98 +33,169 @@ pub fn to_dictionary(outline: &Outline<'_>) -> Result<VarDictionary> {
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
-    (&Value::from(described(outline))).pour(&mut builder)?;
+    Inspection(outline).pour(&mut builder)?;
     Ok(builder.finish().give().to())
 }
 
-fn described(outline: &Outline<'_>) -> Dictionary {
-    let mut parents = vec![-1; outline.nodes().len()];
-    let mut nodes = Vec::with_capacity(parents.len());
-    for (index, node) in outline.nodes().iter().enumerate() {
-        let children: Vec<i32> = outline.children(index).map(|child| child as i32).collect();
-        children.iter().for_each(|child| parents[*child as usize] = index as i32);
-        nodes.push(self::node(node, parents[index], children));
+/// The Dictionary that `inspect` returns.
+struct Inspection<'o>(&'o Outline<'o>);
+
+impl Source for Inspection<'_> {
+    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let outline = self.0;
+        let error = outline.error();
+        let offsets: Vec<u8> =
+            outline.spans().iter().flat_map(|span| (span.start as i64).to_le_bytes()).collect();
+        let kinds: Vec<u8> = outline.spans().iter().map(|span| span.kind as u8).collect();
+        let mut entries = Entries::begin(sink, 9)?;
+        entries.add("nodes", |sink| pour_nodes(outline, sink))?;
+        entries.add_int("end", outline.end())?;
+        entries.add("error", |sink| sink.int(error.map_or(ErrorCode::Ok, ErrorCode::from) as i64))?;
+        entries.add_text("message", &error.map_or_else(String::new, Error::to_string))?;
+        entries.add_offset(error)?;
+        entries.add("notes", |sink| pour_notes(&outline.notes().first, sink))?;
+        entries.add_int("notes_left_out", outline.notes().left_out)?;
+        entries.add_packed("piece_offsets", VariantType::PackedInt64Array, &offsets)?;
+        entries.add_packed("piece_kinds", VariantType::PackedByteArray, &kinds)?;
+        entries.end()
     }
-    let notes = outline.notes().first.iter().map(note).collect();
-    let offsets = outline.spans().iter().map(|span| span.start as i64).collect();
-    let kinds = outline.spans().iter().map(|span| span.kind as u8).collect();
-    let error = outline.error();
-    dictionary([
-        ("nodes", dictionaries(nodes)),
-        ("end", int(outline.end())),
-        ("error", Value::Int(error.map_or(ErrorCode::Ok, ErrorCode::from) as i64)),
-        ("message", text(error.map_or_else(String::new, Error::to_string))),
-        ("offset", error.and_then(Error::offset).map_or(Value::Int(-1), int)),
-        ("notes", dictionaries(notes)),
-        ("notes_left_out", int(outline.notes().left_out)),
-        ("piece_offsets", Value::PackedInt64Array(offsets)),
-        ("piece_kinds", Value::PackedByteArray(kinds)),
-    ])
 }
 
-fn note(note: &Error) -> Dictionary {
-    dictionary([
-        ("offset", note.offset().map_or(Value::Int(-1), int)),
-        ("message", text(note.kind().to_string())),
-    ])
+fn pour_notes<S: Sink>(notes: &[Error], sink: &mut S) -> Result<()> {
+    pour_dictionaries(sink, notes.iter(), |note, sink| {
+        let mut entries = Entries::begin(sink, 2)?;
+        entries.add_offset(Some(note))?;
+        entries.add_text("message", &note.kind().to_string())?;
+        entries.end()
+    })
 }
 
-fn node(node: &Node, parent: i32, children: Vec<i32>) -> Dictionary {
-    let (role, detail) = match &node.role {
-        Role::Root => ("root", None),
-        Role::Element(index) => ("element", Some(("index", int(*index)))),
-        Role::Key(index) => ("key", Some(("index", int(*index)))),
-        Role::Value(index) => ("value", Some(("index", int(*index)))),
-        Role::Property(name) => ("property", Some(("name", text(name.clone())))),
+fn pour_nodes<S: Sink>(outline: &Outline<'_>, sink: &mut S) -> Result<()> {
+    let mut parents = vec![-1; outline.nodes().len()];
+    let mut children = Vec::new();
+    pour_dictionaries(sink, outline.nodes().iter().enumerate(), |(index, node), sink| {
+        children.clear();
+        for child in outline.children(index) {
+            parents[child] = index as i64;
+            children.extend((child as i32).to_le_bytes());
+        }
+        pour_node(node, parents[index], &children, sink)
+    })
+}
+
+/// Pours a node, whose children are given as little-endian 32-bit indexes.
+fn pour_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) -> Result<()> {
+    let role = match &node.role {
+        Role::Root => "root",
+        Role::Element(_) => "element",
+        Role::Key(_) => "key",
+        Role::Value(_) => "value",
+        Role::Property(_) => "property",
     };
-    let mut entries = dictionary([
-        ("type", Value::Int(node.ty.id().into())),
-        ("type_name", text(node.ty.name())),
-        ("parent", Value::Int(parent.into())),
-        ("children", Value::PackedInt32Array(children)),
-        ("role", text(role)),
-        ("offset", int(node.bytes.start)),
-        ("size", int(node.bytes.len())),
-        ("is_complete", Value::Bool(node.is_complete)),
-        ("header", Value::Int(node.header.into())),
-        ("flags", Value::PackedStringArray(node.flags())),
-        ("preview", text(node.preview.clone())),
-    ]);
-    let mut add = |key: &str, value| entries.entries.push((key.into(), value));
-    if let Some((key, value)) = detail {
-        add(key, value);
+    let len = 11
+        + usize::from(node.role != Role::Root)
+        + usize::from(node.count.is_some())
+        + usize::from(!node.element_types.is_empty())
+        + if node.left_out.count > 0 { 3 } else { 0 };
+    let mut entries = Entries::begin(sink, len)?;
+    entries.add_int("type", node.ty.id().into())?;
+    entries.add_text("type_name", node.ty.name())?;
+    entries.add("parent", |sink| sink.int(parent))?;
+    entries.add_packed("children", VariantType::PackedInt32Array, children)?;
+    entries.add_text("role", role)?;
+    entries.add_int("offset", node.bytes.start)?;
+    entries.add_int("size", node.bytes.len())?;
+    entries.add("is_complete", |sink| sink.bool(node.is_complete))?;
+    entries.add("header", |sink| sink.int(node.header.into()))?;
+    entries.add_strings("flags", &node.flags())?;
+    entries.add_text("preview", &node.preview)?;
+    match &node.role {
+        Role::Root => {}
+        Role::Element(index) | Role::Key(index) | Role::Value(index) => entries.add_int("index", *index)?,
+        Role::Property(name) => entries.add_text("name", name)?,
     }
     if let Some(count) = node.count {
-        add("count", int(count));
+        entries.add_int("count", count)?;
     }
     if !node.element_types.is_empty() {
-        add("element_types", Value::PackedStringArray(node.element_types.clone()));
+        entries.add_strings("element_types", &node.element_types)?;
     }
     if node.left_out.count > 0 {
-        add("left_out", int(node.left_out.count));
-        add("left_out_offset", int(node.left_out.bytes.start));
-        add("left_out_size", int(node.left_out.bytes.len()));
+        entries.add_int("left_out", node.left_out.count)?;
+        entries.add_int("left_out_offset", node.left_out.bytes.start)?;
+        entries.add_int("left_out_size", node.left_out.bytes.len())?;
     }
-    entries
+    entries.end()
 }
 
-/// A text; the engine's end at a NUL, so one out of damaged bytes is shown as a character that is none.
-fn text(text: impl Into<String>) -> Value {
-    let text = text.into();
-    Value::String(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
+/// Pours an `Array[Dictionary]` with one Dictionary for each item.
+fn pour_dictionaries<S: Sink, T>(
+    sink: &mut S,
+    items: impl ExactSizeIterator<Item = T>,
+    mut pour: impl FnMut(T, &mut S) -> Result<()>,
+) -> Result<()> {
+    let mut array = sink.begin_array(items.len(), ElementType::Builtin(VariantType::Dictionary))?;
+    for item in items {
+        sink.begin_element(&mut array)?;
+        pour(item, sink)?;
+        sink.end_element(&mut array)?;
+    }
+    sink.end_array(array)
 }
 
-fn int(number: usize) -> Value {
-    Value::Int(number as i64)
+/// A Dictionary that is being poured.
+struct Entries<'s, S: Sink> {
+    sink: &'s mut S,
+    dictionary: S::Dictionary,
 }
 
-fn dictionary<const N: usize>(entries: [(&str, Value); N]) -> Dictionary {
-    let entries = entries.into_iter().map(|(key, value)| (key.into(), value)).collect();
-    Dictionary { entries, ..Dictionary::default() }
+impl<'s, S: Sink> Entries<'s, S> {
+    /// Begins an untyped Dictionary of `len` entries.
+    fn begin(sink: &'s mut S, len: usize) -> Result<Self> {
+        let dictionary = sink.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped)?;
+        Ok(Self { sink, dictionary })
+    }
+
+    fn add(&mut self, key: &str, pour: impl FnOnce(&mut S) -> Result<()>) -> Result<()> {
+        self.sink.begin_key(&mut self.dictionary)?;
+        self.sink.text(VariantType::String, key.into())?;
+        self.sink.begin_value(&mut self.dictionary)?;
+        pour(self.sink)?;
+        self.sink.end_entry(&mut self.dictionary)
+    }
+
+    fn add_int(&mut self, key: &str, int: usize) -> Result<()> {
+        self.add(key, |sink| sink.int(int as i64))
+    }
+
+    /// The offset of an error; −1 if there is none.
+    fn add_offset(&mut self, error: Option<&Error>) -> Result<()> {
+        let offset = error.and_then(Error::offset).map_or(-1, |offset| offset as i64);
+        self.add("offset", |sink| sink.int(offset))
+    }
+
+    fn add_text(&mut self, key: &str, text: &str) -> Result<()> {
+        self.add(key, |sink| sink.text(VariantType::String, without_nul(text).as_ref().into()))
+    }
+
+    fn add_strings(&mut self, key: &str, texts: &[String]) -> Result<()> {
+        self.add(key, |sink| {
+            let mut strings = sink.begin_strings(texts.len())?;
+            texts.iter().try_for_each(|text| sink.string(&mut strings, without_nul(text).as_ref().into()))?;
+            sink.end_strings(strings)
+        })
+    }
+
+    fn add_packed(&mut self, key: &str, ty: VariantType, le: &[u8]) -> Result<()> {
+        self.add(key, |sink| sink.packed(ty, Lanes { precision: Precision::Single, le }))
+    }
+
+    fn end(self) -> Result<()> {
+        self.sink.end_dictionary(self.dictionary)
+    }
 }
 
-/// An Array typed as Array[Dictionary].
-fn dictionaries(values: Vec<Dictionary>) -> Value {
-    let element = OwnedElementType::Builtin(VariantType::Dictionary);
-    Value::Array(Array { element, values: values.into_iter().map(Value::Dictionary).collect() })
+/// The engine's Strings end at a NUL, so one out of damaged bytes is shown as a replacement character.
+fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}").into() } else { text.into() }
 }

@@ -265,10 +265,15 @@ impl FastVariantJob {
         if let Some((done, total)) = told {
             this.signals().progressed().emit(done, total);
         }
-        if Self::listens_to(this, "completed")
-            && let Some(result) = this.bind().result()
-            && !this.bind().is_told.swap(true, Ordering::Relaxed)
-        {
+        if !Self::listens_to(this, "completed") {
+            return;
+        }
+        // No listener runs while the job is bound.
+        let result = {
+            let fields = this.bind();
+            fields.result().filter(|_| !fields.is_told.swap(true, Ordering::Relaxed))
+        };
+        if let Some(result) = result {
             Self::leave(this);
             this.signals().completed().emit(&result);
         }

@@ -1,17 +1,22 @@
 //! The class FastVariantLimits: limits for strict decoding, as a resource.
 
+use std::sync::Mutex;
+
 use godot::builtin::{GString, PackedInt32Array, PackedStringArray};
 use godot::classes::{IResource, Resource};
 use godot::obj::{Base, Gd, NewGd};
-use godot::prelude::{GodotClass, godot_api};
+use godot::prelude::{GodotClass, PhantomVar, godot_api};
 use variant_codec::{Error, Limits, VariantType};
 
 use super::guard::{OnFailure, guard};
+use super::properties::properties;
 use super::{report, summary};
+use crate::threads::lock;
 
 /// What [FastVariantCodec] accepts when it decodes strictly.
 ///
 /// Counts include nested values. [code]-1[/code] is no limit. A new resource has the limits of [method for_save_files].
+/// Any thread may set the properties at any time; a call uses them as they were when it began.
 ///
 /// ```gdscript
 /// var packet := var_to_bytes({"position": Vector2(3, 4)}) # From a stranger.
@@ -29,28 +34,29 @@ use super::{report, summary};
 pub struct FastVariantLimits {
     /// Bytes of input, at most 2147483647.
     #[export]
-    #[init(val = i64::from(i32::MAX))]
-    max_bytes: i64,
+    #[var(get, set)]
+    max_bytes: PhantomVar<i64>,
     /// Levels of nesting below the outermost value, at most 1024.
     #[export(range = (0.0, 1024.0))]
-    #[init(val = 1024)]
-    max_depth: i64,
+    #[var(get, set)]
+    max_depth: PhantomVar<i64>,
     /// Values, including elements of packed arrays.
     #[export]
-    #[init(val = -1)]
-    max_elements: i64,
+    #[var(get, set)]
+    max_elements: PhantomVar<i64>,
     /// Entries of one Dictionary.
     #[export]
-    #[init(val = -1)]
-    max_dictionary_entries: i64,
+    #[var(get, set)]
+    max_dictionary_entries: PhantomVar<i64>,
     /// Bytes of engine memory for the result, estimated before allocation; the estimate is rather too high than too
     /// low. Memory that allowed objects allocate themselves is not counted.
     #[export]
-    #[init(val = -1)]
-    max_memory: i64,
+    #[var(get, set)]
+    max_memory: PhantomVar<i64>,
     /// Whether trailing bytes are allowed after the value.
     #[export]
-    allow_trailing_bytes: bool,
+    #[var(get, set)]
+    allow_trailing_bytes: PhantomVar<bool>,
     /// Whether non-canonical encodings are accepted, which programs other than Godot write: 8-byte numbers that fit in
     /// 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements without a terminating NUL, bools
     /// other than 0 and 1, text with a byte-order mark, and a few more (docs/format.md lists all). All other checks and
@@ -58,25 +64,66 @@ pub struct FastVariantLimits {
     /// a library for Python, JavaScript or another language. Leave it off between Godot games, where such data is
     /// damaged or forged.
     #[export]
-    allow_non_canonical: bool,
+    #[var(get, set)]
+    allow_non_canonical: PhantomVar<bool>,
     /// Whether data is refused if too many Dictionary keys, or names, collide in the engine's hash tables, as in a
     /// hash-flooding attack: each collision makes the engine slower. Nested keys, which the engine hashes again at each
     /// level, are limited as well.
     #[export]
-    refuse_colliding_keys: bool,
+    #[var(get, set)]
+    refuse_colliding_keys: PhantomVar<bool>,
     /// Whether objects with class and properties are created. Their setters and scripts run: only for data you trust.
     #[export]
-    allow_objects: bool,
+    #[var(get, set)]
+    allow_objects: PhantomVar<bool>,
     /// The native classes that objects may have, by exact name. Empty allows every class that can be instantiated.
     #[export]
-    allowed_classes: PackedStringArray,
+    #[var(get, set)]
+    allowed_classes: PhantomVar<PackedStringArray>,
     /// The types that values may have, as bits: [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only]
     /// sets it. With the plugin enabled, the inspector has a list of the types to tick.
     #[export]
-    #[init(val = variant_codec::limits::ALL_TYPES as i64)]
-    allowed_types: i64,
+    #[var(get, set)]
+    allowed_types: PhantomVar<i64>,
+    values: Mutex<Values>,
     base: Base<Resource>,
 }
+
+/// The values of the properties.
+#[derive(Clone)]
+struct Values {
+    max_bytes: i64,
+    max_depth: i64,
+    max_elements: i64,
+    max_dictionary_entries: i64,
+    max_memory: i64,
+    allow_trailing_bytes: bool,
+    allow_non_canonical: bool,
+    refuse_colliding_keys: bool,
+    allow_objects: bool,
+    allowed_classes: PackedStringArray,
+    allowed_types: i64,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::from(&Limits::for_save_files())
+    }
+}
+
+properties! { FastVariantLimits {
+    max_bytes: i64, get_max_bytes, set_max_bytes;
+    max_depth: i64, get_max_depth, set_max_depth;
+    max_elements: i64, get_max_elements, set_max_elements;
+    max_dictionary_entries: i64, get_max_dictionary_entries, set_max_dictionary_entries;
+    max_memory: i64, get_max_memory, set_max_memory;
+    allow_trailing_bytes: bool, get_allow_trailing_bytes, set_allow_trailing_bytes;
+    allow_non_canonical: bool, get_allow_non_canonical, set_allow_non_canonical;
+    refuse_colliding_keys: bool, get_refuse_colliding_keys, set_refuse_colliding_keys;
+    allow_objects: bool, get_allow_objects, set_allow_objects;
+    allowed_classes: PackedStringArray, get_allowed_classes, set_allowed_classes;
+    allowed_types: i64, get_allowed_types, set_allowed_types;
+} }
 
 #[godot_api]
 impl IResource for FastVariantLimits {
@@ -86,12 +133,13 @@ impl IResource for FastVariantLimits {
             let path = this.get_path();
             // As the engine prints resources.
             let from = if path.is_empty() { String::new() } else { format!("({}):", summary::short(path)) };
-            GString::from(&format!("{from}{}", summary::of(&this, this.bind().summary())))
+            let values = this.bind().values();
+            GString::from(&format!("{from}{}", summary::of(&this, values.summary())))
         })
     }
 }
 
-#[godot_api]
+#[godot_api(secondary)]
 impl FastVariantLimits {
     /// Limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16
     /// MiB of memory, no colliding keys.
@@ -115,11 +163,11 @@ impl FastVariantLimits {
     /// Allows only values of these types: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that are not
     /// a [enum Variant.Type] are ignored.
     #[func]
-    fn allow_only(&mut self, types: PackedInt32Array) {
+    fn allow_only(&self, types: PackedInt32Array) {
         guard("FastVariantLimits.allow_only", || {
             let known =
                 types.as_slice().iter().filter_map(|&id| VariantType::from_id(u8::try_from(id).ok()?));
-            self.allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
+            lock(&self.values).allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
         })
     }
 }
@@ -128,13 +176,44 @@ impl FastVariantLimits {
 impl OnFailure for Gd<FastVariantLimits> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
-        let mut resource = FastVariantLimits::new_gd();
-        resource.bind_mut().max_bytes = 0;
-        resource
+        FastVariantLimits::from_limits(&Limits { max_bytes: 0, ..Limits::for_save_files() })
     }
 }
 
 impl FastVariantLimits {
+    fn from_limits(limits: &Limits) -> Gd<Self> {
+        let resource = Self::new_gd();
+        *lock(&resource.bind().values) = Values::from(limits);
+        resource
+    }
+
+    /// The values of all properties at one moment.
+    fn values(&self) -> Values {
+        lock(&self.values).clone()
+    }
+
+    /// The limits set by the properties.
+    pub fn to_limits(&self) -> Limits {
+        let values = self.values();
+        let none = Limits::unlimited();
+        let number = |limit: i64| u64::try_from(limit).unwrap_or(u64::MAX);
+        Limits {
+            max_bytes: usize::try_from(values.max_bytes).unwrap_or(none.max_bytes).min(none.max_bytes),
+            max_depth: u32::try_from(values.max_depth).unwrap_or(none.max_depth).min(none.max_depth),
+            max_elements: number(values.max_elements),
+            max_dictionary_entries: number(values.max_dictionary_entries),
+            max_memory: number(values.max_memory),
+            allow_trailing_bytes: values.allow_trailing_bytes,
+            allow_non_canonical: values.allow_non_canonical,
+            refuse_colliding_keys: values.refuse_colliding_keys,
+            allow_objects: values.allow_objects,
+            allowed_classes: values.allowed_classes.as_slice().iter().map(ToString::to_string).collect(),
+            allowed_types: values.allowed_types as u64,
+        }
+    }
+}
+
+impl Values {
     /// The limits that are set, and what is allowed besides, briefly.
     fn summary(&self) -> String {
         let numbers = [
@@ -163,40 +242,23 @@ impl FastVariantLimits {
         }
         if parts.is_empty() { "no limits".to_owned() } else { parts.join(", ") }
     }
+}
 
-    fn from_limits(limits: &Limits) -> Gd<Self> {
+impl From<&Limits> for Values {
+    fn from(limits: &Limits) -> Self {
         let number = |limit: u64| i64::try_from(limit).unwrap_or(-1);
-        let mut resource = Self::new_gd();
-        {
-            let mut fields = resource.bind_mut();
-            fields.max_bytes = number(limits.max_bytes as u64);
-            fields.max_depth = limits.max_depth.into();
-            fields.max_elements = number(limits.max_elements);
-            fields.max_dictionary_entries = number(limits.max_dictionary_entries);
-            fields.max_memory = number(limits.max_memory);
-            fields.allow_trailing_bytes = limits.allow_trailing_bytes;
-            fields.allow_non_canonical = limits.allow_non_canonical;
-            fields.refuse_colliding_keys = limits.refuse_colliding_keys;
-        }
-        resource
-    }
-
-    /// The limits set by the properties.
-    pub fn to_limits(&self) -> Limits {
-        let none = Limits::unlimited();
-        let number = |limit: i64| u64::try_from(limit).unwrap_or(u64::MAX);
-        Limits {
-            max_bytes: usize::try_from(self.max_bytes).unwrap_or(none.max_bytes).min(none.max_bytes),
-            max_depth: u32::try_from(self.max_depth).unwrap_or(none.max_depth).min(none.max_depth),
-            max_elements: number(self.max_elements),
-            max_dictionary_entries: number(self.max_dictionary_entries),
-            max_memory: number(self.max_memory),
-            allow_trailing_bytes: self.allow_trailing_bytes,
-            allow_non_canonical: self.allow_non_canonical,
-            refuse_colliding_keys: self.refuse_colliding_keys,
-            allow_objects: self.allow_objects,
-            allowed_classes: self.allowed_classes.as_slice().iter().map(ToString::to_string).collect(),
-            allowed_types: self.allowed_types as u64,
+        Self {
+            max_bytes: number(limits.max_bytes as u64),
+            max_depth: limits.max_depth.into(),
+            max_elements: number(limits.max_elements),
+            max_dictionary_entries: number(limits.max_dictionary_entries),
+            max_memory: number(limits.max_memory),
+            allow_trailing_bytes: limits.allow_trailing_bytes,
+            allow_non_canonical: limits.allow_non_canonical,
+            refuse_colliding_keys: limits.refuse_colliding_keys,
+            allow_objects: limits.allow_objects,
+            allowed_classes: limits.allowed_classes.iter().map(GString::from).collect(),
+            allowed_types: limits.allowed_types as i64,
         }
     }
 }

@@ -9,6 +9,7 @@ mod guard;
 mod inspection;
 pub mod job_class;
 mod limits_class;
+mod properties;
 mod protobuf_class;
 pub mod registration;
 mod report;

@@ -64,7 +64,10 @@ impl IRefCounted for FastVariantResult {
 
     #[func(gd_self)]
     fn to_string(this: Gd<Self>) -> GString {
-        guard("FastVariantResult.to_string", || summary::of(&this, this.bind().summary()))
+        guard("FastVariantResult.to_string", || {
+            let holds = this.bind().summary();
+            summary::of(&this, holds)
+        })
     }
 }
 

@@ -1,21 +1,25 @@
 //! The class FastProtobufSchema: encodes and decodes messages.
 
+use std::sync::{Mutex, OnceLock};
+
 use godot::builtin::{AnyArray, AnyDictionary, Array, GString, PackedByteArray, PackedStringArray, Variant};
-use godot::classes::{IRefCounted, RefCounted};
+use godot::classes::IRefCounted;
 use godot::meta::ToGodot;
-use godot::obj::{Base, Gd};
-use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
+use godot::obj::{Gd, NewGd};
+use godot::prelude::{GodotClass, PhantomVar, VarArray, VarDictionary, godot_api};
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine as engine;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, MessageEncoder, Schema, Wire};
 
 use super::arguments::{OptionalLimits, engine_limits, strict_limits};
 use super::guard::guard;
+use super::properties::properties;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
 use crate::batch;
 use crate::batch::failed::Reasons;
 use crate::protobuf;
+use crate::threads::lock;
 use crate::variant::built::Built;
 use crate::variant::keys::KeyCache;
 
@@ -44,36 +48,48 @@ const NAMED: usize = 3;
 /// { "name": "Ren", "hp": 87, "at": [1.5, 2.0] }
 /// ```
 ///
-/// All methods may be called from any thread while no thread sets a property.
+/// Any thread may call the methods and set the properties at any time; a call uses the properties as they were when it
+/// began.
 #[derive(GodotClass)]
-#[class(tool, base=RefCounted)]
+#[class(tool, init, base=RefCounted)]
 pub struct FastProtobufSchema {
     /// Whether to use the compact wire types instead of protobuf's: smaller, but only FastVariantCodec reads them.
-    #[var]
-    compact: bool,
+    #[var(get, set)]
+    compact: PhantomVar<bool>,
     /// Whether enums are decoded as names. Encoding accepts names and numbers.
-    #[var]
-    enum_names: bool,
+    #[var(get, set)]
+    enum_names: PhantomVar<bool>,
     /// Whether field names are decoded as [StringName].
-    #[var]
-    string_name_keys: bool,
+    #[var(get, set)]
+    string_name_keys: PhantomVar<bool>,
     /// Whether decoding keeps unknown fields, as bytes under [code]"@unknown"[/code], which encoding writes back.
-    #[var]
-    keep_unknown: bool,
+    #[var(get, set)]
+    keep_unknown: PhantomVar<bool>,
     /// Whether decoding refuses non-canonical encodings, such as fields out of order, and unknown fields.
-    #[var]
-    strict: bool,
+    #[var(get, set)]
+    strict: PhantomVar<bool>,
     /// Whether decoding adds fields without presence that the message does not contain, with their default: zero, empty
     /// text, empty lists and maps.
-    #[var]
-    defaults: bool,
-    /// None after the editor has reloaded the library.
-    schema: Option<Schema>,
+    #[var(get, set)]
+    defaults: PhantomVar<bool>,
+    values: Mutex<Options>,
+    /// Empty after the editor has reloaded the library.
+    schema: OnceLock<Schema>,
 }
 
-#[godot_api]
-impl IRefCounted for FastProtobufSchema {
-    fn init(_base: Base<RefCounted>) -> Self {
+/// The values of the properties.
+#[derive(Clone, Copy)]
+struct Options {
+    compact: bool,
+    enum_names: bool,
+    string_name_keys: bool,
+    keep_unknown: bool,
+    strict: bool,
+    defaults: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
         Self {
             compact: false,
             enum_names: false,
@@ -81,27 +97,42 @@ impl IRefCounted for FastProtobufSchema {
             keep_unknown: false,
             strict: false,
             defaults: true,
-            schema: None,
         }
-    }
-
-    #[func(gd_self)]
-    fn to_string(this: Gd<Self>) -> GString {
-        guard("FastProtobufSchema.to_string", || summary::of(&this, this.bind().summary()))
     }
 }
 
+properties! { FastProtobufSchema {
+    compact: bool, get_compact, set_compact;
+    enum_names: bool, get_enum_names, set_enum_names;
+    string_name_keys: bool, get_string_name_keys, set_string_name_keys;
+    keep_unknown: bool, get_keep_unknown, set_keep_unknown;
+    strict: bool, get_strict, set_strict;
+    defaults: bool, get_defaults, set_defaults;
+} }
+
 #[godot_api]
+impl IRefCounted for FastProtobufSchema {
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastProtobufSchema.to_string", || {
+            let holds = this.bind().summary();
+            summary::of(&this, holds)
+        })
+    }
+}
+
+#[godot_api(secondary)]
 impl FastProtobufSchema {
     /// Encodes a message of type [param message_name], with or without its package.
     ///
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, the result is empty and one error is printed, with the path to the
     /// field and the expected type.
+    // The handle keeps the object alive, here and below: an error is printed by Loggers, which are scripts.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {
-            let this = this.bind().snapshot();
+            let this = this.bind();
             this.encoded(&message_name, &message).unwrap_or_else(|error| {
                 report::failure("FastProtobufSchema.encode", &error);
                 PackedByteArray::new()
@@ -117,7 +148,7 @@ impl FastProtobufSchema {
     #[func(gd_self)]
     fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
-            let this = this.bind().snapshot();
+            let this = this.bind();
             let limits = engine_limits(false);
             this.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
                 report::failure("FastProtobufSchema.decode", &error);
@@ -133,7 +164,7 @@ impl FastProtobufSchema {
     #[func(gd_self)]
     fn encode_batch(this: Gd<Self>, message_name: GString, messages: AnyArray) -> Array<PackedByteArray> {
         guard("FastProtobufSchema.encode_batch", || {
-            let this = this.bind().snapshot();
+            let this = this.bind();
             const METHOD: &str = "FastProtobufSchema.encode_batch";
             let options = this.encode_options();
             let message = match this.message(&message_name) {
@@ -160,7 +191,7 @@ impl FastProtobufSchema {
     #[func(gd_self)]
     fn decode_batch(this: Gd<Self>, message_name: GString, buffers: AnyArray) -> VarArray {
         guard("FastProtobufSchema.decode_batch", || {
-            let this = this.bind().snapshot();
+            let this = this.bind();
             const METHOD: &str = "FastProtobufSchema.decode_batch";
             let options = this.decode_options(engine_limits(false));
             match this.message(&message_name) {
@@ -213,7 +244,7 @@ impl FastProtobufSchema {
     #[func]
     fn get_message_names(&self) -> PackedStringArray {
         guard("FastProtobufSchema.get_message_names", || {
-            let messages = self.schema.iter().flat_map(Schema::messages);
+            let messages = self.schema.get().into_iter().flat_map(Schema::messages);
             messages.map(|message| GString::from(message.name())).collect()
         })
     }
@@ -226,7 +257,7 @@ impl FastProtobufSchema {
     #[func(gd_self)]
     fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {
-            let this = this.bind().snapshot();
+            let this = this.bind();
             let message = match this.message(&message_name) {
                 Ok(message) => message,
                 Err(error) => {
@@ -254,37 +285,36 @@ impl FastProtobufSchema {
 impl FastProtobufSchema {
     /// The number of messages, their first names, and the options, briefly.
     fn summary(&self) -> String {
-        let Some(schema) = &self.schema else { return "not loaded".to_owned() };
+        let Some(schema) = self.schema.get() else { return "not loaded".to_owned() };
         let total = schema.messages().count();
         let names: Vec<String> =
             schema.messages().take(NAMED).map(|message| message.name().to_owned()).collect();
         let more = if total > NAMED { ", …" } else { "" };
         let first = names.join(", ");
+        let Options { compact, enum_names, string_name_keys, keep_unknown, strict, defaults } =
+            self.options();
         let options = [
-            ("compact", self.compact),
-            ("enum_names", self.enum_names),
-            ("string_name_keys", self.string_name_keys),
-            ("keep_unknown", self.keep_unknown),
-            ("strict", self.strict),
-            ("no defaults", !self.defaults),
+            ("compact", compact),
+            ("enum_names", enum_names),
+            ("string_name_keys", string_name_keys),
+            ("keep_unknown", keep_unknown),
+            ("strict", strict),
+            ("no defaults", !defaults),
         ];
         let options: String =
             options.iter().filter(|(_, on)| *on).map(|(name, _)| format!(", {name}")).collect();
         format!("{}: {}{options}", summary::count(total, "message", "messages"), summary::short(first + more))
     }
 
-    /// A copy of the schema for calls that print: a Logger is a script, which may set a property meanwhile.
-    fn snapshot(&self) -> Self {
-        Self { schema: self.schema.clone(), ..*self }
-    }
-
     /// A schema for scripts, with default options.
     pub fn of(schema: Schema) -> Gd<Self> {
-        Gd::from_init_fn(|base| Self { schema: Some(schema), ..Self::init(base) })
+        let made = Self::new_gd();
+        made.bind().schema.get_or_init(|| schema);
+        made
     }
 
     fn message(&self, name: &GString) -> Result<Message> {
-        let schema = self.schema.as_ref();
+        let schema = self.schema.get();
         let schema = schema.ok_or_else(|| Error::argument("schema was not loaded by FastProtobufCodec"))?;
         Ok(schema.message(&name.to_string())?)
     }
@@ -299,23 +329,31 @@ impl FastProtobufSchema {
             .map(Built::give)
     }
 
-    fn wire(&self) -> Wire {
-        if self.compact { Wire::Compact } else { Wire::Protobuf }
+    /// The values of all properties at one moment.
+    fn options(&self) -> Options {
+        *lock(&self.values)
     }
 
     fn encode_options(&self) -> EncodeOptions {
-        EncodeOptions { wire: self.wire() }
+        EncodeOptions { wire: self.options().wire() }
     }
 
     fn decode_options(&self, limits: Limits) -> DecodeOptions {
+        let options = self.options();
         DecodeOptions {
-            wire: self.wire(),
-            strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
+            wire: options.wire(),
+            strictness: if options.strict { Strictness::Strict } else { Strictness::Lenient },
             limits,
-            defaults: if self.defaults { Defaults::Implicit } else { Defaults::Omit },
-            enum_names: self.enum_names,
-            string_name_keys: self.string_name_keys,
-            keep_unknown: self.keep_unknown,
+            defaults: if options.defaults { Defaults::Implicit } else { Defaults::Omit },
+            enum_names: options.enum_names,
+            string_name_keys: options.string_name_keys,
+            keep_unknown: options.keep_unknown,
         }
+    }
+}
+
+impl Options {
+    fn wire(self) -> Wire {
+        if self.compact { Wire::Compact } else { Wire::Protobuf }
     }
 }

@@ -17,10 +17,10 @@ use crate::value;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::source::Objects;
+use crate::variant::source::{Objects, element};
 use failed::Reasons;
 use outcome::{Batch, Outcome, fill_part};
-use spread::{ITEM_COST, element, item, own_if, spread};
+use spread::{ITEM_COST, item, own_if, spread};
 
 /// Encodes each value.
 pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<PackedByteArray> {

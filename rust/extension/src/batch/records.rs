@@ -11,7 +11,7 @@ use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 
 use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
-use super::spread::{ITEM_COST, Items as _, element, item, own_if, spread};
+use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::panics::catch_panic;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
@@ -23,7 +23,7 @@ use crate::variant::built::CreatedObjects;
 use crate::variant::collisions::Collisions;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
-use crate::variant::source::Objects;
+use crate::variant::source::{Objects, element};
 
 /// Encodes all values as records, prefixed with their length as a little-endian u32, in consecutive parts.
 ///

@@ -6,7 +6,7 @@ use godot::builtin::{AnyArray, Variant};
 use godot::meta::ToGodot;
 use variant_codec::memory::check_room;
 use variant_codec::{Error, ErrorKind};
-use variant_engine::{Elements, Reader, Slots};
+use variant_engine::{Reader, Slots};
 
 use crate::panics::catch_panic;
 use crate::settings;
@@ -104,14 +104,6 @@ pub fn item<R, K: Default>(
             *kept = K::default();
         }
     })
-}
-
-/// The element at `index`, which exists unless another thread has shortened the Array.
-///
-/// # Errors
-/// If it does not exist.
-pub fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant, Error> {
-    elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 
 /// The caller's Array, or a copy that scripts cannot reach and threads can read.

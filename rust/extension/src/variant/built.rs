@@ -76,8 +76,8 @@ pub struct Built {
 impl Built {
     /// A value, its conversions, and the objects that were created for it.
     #[inline(always)]
-    pub fn new(value: Variant, fill: ConversionCounts, created: CreatedObjects) -> Self {
-        Self { value, dropped: fill.dropped, created }
+    pub fn new(value: Variant, counts: ConversionCounts, created: CreatedObjects) -> Self {
+        Self { value, dropped: counts.dropped, created }
     }
 
     /// Gives the value out.

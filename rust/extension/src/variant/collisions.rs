@@ -230,9 +230,9 @@ mod tests {
     use super::*;
 
     /// A key with this hash and this number of bytes.
-    struct CreatedObjects(u32, usize);
+    struct TestKey(u32, usize);
 
-    impl Key for CreatedObjects {
+    impl Key for TestKey {
         fn hash(&self) -> u32 {
             self.0
         }
@@ -246,7 +246,7 @@ mod tests {
     fn pass(hashes: impl Iterator<Item = u32>) -> bool {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
         hashes
-            .map(|hash| collisions.add_key(&mut buckets, &CreatedObjects(hash, 8), false))
+            .map(|hash| collisions.add_key(&mut buckets, &TestKey(hash, 8), false))
             .all(|result| result.is_ok())
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let passes = |_: &usize| {
             let mut buckets = Buckets::default();
-            (0..2).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, bytes), is_nested).is_ok())
+            (0..2).all(|_| collisions.add_key(&mut buckets, &TestKey(7, bytes), is_nested).is_ok())
         };
         (0..100_000).take_while(passes).count()
     }
@@ -276,7 +276,7 @@ mod tests {
         let mut collisions = Collisions::default();
         let failed = (0..1000).find(|_| {
             let mut buckets = Buckets::default();
-            (0..20).any(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_err())
+            (0..20).any(|_| collisions.add_key(&mut buckets, &TestKey(7, 8), false).is_err())
         });
         assert!(failed.is_some());
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn what_repeats_costs_the_same_again() {
         let (mut collisions, mut buckets) = (Collisions::default(), Buckets::default());
-        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &CreatedObjects(7, 8), false).is_ok()));
+        assert!((0..40).all(|_| collisions.add_key(&mut buckets, &TestKey(7, 8), false).is_ok()));
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 

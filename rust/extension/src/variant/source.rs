@@ -593,8 +593,11 @@ fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S
 }
 
 /// The element at `index`, which exists unless another thread has shortened the Array.
+///
+/// # Errors
+/// If it does not exist.
 #[inline(always)]
-fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
+pub fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
     elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))
 }
 

@@ -6,7 +6,7 @@ mod typed;
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::bytes_to_var;
 use godot::meta::ToGodot;
-use variant_codec::format::NODE_PATH_NEW_FORMAT;
+use variant_codec::format::{NODE_PATH_NEW_FORMAT, NODE_PATH_TEXT, PACKED_ELEMENTS};
 use variant_codec::stream::{Encoder, NodePathParts, Text};
 use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
@@ -157,13 +157,11 @@ impl<'k, 's> VariantBuilder<'k, 's> {
 
     /// The offset in the input at which exactly this path is encoded, so that the engine can decode it there.
     fn offset_of(&self, path: &NodePathParts<'_>) -> Option<usize> {
-        /// A header, three counters, and the length of the first part.
-        const START: usize = 20;
-
         let Text::Utf8(first) = path.names.iter().chain(path.subnames).next()? else { return None };
         let bytes = self.input.bytes();
-        let offset = (first.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?.checked_sub(START)?;
-        let found = bytes.get(offset..)?.first_chunk::<START>()?;
+        let offset =
+            (first.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?.checked_sub(NODE_PATH_TEXT)?;
+        let found = bytes.get(offset..)?.first_chunk::<NODE_PATH_TEXT>()?;
         let expected = [
             u32::from(VariantType::NodePath.id()),
             path.names.len() as u32 | NODE_PATH_NEW_FORMAT,
@@ -176,9 +174,6 @@ impl<'k, 's> VariantBuilder<'k, 's> {
 
     /// A large packed array, copied from the input by the engine if the engine is as fast.
     fn copied_by_engine(&self, ty: VariantType, elements: &[u8]) -> Option<Variant> {
-        /// A header and a count precede the elements.
-        const HEADER: usize = 8;
-
         if elements.len() < LARGE_BYTES || !engine_is_as_fast(ty) {
             return None;
         }
@@ -189,7 +184,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         if ty == VariantType::PackedByteArray {
             return Some(bytes.subarray(start..end).to_variant());
         }
-        let header = i64::try_from(start.checked_sub(HEADER)?).ok()?;
+        let header = i64::try_from(start.checked_sub(PACKED_ELEMENTS)?).ok()?;
         let value = bytes.to_variant().call("decode_var", &[header.to_variant(), false.to_variant()]);
         (self.reader.ty(&value) == Some(ty)).then_some(value)
     }

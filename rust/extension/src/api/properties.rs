@@ -1,0 +1,29 @@
+//! Properties that several threads may use at once.
+//!
+//! godot-rust's own setters borrow the object exclusively, which may fail while other threads read it. So no method
+//! borrows an object of ours exclusively; a mutex guards the values of the properties.
+
+/// The getters and setters of properties, which are fields of the struct in `self.values`, a `Mutex`.
+///
+/// The class declares each as `#[var(get, set)] name: PhantomVar<Type>`; its other methods are in a secondary impl,
+/// because godot-rust looks for getters and setters in the primary one.
+macro_rules! properties {
+    ($class:ident { $($name:ident: $ty:ident, $get:ident, $set:ident;)* }) => {
+        #[godot_api]
+        impl $class {
+            $(
+                #[func]
+                fn $get(&self) -> $ty {
+                    guard(concat!(stringify!($class), ".", stringify!($get)), || lock(&self.values).$name.clone())
+                }
+
+                #[func]
+                fn $set(&self, value: $ty) {
+                    guard(concat!(stringify!($class), ".", stringify!($set)), || lock(&self.values).$name = value)
+                }
+            )*
+        }
+    };
+}
+
+pub(super) use properties;

@@ -5,7 +5,7 @@ use serde::ser::Error as _;
 use serde::{Deserializer, Serialize, Serializer};
 
 use super::form::{self, Form};
-use super::to_value;
+use super::ser::ValueSerializer;
 use super::value::{is_own_error, read_field};
 use crate::error::ErrorKind;
 use crate::format::VariantType;
@@ -19,7 +19,8 @@ fn write<T: Serialize + ?Sized, S: Serializer>(
     if is_own_error::<S::Error>() {
         return serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), value);
     }
-    let value = to_value(value).and_then(|payload| Form::of_field(ty.name(), payload));
+    let value =
+        value.serialize(ValueSerializer::default()).and_then(|payload| Form::of_field(ty.name(), payload));
     value.map_err(S::Error::custom)?.serialize(serializer)
 }
 

@@ -7,13 +7,16 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use conformance::Values;
-use proptest::{prop_assert, prop_assert_eq, proptest};
+use proptest::prelude::Strategy;
+use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use variant_codec::serde::{from_bytes, from_value, to_bytes, to_value};
 use variant_codec::stream::Precision;
 use variant_codec::value::OwnedElementType;
-use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Object, Reals, Value, VariantType};
+use variant_codec::{
+    Array, Dictionary, Error, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Value, VariantType,
+};
 
 /// What the engine wrote, by name, and which names have been asked for.
 struct Engine {
@@ -407,28 +410,370 @@ fn forms_are_not_mistaken() {
     }
 }
 
-/// Whether there is a float in it that JSON has no form for.
-fn has_no_json(value: &Value) -> bool {
-    let bytes = serde_json::to_string(value);
-    bytes.is_err() || format!("{value:?}").contains("NaN") || format!("{value:?}").contains("inf")
-}
-
 #[test]
 fn any_value_comes_back() {
     for precision in [Precision::Single, Precision::Double] {
         proptest!(|(value in Values { precision, full_objects: true }.any())| {
             let bytes = value.encode().unwrap();
-            let same = to_value(&value).unwrap();
-            let has_nan = format!("{:?}", value).contains("NaN");
-            prop_assert!(same == value || has_nan);
-            let same = from_value::<Value>(value.clone()).unwrap();
-            let has_nan = format!("{:?}", value).contains("NaN");
-            prop_assert!(same == value || has_nan);
-            if !has_no_json(&value) {
-                let json = serde_json::to_string(&value).unwrap();
-                let read: Value = serde_json::from_str(&json).unwrap();
-                prop_assert_eq!(read.encode().unwrap(), bytes, "{}", json);
-            }
+            prop_assert_eq!(to_value(&value).unwrap().encode().unwrap(), &bytes[..]);
+            prop_assert_eq!(from_value::<Value>(value.clone()).unwrap().encode().unwrap(), &bytes[..]);
+            let json = serde_json::to_string(&value).unwrap();
+            let read: Value = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(read.encode().unwrap(), bytes, "{}", json);
         });
+    }
+}
+
+fn trusted() -> Limits {
+    Limits { allow_objects: true, ..Limits::for_save_files() }
+}
+
+/// A value with something in it that strict reading refuses, with the path to it.
+fn spoilt() -> impl Strategy<Value = (Value, &'static str)> {
+    let texts = prop_oneof!["[a-z]{0,3}\0[a-z]{0,3}", "\u{FEFF}[a-z]{0,3}"];
+    let path = |name: String| NodePath { names: vec![name], ..NodePath::default() };
+    let misfits = |text: String| Array {
+        element: OwnedElementType::Builtin(VariantType::Int),
+        values: vec![text.into()],
+    };
+    prop_oneof![
+        texts.clone().prop_map(|text| (Value::String(text), "")),
+        texts.clone().prop_map(|text| (Value::StringName(text), "")),
+        texts.clone().prop_map(move |text| (path(text).into(), "")),
+        texts.clone().prop_map(|name| (Value::Signal { name, object: 1 }, "")),
+        texts.clone().prop_map(|text| (Value::PackedStringArray(vec![String::new(), text]), "[1]")),
+        texts.clone().prop_map(|text| (Value::from_iter([(text, 1)]), ".<key 0>")),
+        texts.clone().prop_map(|text| (Value::from_iter([("a", text)]), ".\"a\"")),
+        texts.prop_map(|class| (Object::Full { class, properties: Vec::new() }.into(), "")),
+        "[a-z]".prop_map(move |text| (misfits(text).into(), "[0]")),
+        (0..9_i64).prop_map(|key| (
+            nested(Value::from(key), 103, |value| Value::from_iter([(value, 1)])),
+            ".<key 0>"
+        )),
+        "[a-z]".prop_map(|path| {
+            let element = OwnedElementType::Script(path);
+            (Array { element, ..Array::default() }.into(), "")
+        }),
+    ]
+}
+
+fn nested(mut value: Value, levels: u32, wrap: impl Fn(Value) -> Value) -> Value {
+    for _ in 0..levels {
+        value = wrap(value);
+    }
+    value
+}
+
+/// Whatever is written can be read, and the rest is refused with its path while it is written.
+#[test]
+fn what_is_written_can_be_read() {
+    proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
+        let bytes = to_bytes(&value).unwrap();
+        prop_assert_eq!(from_bytes::<Value>(&bytes, &trusted()).unwrap().encode().unwrap(), bytes);
+    });
+    proptest!(|((value, path) in spoilt())| {
+        prop_assert!(Value::decode(&value.encode().unwrap(), &trusted()).is_err());
+        let error = to_bytes(&[Value::Nil, value]).unwrap_err();
+        prop_assert!(error.path().starts_with(&format!("[1]{path}")), "{}", error);
+        prop_assert_eq!(error.offset(), None);
+    });
+    proptest!(|(text in proptest::prelude::any::<String>(), unit: char, wide: u64, widest: i128, key: f64)| {
+        fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T, is_written: bool) {
+            match to_bytes(&value) {
+                Ok(bytes) => assert_eq!(from_bytes::<T>(&bytes, &trusted()).unwrap(), value),
+                Err(error) => assert!(!is_written, "{error}"),
+            }
+            assert_eq!(to_bytes(&value).is_ok(), is_written);
+        }
+        let is_text = !text.contains('\0') && !text.starts_with('\u{FEFF}');
+        comes_back(text.clone(), is_text);
+        comes_back(BTreeMap::from([(text, 1)]), is_text);
+        comes_back(unit, unit != '\0' && unit != '\u{FEFF}');
+        comes_back(wide, i64::try_from(wide).is_ok());
+        comes_back(widest, i64::try_from(widest).is_ok());
+        comes_back(key.to_bits() as i64, true);
+        let map = Value::from_iter([(key, 1)]);
+        prop_assert_eq!(Value::decode(&to_bytes(&map).unwrap(), &trusted()).unwrap().encode().unwrap(), map.encode().unwrap());
+    });
+    let error = to_bytes(&BTreeMap::from([("name", vec!["a", "b\0c"])])).unwrap_err();
+    assert_eq!(error.to_string(), r#"text contains U+0000, which readers reject or drop (at ."name"[1])"#);
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Known {
+    hp: i32,
+    #[serde(flatten)]
+    more: BTreeMap<String, Value>,
+}
+
+/// An engine keeps one of them.
+#[test]
+fn keys_are_written_once() {
+    let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };
+    let error = to_bytes(&[twice]).unwrap_err();
+    assert_eq!(error.to_string(), r#"the same key twice (at [0]."hp")"#);
+    for (first, second) in [
+        (Value::from("a"), Value::StringName("a".into())),
+        (0.0.into(), (-0.0).into()),
+        (f64::NAN.into(), (-f64::NAN).into()),
+        ([1, 2].into(), [1, 2].into()),
+    ] {
+        struct Entries([(Value, i32); 2]);
+        impl Serialize for Entries {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+            }
+        }
+        let error = to_value(&Entries([(first, 1), (second.clone(), 2)])).unwrap_err();
+        assert!(error.to_string().starts_with("the same key twice (at "), "{error}");
+        to_value(&Entries([(1.into(), 1), (second, 2)])).unwrap();
+    }
+}
+
+/// As deep as the format goes, in forms too: they have more levels than their value.
+#[test]
+fn the_deepest_values_come_back() {
+    let typed = |value| {
+        let element = OwnedElementType::Builtin(VariantType::Array);
+        Value::Array(Array { element, values: vec![value] })
+    };
+    let dictionary = |value| {
+        let key = OwnedElementType::Builtin(VariantType::Int);
+        Value::Dictionary(Dictionary { key, entries: vec![(1.into(), value)], ..Dictionary::default() })
+    };
+    let object =
+        |value| Value::Object(Object::Full { class: "A".into(), properties: vec![("a".into(), value)] });
+    let check = move |value: Value| {
+        let bytes = to_bytes(&value).unwrap();
+        assert_eq!(bytes, value.encode().unwrap());
+        assert_eq!(from_bytes::<Value>(&bytes, &trusted()).unwrap().encode().unwrap(), bytes);
+    };
+    let run = move || {
+        let innermost = || typed(Value::from(Vec::<Value>::new()));
+        check(nested(innermost(), 1023, typed));
+        check(nested(Value::Nil, 1024, dictionary));
+        check(nested(Value::Nil, 1024, object));
+        check(nested(Value::PackedVector2Array(PackedReals::Double(vec![[1.0, 2.0]])), 1024, dictionary));
+        assert_eq!(to_bytes(&nested(innermost(), 1024, typed)).unwrap_err().kind(), &ErrorKind::TooDeep);
+        assert_eq!(to_bytes(&nested(Value::Nil, 1025, object)).unwrap_err().kind(), &ErrorKind::TooDeep);
+    };
+    std::thread::Builder::new().stack_size(16 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Transform {
+    #[serde(with = "variant_codec::serde::vector2")]
+    position: Point<f32>,
+    #[serde(with = "variant_codec::serde::vector3i")]
+    cell: [i32; 3],
+    #[serde(with = "variant_codec::serde::rect2")]
+    area: [[f32; 2]; 2],
+    #[serde(with = "variant_codec::serde::string_name")]
+    animation: String,
+    #[serde(with = "variant_codec::serde::node_path")]
+    path: String,
+    #[serde(with = "variant_codec::serde::byte_array")]
+    icon: Vec<u8>,
+    #[serde(with = "variant_codec::serde::float64_array")]
+    times: Vec<f64>,
+    #[serde(with = "variant_codec::serde::vector3_array")]
+    points: Vec<[f32; 3]>,
+    #[serde(with = "variant_codec::serde::color")]
+    tint: Option<[f32; 4]>,
+}
+
+fn transform() -> Transform {
+    Transform {
+        position: Point { x: 0.1, y: f32::NEG_INFINITY },
+        cell: [1, -2, i32::MAX],
+        area: [[1.0, 2.0], [3.0, 4.0]],
+        animation: "run".into(),
+        path: "/root/A:b".into(),
+        icon: vec![0, 255],
+        times: vec![0.1, f64::INFINITY],
+        points: vec![[0.1, 0.2, 0.3]],
+        tint: None,
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Flattened {
+    id: u8,
+    #[serde(flatten)]
+    transform: Transform,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "kind")]
+enum Tagged {
+    Moved(Transform),
+    Other { id: u8 },
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Untagged {
+    Moved(Transform),
+    Other(u8),
+}
+
+/// Where serde reads ahead, it keeps no type; the modules know it.
+#[test]
+fn fields_keep_their_types_where_serde_reads_ahead() {
+    fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
+        let bytes = to_bytes(&value).unwrap();
+        assert_eq!(from_bytes::<T>(&bytes, &trusted()).unwrap(), value);
+        let json = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value, "{json}");
+        // Whose maps are sorted.
+        let json = serde_json::to_value(&value).unwrap();
+        assert_eq!(serde_json::from_value::<T>(json).unwrap(), value);
+    }
+    comes_back(transform());
+    comes_back(Flattened { id: 1, transform: transform() });
+    comes_back(Tagged::Moved(transform()));
+    comes_back(Untagged::Moved(transform()));
+    assert_eq!(
+        to_value(&Flattened { id: 1, transform: transform() }).unwrap()["position"].ty(),
+        VariantType::Vector2
+    );
+
+    // The types that do not come back as a Value are refused, or documented.
+    let kept: Vec<(Value, Option<Value>)> = vec![
+        (Value::Vector2(Reals::Single([1.0, 2.0])), None),
+        (Value::Transform3D(Reals::Single([1.0; 12])), None),
+        (Value::Vector2i([1, 2]), None),
+        (Value::Color([1.0; 4]), None),
+        (Value::PackedInt32Array(vec![1]), None),
+        (Value::PackedFloat32Array(vec![1.0]), None),
+        (Value::PackedVector2Array(PackedReals::Single(vec![[1.0, 2.0]])), None),
+        (Value::PackedByteArray(vec![1]), Some(Value::PackedByteArray(vec![1]))),
+        (Value::from([1, 2]), Some(Value::from([1, 2]))),
+        (Value::from_iter([("a", 0.5)]), Some(Value::from_iter([("a", 0.5)]))),
+        (f64::INFINITY.into(), Some(f64::INFINITY.into())),
+        (Value::StringName("a".into()), Some("a".into())),
+        (NodePath { names: vec!["a".into()], ..NodePath::default() }.into(), Some("a".into())),
+        (Value::Rid(7), Some(7.into())),
+        (Value::Callable, Some(Value::Nil)),
+        (Value::Vector2(Reals::Double([1.0, 2.0])), Some(Value::from([1.0, 2.0]))),
+        (Value::PackedInt64Array(vec![1]), Some(Value::from([1]))),
+        (Value::PackedFloat64Array(vec![1.0]), Some(Value::from([1.0]))),
+        (Value::PackedStringArray(vec!["a".into()]), Some(Value::from(["a"]))),
+        (
+            Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.into()] }.into(),
+            Some(Value::from([1])),
+        ),
+    ];
+    for (value, read) in kept {
+        let save = Value::from_iter([("hp", Value::Int(1)), ("value", value.clone())]);
+        let found = from_value::<Known>(save).map(|known| known.more["value"].clone());
+        match read {
+            Some(read) => assert_eq!(found.unwrap(), read, "{value:?}"),
+            None => {
+                let message = found.unwrap_err().to_string();
+                assert!(message.contains("has lost its type"), "{message}");
+            }
+        }
+    }
+}
+
+/// As hand-written JSON has them.
+#[test]
+fn plain_forms_are_read_from_other_formats() {
+    let json = r#"{"position": {"y": 2, "x": 1.5}, "cell": [1, 2, 3], "area": [1, 2, 3, 4], "animation": "run",
+        "path": "a/b:c", "icon": [0, 255], "times": [0.1], "points": [[1, 2, 3]], "tint": [1, 0.5, 0, 1]}"#;
+    let read: Transform = serde_json::from_str(json).unwrap();
+    assert_eq!((read.position, read.cell), (Point { x: 1.5, y: 2.0 }, [1, 2, 3]));
+    assert_eq!((read.area, read.points), ([[1.0, 2.0], [3.0, 4.0]], vec![[1.0, 2.0, 3.0]]));
+    assert_eq!((read.tint, read.icon, read.times), (Some([1.0, 0.5, 0.0, 1.0]), vec![0, 255], vec![0.1]));
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Wide(#[serde(with = "variant_codec::serde::vector2")] [f64; 2]);
+    assert_eq!(serde_json::from_str::<Wide>("[0.1, 16777217]").unwrap(), Wide([0.1, 16_777_217.0]));
+    for wrong in
+        ["[1]", "[1, 2, 3]", "7", r#""a""#, r#"[1, "a"]"#, r#"[1, null]"#, r#"{"Vector3": [1, 2, 3]}"#]
+    {
+        assert!(serde_json::from_str::<Wide>(wrong).is_err(), "{wrong}");
+    }
+    // Of a Variant, the type says more than that it fits.
+    let array = Value::from([1.0, 2.0]);
+    let error = from_value::<BTreeMap<String, Wide>>(Value::from_iter([("a", array)])).unwrap_err();
+    assert_eq!(error.to_string(), r#"expected Vector2, found Array (at ."a")"#);
+}
+
+/// JSON has no number for them; `null` is no float.
+#[test]
+fn floats_that_are_not_finite_come_back_from_json() {
+    let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, f64::from_bits(0x7FF0_0000_0000_0001)];
+    for float in odd {
+        let value = Value::from_iter([Value::Float(float), Value::Vector2(Reals::Double([1.0, float]))]);
+        let json = serde_json::to_string(&value).unwrap();
+        let read: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.encode().unwrap(), value.encode().unwrap(), "{json}");
+    }
+    let value = Value::from([f64::NEG_INFINITY, f64::from_bits(0x7FF8 << 48)]);
+    assert_eq!(serde_json::to_string(&value).unwrap(), r#"[{"float":"-inf"},{"float":"nan"}]"#);
+    for wrong in [
+        r#"{"Vector2":null}"#,
+        r#"{"Vector2":[null,1.0]}"#,
+        r#"{"PackedFloat32Array":null}"#,
+        r#"{"NodePath":null}"#,
+        r#"{"float":null}"#,
+        r#"{"float":1.5}"#,
+        r#"{"float":"nan:3ff0000000000000"}"#,
+        // Names have no order in JSON.
+        r#"{"Vector2":{"x":1.0,"y":2.0}}"#,
+    ] {
+        assert!(serde_json::from_str::<Value>(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// As unknown fields are.
+#[test]
+fn keys_that_are_no_text_are_passed_over() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Exact {
+        hp: i32,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Hp {
+        hp: i32,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Outer {
+        #[serde(flatten)]
+        inner: Hp,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Event {
+        Hit { hp: i32 },
+    }
+    let path = NodePath { names: vec!["hp".into()], ..NodePath::default() };
+    for key in [
+        Value::Int(0),
+        Value::Nil,
+        true.into(),
+        0.5.into(),
+        Value::Rid(0),
+        Value::Callable,
+        path.into(),
+        Value::PackedByteArray(b"hp".to_vec()),
+        Value::Vector2i([1, 2]),
+        Value::from(["hp"]),
+        Value::from_iter([("hp", 1)]),
+    ] {
+        let save = Value::from_iter([(key.clone(), Value::Nil), (Value::StringName("hp".into()), 7.into())]);
+        assert_eq!(from_value::<Hp>(save.clone()).unwrap(), Hp { hp: 7 }, "{key:?}");
+        assert_eq!(from_value::<Outer>(save.clone()).unwrap(), Outer { inner: Hp { hp: 7 } }, "{key:?}");
+        let event = Value::from_iter([("Hit", save.clone())]);
+        assert_eq!(from_value::<Event>(event).unwrap(), Event::Hit { hp: 7 }, "{key:?}");
+        let error = from_value::<Exact>(save).unwrap_err().to_string();
+        assert_eq!(error, format!("unknown field `<key of type {}>`, expected `hp` (at .<key 0>)", key.ty()));
+        from_value::<Exact>(Value::from_iter([(Value::StringName("hp".into()), 7)])).unwrap();
+    }
+    // Ints and vectors do not become texts.
+    for key in [Value::Int(1), Value::Vector2i([1, 2])] {
+        let save = Value::from_iter([("hp".into(), Value::Int(1)), (key, 2.into())]);
+        assert!(from_value::<Known>(save).is_err());
     }
 }

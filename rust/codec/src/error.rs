@@ -444,6 +444,13 @@ impl Error {
         self
     }
 
+    /// The same error with nothing but its path, for who has not seen the bytes.
+    #[cfg(feature = "serde")]
+    pub(crate) fn without_offset(mut self) -> Self {
+        self.0.offset = None;
+        self
+    }
+
     /// The same error in data that start so many bytes later.
     pub fn shifted(mut self, bytes: usize) -> Self {
         self.0.offset = self.0.offset.map(|offset| offset.saturating_add(bytes));

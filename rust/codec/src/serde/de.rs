@@ -9,7 +9,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::form::{self, Form};
+use super::{form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::Shape;
 use crate::value::{Object, PackedReals, Reals, Value};
@@ -34,29 +34,28 @@ impl<'de> Deserializer<'de> for Value {
             Self::Rid(id) | Self::Object(Object::Id(id)) => {
                 Deserializer::deserialize_any(U64Deserializer::<Error>::new(id), visitor)
             }
-            Self::Object(Object::Full { properties, .. }) => {
-                visit_map(visitor, properties.into_iter().map(|(name, value)| (name.into(), value)))
-            }
+            Self::Object(Object::Full { properties, .. }) => visitor
+                .visit_map(Entries::new(properties.into_iter().map(|(name, value)| (name.into(), value)))),
             Self::Signal { name, object } => {
-                let object = Self::Rid(object);
-                visit_map(visitor, [("name".into(), name.into()), ("object".into(), object)].into_iter())
+                let entries = [("name".into(), name.into()), ("object".into(), Self::Rid(object))];
+                visitor.visit_map(Entries::new(entries.into_iter()))
             }
-            Self::Dictionary(dictionary) => visit_map(visitor, dictionary.into_iter()),
-            Self::Array(array) => visit_seq(visitor, array.into_iter()),
+            Self::Dictionary(dictionary) => visitor.visit_map(Entries::new(dictionary.into_iter())),
+            Self::Array(array) => visit_values(visitor, array.into_iter()),
             Self::PackedByteArray(bytes) => visitor.visit_byte_buf(bytes),
-            Self::PackedInt32Array(ints) => visit_seq(visitor, ints.into_iter()),
-            Self::PackedInt64Array(ints) => visit_seq(visitor, ints.into_iter()),
-            Self::PackedFloat32Array(floats) => visit_seq(visitor, floats.into_iter()),
-            Self::PackedFloat64Array(floats) => visit_seq(visitor, floats.into_iter()),
-            Self::PackedStringArray(texts) => visit_seq(visitor, texts.into_iter()),
-            Self::PackedColorArray(colors) => visit_seq(visitor, colors.into_iter()),
+            Self::PackedInt32Array(ints) => visit_components(visitor, ints),
+            Self::PackedInt64Array(ints) => visit_values(visitor, ints.into_iter()),
+            Self::PackedFloat32Array(floats) => visit_components(visitor, floats),
+            Self::PackedFloat64Array(floats) => visit_values(visitor, floats.into_iter()),
+            Self::PackedStringArray(texts) => visit_values(visitor, texts.into_iter()),
+            Self::PackedColorArray(colors) => visit_components(visitor, colors),
             Self::PackedVector2Array(reals) => visit_packed_reals(visitor, reals),
             Self::PackedVector3Array(reals) => visit_packed_reals(visitor, reals),
             Self::PackedVector4Array(reals) => visit_packed_reals(visitor, reals),
-            Self::Vector2i(ints) => visit_seq(visitor, ints.into_iter()),
-            Self::Vector3i(ints) => visit_seq(visitor, ints.into_iter()),
-            Self::Rect2i(ints) | Self::Vector4i(ints) => visit_seq(visitor, ints.into_iter()),
-            Self::Color(components) => visit_seq(visitor, components.into_iter()),
+            Self::Vector2i(ints) => visit_components(visitor, ints),
+            Self::Vector3i(ints) => visit_components(visitor, ints),
+            Self::Rect2i(ints) | Self::Vector4i(ints) => visit_components(visitor, ints),
+            Self::Color(components) => visit_components(visitor, components),
             Self::Vector2(reals) => visit_reals(visitor, reals),
             Self::Vector3(reals) => visit_reals(visitor, reals),
             Self::Rect2(reals) | Self::Vector4(reals) | Self::Plane(reals) | Self::Quaternion(reals) => {
@@ -77,15 +76,13 @@ impl<'de> Deserializer<'de> for Value {
         if name != form::NAME {
             return visitor.visit_newtype_struct(self);
         }
-        match Form::of(self) {
-            Form::Plain(value) => value.deserialize_any(visitor),
-            Form::Named(ty, payload) => visit_map(visitor, [(ty.name().into(), payload)].into_iter()),
-        }
+        handover::give(self);
+        visitor.visit_unit()
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
-            Self::PackedByteArray(bytes) => visit_seq(visitor, bytes.into_iter()),
+            Self::PackedByteArray(bytes) => visit_values(visitor, bytes.into_iter()),
             other => other.deserialize_any(visitor),
         }
     }
@@ -109,7 +106,10 @@ impl<'de> Deserializer<'de> for Value {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        grouped(self, fields.len()).deserialize_any(visitor)
+        match grouped(self, fields.len()) {
+            Self::Dictionary(dictionary) => visitor.visit_map(Entries::of_fields(dictionary.into_iter())),
+            other => other.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -141,9 +141,99 @@ impl<'de> Deserializer<'de> for Value {
         visitor.visit_unit()
     }
 
+    /// A key beside those of flattened fields. serde has no place for keys that are containers or vectors.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self {
+            Self::Nil
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::String(_)
+            | Self::StringName(_) => self.deserialize_any(visitor),
+            // Which no value is read from: that of a vector, without its type.
+            _ => visitor.visit_f32(f32::NAN),
+        }
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct map
-        identifier
+    }
+}
+
+/// The key of an entry that is a field of a struct.
+struct FieldName(Value);
+
+impl<'de> Deserializer<'de> for FieldName {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.deserialize_any(visitor)
+    }
+
+    /// What is no text names no field.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0 {
+            Value::String(name) | Value::StringName(name) => visitor.visit_string(name),
+            other => visitor.visit_string(format!("<key of type {}>", other.ty())),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum ignored_any
+    }
+}
+
+/// A number of 32 or 64 bits, or several, that are part of a value. serde is told the width, by which
+/// [`Value`]s know that what they are read from has lost its type.
+struct Component<T>(T);
+
+trait Visit {
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>;
+}
+
+impl Visit for i32 {
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_i32(self)
+    }
+}
+
+impl Visit for f32 {
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_f32(self)
+    }
+}
+
+impl Visit for f64 {
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_f64(self)
+    }
+}
+
+impl<T: Visit, const N: usize> Visit for [T; N] {
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visit_components(visitor, self)
+    }
+}
+
+impl<'de, T: Visit> Deserializer<'de> for Component<T> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.visit(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        if name == form::NAME { self.0.visit(visitor) } else { visitor.visit_newtype_struct(self) }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -166,28 +256,43 @@ fn grouped(value: Value, groups: usize) -> Value {
     components.chunks(count / groups).map(|group| Value::from_iter(group.iter().cloned())).collect()
 }
 
-/// What an element of a sequence is, and its index.
+/// The elements of a sequence that are left, and the index of the next one.
 struct Elements<I> {
     left: I,
     index: usize,
 }
 
-fn visit_seq<'de, V: Visitor<'de>, T: Into<Value>>(
+fn visit_seq<'de, V: Visitor<'de>, D: Deserializer<'de, Error = Error>>(
     visitor: V,
-    left: impl ExactSizeIterator<Item = T>,
+    left: impl ExactSizeIterator<Item = D>,
 ) -> Result<V::Value> {
     let mut elements = Elements { left, index: 0 };
     let value = visitor.visit_seq(&mut elements)?;
     match elements.left.len() {
         0 => Ok(value),
+        1 => Err(de::Error::custom("1 element more than expected")),
         more => Err(de::Error::custom(format!("{more} elements more than expected"))),
     }
 }
 
+fn visit_values<'de, V: Visitor<'de>, T: Into<Value>>(
+    visitor: V,
+    values: impl ExactSizeIterator<Item = T>,
+) -> Result<V::Value> {
+    visit_seq(visitor, values.map(Into::into))
+}
+
+fn visit_components<'de, V: Visitor<'de>, T: Visit, I>(visitor: V, components: I) -> Result<V::Value>
+where
+    I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+{
+    visit_seq(visitor, components.into_iter().map(Component))
+}
+
 fn visit_reals<'de, V: Visitor<'de>, const N: usize>(visitor: V, reals: Reals<N>) -> Result<V::Value> {
     match reals {
-        Reals::Single(components) => visit_seq(visitor, components.into_iter()),
-        Reals::Double(components) => visit_seq(visitor, components.into_iter()),
+        Reals::Single(components) => visit_components(visitor, components),
+        Reals::Double(components) => visit_components(visitor, components),
     }
 }
 
@@ -196,19 +301,21 @@ fn visit_packed_reals<'de, V: Visitor<'de>, const N: usize>(
     reals: PackedReals<N>,
 ) -> Result<V::Value> {
     match reals {
-        PackedReals::Single(elements) => visit_seq(visitor, elements.into_iter()),
-        PackedReals::Double(elements) => visit_seq(visitor, elements.into_iter()),
+        PackedReals::Single(elements) => visit_components(visitor, elements),
+        PackedReals::Double(elements) => visit_components(visitor, elements),
     }
 }
 
-impl<'de, T: Into<Value>, I: ExactSizeIterator<Item = T>> SeqAccess<'de> for Elements<I> {
+impl<'de, D: Deserializer<'de, Error = Error>, I: ExactSizeIterator<Item = D>> SeqAccess<'de>
+    for Elements<I>
+{
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
         let Some(element) = self.left.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(element.into()).map(Some).map_err(|error| error.inside(Step::Index(index)))
+        seed.deserialize(element).map(Some).map_err(|error| error.inside(Step::Index(index)))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -216,18 +323,24 @@ impl<'de, T: Into<Value>, I: ExactSizeIterator<Item = T>> SeqAccess<'de> for Ele
     }
 }
 
+/// The entries of a map that are left, and the index of the next one.
 struct Entries<I> {
     left: I,
     index: usize,
     /// The value whose key has been read, and where it is.
     value: Option<(Step, Value)>,
+    /// Whether the keys are the names of fields.
+    are_fields: bool,
 }
 
-fn visit_map<'de, V: Visitor<'de>>(
-    visitor: V,
-    left: impl ExactSizeIterator<Item = (Value, Value)>,
-) -> Result<V::Value> {
-    visitor.visit_map(Entries { left, index: 0, value: None })
+impl<I> Entries<I> {
+    fn new(left: I) -> Self {
+        Self { left, index: 0, value: None, are_fields: false }
+    }
+
+    fn of_fields(left: I) -> Self {
+        Self { are_fields: true, ..Self::new(left) }
+    }
 }
 
 impl<'de, I: ExactSizeIterator<Item = (Value, Value)>> MapAccess<'de> for Entries<I> {
@@ -238,7 +351,8 @@ impl<'de, I: ExactSizeIterator<Item = (Value, Value)>> MapAccess<'de> for Entrie
         let index = self.index;
         self.index += 1;
         self.value = Some((key.as_step(index), value));
-        seed.deserialize(key).map(Some).map_err(|error| error.inside(Step::KeyAt(index)))
+        let key = if self.are_fields { seed.deserialize(FieldName(key)) } else { seed.deserialize(key) };
+        key.map(Some).map_err(|error| error.inside(Step::KeyAt(index)))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
@@ -292,9 +406,9 @@ impl<'de> VariantAccess<'de> for Variant {
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _fields: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.read(|value| value.deserialize_any(visitor))
+        self.read(|value| value.deserialize_struct("", fields, visitor))
     }
 }

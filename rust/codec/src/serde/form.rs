@@ -1,14 +1,21 @@
 //! How values look that other formats have no types for.
 
-use crate::error::{Error, ErrorKind, Result, Step};
-use crate::format::VariantType;
+use crate::error::{Error, ErrorKind, Result, Step, quoted};
+use crate::format::{Lane, Shape, VariantType};
 use crate::value::{Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value};
 
 /// The name of the enum whose variants are the forms; the codec's own formats know values by it.
-pub(super) const NAME: &str = "$variant_codec::Value";
+pub(super) const NAME: &str = concat!("$variant_codec::Value ", env!("CARGO_PKG_VERSION"));
 
 /// The key of components of 64 bits.
 const WIDE: &str = "f64";
+
+/// Floats that are not finite, as text.
+const INF: &str = "inf";
+const NEG_INF: &str = "-inf";
+const NAN: &str = "nan";
+/// The NaN that engines make.
+const QUIET_NAN: u64 = 0x7FF8 << 48;
 
 /// How a value is written.
 pub(super) enum Form {
@@ -23,6 +30,7 @@ impl Form {
     pub fn of(value: Value) -> Self {
         let ty = value.ty();
         let payload = match value {
+            Value::Float(float) if !float.is_finite() => float_text(float).into(),
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => {
                 return Self::Plain(value);
             }
@@ -44,7 +52,7 @@ impl Form {
             Value::Vector2i(ints) => ints.into(),
             Value::Vector3i(ints) => ints.into(),
             Value::Rect2i(ints) | Value::Vector4i(ints) => ints.into(),
-            Value::Color(components) => components.into(),
+            Value::Color(components) => widened(&components),
             Value::StringName(text) => text.into(),
             Value::NodePath(NodePath { absolute, names, subnames }) => Value::from_iter([
                 ("absolute", absolute.into()),
@@ -78,13 +86,13 @@ impl Form {
             Value::PackedByteArray(bytes) => bytes.into_iter().map(i64::from).collect(),
             Value::PackedInt32Array(ints) => ints.into(),
             Value::PackedInt64Array(ints) => ints.into(),
-            Value::PackedFloat32Array(floats) => floats.into(),
+            Value::PackedFloat32Array(floats) => widened(&floats),
             Value::PackedFloat64Array(floats) => floats.into(),
             Value::PackedStringArray(texts) => texts.into(),
             Value::PackedVector2Array(reals) => packed_floats(reals),
             Value::PackedVector3Array(reals) => packed_floats(reals),
             Value::PackedVector4Array(reals) => packed_floats(reals),
-            Value::PackedColorArray(colors) => colors.into(),
+            Value::PackedColorArray(colors) => colors.iter().map(|color| widened(color)).collect(),
         };
         Self::Named(ty, payload)
     }
@@ -99,12 +107,108 @@ impl Form {
             None => Err(message(format!("there is no form {name}"))),
         }
     }
+
+    /// The value of what a program writes as the form with this name: also of a field without a value, of one that is
+    /// such a value already, and of components as fields of a struct, in their order.
+    ///
+    /// # Errors
+    /// What is no such form.
+    pub fn of_field(name: &str, payload: Value) -> Result<Value> {
+        match form_named(name) {
+            Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
+                Ok(payload)
+            }
+            Some(ty) if matches!(ty.shape(), Shape::Fixed(..) | Shape::Packed(..)) => {
+                read(ty, positional(payload))
+            }
+            _ => Self::read(name, payload),
+        }
+    }
+
+    /// The value of a field of this type in another format: of its form, or of what the form holds. A map that is no form
+    /// is left to the field's own type, which knows the names in it.
+    ///
+    /// # Errors
+    /// What is neither.
+    pub fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
+        match value {
+            Value::Nil | Value::Dictionary(_) => Ok(value),
+            value if value.ty() == ty => Ok(value),
+            Value::Array(_) if is_real(ty) && !fits_singles(&value)? => {
+                read(ty, Value::from_iter([(WIDE, value)]))
+            }
+            Value::Array(_) | Value::String(_) => read(ty, value),
+            other => Err(ErrorKind::UnexpectedType { expected: ty.name(), found: other.ty() }.into()),
+        }
+    }
 }
 
-/// The type whose form has this name. Those that every format has need none.
+/// The type whose form has this name. Those that every format has need none, but for floats that are not finite.
 pub(super) fn form_named(name: &str) -> Option<VariantType> {
     use VariantType as T;
-    type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::Float | T::String))
+    type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))
+}
+
+/// Values in the order of a struct's fields instead of under their names.
+fn positional(value: Value) -> Value {
+    match value {
+        Value::Dictionary(dictionary) => dictionary.into_iter().map(|(_, value)| positional(value)).collect(),
+        Value::Array(array) => array.into_iter().map(positional).collect(),
+        other => other,
+    }
+}
+
+/// Whether the components of this type are as wide as the engine's `real_t`.
+fn is_real(ty: VariantType) -> bool {
+    matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
+}
+
+/// Whether 32 bits hold these numbers as they are.
+fn fits_singles(payload: &Value) -> Result<bool> {
+    Ok(all::<f64>(payload)?.into_iter().all(|wide| wide.is_nan() || f64::from(wide as f32) == wide))
+}
+
+/// A float that is not finite, which JSON has no number for.
+fn float_text(float: f64) -> String {
+    match float {
+        f64::INFINITY => INF.to_owned(),
+        f64::NEG_INFINITY => NEG_INF.to_owned(),
+        nan if nan.to_bits() == QUIET_NAN => NAN.to_owned(),
+        nan => format!("{NAN}:{:016x}", nan.to_bits()),
+    }
+}
+
+fn float_of_text(text: &str) -> Result<f64> {
+    let bits = |hex| u64::from_str_radix(hex, 16).ok().map(f64::from_bits).filter(|float| float.is_nan());
+    match text {
+        INF => Some(f64::INFINITY),
+        NEG_INF => Some(f64::NEG_INFINITY),
+        NAN => Some(f64::from_bits(QUIET_NAN)),
+        _ => text.strip_prefix(NAN).and_then(|rest| rest.strip_prefix(':')).and_then(bits),
+    }
+    .ok_or_else(|| message(format!("expected inf, -inf, nan or nan: and its bits, found {}", quoted(text))))
+}
+
+/// Floats of 32 bits; also NaNs keep their bits.
+fn widened(floats: &[f32]) -> Value {
+    floats.iter().map(|float| Value::Float(widen(*float))).collect()
+}
+
+/// As [`f64::from`]; also NaNs keep their bits.
+pub(super) fn widen(float: f32) -> f64 {
+    if !float.is_nan() {
+        return float.into();
+    }
+    let bits = u64::from(float.to_bits());
+    f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
+}
+
+/// To the nearest, as an engine does with the numbers of a script; NaNs keep the bits that they had before [`widen`].
+fn narrow(float: f64) -> f32 {
+    let bits = float.to_bits();
+    let narrow = ((bits >> 63) as u32) << 31 | 0xFF << 23 | ((bits >> 29) as u32 & 0x7F_FFFF);
+    let narrow = f32::from_bits(narrow);
+    if float.is_nan() && narrow.is_nan() { narrow } else { float as f32 }
 }
 
 fn type_named(name: &str) -> Option<VariantType> {
@@ -125,14 +229,14 @@ fn is_plain(dictionary: &Dictionary) -> bool {
 
 fn floats<const N: usize>(reals: &Reals<N>) -> Value {
     match reals {
-        Reals::Single(lanes) => lanes.into(),
+        Reals::Single(lanes) => widened(lanes),
         Reals::Double(lanes) => Value::from_iter([(WIDE, Value::from(lanes))]),
     }
 }
 
 fn packed_floats<const N: usize>(reals: PackedReals<N>) -> Value {
     match reals {
-        PackedReals::Single(elements) => elements.into(),
+        PackedReals::Single(elements) => elements.iter().map(|element| widened(element)).collect(),
         PackedReals::Double(elements) => Value::from_iter([(WIDE, Value::from(elements))]),
     }
 }
@@ -149,14 +253,13 @@ fn element_form(element: OwnedElementType) -> Value {
 fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 
-    // Of a field that is optional, or that is a value already.
-    if payload.ty() == ty && ty != T::Dictionary
-        || payload == Value::Nil && !matches!(ty, T::Callable | T::Object)
-    {
+    // Of what is a value already.
+    if payload.ty() == ty && !matches!(ty, T::Dictionary | T::Float) {
         return Ok(payload);
     }
     Ok(match ty {
-        T::Nil | T::Bool | T::Int | T::Float | T::String => {
+        T::Float => Value::Float(float_of_text(<&str>::try_from(&payload)?)?),
+        T::Nil | T::Bool | T::Int | T::String => {
             return Err(ErrorKind::UnexpectedType { expected: ty.name(), found: payload.ty() }.into());
         }
         T::Vector2 => Value::Vector2(reals(payload)?),
@@ -202,23 +305,18 @@ fn read(ty: VariantType, payload: Value) -> Result<Value> {
     })
 }
 
-/// All numbers in this, in order: of an Array, of Arrays in it, or of a struct's fields.
+/// All numbers in this, in order: of an Array, and of Arrays in it.
 fn numbers<'v>(value: &'v Value, take: &mut impl FnMut(&'v Value) -> Result<()>) -> Result<()> {
     match value {
         Value::Array(array) => array.iter().enumerate().try_for_each(|(index, value)| {
             numbers(value, take).map_err(|error| error.inside(Step::Index(index)))
         }),
-        Value::Dictionary(dictionary) => {
-            dictionary.iter().enumerate().try_for_each(|(index, (key, value))| {
-                numbers(value, take).map_err(|error| error.inside(key.as_step(index)))
-            })
-        }
         number => take(number),
     }
 }
 
 fn all<'v, T: TryFrom<&'v Value, Error = Error>>(payload: &'v Value) -> Result<Vec<T>> {
-    if let Value::Int(_) | Value::Float(_) = payload {
+    if !matches!(payload, Value::Array(_)) {
         return Err(ErrorKind::UnexpectedType { expected: "Array", found: payload.ty() }.into());
     }
     let mut found = Vec::new();
@@ -229,9 +327,8 @@ fn all<'v, T: TryFrom<&'v Value, Error = Error>>(payload: &'v Value) -> Result<V
     Ok(found)
 }
 
-/// To the nearest, as an engine does with the numbers of a script.
 fn singles(payload: &Value) -> Result<Vec<f32>> {
-    Ok(all::<f64>(payload)?.into_iter().map(|wide| wide as f32).collect())
+    Ok(all::<f64>(payload)?.into_iter().map(narrow).collect())
 }
 
 fn exactly<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {

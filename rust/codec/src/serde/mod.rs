@@ -40,13 +40,35 @@
 //! | sequences, tuples | Array | packed arrays; components of vectors, colors and the like |
 //! | bytes (`serialize_bytes`) | PackedByteArray | Array of ints |
 //! | maps | Dictionary | |
-//! | structs | Dictionary with Strings as keys | Objects, by their properties |
+//! | structs | Dictionary with Strings as keys | StringNames as keys; Objects, by their properties |
 //! | unit variants | String | StringName |
 //! | other variants | Dictionary: the name of the variant → what is in it | |
 //!
 //! `#[serde(with = "…")]` with a module from here, such as [`vector2`], writes other types of Godot.
 //!
 //! Readable forms are taken where a type has two, since scripts read the values: an address as text, for example.
+//!
+//! Keys that are no text are unknown fields to a struct. `Some(None)` and `Some(())` are Nil, and come back as `None`. Of keys that
+//! an engine takes for one, such as a field and the same name in a flattened map, the second is an error.
+//!
+//! # Flattened fields and enums without a tag around them
+//!
+//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde reads ahead into a store of its own, which knows
+//! no types of Godot. Fields with a module from here come back from it, and so do types without one, as the table says. A [`Value`]
+//! there is an error for what has components of 32 bits: vectors and the like, colors, and packed arrays of those, of `i32` and of
+//! `f32`. Others come back as another type, unnoticed:
+//!
+//! | was | comes back as |
+//! |---|---|
+//! | StringName, NodePath | String |
+//! | RID, Object by id | int |
+//! | Callable, null object | Nil |
+//! | Signal, Object with properties | Dictionary |
+//! | typed containers | untyped ones |
+//! | components of 64 bits, PackedInt64Array, PackedFloat64Array, PackedStringArray | Array |
+//!
+//! Beside flattened fields, a key that is a container or consists of numbers is passed over, unless a flattened map takes it: that is
+//! an error. An internally tagged enum takes no keys but texts.
 //!
 //! # Values in other formats
 //!
@@ -55,6 +77,7 @@
 //!
 //! | type | form |
 //! |---|---|
+//! | float that is not finite, where the format is readable | `{"float": "inf"}`, `"-inf"`, `"nan"`; `"nan:fff8000000000000"` for other NaNs, with their bits |
 //! | Vector2 and others made of numbers | `{"Vector2": [1.0, 2.0]}`; with 64 bits `{"Vector2": {"f64": [1.0, 2.0]}}` |
 //! | StringName | `{"StringName": "idle"}` |
 //! | NodePath | `{"NodePath": {"absolute": true, "names": ["root"], "subnames": []}}` |
@@ -65,6 +88,11 @@
 //! | typed Array | `{"Array": {"element": {"builtin": "int"}, "values": [1, 2]}}`; also `class` and `script` |
 //! | other Dictionaries | `{"Dictionary": {"key": null, "value": null, "entries": [[1, "one"]]}}` |
 //! | packed arrays | `{"PackedInt32Array": [1, 2]}`, `{"PackedVector2Array": [[1.0, 2.0]]}` |
+//!
+//! Fields with a module from here have the same forms; they are also read from what a form holds, `[1.0, 2.0]` or
+//! `{"x": 1.0, "y": 2.0}` for example, as people write it. `null` is such a field without a value, but no value's components.
+//!
+//! For floats to come back as they are, `serde_json` needs its feature `float_roundtrip`.
 //!
 //! ```
 //! use variant_codec::{Reals, Value};
@@ -78,6 +106,7 @@
 
 mod de;
 mod form;
+mod handover;
 mod ser;
 mod value;
 mod with;
@@ -85,8 +114,10 @@ mod with;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Result;
-use crate::limits::Limits;
+use crate::decoder::Decoder;
+use crate::encoder::{EncodeOptions, Measure};
+use crate::error::{Error, Result};
+use crate::limits::{Limits, Strictness};
 use crate::value::Value;
 
 pub use with::*;
@@ -119,9 +150,17 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> Result<
 /// ```
 ///
 /// # Errors
-/// What does not fit into a value, with the path to it; as [`Value::encode`].
+/// What does not fit into a value, with the path to it; as [`Value::encode`]; and what [`from_bytes`] would refuse, such as text
+/// with a NUL, which the engine cuts there.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    to_value(value)?.encode()
+    let options = EncodeOptions { strict_text: true, ..EncodeOptions::default() };
+    let bytes = to_value(value)?.encode_as(options)?;
+    // Finds whatever else a reader would refuse.
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    Decoder::new(&bytes, Strictness::Strict, &limits)
+        .pour_only(&mut Measure::counting(options))
+        .map_err(Error::without_offset)?;
+    Ok(bytes)
 }
 
 /// A value as a type.

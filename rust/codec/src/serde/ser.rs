@@ -1,10 +1,12 @@
 //! Anything → [`Value`].
 
+use std::collections::HashSet;
 use std::fmt::Display;
 
 use serde::ser::{self, Serialize, Serializer};
 
 use super::form::{self, Form};
+use super::handover;
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format;
 use crate::value::{Array, Dictionary, Value};
@@ -23,25 +25,24 @@ pub(super) struct ValueSerializer {
 
 impl ValueSerializer {
     /// For what this container holds.
-    fn inside(self) -> Result<Self> {
-        if self.depth == format::MAX_DEPTH {
+    fn inside(self) -> Self {
+        Self { depth: self.depth + 1 }
+    }
+
+    fn serialize<T: Serialize + ?Sized>(self, value: &T) -> Result<Value> {
+        if self.depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
-        Ok(Self { depth: self.depth + 1 })
+        value.serialize(self)
     }
 
-    fn items(self, len: Option<usize>) -> Result<Items> {
+    fn items(self, len: Option<usize>) -> Items {
         let values = Vec::with_capacity(len.unwrap_or_default().min(MOST_AT_ONCE));
-        Ok(Items { values, inside: self.inside()?, variant: None })
+        Items { values, inside: self.inside(), variant: None }
     }
 
-    fn entries(self) -> Result<Entries> {
-        Ok(Entries {
-            dictionary: Dictionary::default(),
-            inside: self.inside()?,
-            key: Value::Nil,
-            variant: None,
-        })
+    fn entries(self) -> Entries {
+        Entries { dictionary: Dictionary::default(), inside: self.inside(), key: Value::Nil, variant: None }
     }
 }
 
@@ -75,7 +76,7 @@ fn in_variant(variant: Option<&'static str>, value: Value) -> Value {
 impl Items {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let index = self.values.len();
-        let value = value.serialize(self.inside).map_err(|error| error.inside(Step::Index(index)));
+        let value = self.inside.serialize(value).map_err(|error| error.inside(Step::Index(index)));
         self.values.push(value.map_err(|error| in_variant_step(self.variant, error))?);
         Ok(())
     }
@@ -92,10 +93,44 @@ fn in_variant_step(variant: Option<&'static str>, error: Error) -> Error {
     }
 }
 
+/// Refuses keys of which an engine keeps one, such as those of a flattened map that are a field as well.
+fn check_keys(dictionary: &Dictionary) -> Result<()> {
+    let mut known = HashSet::with_capacity(dictionary.len());
+    for (index, (key, _)) in dictionary.iter().enumerate() {
+        if !known.insert(KeyIdentity::of(key)?) {
+            return Err(
+                Error::new(ErrorKind::Message("the same key twice".into())).inside(key.as_step(index))
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What makes a key the same as another for an engine.
+#[derive(PartialEq, Eq, Hash)]
+enum KeyIdentity<'a> {
+    Text(&'a str),
+    Int(i64),
+    Other(Vec<u8>),
+}
+
+impl<'a> KeyIdentity<'a> {
+    fn of(key: &'a Value) -> Result<Self> {
+        Ok(match key {
+            Value::String(text) | Value::StringName(text) => Self::Text(text),
+            Value::Int(int) => Self::Int(*int),
+            // Both zeros are one key, and all NaNs.
+            Value::Float(float) if *float == 0.0 => Self::Other(Value::Float(0.0).encode()?),
+            Value::Float(float) if float.is_nan() => Self::Other(Value::Float(f64::NAN).encode()?),
+            other => Self::Other(other.encode()?),
+        })
+    }
+}
+
 impl Entries {
     fn push<T: Serialize + ?Sized>(&mut self, key: Value, value: &T) -> Result<()> {
         let index = self.dictionary.len();
-        let value = value.serialize(self.inside).map_err(|error| error.inside(key.as_step(index)));
+        let value = self.inside.serialize(value).map_err(|error| error.inside(key.as_step(index)));
         let value = value.map_err(|error| in_variant_step(self.variant, error))?;
         self.dictionary.entries.push((key, value));
         Ok(())
@@ -182,22 +217,25 @@ impl Serializer for ValueSerializer {
         value: &T,
     ) -> Result<Value> {
         if name == form::NAME {
-            return Form::read(variant, value.serialize(self)?);
+            return match handover::take() {
+                Some(handed) => Ok(handed),
+                None => Form::of_field(variant, value.serialize(self)?),
+            };
         }
-        let value = value.serialize(self.inside()?).map_err(|error| in_variant_step(Some(variant), error))?;
+        let value = self.inside().serialize(value).map_err(|error| in_variant_step(Some(variant), error))?;
         Ok(in_variant(Some(variant), value))
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<Items> {
-        self.items(len)
+        Ok(self.items(len))
     }
 
     fn serialize_tuple(self, len: usize) -> Result<Items> {
-        self.items(Some(len))
+        Ok(self.items(Some(len)))
     }
 
     fn serialize_tuple_struct(self, _name: &'static str, len: usize) -> Result<Items> {
-        self.items(Some(len))
+        Ok(self.items(Some(len)))
     }
 
     fn serialize_tuple_variant(
@@ -207,15 +245,15 @@ impl Serializer for ValueSerializer {
         variant: &'static str,
         len: usize,
     ) -> Result<Items> {
-        Ok(Items { variant: Some(variant), ..self.inside()?.items(Some(len))? })
+        Ok(Items { variant: Some(variant), ..self.inside().items(Some(len)) })
     }
 
     fn serialize_map(self, _len: Option<usize>) -> Result<Entries> {
-        self.entries()
+        Ok(self.entries())
     }
 
     fn serialize_struct(self, _name: &'static str, _len: usize) -> Result<Entries> {
-        self.entries()
+        Ok(self.entries())
     }
 
     fn serialize_struct_variant(
@@ -225,7 +263,7 @@ impl Serializer for ValueSerializer {
         variant: &'static str,
         _len: usize,
     ) -> Result<Entries> {
-        Ok(Entries { variant: Some(variant), ..self.inside()?.entries()? })
+        Ok(Entries { variant: Some(variant), ..self.inside().entries() })
     }
 }
 
@@ -257,7 +295,7 @@ impl ser::SerializeMap for Entries {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
         let index = self.dictionary.len();
-        self.key = key.serialize(self.inside).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        self.key = self.inside.serialize(key).map_err(|error| error.inside(Step::KeyAt(index)))?;
         Ok(())
     }
 
@@ -267,6 +305,7 @@ impl ser::SerializeMap for Entries {
     }
 
     fn end(self) -> Result<Value> {
+        check_keys(&self.dictionary)?;
         self.finish()
     }
 }

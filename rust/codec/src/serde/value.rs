@@ -1,19 +1,34 @@
 //! [`Value`] itself in other formats.
 
+use std::any::type_name;
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::form::{self, Form, form_named};
+use super::handover;
+use crate::error::Error;
 use crate::value::{Array, Dictionary, Value};
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if is_own_error::<S::Error>() && type_name::<S::Ok>() == type_name::<Self>() {
+            handover::give(self.clone());
+            return serializer.serialize_newtype_variant(
+                form::NAME,
+                self.ty().id().into(),
+                self.ty().name(),
+                &(),
+            );
+        }
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Int(value) => serializer.serialize_i64(*value),
-            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Float(value) if value.is_finite() || !serializer.is_human_readable() => {
+                serializer.serialize_f64(*value)
+            }
             Self::String(text) => serializer.serialize_str(text),
             Self::Nil => serializer.serialize_unit(),
             other => match Form::of(other.clone()) {
@@ -34,25 +49,70 @@ impl Serialize for Value {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(form::NAME, ValueVisitor)
+        ValueVisitor { is_foreign: &Cell::new(false), is_buffered: false, has_type: false }
+            .deserialize(deserializer)
     }
 }
 
-struct ValueVisitor;
+/// A value for a field whose type is known, and whether it comes from another format, or from where serde keeps what it has
+/// read ahead: then it may be what a form holds alone.
+pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, bool), D::Error> {
+    let is_foreign = Cell::new(false);
+    let visitor = ValueVisitor { is_foreign: &is_foreign, is_buffered: false, has_type: true };
+    let value = visitor.deserialize(deserializer)?;
+    Ok((value, is_foreign.get()))
+}
 
-impl<'de> Visitor<'de> for ValueVisitor {
+/// Whether an error type is the one of this crate's own serializer and deserializer. Where serde reads ahead, as for flattened
+/// fields, it keeps the error type.
+pub(super) fn is_own_error<E>() -> bool {
+    type_name::<E>() == type_name::<Error>()
+}
+
+const LOST_TYPE: &str = "a vector, another value of numbers, or a packed array has lost its type, since serde reads ahead for \
+     flattened fields, untagged enums and internally tagged enums; use a type of your own with a module of \
+     variant_codec::serde instead of Value there";
+
+#[derive(Clone, Copy)]
+struct ValueVisitor<'a> {
+    /// Set once it is known that the value is not read from a [`Value`].
+    is_foreign: &'a Cell<bool>,
+    /// Whether it is read from what serde has kept of a [`Value`].
+    is_buffered: bool,
+    /// Whether the type is known to who asks, so that components do without it.
+    has_type: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_newtype_struct(form::NAME, self)
+    }
+}
+
+impl ValueVisitor<'_> {
+    /// The element of a value whose type is lost.
+    fn component<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
+        if self.is_buffered && !self.has_type { Err(E::custom(LOST_TYPE)) } else { Ok(value) }
+    }
+}
+
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
+    /// Only other deserializers call this.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
+        self.is_foreign.set(true);
+        deserializer.deserialize_any(Self { is_buffered: is_own_error::<D::Error>(), ..self })
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+        self.deserialize(deserializer)
     }
 
     fn visit_none<E>(self) -> Result<Value, E> {
@@ -60,11 +120,15 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nil)
+        Ok(handover::take().unwrap_or_default())
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
         Ok(value.into())
+    }
+
+    fn visit_i32<E: serde::de::Error>(self, value: i32) -> Result<Value, E> {
+        self.component(value.into())
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
@@ -73,6 +137,10 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
         Value::try_from(value).map_err(E::custom)
+    }
+
+    fn visit_f32<E: serde::de::Error>(self, value: f32) -> Result<Value, E> {
+        self.component(Value::Float(form::widen(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
@@ -97,7 +165,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut array = Array::new();
-        while let Some(element) = elements.next_element::<Value>()? {
+        while let Some(element) = elements.next_element_seed(self)? {
             array.push(element);
         }
         Ok(array.into())
@@ -106,7 +174,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     /// A map with one entry is a form, if it has the name of one.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut dictionary = Dictionary::new();
-        while let Some(entry) = entries.next_entry::<Value, Value>()? {
+        while let Some(entry) = entries.next_entry_seed(self, self)? {
             dictionary.entries.push(entry);
         }
         if dictionary.len() == 1

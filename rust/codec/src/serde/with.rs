@@ -1,9 +1,12 @@
 //! Modules for `#[serde(with = "…")]`, one for each type that Rust has no name for.
 
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::ser::Error as _;
+use serde::{Deserializer, Serialize, Serializer};
 
-use super::form;
+use super::form::{self, Form};
+use super::ser::ValueSerializer;
+use super::value::{is_own_error, read_field};
 use crate::error::ErrorKind;
 use crate::format::VariantType;
 use crate::value::Value;
@@ -13,15 +16,22 @@ fn write<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), value)
+    if is_own_error::<S::Error>() {
+        return serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), value);
+    }
+    let value =
+        value.serialize(ValueSerializer::default()).and_then(|payload| Form::of_field(ty.name(), payload));
+    value.map_err(S::Error::custom)?.serialize(serializer)
 }
 
 fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     ty: VariantType,
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    if value.ty() != ty && value != Value::Nil {
+    let (mut value, is_foreign) = read_field(deserializer)?;
+    if is_foreign {
+        value = Form::of_plain(ty, value).map_err(D::Error::custom)?;
+    } else if value.ty() != ty && value != Value::Nil {
         let kind = ErrorKind::UnexpectedType { expected: ty.name(), found: value.ty() };
         return Err(D::Error::custom(kind));
     }

@@ -94,7 +94,10 @@ impl Value {
             }
             Self::PackedStringArray(texts) => {
                 let mut strings = sink.begin_strings(texts.len())?;
-                texts.iter().try_for_each(|text| sink.string(&mut strings, text.as_str().into()))?;
+                for (index, text) in texts.iter().enumerate() {
+                    let put = sink.string(&mut strings, text.as_str().into());
+                    put.map_err(|error| error.inside(Step::Index(index)))?;
+                }
                 sink.end_strings(strings)
             }
             Self::PackedVector2Array(reals) => pour_packed_reals(sink, ty, reals),

@@ -16,7 +16,12 @@ pub fn failure(method: &str, error: &Error) {
 
 /// Prints how many elements and keys a call of `method` dropped, as the engine does.
 pub fn dropped(method: &str, count: usize) {
-    godot_error!("{method}: {count} value(s) dropped from typed containers, whose types they do not match.");
+    let dropped = if count == 1 {
+        "1 value dropped from a typed container, whose type it does not match".to_owned()
+    } else {
+        format!("{count} values dropped from typed containers, whose types they do not match")
+    };
+    godot_error!("{method}: {dropped}.");
 }
 
 /// Prints which items of a batch failed, if any.
@@ -35,10 +40,31 @@ pub fn file(method: &str, error: &FileError) {
 pub fn summary(failed: &Failed) -> Option<String> {
     let (first, error) = failed.reasons.first()?;
     let named: Vec<String> = failed.indexes.iter().take(NAMED).map(usize::to_string).collect();
-    let more = if failed.indexes.len() > NAMED { ", …" } else { "" };
-    Some(format!(
-        "{} item(s) failed, at index {}{more}; item {first}: {error}",
-        failed.indexes.len(),
-        named.join(", ")
-    ))
+    let listed = listed(&named, failed.indexes.len());
+    Some(format!("{listed}; item {first}: {error}"))
+}
+
+/// How many items failed, and the first of their indexes.
+fn listed(named: &[String], count: usize) -> String {
+    match named {
+        [only] => format!("1 item failed, at index {only}"),
+        _ if count > named.len() => format!("{count} items failed, at indexes {}, …", named.join(", ")),
+        [others @ .., last] => format!("{count} items failed, at indexes {} and {last}", others.join(", ")),
+        [] => format!("{count} items failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_items_are_listed_as_one_or_as_several() {
+        let named: Vec<String> = (1..=NAMED).map(|index| index.to_string()).collect();
+        assert_eq!(listed(&named[..1], 1), "1 item failed, at index 1");
+        assert_eq!(listed(&named[..2], 2), "2 items failed, at indexes 1 and 2");
+        assert_eq!(listed(&named[..3], 3), "3 items failed, at indexes 1, 2 and 3");
+        let more = "11 items failed, at indexes 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …";
+        assert_eq!(listed(&named, NAMED + 1), more);
+    }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,6 @@ use crate::document;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// What decides how the code behaves. Documents do not.
-const CODE: [&str; 7] = ["rust", "tests", "godot-project", "addons", "Cargo.toml", "Cargo.lock", ".cargo"];
 /// How much of a commit's name is written.
 const SHORT_COMMIT: usize = 9;
 
@@ -119,17 +117,13 @@ fn git(workspace: &Workspace, arguments: &[&str]) -> Command {
 }
 
 /// The commit that is checked out.
-///
-/// # Errors
-/// If the code is not as it was committed: figures belong to a commit.
 pub fn commit(workspace: &Workspace) -> Result<String> {
-    let mut status = git(workspace, &["status", "--porcelain", "--"]);
-    let changed = run::read(status.args(CODE))?;
-    ensure!(
-        changed.is_empty(),
-        "the code is not committed, so that figures would belong to nothing:\n{changed}"
-    );
     Ok(run::read(&mut git(workspace, &["rev-parse", "HEAD"]))?.trim().to_owned())
+}
+
+/// Which of these files are not as they were committed, one a line.
+pub fn uncommitted(workspace: &Workspace, paths: &[&str]) -> Result<String> {
+    run::read(git(workspace, &["status", "--porcelain", "--"]).args(paths))
 }
 
 /// Today, by the clock of Greenwich.
@@ -137,14 +131,14 @@ pub fn today() -> String {
     jiff::Timestamp::now().strftime("%F").to_string()
 }
 
-/// Whether the code that is checked out is that of this commit.
-pub fn is_same_code(workspace: &Workspace, commit: &str) -> Result<bool> {
+/// Whether these files are as in this commit.
+pub fn is_same_code(workspace: &Workspace, commit: &str, paths: &[&str]) -> Result<bool> {
     if commit.is_empty() {
         return Ok(false);
     }
     let mut diff = git(workspace, &["diff", "--quiet", commit, "--"]);
     // Another code, or a commit that this clone does not have.
-    Ok(diff.args(CODE).stderr(std::process::Stdio::null()).status()?.success())
+    Ok(diff.args(paths).stderr(std::process::Stdio::null()).status()?.success())
 }
 
 #[cfg(test)]
@@ -178,6 +172,42 @@ mod tests {
             table.contains(&format!("| {second} | 3 things |  | 2 | 012345678 | 2026-01-01 |")),
             "{table}"
         );
+    }
+
+    #[test]
+    fn only_a_change_of_its_own_code_ends_a_proof() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_path_buf();
+        let workspace = Workspace { target: root.join("target"), root, version: String::new() };
+        let write = |name: &str, text: &str| fs::write(workspace.root.join(name), text).unwrap();
+        let git = |arguments: &[&str]| {
+            let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+            let status = git(&workspace, &identity).args(arguments).status().unwrap();
+            assert!(status.success(), "{arguments:?}");
+        };
+        git(&["init", "--quiet"]);
+        write("own", "1");
+        write("other", "1");
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "--message", "a"]);
+        let first = commit(&workspace).unwrap();
+        assert!(is_same_code(&workspace, &first, &["own"]).unwrap());
+
+        write("other", "2");
+        write("new", "1");
+        assert_eq!(uncommitted(&workspace, &["own"]).unwrap(), "");
+        assert!(uncommitted(&workspace, &["other"]).unwrap().contains("other"));
+        assert!(uncommitted(&workspace, &["new"]).unwrap().contains("new"));
+        assert_eq!(uncommitted(&workspace, &[".", ":(exclude)other", ":(exclude)new"]).unwrap(), "");
+        git(&["commit", "--quiet", "--all", "--message", "b"]);
+        assert!(is_same_code(&workspace, &first, &["own"]).unwrap());
+        assert!(!is_same_code(&workspace, &first, &["own", "other"]).unwrap());
+
+        write("own", "2");
+        assert!(!is_same_code(&workspace, &first, &["own"]).unwrap());
+        for unknown in ["", "0123456789012345678901234567890123456789"] {
+            assert!(!is_same_code(&workspace, unknown, &["other"]).unwrap());
+        }
     }
 
     #[test]

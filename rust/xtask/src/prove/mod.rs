@@ -1,18 +1,18 @@
 //! `cargo xtask prove`: the long proofs, and their ledger in `docs/testing.md`.
 //!
-//! Each proof is a goal, such as a hundred million executions, reached in slices. Results of slices are kept under
-//! `target/prove`, so a stopped run continues later if the code is the same.
+//! Each proof is a goal, such as a hundred million executions, reached in slices, and names the code that it runs. Results of
+//! slices are kept under `target/prove`, so a stopped run continues later if that code is the same.
 
 mod ledger;
 mod proofs;
 mod slice;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
@@ -41,22 +41,25 @@ pub struct Options {
 /// The progress of a proof.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Standing {
+    /// At which it began; its code is unchanged since.
+    #[serde(default)]
+    commit: String,
     slices: u64,
     seconds: f64,
     done: Done,
 }
 
-/// The unfinished proofs of one state of the code.
+/// The unfinished proofs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Standings {
-    commit: String,
     proofs: BTreeMap<String, Standing>,
 }
 
-/// Runs the proofs that the ledger does not have for this code, and returns whether all of them passed.
+/// Runs the proofs that the ledger does not have for this code, and returns whether all of them passed. One whose code is not
+/// committed has failed.
 ///
 /// # Errors
-/// If the code is not committed, or a document cannot be written.
+/// If another run uses the same target folder, or a document cannot be written.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     for name in &options.only {
         let names: Vec<_> = PROOFS.iter().map(|proof| proof.name).collect();
@@ -74,6 +77,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
         println!("everything is proven for this code");
         return Ok(true);
     }
+    let _lock = lock(workspace)?;
     let godot = godot::find_or_install(workspace)?;
     library::build(workspace, &Build::default())?;
     let tools = Tools { workspace, godot: &godot };
@@ -97,12 +101,25 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(false)
 }
 
+/// Keeps other runs out of the target folder, which may serve several worktrees: they would mix their results.
+fn lock(workspace: &Workspace) -> Result<File> {
+    let folder = workspace.target.join("prove");
+    fs::create_dir_all(&folder)?;
+    let file = File::create(folder.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another `cargo xtask prove` uses {}; wait for it, or set CARGO_TARGET_DIR to another folder",
+            workspace.target.display()
+        ),
+        Err(TryLockError::Error(error)) => Err(error).context("cannot lock target/prove/lock"),
+    }
+}
+
 /// The proofs of the current code.
 struct Run<'a> {
     workspace: &'a Workspace,
-    commit: String,
-    ledger: Ledger,
-    /// The ledger's proofs of exactly this code.
+    /// The ledger's proofs whose code is unchanged since.
     proven: Vec<String>,
     file: PathBuf,
     standings: Standings,
@@ -110,26 +127,30 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn open(workspace: &'a Workspace) -> Result<Self> {
-        let commit = ledger::commit(workspace)?;
         let ledger = Ledger::read(workspace)?;
         let mut proven = Vec::new();
-        for entry in &ledger.entries {
-            if ledger::is_same_code(workspace, &entry.commit)? {
+        for proof in PROOFS {
+            let entry = ledger.entries.iter().find(|entry| entry.proof == proof.name);
+            if let Some(entry) = entry
+                && ledger::is_same_code(workspace, &entry.commit, &proof.paths())?
+            {
                 proven.push(entry.proof.clone());
             }
         }
         let file = workspace.target.join("prove/standings.json");
-        let standings = match fs::read(&file) {
+        let mut standings: Standings = match fs::read(&file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .with_context(|| format!("{} is damaged; remove it", file.display()))?,
             Err(_) => Standings::default(),
         };
-        let standings = if ledger::is_same_code(workspace, &standings.commit)? {
-            standings
-        } else {
-            Standings { commit: commit.clone(), ..Standings::default() }
-        };
-        Ok(Self { workspace, commit, ledger, proven, file, standings })
+        for proof in PROOFS {
+            if let Some(standing) = standings.proofs.get(proof.name)
+                && !ledger::is_same_code(workspace, &standing.commit, &proof.paths())?
+            {
+                standings.proofs.remove(proof.name);
+            }
+        }
+        Ok(Self { workspace, proven, file, standings })
     }
 
     fn is_proven(&self, proof: &Proof) -> bool {
@@ -144,7 +165,16 @@ impl<'a> Run<'a> {
 
     /// Runs slices of a proof, and returns whether it is complete.
     fn go_on(&mut self, proof: &Proof, tools: &Tools<'_>, until: Option<Instant>) -> Result<bool> {
-        let mut standing = self.standings.proofs.get(proof.name).cloned().unwrap_or_default();
+        let uncommitted = ledger::uncommitted(self.workspace, &proof.paths())?;
+        ensure!(
+            uncommitted.is_empty(),
+            "the code of {} is not committed, so that figures would belong to nothing:\n{uncommitted}",
+            proof.name
+        );
+        let mut standing = match self.standings.proofs.get(proof.name) {
+            Some(standing) => standing.clone(),
+            None => Standing { commit: ledger::commit(self.workspace)?, ..Standing::default() },
+        };
         while standing.done.amount < proof.goal {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(false);
@@ -152,6 +182,11 @@ impl<'a> Run<'a> {
             let started = Instant::now();
             let done = (proof.slice)(tools, standing.slices, proof.goal - standing.done.amount)?;
             ensure!(done.amount > 0, "a slice of {} did nothing", proof.name);
+            ensure!(
+                ledger::is_same_code(self.workspace, &standing.commit, &proof.paths())?,
+                "the code of {} has changed while it ran",
+                proof.name
+            );
             standing.done.add(done);
             standing.seconds += started.elapsed().as_secs_f64();
             standing.slices += 1;
@@ -171,21 +206,23 @@ impl<'a> Run<'a> {
 
     /// Writes a complete proof into the ledger and the document.
     fn enter(&mut self, proof: &Proof, tools: &Tools<'_>) -> Result<()> {
-        let Some(Standing { done, seconds, .. }) = self.standings.proofs.remove(proof.name) else {
+        let Some(Standing { commit, done, seconds, .. }) = self.standings.proofs.remove(proof.name) else {
             return Ok(());
         };
-        self.ledger.enter(Entry {
+        // As it is now: hours may have passed since the start.
+        let mut ledger = Ledger::read(self.workspace)?;
+        ledger.enter(Entry {
             proof: proof.name.to_owned(),
             amount: done.amount,
             unit: proof.unit.to_owned(),
             checks: done.checks,
             parts: done.parts,
             seconds: seconds.round() as u64,
-            commit: self.commit.clone(),
+            commit,
             date: ledger::today(),
             machine: format!("{}, Godot {}", bench::machine(), tools.godot.version),
         });
-        self.ledger.write(self.workspace)?;
+        ledger.write(self.workspace)?;
         self.proven.push(proof.name.to_owned());
         self.keep()
     }

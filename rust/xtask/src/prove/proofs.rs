@@ -18,11 +18,43 @@ pub struct Proof {
     pub goal: u64,
     /// What is counted.
     pub unit: &'static str,
+    /// The code that it runs, as paths of git's: while that is unchanged, the proof stands.
+    pub code: &'static [&'static [&'static str]],
     /// How to do some of it by hand.
     pub command: &'static str,
     /// Does a slice: the first, second … of them, when so much of the goal is left.
     pub slice: fn(&Tools<'_>, u64, u64) -> Result<Done>,
 }
+
+impl Proof {
+    /// The code that it runs, as arguments for git.
+    pub fn paths(&self) -> Vec<&'static str> {
+        self.code.concat()
+    }
+}
+
+/// What every build depends on.
+const BUILD: &[&str] = &["Cargo.toml", "Cargo.lock", ".cargo"];
+/// The crates without an engine.
+const CODEC: &[&str] = &["rust/codec", "rust/protobuf"];
+/// Random values and checks in Rust.
+const CHECKS: &[&str] = &["tests/Cargo.toml", ":(glob)tests/*.rs", "tests/fuzzing"];
+const FUZZ: &[&str] = &["tests/fuzz", "rust/xtask/src/fuzz.rs"];
+/// The library, the suites that use it inside the engine, and what judges them.
+const ENGINE: &[&str] = &[
+    "rust/engine",
+    "rust/extension",
+    "addons",
+    "godot-project/project.godot",
+    "godot-project/suites",
+    "rust/xtask/src/judge.rs",
+    "rust/xtask/src/project.rs",
+    "rust/xtask/src/run.rs",
+    "rust/xtask/src/suites.rs",
+];
+
+/// What the search has found is of no concern to the other proofs, which go on after a find.
+const NO_FINDS: &[&str] = &[":(exclude)godot-project/suites/fixtures/found.json"];
 
 /// The seconds of a slice whose length can be chosen.
 const SLICE: u64 = 120;
@@ -42,6 +74,7 @@ pub const PROOFS: &[Proof] = &[
         name: "fuzzing",
         goal: 100_000_000,
         unit: "executions",
+        code: &[CODEC, BUILD, CHECKS, FUZZ],
         command: "cargo xtask fuzz --jobs 2",
         slice: |tools, _, _| fuzzing(tools, false),
     },
@@ -49,6 +82,7 @@ pub const PROOFS: &[Proof] = &[
         name: "fuzzing, address sanitizer",
         goal: 3_000_000,
         unit: "executions",
+        code: &[CODEC, BUILD, CHECKS, FUZZ],
         command: "cargo xtask fuzz --jobs 2 --address",
         slice: |tools, _, _| fuzzing(tools, true),
     },
@@ -56,6 +90,7 @@ pub const PROOFS: &[Proof] = &[
         name: "differential fuzzing",
         goal: 1_000_000,
         unit: "cases",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/diff.rs"]],
         command: "cargo xtask diff --processes 2",
         slice: differential,
     },
@@ -63,6 +98,7 @@ pub const PROOFS: &[Proof] = &[
         name: "endurance",
         goal: ENDURANCE.calls,
         unit: "calls",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/endure.rs"]],
         command: "cargo xtask endure",
         slice: |tools, _, _| endurance(tools, ENDURANCE),
     },
@@ -70,6 +106,7 @@ pub const PROOFS: &[Proof] = &[
         name: "endurance, portable",
         goal: ENDURANCE.calls,
         unit: "calls",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/endure.rs"]],
         command: "cargo xtask endure --portable",
         slice: |tools, _, _| endurance(tools, Endurance { portable: true, ..ENDURANCE }),
     },
@@ -77,6 +114,7 @@ pub const PROOFS: &[Proof] = &[
         name: "jobs whose arguments change",
         goal: 100_000,
         unit: "jobs",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/jobs.rs"]],
         command: "cargo xtask jobs",
         slice: changing_jobs,
     },
@@ -84,6 +122,7 @@ pub const PROOFS: &[Proof] = &[
         name: "search for costly packets",
         goal: SEARCH * ENTRIES.len() as u64,
         unit: "seconds",
+        code: &[CODEC, BUILD, ENGINE, &["godot-project/bench"]],
         command: "cargo xtask worst --search 600",
         slice: search,
     },
@@ -91,6 +130,7 @@ pub const PROOFS: &[Proof] = &[
         name: "several processes and one file",
         goal: 3_000,
         unit: "records each",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/writers.rs"]],
         command: "cargo xtask writers --records 3000",
         slice: |tools, _, left| Ok(done(left, writers::run(tools.workspace, tools.godot, left)?)),
     },
@@ -98,6 +138,7 @@ pub const PROOFS: &[Proof] = &[
         name: "kills while saving",
         goal: 200,
         unit: "kills",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/kill.rs"]],
         command: "cargo xtask kill",
         slice: |tools, slice, left| {
             let times = KILL_SLICE.min(left);
@@ -109,6 +150,7 @@ pub const PROOFS: &[Proof] = &[
         name: "many threads",
         goal: 600,
         unit: "seconds",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/stress.rs"]],
         command: "cargo xtask stress",
         slice: many_threads,
     },
@@ -116,6 +158,7 @@ pub const PROOFS: &[Proof] = &[
         name: "protobuf oracle",
         goal: 400_000,
         unit: "checks",
+        code: &[CODEC, BUILD, CHECKS, &["tests/protobuf", "rust/xtask/src/protobuf.rs"]],
         command: "cargo xtask protobuf",
         slice: |tools, slice, _| {
             /// More than there are schemas in a slice.
@@ -130,6 +173,13 @@ pub const PROOFS: &[Proof] = &[
         name: "exchange with Godot 3",
         goal: 20_000,
         unit: "values",
+        code: &[
+            CODEC,
+            BUILD,
+            ENGINE,
+            NO_FINDS,
+            &["tests/godot3", "rust/xtask/src/exchange.rs", "rust/xtask/src/godot3"],
+        ],
         command: "cargo xtask exchange --values 20000 --packets 3000",
         slice: |tools, slice, left| {
             let old = godot3::find_or_install(tools.workspace)?;
@@ -148,6 +198,7 @@ pub const PROOFS: &[Proof] = &[
         name: "valgrind",
         goal: 2 * valgrind::CALLS,
         unit: "calls",
+        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/valgrind.rs"]],
         command: "cargo xtask valgrind",
         slice: |tools, _, left| {
             let tally = valgrind::run(tools.workspace, tools.godot, valgrind::Size::default())?;
@@ -158,6 +209,7 @@ pub const PROOFS: &[Proof] = &[
         name: "sanitizers, Rust tests",
         goal: 1,
         unit: "run with each",
+        code: &[CODEC, BUILD, &["tests", "rust/xtask/src/sanitize.rs"]],
         command: "cargo xtask sanitize",
         slice: |tools, _, left| Ok(done(left, sanitize::run(tools.workspace)?)),
     },
@@ -235,4 +287,37 @@ fn search(tools: &Tools<'_>, slice: u64, _: u64) -> Result<Done> {
     })?;
     let parts: BTreeMap<_, _> = entries.iter().map(|entry| ((*entry).to_owned(), SEARCH)).collect();
     Ok(Done { amount: parts.values().sum(), checks: 0, parts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn every_path_names_code() {
+        let workspace = Workspace::find().unwrap();
+        for proof in PROOFS {
+            for path in proof.paths() {
+                let path = path.trim_start_matches(":(exclude)");
+                let mut git = std::process::Command::new("git");
+                git.current_dir(&workspace.root).args(["ls-files", "--", path]);
+                assert_ne!(run::read(&mut git).unwrap(), "", "{}: {path}", proof.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_find_of_the_search_concerns_no_other_proof() {
+        const FOUND: &str = "godot-project/suites/fixtures/found.json";
+        let workspace = Workspace::find().unwrap();
+        for proof in PROOFS {
+            let mut git = std::process::Command::new("git");
+            git.current_dir(&workspace.root).args(["ls-files", "--"]).args(proof.paths());
+            let files = run::read(&mut git).unwrap();
+            let is_searched = proof.name == "search for costly packets";
+            assert_eq!(files.lines().any(|file| file == FOUND), is_searched, "{}", proof.name);
+        }
+    }
 }

@@ -51,7 +51,7 @@ const FACTS: [&str; 12] = [
 pub const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How the extension works.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Access {
     /// Only through the engine's documented functions, not directly
     #[arg(long)]
@@ -80,15 +80,19 @@ impl Access {
 }
 
 /// Choices for the conformance suite.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Conformance {
     /// How the extension works.
+    #[command(flatten)]
     pub access: Access,
-    /// Seed of the random values.
+    /// Seed of the random values, to repeat a run
+    #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// How many random values.
+    /// The number of random values
+    #[arg(long, value_name = "N")]
     pub random: Option<u64>,
-    /// Only the suite of this name.
+    /// Only the suite of this name
+    #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 }
 

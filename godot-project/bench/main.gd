@@ -9,19 +9,24 @@ const Data := preload("res://bench/data.gd")
 const Forms := preload("res://bench/forms.gd")
 const Measure := preload("res://bench/measure.gd")
 const Memory := preload("res://bench/memory.gd")
+const Options := preload("res://suites/options.gd")
+
+var _options := {
+	"kind": "", "count": 0, "document": "", "form": "", "pairs": 0, "seconds": 0.0, "others": 0, "memory": "", "op": "",
+}
 
 
 func _ready() -> void:
-	get_tree().quit(0 if _run(_options()) else 1)
+	get_tree().quit(0 if Options.read(_options, get_script()) and _run(_options) else 1)
 
 
 func _run(options: Dictionary) -> bool:
 	var value: Variant
-	if options.has("document"):
+	if options["document"]:
 		value = JSON.parse_string(FileAccess.get_file_as_string(options["document"]))
 	else:
-		value = Data.make(options["kind"], int(options["count"]))
-	if value == null and options.get("kind") != "nil":
+		value = Data.make(options["kind"], options["count"])
+	if value == null and options["kind"] != "nil":
 		printerr("There is no such input: %s" % options)
 		return false
 	var form := Forms.make(options["form"], value)
@@ -29,7 +34,7 @@ func _run(options: Dictionary) -> bool:
 	if missing:
 		_report({"skipped": "this library has no %s" % missing})
 		return true
-	if options.has("memory"):
+	if options["memory"]:
 		_report(Memory.of(form, options["memory"], options["op"]))
 		return true
 	var difference: String = form.difference()
@@ -37,7 +42,7 @@ func _run(options: Dictionary) -> bool:
 		printerr("The codec differs from the engine: %s" % difference)
 		return false
 	for op: String in ["encode", "decode"]:
-		var samples := Measure.of(form, op, int(options["pairs"]), float(options["seconds"]), options.has("others"))
+		var samples := Measure.of(form, op, options["pairs"], options["seconds"], options["others"] > 0)
 		samples["op"] = op
 		samples["bytes"] = form.bytes.size()
 		samples["codec_bytes"] = form.codec_bytes()
@@ -47,12 +52,3 @@ func _run(options: Dictionary) -> bool:
 
 func _report(line: Dictionary) -> void:
 	print("@@ ", JSON.stringify(line))
-
-
-## `--name value` pairs.
-func _options() -> Dictionary:
-	var arguments := OS.get_cmdline_user_args()
-	var options := {}
-	for i in range(0, arguments.size() - 1, 2):
-		options[arguments[i].trim_prefix("--")] = arguments[i + 1]
-	return options

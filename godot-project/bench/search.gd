@@ -33,7 +33,7 @@ var _found := 0
 func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
 	var options: Dictionary[String, int] = {"seconds": 60, "seed": int(Time.get_unix_time_from_system()), "entry": -1}
-	if not Extension.is_loaded() or not Options.read_numbers(options, get_script()):
+	if not Extension.is_loaded() or not Options.read(options, get_script()):
 		return
 	print("Seed %d, %d seconds for each entry point." % [options["seed"], options["seconds"]])
 	for index in Entries.NAMES.size():

@@ -103,7 +103,7 @@ func _initialize() -> void:
 
 func _read_options() -> bool:
 	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "cases": -1, "case": -1}
-	if not Options.read_numbers(options, get_script()):
+	if not Options.read(options, get_script()):
 		return false
 	_seed = options["seed"]
 	_cases = options["cases"]

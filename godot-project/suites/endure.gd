@@ -92,7 +92,7 @@ func _initialize() -> void:
 
 func _read_options() -> bool:
 	var options: Dictionary[String, int] = {"calls": 10_000_000, "batches": 10_000, "slack": 8, "seed": 20260101}
-	if not Options.read_numbers(options, get_script()):
+	if not Options.read(options, get_script()):
 		return false
 	_calls_wanted = options["calls"]
 	_batches_wanted = options["batches"]

@@ -11,40 +11,26 @@ const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
+const Options := preload("res://suites/options.gd")
 const Values := preload("res://suites/values.gd")
 
 ## Texts of larger values take long, and of deeper ones too much of the stack.
 const MOST_BYTES := 5000
 
-var _folder: String
-var _seed := 0
-var _values := 0
+var _options := {"folder": "", "seed": 0, "values": 0}
 var _checks := Checks.new()
 
 
 func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded():
+	if not Extension.is_loaded() or not Options.read(_options, get_script()):
 		return
-	_read_options()
 	_checks.begin_test("exchange")
 	_read()
 	_convert()
 	_write()
 	print("%d passed, %d failed" % [_checks.passed, _checks.failed])
 	quit(0 if _checks.failed == 0 else 1)
-
-
-func _read_options() -> void:
-	var arguments := OS.get_cmdline_user_args()
-	for at in range(0, arguments.size(), 2):
-		match arguments[at]:
-			"--folder":
-				_folder = arguments[at + 1]
-			"--seed":
-				_seed = arguments[at + 1].to_int()
-			"--values":
-				_values = arguments[at + 1].to_int()
 
 
 func _read() -> void:
@@ -94,9 +80,9 @@ func _write() -> void:
 		if has and tried.is_ok():
 			values.append(case.value)
 	var generator := RandomNumberGenerator.new()
-	generator.seed = _seed
+	generator.seed = _options["seed"]
 	var random := Godot3Random.new(generator)
-	for at in _values:
+	for at: int in _options["values"]:
 		values.append(random.nested())
 	var buffers: Array[PackedByteArray] = []
 	for at in values.size():
@@ -152,4 +138,4 @@ func _store_texts(file_name: String, values: Array) -> void:
 
 
 func _path(file_name: String) -> String:
-	return _folder.path_join(file_name)
+	return _options["folder"].path_join(file_name)

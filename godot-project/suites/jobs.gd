@@ -65,7 +65,7 @@ func _process(_delta: float) -> bool:
 
 func _run() -> void:
 	var options: Dictionary[String, int] = {"jobs": 100_000, "seed": 20260101, "slack": 16}
-	if not Options.read_numbers(options, get_script()):
+	if not Options.read(options, get_script()):
 		_ends = true
 		return
 	var jobs := options["jobs"]

@@ -1,15 +1,35 @@
-## The options of the scripts that run for long: numbers behind their names, as in "--seed 7 --seconds 60".
+## The options of the programs here: names and values, as in "--seed 7 --folder /tmp/records".
 extends RefCounted
 
 
-## Replaces the numbers in `options` by those of the command line. Says whether all options there are known and complete;
-## if not, prints which is not.
-static func read_numbers(options: Dictionary[String, int], script: Script) -> bool:
+## Replaces the values in `options` by those of the command line, in the same types: a number, a text, or `false` for an
+## option that takes no value. Instead of a whole number, "random" takes any. Says whether all options there are known and
+## complete; if not, prints which is not.
+static func read(options: Dictionary, script: Script) -> bool:
 	var arguments := OS.get_cmdline_user_args()
-	for at in range(0, arguments.size(), 2):
+	var at := 0
+	while at < arguments.size():
 		var option := arguments[at].trim_prefix("--")
-		if not options.has(option) or at + 1 == arguments.size() or not arguments[at + 1].is_valid_int():
+		var is_flag := typeof(options.get(option)) == TYPE_BOOL
+		var value: Variant = true
+		if not is_flag:
+			value = _value(options.get(option), arguments[at + 1] if at + 1 < arguments.size() else "")
+		if value == null:
 			printerr("Unknown or incomplete option \"%s\"; see the first lines of %s." % [arguments[at], script.resource_path])
 			return false
-		options[option] = arguments[at + 1].to_int()
+		options[option] = value
+		at += 1 if is_flag else 2
 	return true
+
+
+static func _value(default: Variant, text: String) -> Variant:
+	match typeof(default):
+		TYPE_INT when text == "random":
+			return randi()
+		TYPE_INT when text.is_valid_int():
+			return text.to_int()
+		TYPE_FLOAT when text.is_valid_float():
+			return text.to_float()
+		TYPE_STRING when not text.is_empty():
+			return text
+	return null

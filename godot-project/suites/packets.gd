@@ -8,6 +8,7 @@ extends SceneTree
 const Extension := preload("res://suites/extension.gd")
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
+const Options := preload("res://suites/options.gd")
 
 const TIMEOUT_MSEC := 30000
 ## What fits a packet.
@@ -20,17 +21,16 @@ var _failed := 0
 
 func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded():
+	var options := {"folder": "", "seed": 0, "packets": 0}
+	if not Extension.is_loaded() or not Options.read(options, get_script()):
 		return
-	var arguments := OS.get_cmdline_user_args()
-	var folder := arguments[arguments.find("--folder") + 1]
 	var generator := RandomNumberGenerator.new()
-	generator.seed = arguments[arguments.find("--seed") + 1].to_int()
+	generator.seed = options["seed"]
 	var random := Godot3Random.new(generator)
 	random.whole_words = true
 	_peer.bind(0, "127.0.0.1")
-	_say_port(folder)
-	for number in arguments[arguments.find("--packets") + 1].to_int():
+	_say_port(options["folder"])
+	for number: int in options["packets"]:
 		var packet := _next_packet(number)
 		if packet.is_empty():
 			return

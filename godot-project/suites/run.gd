@@ -9,6 +9,7 @@ extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
+const Options := preload("res://suites/options.gd")
 const Oracle := preload("res://suites/oracle.gd")
 const Refusals := preload("res://suites/refusals.gd")
 const Suite := preload("res://suites/suite.gd")
@@ -70,7 +71,7 @@ func _process(_delta: float) -> bool:
 func _run() -> void:
 	if not Extension.is_loaded():
 		return
-	if not _read_arguments(OS.get_cmdline_user_args()):
+	if not _read_options():
 		_exit_code = 2
 		return
 	print("FastVariantCodec conformance on Godot %s, seed %d, %d random values" % [
@@ -86,26 +87,17 @@ func _run() -> void:
 	_exit_code = 0 if _checks.failed == 0 else 1
 
 
-func _read_arguments(arguments: PackedStringArray) -> bool:
-	var at := 0
-	while at < arguments.size():
-		var option := arguments[at]
-		var argument := arguments[at + 1] if at + 1 < arguments.size() else ""
-		at += 2
-		if option == "--cases":
-			_lists_cases = true
-			at -= 1
-		elif option == "--seed" and argument == "random":
-			_seed = randi()
-		elif option == "--seed" and argument.is_valid_int():
-			_seed = argument.to_int()
-		elif option == "--random" and argument.is_valid_int():
-			_random_count = argument.to_int()
-		elif option == "--only" and SUITES.has(argument):
-			_only = argument
-		else:
-			printerr("Unknown or incomplete option \"%s %s\"; see the first lines of suites/run.gd." % [option, argument])
-			return false
+func _read_options() -> bool:
+	var options := {"seed": DEFAULT_SEED, "random": DEFAULT_RANDOM_COUNT, "only": "", "cases": false}
+	if not Options.read(options, get_script()):
+		return false
+	_seed = options["seed"]
+	_random_count = options["random"]
+	_only = options["only"]
+	_lists_cases = options["cases"]
+	if _only and not SUITES.has(_only):
+		printerr("There is no suite \"%s\"; there are %s." % [_only, ", ".join(SUITES.keys())])
+		return false
 	return true
 
 

@@ -5,21 +5,26 @@
 ## code 1. Then it prints "@@ writing" and goes on until it is killed; with --check it ends there.
 extends SceneTree
 
+const Options := preload("res://suites/options.gd")
+
 const RECORDS := 3000
 
 var _folder: String
 
 
 func _initialize() -> void:
-	var arguments := OS.get_cmdline_user_args()
-	_folder = arguments[arguments.find("--folder") + 1]
+	var options := {"folder": "", "check": false}
+	if not Options.read(options, get_script()):
+		quit(1)
+		return
+	_folder = options["folder"]
 	var version := _saved_version()
 	var count := _appended_count()
 	if version < 0 or count < 0:
 		quit(1)
 		return
 	print("@@ found %d %d" % [version, count])
-	if arguments.has("--check"):
+	if options["check"]:
 		quit(0)
 		return
 	print("@@ writing")

@@ -316,7 +316,7 @@ func _initialize() -> void:
 
 func _read_options() -> bool:
 	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "calls": 1 << 62, "callers": 8}
-	if not Options.read_numbers(options, get_script()):
+	if not Options.read(options, get_script()):
 		return false
 	_seed = options["seed"]
 	_calls = options["calls"]

@@ -1,10 +1,12 @@
 ## One of several processes that use the same file, for `cargo xtask writers`: godot --headless --path godot-project
-## --script res://suites/writers.gd -- --folder DIR --role ROLE [--name NAME] [--count N] [--pid PID]
+## --script res://suites/writers.gd -- --folder DIR --role ROLE [--name NAME] [--count N] [--until FILE] [--pid PID]
 ##
 ## Roles: "append" and "save" write N times, "load" reads until "stop" is in the folder, "check" and "check_saved" look at the
 ## end, "locked" meets a file that the process PID has locked, "full" one that cannot grow.
 ## Ends with code 1 after a line that says why.
 extends SceneTree
+
+const Options := preload("res://suites/options.gd")
 
 const TAIL := 50
 const PAUSE_MS := 1
@@ -14,15 +16,15 @@ const LONGEST := 100000
 ## More than the limit that the role "full" is started with.
 const TOO_LARGE := 1 << 20
 
-var _options: Dictionary[String, String]
+var _options := {"role": "", "folder": "", "name": "", "count": 0, "until": "", "pid": 0}
 var _failed := false
 
 
 func _initialize() -> void:
-	var arguments := OS.get_cmdline_user_args()
-	for at in range(0, arguments.size() - 1, 2):
-		_options[arguments[at]] = arguments[at + 1]
-	call("_%s" % _options["--role"])
+	quit(1)  # Stands if an option is wrong.
+	if not Options.read(_options, get_script()):
+		return
+	call("_%s" % _options["role"])
 	quit(1 if _failed else 0)
 
 
@@ -30,26 +32,26 @@ func _initialize() -> void:
 func _append() -> void:
 	_start()
 	var number := 0
-	var left := _options["--count"].to_int()
+	var left: int = _options["count"]
 	while left > 0:
 		var code := FastVariantCodec.append_batch(_path("records.dat"), [_record(number)])
 		_expect(code == OK, "append_batch of record %d gave %d" % [number, code])
 		number += 1
-		if not _options.has("--until") or FileAccess.file_exists(_path(_options["--until"])):
+		if not _options["until"] or FileAccess.file_exists(_path(_options["until"])):
 			left -= 1
-	_say(_options["--name"] + ".done")
+	_say(_options["name"] + ".done")
 
 
 func _save() -> void:
 	_start()
-	var count := _options["--count"].to_int()
+	var count: int = _options["count"]
 	for number in count:
 		# Something must be added between the saves, however late the other process gets its turn.
 		while number > 0 and number == count / 2 and FastVariantCodec.load_batch(_path("records.dat")).value.size() < 2:
 			OS.delay_msec(PAUSE_MS)
 		var code := FastVariantCodec.save_batch(_path("records.dat"), [_record(number)])
 		_expect(code == OK, "save_batch %d gave %d" % [number, code])
-	_say(_options["--name"] + ".done")
+	_say(_options["name"] + ".done")
 
 
 ## Every load is of whole records.
@@ -75,15 +77,15 @@ func _check() -> void:
 			record["number"], next.get(writer, 0) - 1, writer,
 		])
 		next[writer] = next.get(writer, 0) + 1
-	for writer in _options["--name"].split(","):
-		_expect(next.get(writer, 0) == _options["--count"].to_int(), "%s has %d records" % [writer, next.get(writer, 0)])
+	for writer in _options["name"].split(","):
+		_expect(next.get(writer, 0) == _options["count"], "%s has %d records" % [writer, next.get(writer, 0)])
 	print("@@ %d" % next.values().reduce(func(sum: int, count: int) -> int: return sum + count, 0))
 
 
 ## After the last save come the records that were added since, without a gap, up to the last.
 func _check_saved() -> void:
 	var read := _read("records.dat")
-	_expect(read[0]["by"] == "saver" and read[0]["number"] == _options["--count"].to_int() - 1, "this is not the last save")
+	_expect(read[0]["by"] == "saver" and read[0]["number"] == _options["count"] - 1, "this is not the last save")
 	for at in range(1, read.size()):
 		_expect(read[at]["by"] == "adder", "record %d is not an added one" % at)
 		_expect(at == 1 or read[at]["number"] == read[at - 1]["number"] + 1, "a gap before record %d" % at)
@@ -98,7 +100,7 @@ func _locked() -> void:
 	var before := FileAccess.get_file_as_bytes(path)
 	var saving := FastVariantCodec.save_batch_async(path, ["new"]).wait()
 	_expect(saving.error == FastVariantCodec.FILE_ERROR, "save_batch_async gave %d" % saving.error)
-	var named := "process %s (" % _options["--pid"]
+	var named := "process %s (" % _options["pid"]
 	_expect(OS.get_name() != "Linux" or saving.message.contains(named), "the message is: %s" % saving.message)
 	Engine.print_error_messages = false
 	var code := FastVariantCodec.append_batch(path, ["new"])
@@ -120,7 +122,7 @@ func _full() -> void:
 	])
 	_expect(FastVariantCodec.append_batch(_path("added.dat"), ["old"]) == OK, "a small file cannot be appended to")
 	_expect(FileAccess.get_unix_permissions(_path("added.dat")) == rights, "an appended file has other rights")
-	var before := DirAccess.get_files_at(_options["--folder"])
+	var before := DirAccess.get_files_at(_options["folder"])
 	var large := ["x".repeat(TOO_LARGE)]
 	for path: String in [old, _path("new.dat"), _path("added.dat")]:
 		for method: String in ["save_batch", "append_batch"]:
@@ -131,13 +133,13 @@ func _full() -> void:
 			Engine.print_error_messages = true
 			_expect(code == ERR_FILE_CANT_WRITE, "%s to %s gave %d" % [method, path, code])
 			_expect(FileAccess.get_file_as_bytes(path) == content, "%s has changed %s" % [method, path])
-	var folder := DirAccess.open(_options["--folder"])
+	var folder := DirAccess.open(_options["folder"])
 	folder.include_hidden = true
 	_expect(folder.get_files() == before, "the folder has %s" % folder.get_files())
 
 
 func _record(number: int) -> Dictionary:
-	return {"by": _options["--name"], "number": number, "text": "x".repeat(number * STEP % LONGEST)}
+	return {"by": _options["name"], "number": number, "text": "x".repeat(number * STEP % LONGEST)}
 
 
 func _read(file_name: String) -> Array:
@@ -150,7 +152,7 @@ func _read(file_name: String) -> Array:
 
 ## Says that this process is ready, and waits for the others.
 func _start() -> void:
-	_say(_options["--name"] + ".ready")
+	_say(_options["name"] + ".ready")
 	while not FileAccess.file_exists(_path("go")):
 		OS.delay_msec(PAUSE_MS)
 
@@ -160,10 +162,10 @@ func _say(file_name: String) -> void:
 
 
 func _path(file_name: String) -> String:
-	return _options["--folder"].path_join(file_name)
+	return _options["folder"].path_join(file_name)
 
 
 func _expect(holds: bool, otherwise: String) -> void:
 	if not holds and not _failed:
-		print("@@ broken %s: %s" % [_options["--role"], otherwise])
+		print("@@ broken %s: %s" % [_options["role"], otherwise])
 		_failed = true

@@ -1,17 +1,20 @@
 //! `cargo xtask test`: all checks, the fastest to fail first.
 
+use std::cell::OnceCell;
 use std::fs;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::checklist::Checklist;
 use crate::crates;
 use crate::diff;
 use crate::endure::{self, Endurance};
 use crate::exchange;
 use crate::godot::{self, Godot};
-use crate::godot3;
+use crate::godot3::{self, Godot3};
 use crate::jobs;
 use crate::judge::{self, Tally};
 use crate::kill;
@@ -28,180 +31,162 @@ use crate::valgrind;
 use crate::workspace::{EXTENSION, Workspace};
 use crate::writers;
 
-const CARGO_LIMIT: Duration = Duration::from_secs(3600);
-const DUMP_LIMIT: Duration = Duration::from_secs(120);
-const QUIT_RUNS: u64 = 5;
-const QUIT_RUNS_ALL: u64 = 50;
-const RANDOM_ALL: u64 = 200_000;
-const DIFF_CASES: u64 = 10_000;
-const PROTOBUF_SCHEMAS: u64 = 60;
-const STRESS_CALLS: u64 = 500;
-const JOBS: u64 = 4000;
-const KILLS: u64 = 20;
-const KILLS_ALL: u64 = 200;
+/// Every step, in order. A step uses what the steps before it have made.
+const STEPS: &[Step] = &[
+    step("format", format),
+    step("lints", lints),
+    step("build", |on| plain(library::build(on.workspace, &Build::default()))),
+    step("Rust tests", rust_tests),
+    step("crates for programs in Rust", |on| crates::check(on.workspace)),
+    step("public interfaces", |on| crates::interfaces(on.workspace, crates::Options::default()))
+        .unless(unreadable_interfaces),
+    step("protobuf oracle", protobuf_oracle),
+    step("conformance, 1 thread", |on| conformance(on, threads(1))),
+    step("conformance, 2 threads", |on| conformance(on, threads(2))),
+    step("conformance, 2 threads, portable", |on| conformance(on, Access { portable: true, ..threads(2) })),
+    step("conformance, 4 threads, all shared out", |on| conformance(on, SHARED_OUT)),
+    step("differential fuzzing", |on| differential_fuzzing(on, DEFAULT)),
+    step("differential fuzzing, portable", |on| differential_fuzzing(on, PORTABLE)),
+    step("differential fuzzing, all shared out", |on| differential_fuzzing(on, SHARED_OUT)),
+    step("many threads", |on| many_threads(on, DEFAULT)),
+    step("many threads, all shared out", |on| many_threads(on, SHARED_OUT)),
+    step("godot 3", |on| plain(godot3::find_or_install(on.workspace))).unless(no_godot_3),
+    step("files with Godot 3", |on| godot_3(on, exchange::files, DEFAULT)).unless(no_godot_3),
+    step("packets with Godot 3", |on| godot_3(on, exchange::packets, DEFAULT)).unless(no_godot_3),
+    step("files with Godot 3, portable", |on| godot_3(on, exchange::files, PORTABLE)).unless(no_godot_3),
+    step("packets with Godot 3, portable", |on| godot_3(on, exchange::packets, PORTABLE)).unless(no_godot_3),
+    step("wrong facts about memory", |on| suites::wrong_facts(on.workspace, on.godot)),
+    step("misuse of rust/engine", |on| misuse::run(on.workspace, on.godot)),
+    step("without threads", |on| suites::without_threads(on.workspace, on.godot)),
+    step("project settings", |on| suites::own_settings(on.workspace, on.godot)),
+    step("demo scene", |on| suites::demo_scene(on.workspace, on.godot)),
+    step("messages", |on| suites::messages(on.workspace, on.godot)),
+    step("panics", |on| suites::panics(on.workspace, on.godot)),
+    step("no memory", |on| suites::no_memory(on.workspace, on.godot)).unless(no_address_limit),
+    step("endurance", |on| endurance(on, false)),
+    step("endurance, portable", |on| endurance(on, true)),
+    step("jobs whose arguments change", |on| changing_jobs(on, DEFAULT)),
+    step("jobs whose arguments change, portable", |on| changing_jobs(on, PORTABLE)),
+    step("jobs whose arguments change, all shared out", |on| changing_jobs(on, SHARED_OUT)),
+    step("several processes and one file", |on| writers::run(on.workspace, on.godot, writers::RECORDS)),
+    step("killed while saving, 20 times", |on| killed(on, 20)).only(When::Briefly),
+    step("killed while saving, 200 times", |on| killed(on, 200)).only(When::AtLength),
+    step("double precision compiles", double_precision),
+    step("package", |on| plain(on.zip())),
+    step("first open of a new project", |on| on.trial()?.first_open()),
+    step("a script in that project", |on| on.trial()?.script()),
+    step("editor panel", |on| panel::headless(on.workspace, on.godot, on.zip()?)),
+    step("snippets of the documentation", |on| on.trial()?.snippets()),
+    step("help in the editor", |on| on.trial()?.help()),
+    step("exported game", |on| on.trial()?.exported_game(template(on)?)).unless(no_template),
+    step("conformance, exported game", |on| suites::exported(on.workspace, on.godot, template(on)?))
+        .unless(no_template),
+    step("quitting, 5 runs", |on| on.trial()?.quit(5)).only(When::Briefly),
+    step("quitting, 50 runs", |on| on.trial()?.quit(50)).only(When::AtLength),
+    step("conformance, 200000 random values", |on| random_conformance(on, 200_000)).only(When::AtLength),
+    step("valgrind", |on| valgrind::run(on.workspace, on.godot, valgrind::Size::default()))
+        .only(When::AtLength)
+        .unless(no_valgrind),
+    step("reloading", reloading).only(When::AtLength),
+    step("editor window", |on| on.trial()?.window()).only(When::AtLength).unless(no_screen),
+    step("editor panel in a window", |on| {
+        panel::window(on.workspace, on.godot, on.zip()?, &panel::Options::default())
+    })
+    .only(When::AtLength)
+    .unless(no_screen),
+];
+
+/// What a step works on.
+struct Stage<'a> {
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+    zip: OnceCell<PathBuf>,
+    trial: OnceCell<Trial<'a>>,
+}
+
+struct Step {
+    name: &'static str,
+    check: fn(&Stage<'_>) -> Result<Tally>,
+    when: When,
+    unless: fn(&Stage<'_>) -> Result<Option<&'static str>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    /// Without `--all`: a step with that argument does the same, and more.
+    Briefly,
+    /// With `--all`.
+    AtLength,
+}
+
+const fn step(name: &'static str, check: fn(&Stage<'_>) -> Result<Tally>) -> Step {
+    Step { name, check, when: When::Always, unless: |_| Ok(None) }
+}
+
+impl Step {
+    const fn only(self, when: When) -> Self {
+        Self { when, ..self }
+    }
+
+    /// Skips the step if there is a reason.
+    const fn unless(self, unless: fn(&Stage<'_>) -> Result<Option<&'static str>>) -> Self {
+        Self { unless, ..self }
+    }
+}
 
 /// Runs all checks, or stops at the first failure, and returns whether all passed; `at_length` adds the long ones.
 ///
 /// The last line that it prints is `N passed, N failed`.
 pub fn all(workspace: &Workspace, at_length: bool) -> bool {
-    let mut report = Report::default();
-    let verdict = steps(workspace, at_length, &mut report);
+    let mut list = Checklist::default();
+    let verdict = run_all(workspace, at_length, &mut list);
     if let Err(error) = &verdict {
         eprintln!("error: {error:#}");
     }
-    report.print();
+    list.print();
     verdict.is_ok()
 }
 
-fn steps(workspace: &Workspace, at_length: bool, report: &mut Report) -> Result<()> {
-    let godot = &report.step("godot", || {
+fn run_all(workspace: &Workspace, at_length: bool, list: &mut Checklist) -> Result<()> {
+    let godot = &list.step("godot", || {
         let godot = godot::find_or_install(workspace)?;
         println!("{} at {}", godot.version, godot.editor.display());
         Ok((Tally::default(), godot))
     })?;
-    report.check("format", || {
-        run::through(workspace.cargo().args(["fmt", "--all", "--check"]))?;
-        let fuzz = ["fmt", "--manifest-path", "tests/fuzz/Cargo.toml", "--check"];
-        plain(run::through(workspace.cargo().args(fuzz)))
-    })?;
-    report.check("lints", || {
-        let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        plain(run::through(workspace.cargo().args(lints)))
-    })?;
-    report.check("build", || plain(library::build(workspace, &Build::default())))?;
-    report.check("Rust tests", || rust_tests(workspace))?;
-    report.check("crates for programs in Rust", || crates::check(workspace))?;
-    if crates::can_read_interfaces(workspace)? {
-        report.check("public interfaces", || crates::interfaces(workspace, crates::Options::default()))?;
-    } else {
-        report.skip("public interfaces", "this rustdoc writes another JSON than the crate public-api reads");
-    }
-    report.check("protobuf oracle", || {
-        let options = protobuf::Options { schemas: Some(PROTOBUF_SCHEMAS), seed: 1, ..Default::default() };
-        protobuf::run(workspace, &options)
-    })?;
-    for (name, threads, portable, threshold) in [
-        ("conformance, 1 thread", 1, false, None),
-        ("conformance, 2 threads", 2, false, None),
-        ("conformance, 2 threads, portable", 2, true, None),
-        ("conformance, 4 threads, all shared out", 4, false, Some(0)),
-    ] {
-        report.check(name, || {
-            let access = Access { threads: Some(threads), portable, threshold };
-            let options = Conformance { access, ..Default::default() };
-            suites::conformance(workspace, godot, &options)
-        })?;
-    }
-    for (name, portable, threads, threshold) in [
-        ("differential fuzzing", false, None, None),
-        ("differential fuzzing, portable", true, None, None),
-        ("differential fuzzing, all shared out", false, Some(4), Some(0)),
-    ] {
-        report.check(name, || {
-            let access = Access { portable, threads, threshold };
-            let options = diff::Options { cases: Some(DIFF_CASES), access, ..Default::default() };
-            diff::run(workspace, godot, &options)
-        })?;
-    }
-    for (name, threads, threshold) in
-        [("many threads", None, None), ("many threads, all shared out", Some(4), Some(0))]
-    {
-        report.check(name, || {
-            let access = Access { portable: false, threads, threshold };
-            let options = stress::Options { calls: Some(STRESS_CALLS), access, ..Default::default() };
-            stress::run(workspace, godot, &options)
-        })?;
-    }
-    if godot3::can_be_had() {
-        let old = report.step("godot 3", || Ok((Tally::default(), godot3::find_or_install(workspace)?)))?;
-        for (how, portable) in [("", false), (", portable", true)] {
-            let access = Access { portable, ..Access::default() };
-            let options = exchange::Options { access, ..Default::default() };
-            let files = || exchange::files(workspace, godot, &old, &options);
-            report.check(&format!("files with Godot 3{how}"), files)?;
-            let packets = || exchange::packets(workspace, godot, &old, &options);
-            report.check(&format!("packets with Godot 3{how}"), packets)?;
+    let stage = Stage { workspace, godot, zip: OnceCell::new(), trial: OnceCell::new() };
+    let left_out = if at_length { When::Briefly } else { When::AtLength };
+    for Step { name, check, unless, .. } in STEPS.iter().filter(|step| step.when != left_out) {
+        match unless(&stage)? {
+            Some(reason) => list.skip(name, reason),
+            None => list.step(name, || Ok((check(&stage)?, ())))?,
         }
-    } else {
-        report.skip("files and packets with Godot 3", "no server build for this system, and no GODOT3_BIN");
-    }
-    report.check("wrong facts about memory", || suites::wrong_facts(workspace, godot))?;
-    report.check("misuse of rust/engine", || misuse::run(workspace, godot))?;
-    report.check("without threads", || suites::without_threads(workspace, godot))?;
-    report.check("project settings", || suites::own_settings(workspace, godot))?;
-    report.check("demo scene", || suites::demo_scene(workspace, godot))?;
-    report.check("messages", || suites::messages(workspace, godot))?;
-    report.check("panics", || suites::panics(workspace, godot))?;
-    if cfg!(target_os = "linux") {
-        report.check("no memory", || suites::no_memory(workspace, godot))?;
-    } else {
-        report.skip("no memory", "only Linux limits the address space");
-    }
-    for (name, portable) in [("endurance", false), ("endurance, portable", true)] {
-        let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
-        report.check(name, || endure::run(workspace, godot, &endurance))?;
-    }
-    for (name, threads, portable, threshold) in [
-        ("jobs whose arguments change", None, false, None),
-        ("jobs whose arguments change, portable", None, true, None),
-        ("jobs whose arguments change, all shared out", Some(4), false, Some(0)),
-    ] {
-        report.check(name, || {
-            let access = Access { threads, portable, threshold };
-            jobs::run(workspace, godot, &jobs::Options { jobs: JOBS, seed: 1, access })
-        })?;
-    }
-    report.check("several processes and one file", || writers::run(workspace, godot, writers::RECORDS))?;
-    let times = if at_length { KILLS_ALL } else { KILLS };
-    report.check(&format!("killed while saving, {times} times"), || {
-        kill::run(workspace, godot, kill::Options { times, seed: 1 })
-    })?;
-    report.check("double precision compiles", || double_precision(workspace, godot))?;
-    let zip = report.step("package", || Ok((Tally::default(), package::write(workspace, None)?)))?;
-
-    let trial = Trial::install(workspace, godot, &zip)?;
-    report.check("first open of a new project", || trial.first_open())?;
-    report.check("a script in that project", || trial.script())?;
-    report.check("editor panel", || panel::headless(workspace, godot, &zip))?;
-    report.check("snippets of the documentation", || trial.snippets())?;
-    report.check("help in the editor", || trial.help())?;
-    match &godot.template_release {
-        Some(template) => {
-            report.check("exported game", || trial.exported_game(template))?;
-            report.check("conformance, exported game", || suites::exported(workspace, godot, template))?;
-        }
-        None => report.skip("exported game", "this Godot has no export template beside it"),
-    }
-    let runs = if at_length { QUIT_RUNS_ALL } else { QUIT_RUNS };
-    report.check(&format!("quitting, {runs} runs"), || trial.quit(runs))?;
-    if !at_length {
-        return Ok(());
-    }
-
-    report.check(&format!("conformance, {RANDOM_ALL} random values"), || {
-        let options = Conformance { random: Some(RANDOM_ALL), ..Default::default() };
-        suites::conformance(workspace, godot, &options)
-    })?;
-    match godot::valgrind(workspace, godot) {
-        Ok(_) => {
-            report.check("valgrind", || valgrind::run(workspace, godot, valgrind::Size::default()))?;
-        }
-        Err(_) => report.skip("valgrind", godot::NO_VALGRIND),
-    }
-    report.check("reloading", || {
-        let release = trial.reload(Profile::Release)?;
-        Ok(release + trial.reload(Profile::Debug)?)
-    })?;
-    match trial::screen_server() {
-        Some(_) => {
-            report.check("editor window", || trial.window())?;
-            report.check("editor panel in a window", || {
-                panel::window(workspace, godot, &zip, &panel::Options::default())
-            })?;
-        }
-        None => report.skip("editor window", "Xvfb is not installed; on Debian: apt-get install xvfb"),
     }
     Ok(())
+}
+
+impl Stage<'_> {
+    /// The addon as users get it.
+    fn zip(&self) -> Result<&Path> {
+        once(&self.zip, || package::write(self.workspace, None)).map(PathBuf::as_path)
+    }
+}
+
+impl<'a> Stage<'a> {
+    /// A new project with the addon.
+    fn trial(&self) -> Result<&Trial<'a>> {
+        once(&self.trial, || Trial::install(self.workspace, self.godot, self.zip()?))
+    }
+}
+
+fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    match cell.get() {
+        Some(made) => Ok(made),
+        None => {
+            let made = make()?;
+            Ok(cell.get_or_init(|| made))
+        }
+    }
 }
 
 /// The help and the snippets alone.
@@ -215,9 +200,66 @@ fn plain<T>(result: Result<T>) -> Result<Tally> {
     result.map(|_| Tally::default())
 }
 
-fn rust_tests(workspace: &Workspace) -> Result<Tally> {
-    let mut cargo = workspace.cargo();
-    cargo.args(["test", "--workspace"]);
+// How the extension works.
+
+const DEFAULT: Access = Access { portable: false, threads: None, threshold: None };
+const PORTABLE: Access = Access { portable: true, ..DEFAULT };
+/// Every value is split among threads, however small.
+const SHARED_OUT: Access = Access { threshold: Some(0), ..threads(4) };
+
+const fn threads(threads: u32) -> Access {
+    Access { threads: Some(threads), ..DEFAULT }
+}
+
+// Reasons to leave a step out.
+
+fn unreadable_interfaces(on: &Stage<'_>) -> Result<Option<&'static str>> {
+    let reason = "this rustdoc writes another JSON than the crate public-api reads";
+    Ok((!crates::can_read_interfaces(on.workspace)?).then_some(reason))
+}
+
+fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))
+}
+
+fn no_address_limit(_: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok((!cfg!(target_os = "linux")).then_some("only Linux limits the address space"))
+}
+
+const NO_TEMPLATE: &str = "this Godot has no export template beside it";
+
+fn no_template(on: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok(on.godot.template_release.is_none().then_some(NO_TEMPLATE))
+}
+
+fn no_valgrind(on: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok(godot::valgrind(on.workspace, on.godot).is_err().then_some(godot::NO_VALGRIND))
+}
+
+fn no_screen(_: &Stage<'_>) -> Result<Option<&'static str>> {
+    let reason = "Xvfb is not installed; on Debian: apt-get install xvfb";
+    Ok(trial::screen_server().is_none().then_some(reason))
+}
+
+// What the steps do.
+
+const CARGO_LIMIT: Duration = Duration::from_secs(3600);
+
+fn format(on: &Stage<'_>) -> Result<Tally> {
+    run::through(on.workspace.cargo().args(["fmt", "--all", "--check"]))?;
+    let fuzz = ["fmt", "--manifest-path", "tests/fuzz/Cargo.toml", "--check"];
+    plain(run::through(on.workspace.cargo().args(fuzz)))
+}
+
+fn lints(on: &Stage<'_>) -> Result<Tally> {
+    let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    plain(run::through(on.workspace.cargo().args(lints)))
+}
+
+fn rust_tests(on: &Stage<'_>) -> Result<Tally> {
+    let mut cargo = on.workspace.cargo();
+    // With all features of the crates for programs in Rust, whose examples are run here too.
+    cargo.args(["test", "--workspace", "--features", "variant_codec/serde"]);
     let outcome = run::watch(&mut cargo, Echo::DirectErrors, CARGO_LIMIT)?;
     let tally = judge::rust_tally(&outcome.stdout);
     match outcome.bad_end() {
@@ -226,120 +268,95 @@ fn rust_tests(workspace: &Workspace) -> Result<Tally> {
     }
 }
 
+fn protobuf_oracle(on: &Stage<'_>) -> Result<Tally> {
+    let options = protobuf::Options { schemas: Some(60), seed: 1, ..Default::default() };
+    protobuf::run(on.workspace, &options)
+}
+
+fn conformance(on: &Stage<'_>, access: Access) -> Result<Tally> {
+    suites::conformance(on.workspace, on.godot, &Conformance { access, ..Default::default() })
+}
+
+fn random_conformance(on: &Stage<'_>, values: u64) -> Result<Tally> {
+    let options = Conformance { random: Some(values), ..Default::default() };
+    suites::conformance(on.workspace, on.godot, &options)
+}
+
+fn differential_fuzzing(on: &Stage<'_>, access: Access) -> Result<Tally> {
+    let options = diff::Options { cases: Some(10_000), access, ..Default::default() };
+    diff::run(on.workspace, on.godot, &options)
+}
+
+fn many_threads(on: &Stage<'_>, access: Access) -> Result<Tally> {
+    let options = stress::Options { calls: Some(500), access, ..Default::default() };
+    stress::run(on.workspace, on.godot, &options)
+}
+
+type Exchange = fn(&Workspace, &Godot, &[Godot3], &exchange::Options) -> Result<Tally>;
+
+fn godot_3(on: &Stage<'_>, exchange: Exchange, access: Access) -> Result<Tally> {
+    let old = godot3::find_or_install(on.workspace)?;
+    exchange(on.workspace, on.godot, &old, &exchange::Options { access, ..Default::default() })
+}
+
+fn endurance(on: &Stage<'_>, portable: bool) -> Result<Tally> {
+    let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
+    endure::run(on.workspace, on.godot, &endurance)
+}
+
+fn changing_jobs(on: &Stage<'_>, access: Access) -> Result<Tally> {
+    jobs::run(on.workspace, on.godot, &jobs::Options { jobs: 4000, seed: 1, access })
+}
+
+fn killed(on: &Stage<'_>, times: u64) -> Result<Tally> {
+    kill::run(on.workspace, on.godot, kill::Options { times, seed: 1 })
+}
+
 /// There is no engine of that kind here, so the available one describes its API.
-fn double_precision(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let mut cargo = workspace.cargo();
+fn double_precision(on: &Stage<'_>) -> Result<Tally> {
+    let mut cargo = on.workspace.cargo();
     cargo
         .args(["check", "--package", EXTENSION, "--no-default-features", "--features", "double"])
-        .env("CARGO_TARGET_DIR", workspace.target.join("double"))
-        .env("GODOT4_GDEXTENSION_JSON", api_description(workspace, godot)?);
+        .env("GODOT4_GDEXTENSION_JSON", api_description(on.workspace, on.godot)?);
     plain(run::through(&mut cargo))
 }
 
 /// The engine's description of itself, written once for each version so that nothing is compiled twice.
 fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
-    let folder = workspace.target.join("double");
-    let kept = folder.join(format!("extension_api-{}.json", godot.version));
+    const LIMIT: Duration = Duration::from_secs(120);
+
+    let kept = workspace.target.join(format!("extension_api-{}.json", godot.version));
     if kept.is_file() {
         return Ok(kept);
     }
-    fs::create_dir_all(&folder)?;
-    let written = tempfile::tempdir_in(&folder)?;
-    let mut command = std::process::Command::new(&godot.editor);
+    let written = tempfile::tempdir_in(&workspace.target)?;
+    let mut command = Command::new(&godot.editor);
     command.args(["--headless", "--dump-extension-api"]).current_dir(written.path());
-    let outcome = run::watch(&mut command, Echo::Nothing, DUMP_LIMIT)?;
+    let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
     ensure!(outcome.bad_end().is_none(), "Godot could not describe itself:\n{}", outcome.log);
     fs::rename(written.path().join("extension_api.json"), &kept)
         .context("Godot wrote no extension_api.json")?;
     Ok(kept)
 }
 
-/// The results of all steps.
-#[derive(Default)]
-struct Report {
-    lines: Vec<Line>,
+fn template<'a>(on: &Stage<'a>) -> Result<&'a Path> {
+    on.godot.template_release.as_deref().context(NO_TEMPLATE)
 }
 
-struct Line {
-    name: String,
-    verdict: Verdict,
-    elapsed: Duration,
-}
-
-enum Verdict {
-    Passed(Tally),
-    Failed,
-    Skipped(&'static str),
-}
-
-impl Report {
-    fn check(&mut self, name: &str, check: impl FnOnce() -> Result<Tally>) -> Result<()> {
-        self.step(name, || Ok((check()?, ())))
-    }
-
-    /// Runs a step that also makes something; the step itself counts as one check.
-    fn step<T>(&mut self, name: &str, step: impl FnOnce() -> Result<(Tally, T)>) -> Result<T> {
-        println!("\n== {name}");
-        let started = Instant::now();
-        let result = step().with_context(|| format!("the step \"{name}\" failed"));
-        let elapsed = started.elapsed();
-        let verdict = match &result {
-            Ok((tally, _)) => Verdict::Passed(*tally),
-            Err(_) => Verdict::Failed,
-        };
-        println!("== {name}: {:.1} s", elapsed.as_secs_f32());
-        self.lines.push(Line { name: name.to_owned(), verdict, elapsed });
-        result.map(|(_, made)| made)
-    }
-
-    fn skip(&mut self, name: &str, reason: &'static str) {
-        println!("\n== {name}: skipped: {reason}");
-        self.lines.push(Line {
-            name: name.to_owned(),
-            verdict: Verdict::Skipped(reason),
-            elapsed: Duration::ZERO,
-        });
-    }
-
-    fn total(&self) -> Tally {
-        let step = |line: &Line| match line.verdict {
-            Verdict::Passed(tally) => tally + Tally { passed: 1, failed: 0 },
-            Verdict::Failed => Tally { passed: 0, failed: 1 },
-            Verdict::Skipped(_) => Tally::default(),
-        };
-        self.lines.iter().map(step).sum()
-    }
-
-    fn print(&self) {
-        let width = self.lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
-        println!();
-        for Line { name, verdict, elapsed } in &self.lines {
-            let seconds = elapsed.as_secs_f32();
-            let text = match verdict {
-                Verdict::Passed(tally) if tally.passed > 0 => format!("ok, {} checks", tally.passed),
-                Verdict::Passed(_) => "ok".into(),
-                Verdict::Failed => "FAILED".into(),
-                Verdict::Skipped(reason) => format!("skipped: {reason}"),
-            };
-            println!("{name:width$}  {seconds:7.1} s  {text}");
-        }
-        println!("\n{}", self.total());
-    }
+fn reloading(on: &Stage<'_>) -> Result<Tally> {
+    let release = on.trial()?.reload(Profile::Release)?;
+    Ok(release + on.trial()?.reload(Profile::Debug)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn steps_and_suites_add_up() {
-        let mut report = Report::default();
-        report.check("a", || Ok(Tally { passed: 10, failed: 0 })).unwrap();
-        report.check("b", || plain(Ok(()))).unwrap();
-        report.skip("c", "not here");
-        assert_eq!(report.total(), Tally { passed: 12, failed: 0 });
-        let error = report.check("d", || bail!("broken")).unwrap_err();
-        assert!(format!("{error:#}").contains("\"d\" failed: broken"));
-        assert_eq!(report.total(), Tally { passed: 12, failed: 1 });
+    fn each_step_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(names.len(), STEPS.len());
     }
 }

@@ -18,15 +18,19 @@ const LIMIT: Duration = Duration::from_secs(12 * 3600);
 pub const SEED: u64 = 20_260_101;
 
 /// The amount of work.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Endurance {
-    /// The number of calls for one value.
+    /// The number of calls for one value
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     pub calls: u64,
-    /// The number of batch calls.
+    /// The number of batch calls
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub batches: u64,
-    /// Seed of the damage to the input.
+    /// Seed of the damage to the input
+    #[arg(long, value_name = "S", default_value_t = SEED)]
     pub seed: u64,
-    /// Only through documented functions, not directly.
+    /// Only through the engine's documented functions, not directly
+    #[arg(long)]
     pub portable: bool,
 }
 

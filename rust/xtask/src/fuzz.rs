@@ -27,16 +27,22 @@ const START: Duration = Duration::from_secs(300);
 const CHOICE: [&str; 3] = ["-set_cover_merge=1", "-use_counters=0", "-max_len=256"];
 
 /// The options.
+#[derive(clap::Args)]
 pub struct Options {
-    /// The total time.
+    /// The total time, shared by all targets
+    #[arg(long, value_name = "N", default_value_t = 60)]
     pub seconds: u64,
-    /// The only target.
+    /// Only this target [default: all]
+    #[arg(long, value_name = "NAME")]
     pub target: Option<String>,
-    /// How many targets run at once.
+    /// The number of targets that run at once
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub jobs: u32,
-    /// With address sanitizer.
+    /// With address sanitizer, slower
+    #[arg(long)]
     pub address: bool,
-    /// Whether to replace the inputs in the repository by a minimal set with the same coverage.
+    /// Then replace the inputs in tests/fuzz/corpus by a minimal set with the same coverage
+    #[arg(long)]
     pub keep: bool,
 }
 

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod bench;
+mod checklist;
 pub mod checks;
 pub mod coverage;
 pub mod crates;

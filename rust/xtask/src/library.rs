@@ -86,13 +86,18 @@ pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<
 fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo();
     let (profile, folder) = build.profile.names();
-    cargo.args(["build", "--package", EXTENSION, "--profile", profile]);
+    cargo.args(["build", "--profile", profile]);
+    match (build.profile, target) {
+        // As `cargo test --workspace` compiles what it depends on, so that nothing is compiled twice.
+        (Profile::Debug, None) => cargo.args(["--workspace", "--lib"]),
+        _ => cargo.args(["--package", EXTENSION]),
+    };
     if target == Some(WEB) {
         // There is no standard library with atomics to download, so it is compiled along.
         cargo.args(["-Zbuild-std", "--features", "godot/experimental-wasm"]);
     }
     if build.no_threads {
-        cargo.args(["--features", "no-threads"]);
+        cargo.arg("--features").arg(format!("{EXTENSION}/no-threads"));
         if target == Some(WEB) {
             cargo.args(["--features", "godot/experimental-wasm-nothreads"]);
         }

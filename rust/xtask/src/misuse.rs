@@ -18,7 +18,8 @@ const PORTABLE: &str = "MISUSE_PORTABLE";
 
 /// Runs all cases, with direct access and without.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    run::through(workspace.cargo().args(["build", "-p", "misuse"]))?;
+    // As `cargo test --workspace` compiles what it depends on, so that nothing is compiled twice.
+    run::through(workspace.cargo().args(["build", "--workspace", "--lib"]))?;
     let sources = workspace.root.join("tests/misuse");
     let folder = tempfile::Builder::new().prefix("misuse-").tempdir_in(&workspace.target)?;
     for file in ["project.godot", "main.gd"] {

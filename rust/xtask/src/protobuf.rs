@@ -12,8 +12,8 @@ use crate::workspace::Workspace;
 
 /// The minimum number of schemas per second.
 const SCHEMAS_PER_SECOND: u64 = 1;
-/// The timeout for compiling the program.
-const BUILD_LIMIT: Duration = Duration::from_secs(1200);
+/// The timeout beside those.
+const START: Duration = Duration::from_secs(120);
 
 /// Choices for the comparison.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -36,14 +36,13 @@ pub struct Options {
 pub fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     let python = python::find_or_install(workspace)?;
     let seconds = options.seconds.or(options.schemas.is_none().then_some(60));
-    let mut cargo = workspace.cargo();
-    cargo.args(["run", "--quiet", "--package", "conformance", "--bin", "protobuf_oracle", "--"]);
-    cargo.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
-    cargo.args(suites::named([
+    let mut oracle = workspace.program("--bin", "protobuf_oracle")?;
+    oracle.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
+    oracle.args(suites::named([
         ("--seed", Some(options.seed.to_string())),
         ("--seconds", seconds.map(|seconds| seconds.to_string())),
         ("--schemas", options.schemas.map(|schemas| schemas.to_string())),
     ]));
     let longest = seconds.unwrap_or_default() + options.schemas.unwrap_or_default() / SCHEMAS_PER_SECOND;
-    judge::suite(&run::watch(&mut cargo, Echo::All, BUILD_LIMIT + Duration::from_secs(longest))?)
+    judge::suite(&run::watch(&mut oracle, Echo::All, START + Duration::from_secs(longest))?)
 }

@@ -31,27 +31,11 @@ const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 /// Injects a panic at a place, to check that no panic reaches a script.
 const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
 
-/// The facts that the extension verifies at start-up.
-const FACTS: [&str; 12] = [
-    "array_elements",
-    "array_type",
-    "packed_elements",
-    "count",
-    "name_text",
-    "dictionary_first",
-    "dictionary_size",
-    "dictionary_key_type",
-    "dictionary_value_type",
-    "own_buffers",
-    "staying_values",
-    "new_elements",
-];
-
 /// The timeout, long enough for the slowest suite on a slow machine.
 pub const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// How the extension works.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Access {
     /// Only through the engine's documented functions, not directly
     #[arg(long)]
@@ -80,15 +64,19 @@ impl Access {
 }
 
 /// Choices for the conformance suite.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Conformance {
     /// How the extension works.
+    #[command(flatten)]
     pub access: Access,
-    /// Seed of the random values.
+    /// Seed of the random values, to repeat a run
+    #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// How many random values.
+    /// The number of random values
+    #[arg(long, value_name = "N")]
     pub random: Option<u64>,
-    /// Only the suite of this name.
+    /// Only the suite of this name
+    #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 }
 
@@ -168,8 +156,9 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
+    let facts = facts(&project)?;
     let mut all = Tally::default();
-    for (fact, suite) in FACTS.into_iter().flat_map(|fact| ["values", "report"].map(|suite| (fact, suite))) {
+    for (fact, suite) in facts.iter().flat_map(|fact| ["values", "report"].map(|suite| (fact, suite))) {
         let arguments = ["--only", suite, "--random", "0"].map(str::to_owned);
         let mut command = project.script("res://suites/run.gd", &arguments);
         command.env(WRONG_FACT_VARIABLE, fact);
@@ -186,6 +175,13 @@ pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     }
     println!("{all}");
     Ok(all)
+}
+
+/// The facts about engine memory that can be made wrong.
+fn facts(project: &Project<'_>) -> Result<Vec<String>> {
+    let facts: Vec<_> = printed(project, "res://suites/facts.gd")?.lines().map(str::to_owned).collect();
+    ensure!(!facts.is_empty(), "there are no facts");
+    Ok(facts)
 }
 
 /// A project's own settings, as the project settings dialog writes them.
@@ -206,7 +202,7 @@ pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
     let project = bundled(workspace, godot, folder.path())?;
     let mut command = project.script("res://suites/settings.gd", &[]);
-    command.env(WRONG_FACT_VARIABLE, FACTS[0]);
+    command.env(WRONG_FACT_VARIABLE, &facts(&project)?[0]);
     let outcome = run::watch(&mut command, Echo::All, LIMIT)?;
     let warned = outcome.log.contains("WARNING: FastVariantCodec:");
     ensure!(!warned, "access_path=\"portable\" had no effect:\n{}", outcome.log);
@@ -302,16 +298,22 @@ pub fn write_serde_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> R
 }
 
 fn vectors_of(project: &Project<'_>, script: &str, to: &Path) -> Result<usize> {
+    let lines = printed(project, script)?;
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(to, &lines).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(lines.lines().count())
+}
+
+/// The lines that a script prints between its markers.
+fn printed(project: &Project<'_>, script: &str) -> Result<String> {
     let outcome = run::watch(&mut project.script(script, &[]), Echo::Nothing, LIMIT)?;
     if let Err(reason) = judge::clean(&outcome) {
         bail!("{reason}; the script printed:\n{}", outcome.log);
     }
     let lines = marked(&outcome.stdout).context("the script printed no `@@ begin` … `@@ end`")?;
-    if let Some(parent) = to.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(to, lines).with_context(|| format!("cannot write {}", to.display()))?;
-    Ok(lines.lines().count())
+    Ok(lines.to_owned())
 }
 
 /// Runs the demo: real data through engine and codec, with the folder `data` as additional input.

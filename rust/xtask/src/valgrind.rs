@@ -37,13 +37,16 @@ const OWN_MEMORY: u32 = 1024;
 const SHOWN_FRAMES: usize = 12;
 
 /// The amount of work.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Size {
-    /// The number of calls for one value.
+    /// The number of calls for one value
+    #[arg(long, value_name = "N", default_value_t = CALLS)]
     pub calls: u64,
-    /// The number of batch calls.
+    /// The number of batch calls
+    #[arg(long, value_name = "N", default_value_t = BATCHES)]
     pub batches: u64,
-    /// The number of background jobs whose arguments are changed meanwhile.
+    /// The number of background jobs whose arguments are changed meanwhile
+    #[arg(long, value_name = "N", default_value_t = JOBS)]
     pub jobs: u64,
 }
 

@@ -1,11 +1,13 @@
 //! Where things are in this repository.
 
-use std::env;
+use std::env::{self, consts::EXE_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
+
+use crate::run;
 
 /// The package that becomes the addon's library.
 pub const EXTENSION: &str = "fast_variant_codec";
@@ -76,6 +78,16 @@ impl Workspace {
         let mut command = Command::new(cargo_program());
         command.current_dir(&self.root);
         command
+    }
+
+    /// A program for tests, `--bin` or `--example`. It has the features that it has in `cargo test --workspace`, so that
+    /// nothing is compiled twice.
+    pub fn program(&self, kind: &str, name: &str) -> Result<Command> {
+        run::through(self.cargo().args(["build", "--quiet", "--workspace", kind, name]))?;
+        let folder = self.target.join(if kind == "--example" { "debug/examples" } else { "debug" });
+        let mut command = Command::new(folder.join(format!("{name}{EXE_SUFFIX}")));
+        command.current_dir(&self.root);
+        Ok(command)
     }
 }
 

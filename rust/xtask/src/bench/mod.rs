@@ -30,23 +30,34 @@ use crate::progress::Progress;
 use crate::workspace::Workspace;
 
 /// Choices for a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Few samples, no rows of growing sizes, one thread only where that has a target of its own.
+    /// Few samples and no series of sizes; at most two minutes
+    #[arg(long)]
     pub quick: bool,
-    /// A folder of JSON documents.
+    /// A folder of JSON documents to measure as well
+    #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Where to write the rows.
+    /// Where to write the rows
+    #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Where to draw the ratios.
+    /// Where to draw the ratios as bars
+    #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// An earlier run to compare with.
+    /// Fail if a ratio fell by more than 10 % beyond its spread since this file was written with --json
+    #[arg(long, value_name = "FILE")]
     pub check: Option<PathBuf>,
-    /// Only the workload of this name, or those whose names contain it.
+    /// Only the workload with this name, or those whose names contain it
+    #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
-    /// Only this build.
+    /// Only this build [default: both, if the engine has a release template]
+    #[arg(long)]
     pub build: Option<Build>,
-    /// Whether `docs/benchmarks.md` and the files beside it are written anew.
+    /// Measure the library in the addon, without compiling it first
+    #[arg(long)]
+    pub no_build: bool,
+    /// Update the measured parts of docs/benchmarks.md, its chart and its benchmarks.json
+    #[arg(long, conflicts_with_all = ["quick", "only", "build"])]
     pub document: bool,
 }
 

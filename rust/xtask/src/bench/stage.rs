@@ -58,6 +58,8 @@ impl<'a> Stage<'a> {
     pub fn set(workspace: &'a Workspace, godot: &'a Godot, builds: &[Build]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
         archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
+        fs::create_dir(folder.path().join("suites"))?;
+        fs::copy(workspace.project().join("suites/options.gd"), folder.path().join("suites/options.gd"))?;
         archive::copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
         fs::write(folder.path().join("project.godot"), PROJECT)?;
         let mut stage = Self { workspace, godot, folder, game: PathBuf::new() };

@@ -1,0 +1,13 @@
+## Prints the facts about engine memory that can be made wrong on purpose, for `cargo xtask test`: godot --headless
+## --path godot-project --script res://suites/facts.gd
+extends SceneTree
+
+const ReportSuite := preload("res://suites/report_suite.gd")
+
+
+func _initialize() -> void:
+	print("@@ begin")
+	for fact: String in ReportSuite.facts():
+		print(fact)
+	print("@@ end")
+	quit()

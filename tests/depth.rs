@@ -40,10 +40,10 @@ fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
 }
 
 /// Reads in every way; all agree.
-fn read(bytes: &[u8], manner: Strictness) -> Result<Vec<u8>, Error> {
+fn read(bytes: &[u8], strictness: Strictness) -> Result<Vec<u8>, Error> {
     let limits = limits();
-    let built = Value::decode_as(bytes, manner, &limits);
-    let poured = transcode(bytes, manner, &limits, Precision::Single);
+    let built = Value::decode_as(bytes, strictness, &limits);
+    let poured = transcode(bytes, strictness, &limits, Precision::Single);
     match built {
         Ok(value) => {
             let written = value.encode()?;
@@ -60,11 +60,11 @@ fn reading_stops_below_level_1024() {
     on_a_small_stack(|| {
         for (name, opener) in OPENERS {
             let innermost: &[u8] = if opener[0] == 27 { &EMPTY_DICTIONARY } else { &EMPTY_ARRAY };
-            for manner in [Strictness::Lenient, Strictness::Strict] {
+            for strictness in [Strictness::Lenient, Strictness::Strict] {
                 let deepest = nested(opener, 1024, innermost);
-                assert_eq!(read(&deepest, manner).as_ref(), Ok(&deepest), "{name}");
+                assert_eq!(read(&deepest, strictness).as_ref(), Ok(&deepest), "{name}");
                 let too_deep = nested(opener, 1025, innermost);
-                let error = read(&too_deep, manner).unwrap_err();
+                let error = read(&too_deep, strictness).unwrap_err();
                 assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
                 // Where the innermost container has its first value, which is a key for Dictionaries.
                 let first = if opener[0] == 27 { opener.len() - 4 } else { opener.len() };
@@ -127,15 +127,15 @@ fn bottomless_bytes_fail_politely() {
     on_a_small_stack(|| {
         for (name, opener) in OPENERS {
             let bytes = nested(opener, (128 << 10) / opener.len(), &[]);
-            for manner in [Strictness::Lenient, Strictness::Strict] {
-                let error = read(&bytes, manner).unwrap_err();
+            for strictness in [Strictness::Lenient, Strictness::Strict] {
+                let error = read(&bytes, strictness).unwrap_err();
                 assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
                 assert!(error.to_string().len() < 400, "{name}: {error}");
             }
         }
         let keys = nested(&OPENERS[2].1[..8], 16 << 10, &[]);
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            assert_eq!(read(&keys, manner).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert_eq!(read(&keys, strictness).unwrap_err().kind(), &ErrorKind::KeyTooDeep { limit: 100 });
         }
     });
 }
@@ -168,10 +168,10 @@ fn keys_that_the_engine_cannot_hash_are_refused() {
     for (what, inside) in [("empty", EMPTY_ARRAY.as_slice()), ("with an int", full)] {
         let hashed = dictionary_of(101, inside);
         let not_hashed = dictionary_of(102, inside);
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            let error = read(&hashed, manner).err().map(|error| error.to_string());
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            let error = read(&hashed, strictness).err().map(|error| error.to_string());
             assert_eq!(error, None, "101 Arrays, the innermost {what}");
-            let error = read(&not_hashed, manner).unwrap_err();
+            let error = read(&not_hashed, strictness).unwrap_err();
             assert_eq!(
                 error.kind(),
                 &ErrorKind::KeyTooDeep { limit: 100 },

@@ -27,10 +27,10 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("valid hex")
 }
 
-fn decode(hex: &str, manner: Strictness, lossy: bool) -> variant_codec::Result<Value> {
+fn decode(hex: &str, strictness: Strictness, lossy: bool) -> variant_codec::Result<Value> {
     let (bytes, limits) = (bytes(hex), Limits::unlimited());
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot3(&bytes, manner, &limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
+    Decoder::of_godot3(&bytes, strictness, &limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
     Ok(builder.into_value())
 }
 

@@ -26,25 +26,25 @@ fn wrong(container: &'static str, expected: &str, found: &str) -> ErrorKind {
 }
 
 /// Reads with and without building; both agree.
-fn read(hex: &str, manner: Strictness, limits: &Limits) -> Result<Value, Error> {
+fn read(hex: &str, strictness: Strictness, limits: &Limits) -> Result<Value, Error> {
     let bytes = hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes");
-    let built = Value::decode_as(&bytes, manner, limits);
-    let poured = transcode(&bytes, manner, limits, Precision::Single);
+    let built = Value::decode_as(&bytes, strictness, limits);
+    let poured = transcode(&bytes, strictness, limits, Precision::Single);
     assert_eq!(built.as_ref().err(), poured.as_ref().err(), "{hex}");
     built
 }
 
 #[track_caller]
-fn fails(hex: &str, manner: Strictness, limits: &Limits, kind: &ErrorKind, offset: usize) -> Error {
-    let error = read(hex, manner, limits).expect_err(hex);
-    assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{manner:?}: {hex}");
+fn fails(hex: &str, strictness: Strictness, limits: &Limits, kind: &ErrorKind, offset: usize) -> Error {
+    let error = read(hex, strictness, limits).expect_err(hex);
+    assert_eq!((error.kind(), error.offset()), (kind, Some(offset)), "{strictness:?}: {hex}");
     let text = error.to_string();
     assert!(text.starts_with(&kind.to_string()) && text.contains(&format!("at byte {offset}")), "{text}");
     error
 }
 
 #[test]
-fn neither_manner_reads() {
+fn neither_strictness_reads() {
     let cases: &[(&Limits, &str, ErrorKind, usize)] = &[
         (&PLAIN, "", end(4, 0), 0),
         (&PLAIN, "000000", end(4, 3), 0),
@@ -108,8 +108,8 @@ fn neither_manner_reads() {
         (&PLAIN, "23000100 01000000 00000000 00000000", count(1, 8), 4),
     ];
     for (limits, hex, kind, offset) in cases {
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            fails(hex, manner, limits, kind, *offset);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            fails(hex, strictness, limits, kind, *offset);
         }
     }
 }
@@ -160,7 +160,7 @@ fn only_the_engine_reads_odd_bytes() {
     }
 }
 
-/// The column of `docs/format.md`, chapter 13: what `allow_non_canonical` accepts is read as the engine's manner reads it.
+/// The column of `docs/format.md`, chapter 13: what `allow_non_canonical` accepts is read as the engine's strictness reads it.
 #[test]
 fn other_writers_bytes_are_read_where_that_is_allowed() {
     use Oddity::*;
@@ -287,9 +287,9 @@ fn limits_are_kept() {
         ("19000000 00000000 00000000", trailing(true), trailing(false), TrailingBytes(8), 4),
     ];
     for (hex, enough, too_little, kind, offset) in &cases {
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            assert!(read(hex, manner, enough).is_ok(), "{manner:?} {enough:?}: {hex}");
-            fails(hex, manner, too_little, kind, *offset);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert!(read(hex, strictness, enough).is_ok(), "{strictness:?} {enough:?}: {hex}");
+            fails(hex, strictness, too_little, kind, *offset);
         }
     }
 }

@@ -169,11 +169,11 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
 }
 
-/// The events of these bytes in both manners, which agree.
+/// The events of these bytes of both strictnesses, which agree.
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
-    let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|manner| {
+    let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|strictness| {
         let mut log = log();
-        Decoder::new(bytes, manner, limits).pour_only(&mut log)?;
+        Decoder::new(bytes, strictness, limits).pour_only(&mut log)?;
         Ok(log.events.join(" "))
     });
     assert_eq!(engine, strict, "{}", hex::encode(bytes));

@@ -79,9 +79,9 @@ impl Example {
         Limits { allow_objects: self.block.says("objects"), ..Limits::unlimited() }
     }
 
-    fn is_accepted(&self, manner: Strictness) -> bool {
-        let allow_trailing_bytes = manner == Strictness::Lenient;
-        Value::decode_as(&self.bytes, manner, &Limits { allow_trailing_bytes, ..self.limits() }).is_ok()
+    fn is_accepted(&self, strictness: Strictness) -> bool {
+        let allow_trailing_bytes = strictness == Strictness::Lenient;
+        Value::decode_as(&self.bytes, strictness, &Limits { allow_trailing_bytes, ..self.limits() }).is_ok()
     }
 
     /// The value written back, through a [`Value`] and without one.
@@ -103,7 +103,7 @@ impl Example {
     fn is_read_alike(&self) -> bool {
         let limits = Limits { allow_non_canonical: true, allow_trailing_bytes: false, ..self.limits() };
         let encoded =
-            |manner| Value::decode_as(&self.bytes, manner, &limits).and_then(|value| value.encode());
+            |strictness| Value::decode_as(&self.bytes, strictness, &limits).and_then(|value| value.encode());
         encoded(Strictness::Strict).map_or(true, |bytes| encoded(Strictness::Lenient) == Ok(bytes))
     }
 

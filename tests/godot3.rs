@@ -90,9 +90,9 @@ fn row(line: &str) -> Row {
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub fn read(bytes: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
+pub fn read(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot3(bytes, manner, limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
+    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
@@ -100,13 +100,13 @@ pub fn read(bytes: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> R
 ///
 /// # Errors
 /// Whatever reader or writer refuse.
-pub fn transcode(bytes: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
+pub fn transcode(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
     let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
-    Decoder::of_godot3(bytes, manner, limits, Loss::accepted_if(lossy)).pour_only(&mut downgrade)?;
+    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).pour_only(&mut downgrade)?;
     Ok(downgrade.into_output())
 }
 
-/// What is wrong with how we read bytes in the engine's manner, beside the engine's answer without permission for objects.
+/// What is wrong with how we read bytes leniently, beside the engine's answer without permission for objects.
 /// `Ok(false)` where the value is the same, but by design written in other bytes.
 ///
 /// # Errors

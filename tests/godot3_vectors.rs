@@ -9,7 +9,7 @@ use variant_codec::{Limits, Strictness};
 const WRITTEN_OTHERWISE: usize = 30;
 
 #[test]
-fn the_engines_manner_is_the_engines() {
+fn lenient_reading_is_the_engines() {
     let (mut wrong, mut otherwise) = (Vec::new(), Vec::new());
     for row in rows() {
         match judge(&row.bytes, &row.answer) {

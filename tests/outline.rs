@@ -17,9 +17,9 @@ fn objects() -> Limits {
 }
 
 /// What the decoder says of the same bytes.
-fn decoded(bytes: &[u8], manner: Strictness) -> (Result<usize, Error>, Value) {
+fn decoded(bytes: &[u8], strictness: Strictness) -> (Result<usize, Error>, Value) {
     let mut builder = ValueBuilder::default();
-    let end = Decoder::new(bytes, manner, &objects()).pour_only(&mut builder);
+    let end = Decoder::new(bytes, strictness, &objects()).pour_only(&mut builder);
     (end, builder.into_value())
 }
 
@@ -104,7 +104,7 @@ fn each_nodes_bytes_are_a_value() {
     }
 }
 
-/// What the strict manner refuses is noted first, and nothing else is.
+/// What the strict strictness refuses is noted first, and nothing else is.
 #[test]
 fn notes_are_what_strict_refuses() {
     let mut noted = 0;

@@ -17,8 +17,8 @@ proptest! {
     #[test]
     fn values_survive(value in Values { full_objects: true, ..Values::default() }.any(), size in part_sizes()) {
         let bytes = value.encode().unwrap();
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            let (again, _) = in_parts(&bytes, manner, size).unwrap();
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            let (again, _) = in_parts(&bytes, strictness, size).unwrap();
             prop_assert_eq!(&again, &bytes);
         }
     }
@@ -28,9 +28,9 @@ proptest! {
         bytes in damaged_bytes(Values::default()),
         size in part_sizes(),
     ) {
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            let whole = transcode(&bytes, manner, &everything(), Precision::Single);
-            prop_assert_eq!(in_parts(&bytes, manner, size).map(|(again, _)| again).ok(), whole.ok());
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            let whole = transcode(&bytes, strictness, &everything(), Precision::Single);
+            prop_assert_eq!(in_parts(&bytes, strictness, size).map(|(again, _)| again).ok(), whole.ok());
         }
     }
 }

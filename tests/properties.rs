@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn both_manners_agree_on_canonical_bytes((options, value) in values()) {
+    fn both_strictnesses_agree_on_canonical_bytes((options, value) in values()) {
         let bytes = value.encode_as(options).unwrap();
         let strict = Value::decode_as(&bytes, Strictness::Strict, &limits()).unwrap();
         let engine = Value::decode_as(&bytes, Strictness::Lenient, &limits()).unwrap();
@@ -87,7 +87,7 @@ proptest! {
             let mut builder = ValueBuilder::default();
             let limits = limits();
             let read = Decoder::new(cut, Strictness::Lenient, &limits).pour_only(&mut builder);
-            prop_assert_eq!(read.is_ok(), end >= needed, "the engine's manner, {} bytes: {:?}", end, read);
+            prop_assert_eq!(read.is_ok(), end >= needed, "the engine's strictness, {} bytes: {:?}", end, read);
             if let Ok(position) = read {
                 prop_assert_eq!(position, bytes.len());
             }
@@ -101,10 +101,10 @@ proptest! {
     #[test]
     fn damaged_bytes_are_read_the_same_way_by_all(bytes in damaged()) {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            let built = Value::decode_as(&bytes, manner, &limits);
-            let poured = transcode(&bytes, manner, &limits, Precision::Single);
-            let mut decoder = Decoder::new(&bytes, manner, &limits);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            let built = Value::decode_as(&bytes, strictness, &limits);
+            let poured = transcode(&bytes, strictness, &limits, Precision::Single);
+            let mut decoder = Decoder::new(&bytes, strictness, &limits);
             let counted = measure_with(&mut decoder);
             match built {
                 Ok(value) => {
@@ -150,8 +150,8 @@ proptest! {
 
     #[test]
     fn random_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            if let Err(error) = Value::decode_as(&bytes, manner, &limits()) {
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            if let Err(error) = Value::decode_as(&bytes, strictness, &limits()) {
                 prop_assert!(!error.to_string().is_empty());
             }
         }

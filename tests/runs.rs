@@ -38,15 +38,15 @@ fn check(values: Vec<Value>) {
     assert_eq!(encoder.into_output().written(), bytes);
 
     let limits = Limits::for_save_files();
-    for manner in [Strictness::Strict, Strictness::Lenient] {
+    for strictness in [Strictness::Strict, Strictness::Lenient] {
         // Encoded again, since no NaN equals itself.
-        let read = Value::decode_as(&bytes, manner, &limits).expect("canonical bytes");
+        let read = Value::decode_as(&bytes, strictness, &limits).expect("canonical bytes");
         assert_eq!(read.encode().expect("a small value"), bytes);
         let mut measure = Measure::counting(options());
-        Decoder::new(&bytes, manner, &limits).pour_only(&mut measure).expect("canonical bytes");
+        Decoder::new(&bytes, strictness, &limits).pour_only(&mut measure).expect("canonical bytes");
         assert_eq!(measure.bytes(), bytes.len());
         let mut encoder = Encoder::new(Vec::new(), options());
-        Decoder::new(&bytes, manner, &limits).pour_only(&mut encoder).expect("canonical bytes");
+        Decoder::new(&bytes, strictness, &limits).pour_only(&mut encoder).expect("canonical bytes");
         assert_eq!(encoder.into_output(), bytes);
     }
 }

@@ -105,7 +105,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// The one error that the engine's manner knows and the engine does not: values of another type in a typed Dictionary.
+/// The one error that the engine's strictness knows and the engine does not: values of another type in a typed Dictionary.
 pub fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WrongElementType { container: "Dictionary's values", .. })
 }
@@ -114,9 +114,14 @@ pub fn is_refusal(error: &Error) -> bool {
 ///
 /// # Errors
 /// Whatever reader or writer refuse.
-pub fn transcode(bytes: &[u8], manner: Strictness, limits: &Limits, precision: Precision) -> Result<Vec<u8>> {
+pub fn transcode(
+    bytes: &[u8],
+    strictness: Strictness,
+    limits: &Limits,
+    precision: Precision,
+) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions { precision, ..EncodeOptions::default() });
-    Decoder::new(bytes, manner, limits).pour_only(&mut encoder)?;
+    Decoder::new(bytes, strictness, limits).pour_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
 

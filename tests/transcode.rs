@@ -15,7 +15,7 @@ fn the_engines_bytes_come_out_the_same() {
     for row in rows().into_iter().filter(Row::is_canonical) {
         let limits = row.limits();
         let Ok(bytes) = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single) else {
-            continue; // What the engine's manner refuses is counted in vectors.rs.
+            continue; // What the engine's strictness refuses is counted in vectors.rs.
         };
         assert_eq!(hex::encode(&bytes), hex::encode(&row.bytes), "{}", row.label);
         let counted = measure(Decoder::new(&row.bytes, Strictness::Lenient, &limits), Precision::Single);
@@ -71,10 +71,10 @@ proptest! {
         let options = EncodeOptions { precision, ..EncodeOptions::default() };
         let bytes = value.encode_as(options).unwrap();
         let limits = limits();
-        for manner in [Strictness::Lenient, Strictness::Strict] {
-            let again = transcode(&bytes, manner, &limits, precision);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            let again = transcode(&bytes, strictness, &limits, precision);
             prop_assert_eq!(again.as_ref(), Ok(&bytes));
-            let counted = measure(Decoder::new(&bytes, manner, &limits), precision);
+            let counted = measure(Decoder::new(&bytes, strictness, &limits), precision);
             prop_assert_eq!(counted, Ok(bytes.len()));
         }
     }

@@ -29,7 +29,7 @@ use Exception::*;
 /// then correct the number.
 const EXPECTED: [(Exception, usize); 3] = [(TypedDictionaryValue, 10), (Misfit, 7), (EqualKeys, 5)];
 
-/// How many rows the strict manner reads and writes with another class of elements.
+/// How many rows the strict strictness reads and writes with another class of elements.
 const RENAMED: usize = 4;
 
 fn has_live_objects(value: &Value) -> bool {
@@ -86,7 +86,7 @@ fn check(row: &Row) -> Result<Option<Exception>, String> {
 }
 
 #[test]
-fn the_engines_manner_is_the_engines() {
+fn lenient_decoding_is_the_engines() {
     let mut needed = BTreeMap::new();
     let mut wrong = Vec::new();
     for row in rows() {

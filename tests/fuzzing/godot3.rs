@@ -35,9 +35,9 @@ pub fn check(data: &[u8]) {
 }
 
 /// Reads in every way; all agree on the value or on the error, which lies within the data.
-fn read(data: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
-    let decoder = || Decoder::of_godot3(data, manner, limits, Loss::accepted_if(lossy));
-    let built = godot3::read(data, manner, limits, lossy);
+fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
+    let decoder = || Decoder::of_godot3(data, strictness, limits, Loss::accepted_if(lossy));
+    let built = godot3::read(data, strictness, limits, lossy);
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let poured = decoder().pour_only(&mut encoder);
     let mut measure = Measure::counting(EncodeOptions::default());
@@ -58,10 +58,10 @@ fn read(data: &[u8], manner: Strictness, limits: &Limits, lossy: bool) -> Result
 }
 
 /// What was read can be written, and is read and written the same again.
-fn check_written(data: &[u8], value: &Value, manner: Strictness, lossy: bool) {
-    let limits = if manner == Strictness::Strict { one_value() } else { everything() };
+fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool) {
+    let limits = if strictness == Strictness::Strict { one_value() } else { everything() };
     let written = value.encode_godot3(Loss::Accepted).expect("what was read can be written");
-    assert_eq!(godot3::transcode(data, manner, &limits, true).as_ref(), Ok(&written));
+    assert_eq!(godot3::transcode(data, strictness, &limits, true).as_ref(), Ok(&written));
     match value.encode_godot3(Loss::Refused) {
         Ok(same) => assert_eq!(same, written),
         Err(error) => {
@@ -71,7 +71,7 @@ fn check_written(data: &[u8], value: &Value, manner: Strictness, lossy: bool) {
         }
     }
     if !lossy {
-        assert_eq!(godot3::transcode(data, manner, &limits, false).as_ref(), Ok(&written));
+        assert_eq!(godot3::transcode(data, strictness, &limits, false).as_ref(), Ok(&written));
     }
     let in_4 = value.encode().expect("what was read can be written");
     let again = read(&written, Strictness::Strict, &one_value(), false).expect("what was written");

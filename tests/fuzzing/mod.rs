@@ -45,11 +45,11 @@ impl Tail {
 }
 
 /// Reads in every way; all agree on the value's size or on the error, which lies within the data.
-fn read(data: &[u8], manner: Strictness, limits: &Limits) -> Result<Value> {
-    let built = Value::decode_as(data, manner, limits);
-    let poured = crate::transcode(data, manner, limits, Precision::Single);
+fn read(data: &[u8], strictness: Strictness, limits: &Limits) -> Result<Value> {
+    let built = Value::decode_as(data, strictness, limits);
+    let poured = crate::transcode(data, strictness, limits, Precision::Single);
     let mut measure = Measure::counting(EncodeOptions::default());
-    let measured = Decoder::new(data, manner, limits).pour_only(&mut measure).map(|_| measure.bytes());
+    let measured = Decoder::new(data, strictness, limits).pour_only(&mut measure).map(|_| measure.bytes());
     match &built {
         Ok(_) => assert_eq!(measured, poured.map(|bytes| bytes.len())),
         Err(error) => {

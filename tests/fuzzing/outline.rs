@@ -6,7 +6,7 @@ use variant_codec::{Error, Object, Strictness, Value, VariantType};
 
 use super::{Tail, everything, one_value};
 
-/// The outline is of what the engine's manner reads, and notes what the strict manner refuses.
+/// The outline is of what the engine's strictness reads, and notes what the strict strictness refuses.
 pub fn check(data: &[u8]) {
     let outline = Outline::of(data, usize::MAX);
     check_places(&outline, "all nodes");
@@ -18,7 +18,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(outline.error(), read.as_ref().err());
     assert_eq!(outline.end(), decoder.position());
     if read.is_ok() {
-        check_value(&outline, 0, &builder.into_value(), &Role::Root, "the engine's manner");
+        check_value(&outline, 0, &builder.into_value(), &Role::Root, "the engine's strictness");
     }
     match Value::decode(data, &one_value()) {
         Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None)),

@@ -11,10 +11,10 @@ use crate::transcode;
 /// Put together, the parts are what one decoder makes of the same bytes.
 pub fn check(data: &[u8]) {
     let size = 1 << Tail::of(data).below(9);
-    for manner in [Strictness::Lenient, Strictness::Strict] {
-        let whole = transcode(data, manner, &everything(), Precision::Single);
-        let parts = in_parts(data, manner, size).map(|(bytes, _)| bytes);
-        assert_eq!(parts.ok(), whole.ok(), "{manner:?}, parts of {size} bytes");
+    for strictness in [Strictness::Lenient, Strictness::Strict] {
+        let whole = transcode(data, strictness, &everything(), Precision::Single);
+        let parts = in_parts(data, strictness, size).map(|(bytes, _)| bytes);
+        assert_eq!(parts.ok(), whole.ok(), "{strictness:?}, parts of {size} bytes");
     }
 }
 
@@ -38,7 +38,7 @@ impl InParts {
     }
 
     /// The output with all parts in their places.
-    fn finish(self, input: &[u8], manner: Strictness) -> Result<Vec<u8>> {
+    fn finish(self, input: &[u8], strictness: Strictness) -> Result<Vec<u8>> {
         let written = self.encoder.into_output();
         let mut whole = Vec::new();
         let mut done = 0;
@@ -47,7 +47,7 @@ impl InParts {
             done = *position;
             let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
             let limits = everything();
-            let mut decoder = Decoder::new(input, manner, &limits);
+            let mut decoder = Decoder::new(input, strictness, &limits);
             match kind {
                 Kind::Values => decoder.pour_part(part, &mut encoder, &mut ())?,
                 Kind::Strings => decoder.pour_strings_part(part, &mut encoder, &mut ())?,
@@ -131,10 +131,10 @@ impl PartSink<Self> for InParts {
 ///
 /// # Errors
 /// Whatever a reader refuses.
-pub fn in_parts(input: &[u8], manner: Strictness, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
+pub fn in_parts(input: &[u8], strictness: Strictness, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
     let encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut sink = InParts { encoder, part_bytes, left: Vec::new() };
-    Decoder::new(input, manner, &everything()).pour_only(&mut sink)?;
+    Decoder::new(input, strictness, &everything()).pour_only(&mut sink)?;
     let count = sink.left.len();
-    Ok((sink.finish(input, manner)?, count))
+    Ok((sink.finish(input, strictness)?, count))
 }

@@ -7,7 +7,7 @@ use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Stric
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
 
-/// What is accepted keeps the limits, and is what the engine's manner reads.
+/// What is accepted keeps the limits, and is what the engine's strictness reads.
 pub fn check(data: &[u8]) {
     let limits = limits(data);
     if let Ok(value) = read(data, Strictness::Strict, &limits) {

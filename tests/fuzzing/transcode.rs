@@ -9,18 +9,18 @@ use crate::{any_inside, measure, transcode, visit};
 /// What is read is written in the same bytes by all, and those are read and written again without a change. Strictly
 /// read bytes come out as they were.
 pub fn check(data: &[u8]) {
-    for (manner, limits) in [(Strictness::Lenient, everything()), (Strictness::Strict, one_value())] {
-        let Ok(value) = read(data, manner, &limits) else { continue };
+    for (strictness, limits) in [(Strictness::Lenient, everything()), (Strictness::Strict, one_value())] {
+        let Ok(value) = read(data, strictness, &limits) else { continue };
         let written = [Precision::Single, Precision::Double].map(|precision| {
             let written = write(&value, precision);
-            assert_eq!(transcode(data, manner, &limits, precision).as_ref(), Ok(&written));
-            if manner == Strictness::Strict || !drops_marks(data) {
-                let again = transcode(&written, manner, &limits, precision);
+            assert_eq!(transcode(data, strictness, &limits, precision).as_ref(), Ok(&written));
+            if strictness == Strictness::Strict || !drops_marks(data) {
+                let again = transcode(&written, strictness, &limits, precision);
                 assert_eq!(again.as_ref(), Ok(&written));
             }
             written
         });
-        if manner == Strictness::Strict {
+        if strictness == Strictness::Strict {
             check_strict(data, &value, &written);
         }
     }

@@ -21,8 +21,8 @@ pub fn check(data: &[u8]) {
     assert_eq!(measure(&value, precision), Ok(written.len()));
     assert_eq!(written.len() % 4, 0);
     let expected = encoded(&value);
-    for manner in [Strictness::Strict, Strictness::Lenient] {
-        let again = read(&written, manner, &one_value()).expect("what was written");
+    for strictness in [Strictness::Strict, Strictness::Lenient] {
+        let again = read(&written, strictness, &one_value()).expect("what was written");
         assert_eq!(encoded(&again), expected);
         // NaNs differ from themselves.
         if value == value.clone() {

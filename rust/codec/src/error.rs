@@ -37,7 +37,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The data end inside a value.
-    #[error("unexpected end of data: need {needed} bytes, {left} left")]
+    #[error("unexpected end of data: need {}, {left} left", counted(*needed, "byte", "bytes"))]
     UnexpectedEnd {
         /// Bytes that the value needs from here.
         needed: usize,
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     #[error("unknown type id {0}: Godot 3 has the ids 0 to 26")]
     UnknownGodot3Type(u8),
     /// A text length or element count that is negative or larger than the data.
-    #[error("invalid count {count}: only {left} bytes left")]
+    #[error("invalid count {count}: only {} left", counted(*left, "byte", "bytes"))]
     BadCount {
         /// The count as a signed number.
         count: i64,
@@ -95,7 +95,7 @@ pub enum ErrorKind {
     #[error("non-canonical encoding: {0}")]
     NotCanonical(Oddity),
     /// Strict reading: bytes after the value.
-    #[error("{0} trailing bytes; set `allow_trailing_bytes` if this is expected")]
+    #[error("{}; set `allow_trailing_bytes` if this is expected", counted(*.0, "trailing byte", "trailing bytes"))]
     TrailingBytes(usize),
     /// One of the caller's limits was reached: which, and its value.
     #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
@@ -416,6 +416,11 @@ struct Located {
     offset: Option<usize>,
     /// From the innermost step outwards, since errors travel that way.
     steps: Vec<Step>,
+}
+
+/// A number of things, in words.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 impl Error {

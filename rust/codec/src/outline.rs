@@ -13,7 +13,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
 use crate::decoder::Decoder;
-use crate::error::{Error, ErrorKind, QUOTED, Result, quoted};
+use crate::error::{Error, ErrorKind, QUOTED, Result, counted, quoted};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 pub use crate::findings::{Notes, Span, SpanKind};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
@@ -477,7 +477,7 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn string(&mut self, strings: &mut List, text: Text<'_>) -> Result<()> {
-        if !strings.is_cut {
+        if self.hidden == 0 && !strings.is_cut {
             strings.add(&text.quoted());
         }
         Ok(())
@@ -544,10 +544,6 @@ fn component(lane: Lane, le: &[u8]) -> String {
 /// A float with as many digits as tell it from the next one.
 fn real(value: impl fmt::Debug) -> String {
     format!("{value:?}").to_lowercase()
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn cut(mut text: String) -> String {

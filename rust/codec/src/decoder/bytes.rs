@@ -34,7 +34,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.limits.max_depth.min(format::MAX_DEPTH)
     }
 
-    /// Refuses a container that is too deep inside of a key, in both manners: an engine that hashes one complains about
+    /// Refuses a container that is too deep inside of a key, in both strictnesses: an engine that hashes one complains about
     /// each container down there.
     #[inline(always)]
     pub(super) fn check_key_depth(&mut self, at: usize) -> Result<()> {

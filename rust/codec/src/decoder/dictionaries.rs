@@ -65,7 +65,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         value: &ElementType<'_>,
     ) -> Result<()> {
         let at = self.at;
-        // In every manner: a typed script would take the value for what it is not.
+        // In either strictness: a typed script would take the value for what it is not.
         if let Some(found) = self.misfit(value)
             && sink.keeps_entry(dictionary)
         {

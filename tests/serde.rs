@@ -428,7 +428,7 @@ fn trusted() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
-/// A value with something in it that strict reading refuses, with the path to it.
+/// A value that strict decoding refuses, and the path to the reason.
 fn spoilt() -> impl Strategy<Value = (Value, &'static str)> {
     let texts = prop_oneof!["[a-z]{0,3}\0[a-z]{0,3}", "\u{FEFF}[a-z]{0,3}"];
     let path = |name: String| NodePath { names: vec![name], ..NodePath::default() };
@@ -464,7 +464,7 @@ fn nested(mut value: Value, levels: u32, wrap: impl Fn(Value) -> Value) -> Value
     value
 }
 
-/// Whatever is written can be read, and the rest is refused with its path while it is written.
+/// Whatever is written can be read; the rest is refused when it is written, with its path.
 #[test]
 fn what_is_written_can_be_read() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
@@ -506,7 +506,7 @@ struct Known {
     more: BTreeMap<String, Value>,
 }
 
-/// An engine keeps one of them.
+/// The engine would keep only one of two equal keys.
 #[test]
 fn keys_are_written_once() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };
@@ -530,7 +530,7 @@ fn keys_are_written_once() {
     }
 }
 
-/// As deep as the format goes, in forms too: they have more levels than their value.
+/// At the format's maximum depth, where forms would nest too deeply.
 #[test]
 fn the_deepest_values_come_back() {
     let typed = |value| {
@@ -617,7 +617,7 @@ enum Untagged {
     Other(u8),
 }
 
-/// Where serde reads ahead, it keeps no type; the modules know it.
+/// Where serde buffers, it loses types; the modules know them.
 #[test]
 fn fields_keep_their_types_where_serde_reads_ahead() {
     fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
@@ -625,7 +625,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
         assert_eq!(from_bytes::<T>(&bytes, &trusted()).unwrap(), value);
         let json = serde_json::to_string(&value).unwrap();
         assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value, "{json}");
-        // Whose maps are sorted.
+        // serde_json sorts the maps of its values.
         let json = serde_json::to_value(&value).unwrap();
         assert_eq!(serde_json::from_value::<T>(json).unwrap(), value);
     }
@@ -638,7 +638,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
         VariantType::Vector2
     );
 
-    // The types that do not come back as a Value are refused, or documented.
+    // Types that a Value loses are refused, or documented.
     let kept: Vec<(Value, Option<Value>)> = vec![
         (Value::Vector2(Reals::Single([1.0, 2.0])), None),
         (Value::Transform3D(Reals::Single([1.0; 12])), None),
@@ -677,7 +677,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
     }
 }
 
-/// As hand-written JSON has them.
+/// As in hand-written JSON.
 #[test]
 fn plain_forms_are_read_from_other_formats() {
     let json = r#"{"position": {"y": 2, "x": 1.5}, "cell": [1, 2, 3], "area": [1, 2, 3, 4], "animation": "run",
@@ -694,13 +694,13 @@ fn plain_forms_are_read_from_other_formats() {
     {
         assert!(serde_json::from_str::<Wide>(wrong).is_err(), "{wrong}");
     }
-    // Of a Variant, the type says more than that it fits.
+    // From a Variant, the type must be the same: that the content fits is not enough.
     let array = Value::from([1.0, 2.0]);
     let error = from_value::<BTreeMap<String, Wide>>(Value::from_iter([("a", array)])).unwrap_err();
     assert_eq!(error.to_string(), r#"expected Vector2, found Array (at ."a")"#);
 }
 
-/// JSON has no number for them; `null` is no float.
+/// JSON has no number for them, and `null` is not a float.
 #[test]
 fn floats_that_are_not_finite_come_back_from_json() {
     let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, f64::from_bits(0x7FF0_0000_0000_0001)];
@@ -720,14 +720,14 @@ fn floats_that_are_not_finite_come_back_from_json() {
         r#"{"float":null}"#,
         r#"{"float":1.5}"#,
         r#"{"float":"nan:3ff0000000000000"}"#,
-        // Names have no order in JSON.
+        // The fields of a JSON object have no order.
         r#"{"Vector2":{"x":1.0,"y":2.0}}"#,
     ] {
         assert!(serde_json::from_str::<Value>(wrong).is_err(), "{wrong}");
     }
 }
 
-/// As unknown fields are.
+/// Like unknown fields.
 #[test]
 fn keys_that_are_no_text_are_passed_over() {
     #[derive(Debug, PartialEq, Deserialize)]
@@ -771,7 +771,7 @@ fn keys_that_are_no_text_are_passed_over() {
         assert_eq!(error, format!("unknown field `<key of type {}>`, expected `hp` (at .<key 0>)", key.ty()));
         from_value::<Exact>(Value::from_iter([(Value::StringName("hp".into()), 7)])).unwrap();
     }
-    // Ints and vectors do not become texts.
+    // A flattened map with String keys refuses ints and vectors.
     for key in [Value::Int(1), Value::Vector2i([1, 2])] {
         let save = Value::from_iter([("hp".into(), Value::Int(1)), (key, 2.into())]);
         assert!(from_value::<Known>(save).is_err());

@@ -1,7 +1,7 @@
 ## The ways in which an input goes through the engine and through the codec.
 ##
 ## Every function that is timed fills an array with results, one for each call, so that nothing is freed meanwhile. Their loops
-## are written out, since a Callable would cost more than a small value, and the static type of an argument is measured too.
+## are written out: calling a Callable would cost more than a small value, and the arguments' static types matter too.
 extends RefCounted
 
 ## Of the inputs of the kind "messages".

@@ -1,10 +1,10 @@
-## The options of the programs here: names and values, as in "--seed 7 --folder /tmp/records".
+## The command-line options of these programs: names and values, as in "--seed 7 --folder /tmp/records".
 extends RefCounted
 
 
-## Replaces the values in `options` by those of the command line, in the same types: a number, a text, or `false` for an
-## option that takes no value. Instead of a whole number, "random" takes any. Says whether all options there are known and
-## complete; if not, prints which is not.
+## Replaces the defaults in `options` by the command line's values, in the same types: numbers and texts, and bools for
+## options that take no value. "random" stands for any integer. Returns whether all options are known and complete; if
+## not, prints the first that is not.
 static func read(options: Dictionary, script: Script) -> bool:
 	var arguments := OS.get_cmdline_user_args()
 	var at := 0

@@ -10,17 +10,17 @@ const KEYS: PackedStringArray = [
 	"addon_version", "engine_version", "engine_build", "platform", "precision", "threads", "parallel_threshold_bytes",
 	"access_path", "access_reason", "offsets", "failed_facts",
 ]
-## The facts about engine memory that are verified at start-up, each with a word that its failure is called by. Those with an
-## offset, in the order of the report:
+## The facts about engine memory that are verified at start-up, each with words from the message of its
+## failure. First those with an offset, in the order of the report.
 const OFFSETS: Dictionary[String, String] = {
 	"array_elements": "of an Array", "array_type": "of an Array", "packed_elements": "of a packed array",
 	"count": "units of a String", "name_text": "of a StringName", "dictionary_first": "of a Dictionary",
 	"dictionary_size": "of a Dictionary", "dictionary_key_type": "of a Dictionary",
 	"dictionary_value_type": "of a Dictionary",
 }
-## What the engine does with memory, without which no threads are used: measured before the offsets.
+## What the engine does with memory, measured before the offsets. If one of these fails, no threads are used.
 const BEHAVIOUR: Dictionary[String, String] = {"own_buffers": "buffer", "staying_values": "of a growing Dictionary"}
-## Measured after them.
+## Measured after the offsets.
 const NEW_ELEMENTS: Dictionary[String, String] = {"new_elements": "of a new Array"}
 
 

@@ -3,7 +3,7 @@ extends "res://suites/suite.gd"
 
 const THREADS := 4
 const POOL_TASKS := 24
-## How often each of the threads that share an object uses it.
+## How often each thread uses the shared object.
 const ROUNDS := 10000
 const SCHEMA := "user://thread_suite_%d.proto"
 
@@ -35,7 +35,7 @@ class Work:
 ## One of several threads that use one object.
 class Sharer:
 	extends RefCounted
-	## Uses the object once; returns true if all is well, which it does not after a script error.
+	## Uses the object once, and returns true if all is well. A script error makes it return null.
 	var step := Callable()
 	var good_rounds := 0
 
@@ -136,7 +136,7 @@ func test_shared_limits() -> bool:
 	var limits := FastVariantLimits.for_save_files()
 	var classes := PackedStringArray(["RefCounted"])
 	var packet := var_to_bytes([1, [2]])
-	# Each thread sets a property of its own, which then has that value; all read everything.
+	# Each thread sets properties that no other sets, and must read back the same values; calls read all properties.
 	_share([
 		func(turn: int) -> bool:
 			limits.max_depth = 10 + turn % 1000
@@ -210,7 +210,7 @@ func test_shared_job() -> bool:
 	return true
 
 
-## Lets threads use one object at the same time: each step is called again and again, on a thread of its own.
+## Uses one object on several threads at the same time: each thread calls its own step again and again.
 func _share(steps: Array[Callable]) -> void:
 	var start := Semaphore.new()
 	var sharers: Array[Sharer] = []

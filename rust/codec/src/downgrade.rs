@@ -23,7 +23,7 @@ pub struct Counterpart {
     pub ty: VariantType,
     /// What it becomes, in the words of Godot 3.
     pub becomes: &'static str,
-    /// What it takes: `Accepted` if not all of it arrives, or not as what it is.
+    /// What the conversion needs: `Accepted` if part of the value or its meaning is lost.
     pub loss: Loss,
 }
 

@@ -449,7 +449,7 @@ impl Error {
         self
     }
 
-    /// The same error with nothing but its path, for who has not seen the bytes.
+    /// The same error without its offset, for callers that never see the bytes.
     #[cfg(feature = "serde")]
     pub(crate) fn without_offset(mut self) -> Self {
         self.0.offset = None;

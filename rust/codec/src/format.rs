@@ -30,10 +30,10 @@ pub const NODE_PATH_NEW_FORMAT: u32 = 0x8000_0000;
 pub const NODE_PATH_ABSOLUTE: u32 = 1;
 /// NodePath flag of old writers: one subname more than counted.
 pub const NODE_PATH_EXTRA_SUBNAME: u32 = 2;
-/// Where the first part's text starts in a NodePath: after the header, the counts of names and subnames, the flags, and
+/// Offset of the first part's text in a NodePath: after the header, the counts of names and subnames, the flags, and
 /// the length of the text.
 pub const NODE_PATH_TEXT: usize = 20;
-/// Where the elements start in a packed array: after the header and the count.
+/// Offset of the elements in a packed array: after the header and the count.
 pub const PACKED_ELEMENTS: usize = 8;
 /// The deepest level a value may lie at; the outermost value lies at level 0.
 pub const MAX_DEPTH: u32 = 1024;

@@ -133,7 +133,7 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Levels of nesting below the outermost value, at most [`format::MAX_DEPTH`].
     pub max_depth: u32,
-    /// Values of any kind, elements of packed arrays included.
+    /// Values of any kind, including elements of packed arrays and names of NodePaths.
     pub max_elements: u64,
     /// Entries of one Dictionary.
     pub max_dictionary_entries: u64,

@@ -43,7 +43,7 @@ struct Parameter {
     ty: sys::GDExtensionVariantType,
     /// The class of objects; empty for any.
     class: String,
-    /// The address of the class's name, which the engine has once while the class exists.
+    /// The address of the class's interned name, which stays the same while the class exists.
     class_name: usize,
 }
 
@@ -192,7 +192,7 @@ impl Parameter {
             || unsafe { interface_fn!(variant_can_convert_strict)(own, self.ty) } != 0
     }
 
-    /// Whether a value of type Object is null or an object of the class, not a freed one.
+    /// Whether a value of type Object is null, or a live object of the class.
     fn takes_object(&self, argument: &Variant) -> bool {
         let mut name = StringName::default();
         // SAFETY: the argument is a live Variant and, through it, the object stays alive. An empty StringName is a null
@@ -215,7 +215,7 @@ impl Parameter {
     }
 }
 
-/// Where the engine has the text of a name: for equal names, in the same place.
+/// The address of the interned text of a name. Equal names have the same one.
 fn address(name: &StringName) -> usize {
     // SAFETY: a StringName is a pointer, and godot-rust's is transparent over the engine's.
     unsafe { std::ptr::from_ref(name).cast::<usize>().read() }

@@ -25,7 +25,7 @@
 //! The public functions are safe: each checks what its unsafe code relies on, or its types do. One rule is the engine's
 //! own, and no type of godot-rust expresses it: Arrays, Dictionaries, packed arrays and objects are references, and no
 //! lock guards what they refer to. So while one thread reads or changes a container, no script and no other thread
-//! changes it, whichever Variant, slot or `OwnArray` it is reached through. Code that runs scripts meanwhile reads
+//! may change it through any other Variant, slot or `OwnArray`. Code that runs scripts meanwhile reads
 //! copies (`Reader::entries`), and whatever outlives a call owns what it reads (`owned.rs`).
 
 mod arguments;

@@ -47,7 +47,8 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
-    /// Whether a container of this type takes a value without converting it: one of the same type, or Nil for objects.
+    /// Whether a container of this type takes a value without converting it. If typed, it takes values of the same
+    /// type, and Nil for objects.
     pub fn takes(&self, value: &Variant) -> bool {
         self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
     }
@@ -68,7 +69,7 @@ impl ContainerType {
         }
     }
 
-    /// Whether it takes each value of this type.
+    /// Whether it takes every value of this type.
     pub(crate) fn takes_all(&self, ty: VariantType) -> bool {
         match self {
             Self::Untyped => true,
@@ -77,7 +78,7 @@ impl ContainerType {
         }
     }
 
-    /// Whether the type of a value alone tells if it is taken, on any thread.
+    /// Whether a value's type alone decides if it is taken, which any thread can check.
     pub(crate) fn is_plain(&self) -> bool {
         !matches!(self, Self::Object { .. })
     }

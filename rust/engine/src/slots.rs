@@ -234,7 +234,7 @@ impl<'s> StagedValues<'s> {
         for DeferredValue { dictionary, place, declared, .. } in left {
             let value = slots.next();
             if !declared.takes(value) {
-                // It was not filled: the Dictionary has the default of its type there.
+                // Not filled, or with another type: the entry keeps the default of the declared type.
                 continue;
             }
             // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`DeferredValue::new` demands

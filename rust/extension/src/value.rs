@@ -153,7 +153,8 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// A bool or a number that is all of the input. It can go wrong in nothing, so it needs neither limits nor a builder.
+/// A bool, an int or a 64-bit float that is the whole input. Decoding it cannot fail, so it needs neither limits nor a
+/// builder.
 #[inline(always)]
 pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
     const BOOL: u32 = VariantType::Bool.id() as u32;

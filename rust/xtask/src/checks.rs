@@ -31,7 +31,7 @@ use crate::valgrind;
 use crate::workspace::{EXTENSION, Workspace};
 use crate::writers;
 
-/// Every step, in order. A step uses what the steps before it have made.
+/// Every step, in order. A step may use what earlier steps made.
 const STEPS: &[Step] = &[
     step("format", format),
     step("lints", lints),
@@ -114,9 +114,9 @@ struct Step {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Always,
-    /// Without `--all`: a step with that argument does the same, and more.
+    /// Only without `--all`, which has a longer step instead.
     Briefly,
-    /// With `--all`.
+    /// Only with `--all`.
     AtLength,
 }
 
@@ -129,7 +129,7 @@ impl Step {
         Self { when, ..self }
     }
 
-    /// Skips the step if there is a reason.
+    /// Skips the step if `unless` returns a reason.
     const fn unless(self, unless: fn(&Stage<'_>) -> Result<Option<&'static str>>) -> Self {
         Self { unless, ..self }
     }
@@ -166,7 +166,7 @@ fn run_all(workspace: &Workspace, at_length: bool, list: &mut Checklist) -> Resu
 }
 
 impl Stage<'_> {
-    /// The addon as users get it.
+    /// The zip that users install.
     fn zip(&self) -> Result<&Path> {
         once(&self.zip, || package::write(self.workspace, None)).map(PathBuf::as_path)
     }
@@ -200,7 +200,7 @@ fn plain<T>(result: Result<T>) -> Result<Tally> {
     result.map(|_| Tally::default())
 }
 
-// How the extension works.
+// Ways in which the extension works.
 
 const DEFAULT: Access = Access { portable: false, threads: None, threshold: None };
 const PORTABLE: Access = Access { portable: true, ..DEFAULT };
@@ -258,7 +258,7 @@ fn lints(on: &Stage<'_>) -> Result<Tally> {
 
 fn rust_tests(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
-    // With all features of the crates for programs in Rust, whose examples are run here too.
+    // With all features of the crates for programs in Rust, because their examples run here too.
     cargo.args(["test", "--workspace", "--features", "variant_codec/serde"]);
     let outcome = run::watch(&mut cargo, Echo::DirectErrors, CARGO_LIMIT)?;
     let tally = judge::rust_tally(&outcome.stdout);

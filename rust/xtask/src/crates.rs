@@ -1,4 +1,4 @@
-//! The crates that programs in Rust use: their packages, documents and public interfaces.
+//! The crates that programs in Rust use: their packages, documentation and public interfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ pub struct Options {
     accept: bool,
 }
 
-/// Packages that can be published, and documents without a warning. The examples are run with the Rust tests.
+/// Packages that can be published, and documentation without warnings. The examples run with the Rust tests.
 pub fn check(workspace: &Workspace) -> Result<Tally> {
     packages(workspace)?;
     described(workspace)?;
@@ -50,7 +50,7 @@ fn packages(workspace: &Workspace) -> Result<()> {
     let mut cargo = for_crates(workspace, "publish");
     // What is not committed yet is checked as well.
     cargo.args(["--dry-run", "--allow-dirty"]);
-    // What the tests have compiled need not be compiled again. Packages do not have the workspace's profile.
+    // Reuses what the tests have compiled. Packages are compiled without the workspace's profile, hence `--config`.
     cargo.args(["--config", "profile.dev.package.\"*\".debug=false", "--target-dir"]).arg(&workspace.target);
     let outcome = run::watch(&mut cargo, Echo::Nothing, LIMIT)?;
     if let Some(end) = outcome.bad_end() {
@@ -113,7 +113,7 @@ pub fn interfaces(workspace: &Workspace, options: Options) -> Result<Tally> {
 fn described(workspace: &Workspace) -> Result<()> {
     let mut cargo = for_crates(workspace, "doc");
     cargo.args(["--quiet", "--no-deps", "--target-dir"]).arg(folder(workspace));
-    // A stable toolchain writes it on these terms only. Build scripts ask for them too, hence the folder of its own.
+    // A stable toolchain writes JSON only with this variable. Build scripts depend on it too, hence a separate folder.
     cargo.env("RUSTC_BOOTSTRAP", "1");
     cargo.env("RUSTDOCFLAGS", "-D warnings -Z unstable-options --output-format json");
     run::through(&mut cargo)
@@ -123,7 +123,7 @@ fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("interfaces")
 }
 
-/// What rustdoc wrote of a crate.
+/// The JSON that rustdoc wrote for a crate.
 fn description(workspace: &Workspace, name: &str) -> PathBuf {
     folder(workspace).join("doc").join(name).with_extension("json")
 }

@@ -88,7 +88,7 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
     let (profile, folder) = build.profile.names();
     cargo.args(["build", "--profile", profile]);
     match (build.profile, target) {
-        // As `cargo test --workspace` compiles what it depends on, so that nothing is compiled twice.
+        // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
         (Profile::Debug, None) => cargo.args(["--workspace", "--lib"]),
         _ => cargo.args(["--package", EXTENSION]),
     };

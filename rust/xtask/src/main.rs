@@ -137,7 +137,7 @@ enum Chore {
     Python,
     /// Drive the editor panel by mouse and keyboard, in an editor window on a virtual display
     Panel(panel::Options),
-    /// Check the crates for programs in Rust: packages, documents without a warning, public interfaces with examples
+    /// Check the crates for programs in Rust: packages, documentation without warnings, public interfaces with examples
     Crates(crates::Options),
     /// Write the zip for users, with every library that has been built
     Package {

@@ -1,4 +1,4 @@
-//! `rust/engine` misused by safe code: the extension in `tests/misuse`, inside the engine.
+//! Misuse of `rust/engine` by safe code: runs the extension in `tests/misuse` inside the engine.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, OS};
 use std::fs;
@@ -13,12 +13,12 @@ use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// Has the extension reach memory through documented functions only; named in `tests/misuse/src/lib.rs` too.
+/// Makes the extension use the engine's documented functions only. `tests/misuse/src/lib.rs` repeats the name.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
 /// Runs all cases, with direct access and without.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    // As `cargo test --workspace` compiles what it depends on, so that nothing is compiled twice.
+    // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
     run::through(workspace.cargo().args(["build", "--workspace", "--lib"]))?;
     let sources = workspace.root.join("tests/misuse");
     let folder = tempfile::Builder::new().prefix("misuse-").tempdir_in(&workspace.target)?;

@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 /// The minimum number of schemas per second.
 const SCHEMAS_PER_SECOND: u64 = 1;
-/// The timeout beside those.
+/// The time allowed for everything else.
 const START: Duration = Duration::from_secs(120);
 
 /// Choices for the comparison.

@@ -20,7 +20,7 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::{EXTENSION, Workspace};
 
-/// It reads one file.
+/// The timeout for the example, which reads one file.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// One block of GDScript, and what is known of it.

@@ -80,8 +80,8 @@ impl Workspace {
         command
     }
 
-    /// A program for tests, `--bin` or `--example`. It has the features that it has in `cargo test --workspace`, so that
-    /// nothing is compiled twice.
+    /// Builds a test program, of kind `--bin` or `--example`, and returns the command that runs it. The features are
+    /// those of `cargo test --workspace`, so that nothing is compiled twice.
     pub fn program(&self, kind: &str, name: &str) -> Result<Command> {
         run::through(self.cargo().args(["build", "--quiet", "--workspace", kind, name]))?;
         let folder = self.target.join(if kind == "--example" { "debug/examples" } else { "debug" });

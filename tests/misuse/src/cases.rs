@@ -1,4 +1,4 @@
-//! The cases.
+//! The cases, each a misuse of `variant_engine`.
 #![forbid(unsafe_code)]
 
 use godot::builtin::{Array, GString, PackedInt32Array, VarDictionary, Variant, array, vdict};
@@ -8,11 +8,11 @@ use godot::obj::NewGd;
 use variant_codec::VariantType as T;
 use variant_engine::{Building, ContainerType, Reader, Slots, StagedValues, StringSlots, with_gaps};
 
-/// What has to happen.
+/// The expected outcome.
 pub enum Case {
-    /// A panic, before anything is reached that must not be.
+    /// A panic, before any invalid access.
     Refused(fn()),
-    /// A value and the expected one, both as the engine prints them.
+    /// An intact value. The function returns it and the expected one, both as the engine prints them.
     Harmless(fn() -> (String, String)),
 }
 
@@ -32,7 +32,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("an int as the second element of an Array[String]", Refused(wrong_next_element)),
     ("an int after a run of ints in an Array[int]", Refused(put_after_run)),
     ("a RefCounted as the element of an Array[Node]", Refused(wrong_object)),
-    ("elements of an Array[Node], left", Refused(left_objects)),
+    ("elements of an Array[Node], left to another thread", Refused(left_objects)),
     ("elements left after one was dropped", Refused(left_after_drop)),
     ("an element dropped after others were left", Refused(dropped_after_left)),
     ("another element after all, one of which was dropped", Refused(one_too_many)),
@@ -62,7 +62,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("elements of an int", Refused(elements_of_int)),
     ("entries of an Array", Refused(entries_of_array)),
     ("the type of an int's elements", Refused(type_of_int)),
-    ("a packed array that is another", Refused(wrong_packed)),
+    ("the strings of a PackedInt32Array", Refused(wrong_packed)),
     ("an element dropped", Harmless(dropped_element)),
     ("elements dropped at the end", Harmless(dropped_last)),
     ("an element that is never completed", Harmless(incomplete_element)),
@@ -117,7 +117,7 @@ fn entry_among_copied() {
     building.next_value(true);
 }
 
-/// Copies two entries where memory is reached directly; panics otherwise, as the function says it does.
+/// Copies two entries. Without direct access, `copy_entries` panics.
 fn copied(building: &mut Building<'_>) {
     building.copy_entries(&template());
 }

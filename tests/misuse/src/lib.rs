@@ -1,5 +1,5 @@
 //! An extension that misuses `variant_engine` from safe code; `cargo xtask test` loads it into the engine.
-#![expect(unsafe_code, reason = "godot-rust wants it for an entry point; the cases forbid it")]
+#![expect(unsafe_code, reason = "godot-rust requires it for the entry point; the cases forbid it")]
 
 mod cases;
 
@@ -12,7 +12,7 @@ use variant_engine::Access;
 
 use cases::{CASES, Case};
 
-/// Set where memory is reached through documented functions only.
+/// If set, the library uses the engine's documented functions only.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
 struct Extension;

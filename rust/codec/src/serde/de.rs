@@ -141,7 +141,7 @@ impl<'de> Deserializer<'de> for Value {
         visitor.visit_unit()
     }
 
-    /// A key beside those of flattened fields. serde has no place for keys that are containers or vectors.
+    /// A key of a struct with flattened fields. serde's buffer has no type for keys such as containers and vectors.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
             Self::Nil
@@ -150,7 +150,7 @@ impl<'de> Deserializer<'de> for Value {
             | Self::Float(_)
             | Self::String(_)
             | Self::StringName(_) => self.deserialize_any(visitor),
-            // Which no value is read from: that of a vector, without its type.
+            // Matches no field, and a `Value` refuses it: an `f32` is a component whose type is lost.
             _ => visitor.visit_f32(f32::NAN),
         }
     }
@@ -170,7 +170,7 @@ impl<'de> Deserializer<'de> for FieldName {
         self.0.deserialize_any(visitor)
     }
 
-    /// What is no text names no field.
+    /// A key that is not text names no field.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0 {
             Value::String(name) | Value::StringName(name) => visitor.visit_string(name),
@@ -184,8 +184,8 @@ impl<'de> Deserializer<'de> for FieldName {
     }
 }
 
-/// A number of 32 or 64 bits, or several, that are part of a value. serde is told the width, by which
-/// [`Value`]s know that what they are read from has lost its type.
+/// One or several components of a value, of 32 or 64 bits. The visitor sees the width: 32 bits tell [`Value`] that the
+/// type of the whole has been lost.
 struct Component<T>(T);
 
 trait Visit {
@@ -256,7 +256,7 @@ fn grouped(value: Value, groups: usize) -> Value {
     components.chunks(count / groups).map(|group| Value::from_iter(group.iter().cloned())).collect()
 }
 
-/// The elements of a sequence that are left, and the index of the next one.
+/// The remaining elements of a sequence, and the index of the next one.
 struct Elements<I> {
     left: I,
     index: usize,
@@ -323,7 +323,7 @@ impl<'de, D: Deserializer<'de, Error = Error>, I: ExactSizeIterator<Item = D>> S
     }
 }
 
-/// The entries of a map that are left, and the index of the next one.
+/// The remaining entries of a map, and the index of the next one.
 struct Entries<I> {
     left: I,
     index: usize,

@@ -1,4 +1,4 @@
-//! How values look that other formats have no types for.
+//! How values are written for which other formats have no type.
 
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
 use crate::format::{Lane, Shape, VariantType};
@@ -7,14 +7,14 @@ use crate::value::{Array, Dictionary, NodePath, Object, OwnedElementType, Packed
 /// The name of the enum whose variants are the forms; the codec's own formats know values by it.
 pub(super) const NAME: &str = concat!("$variant_codec::Value ", env!("CARGO_PKG_VERSION"));
 
-/// The key of components of 64 bits.
+/// The key of 64-bit components.
 const WIDE: &str = "f64";
 
-/// Floats that are not finite, as text.
+/// Non-finite floats, as text.
 const INF: &str = "inf";
 const NEG_INF: &str = "-inf";
 const NAN: &str = "nan";
-/// The NaN that engines make.
+/// The NaN that the engine produces.
 const QUIET_NAN: u64 = 0x7FF8 << 48;
 
 /// How a value is written.
@@ -108,11 +108,11 @@ impl Form {
         }
     }
 
-    /// The value of what a program writes as the form with this name: also of a field without a value, of one that is
-    /// such a value already, and of components as fields of a struct, in their order.
+    /// The value of the form with this name that a program writes. Nil is a missing value; a value of the type itself
+    /// is taken too, and so are components as the fields of a struct, in order.
     ///
     /// # Errors
-    /// What is no such form.
+    /// If the payload is not such a form.
     pub fn of_field(name: &str, payload: Value) -> Result<Value> {
         match form_named(name) {
             Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
@@ -125,11 +125,11 @@ impl Form {
         }
     }
 
-    /// The value of a field of this type in another format: of its form, or of what the form holds. A map that is no form
-    /// is left to the field's own type, which knows the names in it.
+    /// The value of a field of this type in another format: from its form, or from the form's content alone. Other maps
+    /// are left to the field's own type, which knows their keys.
     ///
     /// # Errors
-    /// What is neither.
+    /// If it is neither.
     pub fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
         match value {
             Value::Nil | Value::Dictionary(_) => Ok(value),
@@ -143,13 +143,13 @@ impl Form {
     }
 }
 
-/// The type whose form has this name. Those that every format has need none, but for floats that are not finite.
+/// The type whose form has this name. Types that every format has need no form, except for non-finite floats.
 pub(super) fn form_named(name: &str) -> Option<VariantType> {
     use VariantType as T;
     type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))
 }
 
-/// Values in the order of a struct's fields instead of under their names.
+/// Replaces structs by Arrays of their fields, in order.
 fn positional(value: Value) -> Value {
     match value {
         Value::Dictionary(dictionary) => dictionary.into_iter().map(|(_, value)| positional(value)).collect(),
@@ -163,12 +163,12 @@ fn is_real(ty: VariantType) -> bool {
     matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
 }
 
-/// Whether 32 bits hold these numbers as they are.
+/// Whether these numbers fit in 32 bits exactly.
 fn fits_singles(payload: &Value) -> Result<bool> {
     Ok(all::<f64>(payload)?.into_iter().all(|wide| wide.is_nan() || f64::from(wide as f32) == wide))
 }
 
-/// A float that is not finite, which JSON has no number for.
+/// A non-finite float, which JSON cannot write as a number.
 fn float_text(float: f64) -> String {
     match float {
         f64::INFINITY => INF.to_owned(),
@@ -189,12 +189,12 @@ fn float_of_text(text: &str) -> Result<f64> {
     .ok_or_else(|| message(format!("expected inf, -inf, nan or nan: and its bits, found {}", quoted(text))))
 }
 
-/// Floats of 32 bits; also NaNs keep their bits.
+/// 32-bit floats, widened; NaNs keep their bits.
 fn widened(floats: &[f32]) -> Value {
     floats.iter().map(|float| Value::Float(widen(*float))).collect()
 }
 
-/// As [`f64::from`]; also NaNs keep their bits.
+/// Like [`f64::from`], but NaNs keep their bits.
 pub(super) fn widen(float: f32) -> f64 {
     if !float.is_nan() {
         return float.into();
@@ -203,7 +203,8 @@ pub(super) fn widen(float: f32) -> f64 {
     f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
 }
 
-/// To the nearest, as an engine does with the numbers of a script; NaNs keep the bits that they had before [`widen`].
+/// Rounds to the nearest, as the engine does for floats of scripts; NaNs get back the bits that they had before
+/// [`widen`].
 fn narrow(float: f64) -> f32 {
     let bits = float.to_bits();
     let narrow = ((bits >> 63) as u32) << 31 | 0xFF << 23 | ((bits >> 29) as u32 & 0x7F_FFFF);
@@ -253,7 +254,7 @@ fn element_form(element: OwnedElementType) -> Value {
 fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 
-    // Of what is a value already.
+    // Already a value of this type.
     if payload.ty() == ty && !matches!(ty, T::Dictionary | T::Float) {
         return Ok(payload);
     }
@@ -305,7 +306,7 @@ fn read(ty: VariantType, payload: Value) -> Result<Value> {
     })
 }
 
-/// All numbers in this, in order: of an Array, and of Arrays in it.
+/// Passes all numbers of an Array to `take`, in order, including those of nested Arrays.
 fn numbers<'v>(value: &'v Value, take: &mut impl FnMut(&'v Value) -> Result<()>) -> Result<()> {
     match value {
         Value::Array(array) => array.iter().enumerate().try_for_each(|(index, value)| {

@@ -1,5 +1,5 @@
-//! A whole [`Value`] from and to this crate's own serializer and deserializer, past the methods of serde, which have no place
-//! for one: without forms, and without a level of the stack for each level of nesting.
+//! Passes a whole [`Value`] to this crate's own serializer and from its own deserializer. serde's methods cannot carry
+//! one. This way, it needs no forms, and nesting uses no stack.
 
 use std::cell::Cell;
 

@@ -48,27 +48,29 @@
 //!
 //! Readable forms are taken where a type has two, since scripts read the values: an address as text, for example.
 //!
-//! Keys that are no text are unknown fields to a struct. `Some(None)` and `Some(())` are Nil, and come back as `None`. Of keys that
-//! an engine takes for one, such as a field and the same name in a flattened map, the second is an error.
+//! A struct treats keys that are not text as unknown fields. `Some(None)` and `Some(())` are written as Nil, and read
+//! as `None`. Two keys that the engine considers equal, such as a field and the same name in a flattened map, are an
+//! error.
 //!
-//! # Flattened fields and enums without a tag around them
+//! # Flattened fields, untagged and internally tagged enums
 //!
-//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde reads ahead into a store of its own, which knows
-//! no types of Godot. Fields with a module from here come back from it, and so do types without one, as the table says. A [`Value`]
-//! there is an error for what has components of 32 bits: vectors and the like, colors, and packed arrays of those, of `i32` and of
-//! `f32`. Others come back as another type, unnoticed:
+//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde buffers the data, and its buffer
+//! does not know Godot's types. Fields with a module from here keep their type, and the Rust types in the table above
+//! are read as usual. A field of type [`Value`] is an error if the data has 32-bit components: vectors and the like,
+//! colors, packed arrays of these, PackedInt32Array and PackedFloat32Array. These types become another one, without
+//! an error:
 //!
-//! | was | comes back as |
+//! | written | read as |
 //! |---|---|
 //! | StringName, NodePath | String |
 //! | RID, Object by id | int |
 //! | Callable, null object | Nil |
 //! | Signal, Object with properties | Dictionary |
 //! | typed containers | untyped ones |
-//! | components of 64 bits, PackedInt64Array, PackedFloat64Array, PackedStringArray | Array |
+//! | values with 64-bit components, PackedInt64Array, PackedFloat64Array, PackedStringArray | Array |
 //!
-//! Beside flattened fields, a key that is a container or consists of numbers is passed over, unless a flattened map takes it: that is
-//! an error. An internally tagged enum takes no keys but texts.
+//! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped, or an error if a flattened map
+//! would take it. An internally tagged enum accepts only text as keys.
 //!
 //! # Values in other formats
 //!
@@ -77,7 +79,7 @@
 //!
 //! | type | form |
 //! |---|---|
-//! | float that is not finite, where the format is readable | `{"float": "inf"}`, `"-inf"`, `"nan"`; `"nan:fff8000000000000"` for other NaNs, with their bits |
+//! | non-finite float, in human-readable formats | `{"float": "inf"}`, `"-inf"`, `"nan"`; `"nan:fff8000000000000"` for other NaNs, with their bits |
 //! | Vector2 and others made of numbers | `{"Vector2": [1.0, 2.0]}`; with 64 bits `{"Vector2": {"f64": [1.0, 2.0]}}` |
 //! | StringName | `{"StringName": "idle"}` |
 //! | NodePath | `{"NodePath": {"absolute": true, "names": ["root"], "subnames": []}}` |
@@ -89,10 +91,11 @@
 //! | other Dictionaries | `{"Dictionary": {"key": null, "value": null, "entries": [[1, "one"]]}}` |
 //! | packed arrays | `{"PackedInt32Array": [1, 2]}`, `{"PackedVector2Array": [[1.0, 2.0]]}` |
 //!
-//! Fields with a module from here have the same forms; they are also read from what a form holds, `[1.0, 2.0]` or
-//! `{"x": 1.0, "y": 2.0}` for example, as people write it. `null` is such a field without a value, but no value's components.
+//! Fields with a module from here have the same forms. They also accept the content of a form alone, as people write
+//! it, for example `[1.0, 2.0]` or `{"x": 1.0, "y": 2.0}`. `null` stands for a missing value, but not for a
+//! component.
 //!
-//! For floats to come back as they are, `serde_json` needs its feature `float_roundtrip`.
+//! To read floats exactly as they were written, `serde_json` needs its feature `float_roundtrip`.
 //!
 //! ```
 //! use variant_codec::{Reals, Value};
@@ -151,11 +154,11 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> Result<
 ///
 /// # Errors
 /// What does not fit into a value, with the path to it; as [`Value::encode`]; and what [`from_bytes`] would refuse, such as text
-/// with a NUL, which the engine cuts there.
+/// with a NUL, where the engine would cut it.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     let options = EncodeOptions { strict_text: true, ..EncodeOptions::default() };
     let bytes = to_value(value)?.encode_as(options)?;
-    // Finds whatever else a reader would refuse.
+    // Finds everything else that a reader would refuse.
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     Decoder::new(&bytes, Strictness::Strict, &limits)
         .pour_only(&mut Measure::counting(options))

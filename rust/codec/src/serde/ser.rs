@@ -24,7 +24,7 @@ pub(super) struct ValueSerializer {
 }
 
 impl ValueSerializer {
-    /// For what this container holds.
+    /// The serializer for the content of this container.
     fn inside(self) -> Self {
         Self { depth: self.depth + 1 }
     }
@@ -93,7 +93,7 @@ fn in_variant_step(variant: Option<&'static str>, error: Error) -> Error {
     }
 }
 
-/// Refuses keys of which an engine keeps one, such as those of a flattened map that are a field as well.
+/// Refuses keys that the engine considers equal, such as a field and the same name in a flattened map.
 fn check_keys(dictionary: &Dictionary) -> Result<()> {
     let mut known = HashSet::with_capacity(dictionary.len());
     for (index, (key, _)) in dictionary.iter().enumerate() {
@@ -106,7 +106,7 @@ fn check_keys(dictionary: &Dictionary) -> Result<()> {
     Ok(())
 }
 
-/// What makes a key the same as another for an engine.
+/// The engine considers keys equal if these are.
 #[derive(PartialEq, Eq, Hash)]
 enum KeyIdentity<'a> {
     Text(&'a str),
@@ -119,7 +119,7 @@ impl<'a> KeyIdentity<'a> {
         Ok(match key {
             Value::String(text) | Value::StringName(text) => Self::Text(text),
             Value::Int(int) => Self::Int(*int),
-            // Both zeros are one key, and all NaNs.
+            // Both zeros are one key, and so are all NaNs.
             Value::Float(float) if *float == 0.0 => Self::Other(Value::Float(0.0).encode()?),
             Value::Float(float) if float.is_nan() => Self::Other(Value::Float(f64::NAN).encode()?),
             other => Self::Other(other.encode()?),

@@ -54,8 +54,8 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// A value for a field whose type is known, and whether it comes from another format, or from where serde keeps what it has
-/// read ahead: then it may be what a form holds alone.
+/// Reads a value for a field whose type is known. The bool says whether it comes from another format or from serde's
+/// buffer: then it may be the content of a form alone.
 pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, bool), D::Error> {
     let is_foreign = Cell::new(false);
     let visitor = ValueVisitor { is_foreign: &is_foreign, is_buffered: false, has_type: true };
@@ -63,23 +63,23 @@ pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(
     Ok((value, is_foreign.get()))
 }
 
-/// Whether an error type is the one of this crate's own serializer and deserializer. Where serde reads ahead, as for flattened
+/// Whether an error type is that of this crate's own serializer and deserializer. Where serde buffers, as for flattened
 /// fields, it keeps the error type.
 pub(super) fn is_own_error<E>() -> bool {
     type_name::<E>() == type_name::<Error>()
 }
 
-const LOST_TYPE: &str = "a vector, another value of numbers, or a packed array has lost its type, since serde reads ahead for \
-     flattened fields, untagged enums and internally tagged enums; use a type of your own with a module of \
-     variant_codec::serde instead of Value there";
+const LOST_TYPE: &str = "a vector, a packed array or another value made of numbers has lost its type, because serde \
+     buffers flattened fields, untagged enums and internally tagged enums; instead of Value, use a type of your own \
+     there, with a module of variant_codec::serde";
 
 #[derive(Clone, Copy)]
 struct ValueVisitor<'a> {
     /// Set once it is known that the value is not read from a [`Value`].
     is_foreign: &'a Cell<bool>,
-    /// Whether it is read from what serde has kept of a [`Value`].
+    /// Whether it is read from serde's buffer of a [`Value`].
     is_buffered: bool,
-    /// Whether the type is known to who asks, so that components do without it.
+    /// Whether the caller knows the type, so that components do not need it.
     has_type: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
 }
 
 impl ValueVisitor<'_> {
-    /// The element of a value whose type is lost.
+    /// A component, which is an error if its type is lost.
     fn component<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
         if self.is_buffered && !self.has_type { Err(E::custom(LOST_TYPE)) } else { Ok(value) }
     }

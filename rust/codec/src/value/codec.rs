@@ -19,7 +19,7 @@ impl Value {
         Self::decode_as(bytes, Strictness::Strict, limits)
     }
 
-    /// Reads one value as strictly as given.
+    /// Reads one value with the given strictness.
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset.

@@ -43,7 +43,7 @@ impl<'s> Building<'s> {
     /// The next value is the next element of the open Array.
     ///
     /// # Panics
-    /// If no Array is open, or it has no more elements, or the last one has another type.
+    /// If no Array is open, it has no more elements, or the last one has another type.
     #[inline(always)]
     pub fn next_element(&mut self) {
         let interface = self.interface;
@@ -69,7 +69,7 @@ impl<'s> Building<'s> {
         };
     }
 
-    /// Puts the last element into the open Array, if it is still outside.
+    /// Moves the last element into the open Array, if it is still outside.
     #[inline(always)]
     fn keep_element(&mut self) {
         if let Some(Open::Array { place, checked: Some(checked), .. }) = self.open.last_mut()
@@ -81,10 +81,10 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Drops the last element of the open Array, which has a declared type. The next one takes its place.
+    /// Drops the last element of the open Array, which must be typed. The next one takes its place.
     ///
     /// # Panics
-    /// If there is none, or elements before it were left to other threads.
+    /// If there is none, or elements were left to other threads.
     pub fn drop_element(&mut self) {
         let Some(Open::Array { len, index, place, checked: Some(checked), .. }) = self.open.last_mut() else {
             panic!("no typed Array is open");
@@ -102,7 +102,7 @@ impl<'s> Building<'s> {
     /// having written none, where elements are not reached in place or have another type.
     ///
     /// # Panics
-    /// If there are more values than elements, or values of this type do not have `N` bytes, or the last element has
+    /// If there are more values than elements, values of this type do not have `N` bytes, or the last element has
     /// another type than the Array.
     #[inline(always)]
     pub fn put_run<const N: usize>(
@@ -164,7 +164,7 @@ impl<'s> Building<'s> {
     /// Hands the next `count` elements of the open Array to another thread.
     ///
     /// # Panics
-    /// If no Array is open, or it has fewer elements left, or elements of it were dropped, or it is one of objects.
+    /// If no Array is open, it has fewer elements left, elements of it were dropped, or its type is a class of objects.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
         self.keep_element();
         let Some(Open::Array { array, len, index, place, checked, .. }) = self.open.last_mut() else {
@@ -185,8 +185,8 @@ impl<'s> Building<'s> {
         unsafe { Slots::new(Variant::clone(array), range) }
     }
 
-    /// A construction that fills elements handed over by another one. What is not complete when it ends is dropped;
-    /// closing the Array completes the last element.
+    /// A construction that fills elements handed over by another one. `close_array` completes the last element; without
+    /// it, that element is dropped.
     pub fn of_elements(slots: Slots<'s>) -> Self {
         let mut building = Self::new();
         let (owner, Range { start, end }) = slots.into_parts();
@@ -195,7 +195,7 @@ impl<'s> Building<'s> {
         building._owner = Some(owner);
         let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
         let mut checked = CheckedElement::new(Reader::new().array_type(&array), building.layout);
-        // Others fill elements, too.
+        // Other threads fill elements too.
         checked.is_left = true;
         let (index, len, checked) = (start, end, Some(Box::new(checked)));
         building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), checked });

@@ -16,7 +16,7 @@ impl<'s> Building<'s> {
     /// Hands the value of the open entry to another thread. `None` if its key was refused.
     ///
     /// # Panics
-    /// If the values are objects.
+    /// If the declared type of the values is a class of objects.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last_mut() {
             Some(Open::Dictionary { dictionary, value, typed, .. }) if !value.is_null() => {
@@ -74,7 +74,7 @@ impl<'s> Building<'s> {
         self.place = key;
     }
 
-    /// Puts the last value into the open Dictionary, if it is still outside.
+    /// Moves the last value into the open Dictionary, if it is still outside.
     #[inline(always)]
     fn keep_value(&mut self) {
         if let Some(Open::Dictionary { value, typed: Some(typed), .. }) = self.open.last_mut()
@@ -90,7 +90,7 @@ impl<'s> Building<'s> {
     /// The next value belongs to the key that was put last. Unless `kept`, the entry is dropped.
     ///
     /// # Panics
-    /// If no key is open, or it has another type than the Dictionary's keys, or other threads may be filling it.
+    /// If no key is open, the key has another type than the Dictionary's keys, or other threads may be filling the key.
     #[inline(always)]
     pub fn next_value(&mut self, kept: bool) {
         let (layout, gaps) = (self.layout, self.gaps);
@@ -99,7 +99,7 @@ impl<'s> Building<'s> {
             panic!("no key is open");
         };
         if kept {
-            // A key is hashed.
+            // Adding an entry hashes its key.
             assert!(*gaps_before == gaps, "the key is not finished");
             // A second handle, used only while the key is in its place. SAFETY: `key` is a live Variant.
             let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
@@ -111,6 +111,9 @@ impl<'s> Building<'s> {
     }
 
     /// The next value belongs to this key instead of the one that was put.
+    ///
+    /// # Panics
+    /// If no key is open, copied entries still lack values, or the key has another type than the Dictionary's keys.
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
@@ -148,7 +151,8 @@ impl<'s> Building<'s> {
     /// Only where memory is reached directly.
     ///
     /// # Panics
-    /// If no Dictionary is open.
+    /// If memory is not reached directly, no Dictionary is open, the open one is typed or has entries, or `template`
+    /// is not a Dictionary.
     #[inline(always)]
     pub fn copy_entries(&mut self, template: &Variant) {
         let (interface, Some(layout)) = (self.interface, self.layout) else {

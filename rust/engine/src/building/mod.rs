@@ -32,7 +32,7 @@ pub struct Building<'s> {
     place: *mut Variant,
     /// A reference to the Array at the bottom, of whose elements this construction fills only some.
     _owner: Option<Variant>,
-    /// How many parts of it other threads may be filling.
+    /// The number of parts that other threads may be filling.
     gaps: usize,
     tie: Tie<'s>,
 }
@@ -63,7 +63,7 @@ enum Open {
         at_key: bool,
         copied: LinkedEntries,
         typed: Option<Box<TypedEntry>>,
-        /// The gaps there were before the key.
+        /// The number of gaps before the key.
         gaps_before: usize,
     },
     /// A value outside of all containers.
@@ -84,14 +84,14 @@ impl Open {
     }
 }
 
-/// An element that stays outside of its Array until it is complete and has the declared type, because an Array that is
-/// typed, or that others share, is never seen with anything else.
+/// An element that stays outside its Array until it is complete and known to have the declared type: an Array that is
+/// typed, or shared with other threads, must never hold anything else.
 struct CheckedElement {
     declared: ContainerType,
     value: Variant,
     /// Whether elements were dropped, so that the Array has to become shorter.
     is_shorter: bool,
-    /// Whether elements have been left to other threads, so that the others cannot move up.
+    /// Whether elements have been left to other threads, so that those after a dropped one cannot move up.
     is_left: bool,
 }
 
@@ -100,20 +100,20 @@ impl CheckedElement {
         Self { declared, value: nil(layout), is_shorter: false, is_left: false }
     }
 
-    /// Where the value of the element at `place` goes first.
+    /// Where the value of the element at `place` is built.
     fn place(&mut self, place: *mut Variant) -> *mut Variant {
         if place.is_null() { place } else { &raw mut self.value }
     }
 }
 
-/// The declared types of a typed Dictionary, and the value that stays outside until it is complete.
+/// The declared types of a typed Dictionary, and the value that stays outside it until it is complete.
 struct TypedEntry {
     key: ContainerType,
     value_type: ContainerType,
     value: Variant,
 }
 
-/// Moves a complete value into its place, and leaves Nil.
+/// Moves a complete value to `place`, and leaves Nil behind.
 ///
 /// # Safety
 /// - `place` is a live Variant that nothing else uses.

@@ -40,7 +40,7 @@ pub struct FastVariantLimits {
     #[export(range = (0.0, 1024.0))]
     #[var(get, set)]
     max_depth: PhantomVar<i64>,
-    /// Values, including elements of packed arrays.
+    /// Values, including elements of packed arrays and names of NodePaths.
     #[export]
     #[var(get, set)]
     max_elements: PhantomVar<i64>,

@@ -1,9 +1,9 @@
 //! Properties that several threads may use at once.
 //!
-//! godot-rust's own setters borrow the object exclusively, which may fail while other threads read it. So no method
-//! borrows an object of ours exclusively; a mutex guards the values of the properties.
+//! godot-rust's own setters borrow the object exclusively, which may fail while another thread reads it. So no method
+//! of ours borrows an object exclusively; a mutex guards the values of the properties.
 
-/// The getters and setters of properties, which are fields of the struct in `self.values`, a `Mutex`.
+/// Getters and setters of properties whose values are fields of the struct in the `Mutex` `self.values`.
 ///
 /// The class declares each as `#[var(get, set)] name: PhantomVar<Type>`; its other methods are in a secondary impl,
 /// because godot-rust looks for getters and setters in the primary one.

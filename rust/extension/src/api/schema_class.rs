@@ -128,7 +128,7 @@ impl FastProtobufSchema {
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, the result is empty and one error is printed, with the path to the
     /// field and the expected type.
-    // The handle keeps the object alive, here and below: an error is printed by Loggers, which are scripts.
+    // `this` keeps the object alive, here and below: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {

@@ -121,23 +121,23 @@ pub fn commit(workspace: &Workspace) -> Result<String> {
     Ok(run::read(&mut git(workspace, &["rev-parse", "HEAD"]))?.trim().to_owned())
 }
 
-/// Which of these files are not as they were committed, one a line.
+/// Those of these files that have uncommitted changes, one per line.
 pub fn uncommitted(workspace: &Workspace, paths: &[&str]) -> Result<String> {
     run::read(git(workspace, &["status", "--porcelain", "--"]).args(paths))
 }
 
-/// Today, by the clock of Greenwich.
+/// Today's date, in UTC.
 pub fn today() -> String {
     jiff::Timestamp::now().strftime("%F").to_string()
 }
 
-/// Whether these files are as in this commit.
+/// Whether these files are unchanged since this commit.
 pub fn is_same_code(workspace: &Workspace, commit: &str, paths: &[&str]) -> Result<bool> {
     if commit.is_empty() {
         return Ok(false);
     }
     let mut diff = git(workspace, &["diff", "--quiet", commit, "--"]);
-    // Another code, or a commit that this clone does not have.
+    // Fails if the code differs, or if this clone does not have the commit.
     Ok(diff.args(paths).stderr(std::process::Stdio::null()).status()?.success())
 }
 

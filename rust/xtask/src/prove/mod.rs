@@ -41,7 +41,7 @@ pub struct Options {
 /// The progress of a proof.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Standing {
-    /// At which it began; its code is unchanged since.
+    /// The commit at which it began; its code has not changed since.
     #[serde(default)]
     commit: String,
     slices: u64,
@@ -55,8 +55,8 @@ struct Standings {
     proofs: BTreeMap<String, Standing>,
 }
 
-/// Runs the proofs that the ledger does not have for this code, and returns whether all of them passed. One whose code is not
-/// committed has failed.
+/// Runs the proofs that the ledger does not have for this code, and returns whether all of them passed. A proof whose
+/// code has uncommitted changes fails.
 ///
 /// # Errors
 /// If another run uses the same target folder, or a document cannot be written.
@@ -101,7 +101,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(false)
 }
 
-/// Keeps other runs out of the target folder, which may serve several worktrees: they would mix their results.
+/// Keeps other runs out of the target folder, which worktrees may share: their results would mix.
 fn lock(workspace: &Workspace) -> Result<File> {
     let folder = workspace.target.join("prove");
     fs::create_dir_all(&folder)?;
@@ -119,7 +119,7 @@ fn lock(workspace: &Workspace) -> Result<File> {
 /// The proofs of the current code.
 struct Run<'a> {
     workspace: &'a Workspace,
-    /// The ledger's proofs whose code is unchanged since.
+    /// The ledger's proofs that still stand: their code has not changed.
     proven: Vec<String>,
     file: PathBuf,
     standings: Standings,
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         let uncommitted = ledger::uncommitted(self.workspace, &proof.paths())?;
         ensure!(
             uncommitted.is_empty(),
-            "the code of {} is not committed, so that figures would belong to nothing:\n{uncommitted}",
+            "the code of {} has uncommitted changes, so its figures would belong to no commit:\n{uncommitted}",
             proof.name
         );
         let mut standing = match self.standings.proofs.get(proof.name) {
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             ensure!(done.amount > 0, "a slice of {} did nothing", proof.name);
             ensure!(
                 ledger::is_same_code(self.workspace, &standing.commit, &proof.paths())?,
-                "the code of {} has changed while it ran",
+                "the code of {} changed while it ran",
                 proof.name
             );
             standing.done.add(done);
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
         let Some(Standing { commit, done, seconds, .. }) = self.standings.proofs.remove(proof.name) else {
             return Ok(());
         };
-        // As it is now: hours may have passed since the start.
+        // Read again, because hours may have passed since the start.
         let mut ledger = Ledger::read(self.workspace)?;
         ledger.enter(Entry {
             proof: proof.name.to_owned(),

@@ -18,7 +18,7 @@ pub struct Proof {
     pub goal: u64,
     /// What is counted.
     pub unit: &'static str,
-    /// The code that it runs, as paths of git's: while that is unchanged, the proof stands.
+    /// The code that it runs, as git pathspecs. The proof stands until that changes.
     pub code: &'static [&'static [&'static str]],
     /// How to do some of it by hand.
     pub command: &'static str,
@@ -53,7 +53,7 @@ const ENGINE: &[&str] = &[
     "rust/xtask/src/suites.rs",
 ];
 
-/// What the search has found is of no concern to the other proofs, which go on after a find.
+/// Excludes what the search has found, which does not affect the other proofs.
 const NO_FINDS: &[&str] = &[":(exclude)godot-project/suites/fixtures/found.json"];
 
 /// The seconds of a slice whose length can be chosen.

@@ -82,7 +82,7 @@ impl VariantBuilder<'_, '_> {
     #[cold]
     #[inline(never)]
     pub(super) fn convert_element(&mut self, typed: &mut TypedArray) -> Result<()> {
-        // Others fill elements by their index, which a dropped one would change.
+        // Other threads fill elements by index, and dropping one would shift them.
         if self.strictness == Strictness::Strict || self.parts.is_some() {
             return Err(self.type_mismatch("Array", &typed.element));
         }

@@ -511,7 +511,7 @@ struct Known {
 fn keys_are_written_once() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };
     let error = to_bytes(&[twice]).unwrap_err();
-    assert_eq!(error.to_string(), r#"the same key twice (at [0]."hp")"#);
+    assert_eq!(error.to_string(), r#"duplicate key (at [0]."hp")"#);
     for (first, second) in [
         (Value::from("a"), Value::StringName("a".into())),
         (0.0.into(), (-0.0).into()),
@@ -525,7 +525,7 @@ fn keys_are_written_once() {
             }
         }
         let error = to_value(&Entries([(first, 1), (second.clone(), 2)])).unwrap_err();
-        assert!(error.to_string().starts_with("the same key twice (at "), "{error}");
+        assert!(error.to_string().starts_with("duplicate key (at "), "{error}");
         to_value(&Entries([(1.into(), 1), (second, 2)])).unwrap();
     }
 }

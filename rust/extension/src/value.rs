@@ -153,14 +153,15 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// A bool, an int or a 64-bit float that is the whole input. Decoding it cannot fail, so it needs neither limits nor a
+/// A bool, an int or a float that is the whole input. Decoding it cannot fail, so it needs neither limits nor a
 /// builder.
 #[inline(always)]
 pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
     const BOOL: u32 = VariantType::Bool.id() as u32;
     const INT: u32 = VariantType::Int.id() as u32;
     const WIDE_INT: u32 = INT | FLAG_64;
-    const WIDE_FLOAT: u32 = VariantType::Float.id() as u32 | FLAG_64;
+    const FLOAT: u32 = VariantType::Float.id() as u32;
+    const WIDE_FLOAT: u32 = FLOAT | FLAG_64;
     let (header, payload) = bytes.split_first_chunk()?;
     let header = u32::from_le_bytes(*header);
     let mut building = Building::new();
@@ -171,9 +172,12 @@ pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
             _ => return None,
         }
     } else {
-        match (header, i32::from_le_bytes(payload.try_into().ok()?)) {
-            (INT, value) => building.put_int(value.into()),
-            (BOOL, value @ 0..=1) => building.put_bool(value == 1),
+        let bits = u32::from_le_bytes(payload.try_into().ok()?);
+        match header {
+            INT => building.put_int((bits as i32).into()),
+            BOOL if bits <= 1 => building.put_bool(bits == 1),
+            // A conversion may change the bits of a NaN.
+            FLOAT if !f32::from_bits(bits).is_nan() => building.put_float(f32::from_bits(bits).into()),
             _ => return None,
         }
     }

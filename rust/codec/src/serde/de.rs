@@ -270,8 +270,8 @@ fn visit_seq<'de, V: Visitor<'de>, D: Deserializer<'de, Error = Error>>(
     let value = visitor.visit_seq(&mut elements)?;
     match elements.left.len() {
         0 => Ok(value),
-        1 => Err(de::Error::custom("1 element more than expected")),
-        more => Err(de::Error::custom(format!("{more} elements more than expected"))),
+        1 => Err(de::Error::custom("1 extra element")),
+        more => Err(de::Error::custom(format!("{more} extra elements"))),
     }
 }
 

@@ -186,7 +186,7 @@ fn float_of_text(text: &str) -> Result<f64> {
         NAN => Some(f64::from_bits(QUIET_NAN)),
         _ => text.strip_prefix(NAN).and_then(|rest| rest.strip_prefix(':')).and_then(bits),
     }
-    .ok_or_else(|| message(format!("expected inf, -inf, nan or nan: and its bits, found {}", quoted(text))))
+    .ok_or_else(|| message(format!("expected inf, -inf, nan or nan:<bits>, found {}", quoted(text))))
 }
 
 /// 32-bit floats, widened; NaNs keep their bits.

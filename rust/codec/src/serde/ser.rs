@@ -98,9 +98,7 @@ fn check_keys(dictionary: &Dictionary) -> Result<()> {
     let mut known = HashSet::with_capacity(dictionary.len());
     for (index, (key, _)) in dictionary.iter().enumerate() {
         if !known.insert(KeyIdentity::of(key)?) {
-            return Err(
-                Error::new(ErrorKind::Message("the same key twice".into())).inside(key.as_step(index))
-            );
+            return Err(Error::new(ErrorKind::Message("duplicate key".into())).inside(key.as_step(index)));
         }
     }
     Ok(())

@@ -161,7 +161,10 @@ impl<'s> Building<'s> {
         let Some(Open::Dictionary { dictionary, copied, .. }) = self.open.last_mut() else {
             panic!("no Dictionary is open");
         };
-        assert!(layout::tag(template) == u32::from(VariantType::Dictionary.id()), "no Dictionary is copied");
+        assert!(
+            layout::tag(template) == u32::from(VariantType::Dictionary.id()),
+            "the template is not a Dictionary"
+        );
         let is_new = layout.dictionary_size(dictionary) == 0 && layout.dictionary_types(dictionary) == (0, 0);
         assert!(is_new, "entries are copied into an untyped Dictionary that has none");
         // SAFETY: both Variants hold Dictionaries, as their payload; only this construction reaches the open one.
@@ -177,7 +180,7 @@ impl<'s> Building<'s> {
     /// The next value belongs to the next copied entry.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is none, or no key is open.
     #[inline(always)]
     pub fn next_copied_value(&mut self) {
         let Some(Open::Dictionary { value, at_key: at_key @ true, copied, .. }) = self.open.last_mut() else {
@@ -191,6 +194,9 @@ impl<'s> Building<'s> {
     }
 
     /// Erases the copied entries that have no value yet.
+    ///
+    /// # Panics
+    /// If no Dictionary is open.
     #[cold]
     #[inline(never)]
     pub fn give_up_copied(&mut self) {
@@ -208,6 +214,9 @@ impl<'s> Building<'s> {
     }
 
     /// The number of entries of the open Dictionary.
+    ///
+    /// # Panics
+    /// If no Dictionary is open.
     pub fn dictionary_len(&self) -> usize {
         let Some(Open::Dictionary { dictionary, .. }) = self.open.last() else {
             panic!("no Dictionary is open");

@@ -121,7 +121,7 @@ struct TypedEntry {
 /// # Panics
 /// If the value has another type than declared.
 unsafe fn keep(layout: Option<&Layout>, declared: &ContainerType, value: &mut Variant, place: *mut Variant) {
-    assert!(declared.takes(value), "the container has another type");
+    assert!(declared.takes(value), "the value has another type than the container declares");
     // SAFETY: `place` is a live Variant that nothing else uses (`# Safety`).
     unsafe { std::ptr::swap(value, place) };
     clear(layout, value);

@@ -67,17 +67,18 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     }
     let chosen =
         |proof: &&Proof| options.only.is_empty() || options.only.iter().any(|name| name == proof.name);
-    let mut run = Run::open(workspace)?;
     if options.list {
+        let run = Run::open(workspace)?;
         PROOFS.iter().filter(chosen).for_each(|proof| println!("{}", run.described(proof)));
         return Ok(true);
     }
+    let _lock = lock(workspace)?;
+    let mut run = Run::open(workspace)?;
     let open: Vec<_> = PROOFS.iter().filter(chosen).filter(|proof| !run.is_proven(proof)).collect();
     if open.is_empty() {
         println!("everything is proven for this code");
         return Ok(true);
     }
-    let _lock = lock(workspace)?;
     let godot = godot::find_or_install(workspace)?;
     library::build(workspace, &Build::default())?;
     let tools = Tools { workspace, godot: &godot };

@@ -41,6 +41,24 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
+## Expressions that may call const methods only must not change an object.
+func test_methods_that_change_something_are_not_const() -> bool:
+	for owner: StringName in [&"FastVariantLimits", &"FastProtobufSchema", &"FastVariantJob", &"FastVariantResult"]:
+		for method in ClassDB.class_get_method_list(owner, true):
+			var method_name: String = method["name"]
+			var changes := method_name.begins_with("set_") or method_name in ["allow_only", "cancel", "wait"]
+			if changes:
+				var flags: int = method["flags"]
+				checks.subject(checks.MIXED, "%s.%s" % [owner, method_name])
+				checks.truth("is not const", flags & METHOD_FLAG_CONST == 0)
+	var limits := FastVariantLimits.for_network()
+	var expression := Expression.new()
+	expression.parse("set_allow_objects(true)")
+	expression.execute([], limits, false, true)
+	checks.truth("an expression cannot set a property", expression.has_execute_failed() and not limits.allow_objects)
+	return true
+
+
 func test_the_self_check_of_the_addon() -> bool:
 	var check: RefCounted = preload("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()
@@ -285,6 +303,10 @@ func test_limits_and_schemas_show_what_they_hold() -> bool:
 	limits.allowed_types = -1
 	checks.same_value("none", _shown(limits, "no limits"), str(limits))
 	limits.take_over_path("res://suites/no_such_limits.tres")
+	limits.resource_name = "mine"
+	checks.same_value("with a name and of a file",
+			"mine (res://suites/no_such_limits.tres):" + _shown(limits, "no limits"), str(limits))
+	limits.resource_name = ""
 	checks.same_value("of a file", "(res://suites/no_such_limits.tres):" + _shown(limits, "no limits"), str(limits))
 	checks.subject(checks.MIXED, "what a schema shows")
 	var schema := FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto")

@@ -3,7 +3,7 @@
 //! In untyped calls, arguments of any number and type may arrive. For invalid ones, godot-rust prints an error of its
 //! own and returns a code that the engine does not know ("Invalid call error code 1337"). So they are checked before
 //! godot-rust sees the call: methods that it registers with the engine are wrapped here. Arguments that godot-rust
-//! converts are accepted, so no call is refused that worked before.
+//! converts are accepted, so no call is refused that worked before. The same wrapper corrects which methods are const.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::ClassDb;
-use godot::obj::Singleton;
+use godot::obj::{EngineBitfield, Singleton};
+use godot::register::info::PropertyUsageFlags;
 use godot::sys::{self, GodotFfi, interface_fn};
 
 use crate::interface::variant_ptr;
@@ -111,12 +112,29 @@ unsafe extern "C" fn register(
     // set.
     unsafe {
         let mut method = *method;
+        // godot-rust takes a method with `&self` for const. What returns nothing has an effect: a mutex guards what it
+        // changes.
+        if returns_nothing(&method) {
+            method.method_flags &= !(sys::GDEXTENSION_METHOD_FLAG_CONST as u32);
+        }
         if let Some(checked) = Method::of(&method).and_then(kept) {
             method.call_func = Some(call);
             method.method_userdata = std::ptr::from_ref(checked).cast_mut().cast();
         }
         register(library, class, &raw const method);
     }
+}
+
+/// Whether a method returns nothing; a Variant may be null, but is declared as one.
+///
+/// # Safety
+/// - `method` is a live description.
+unsafe fn returns_nothing(method: &sys::GDExtensionClassMethodInfo) -> bool {
+    let is_variant = PropertyUsageFlags::NIL_IS_VARIANT.ord() as u32;
+    // SAFETY: a description of a method that returns something describes that, too (`# Safety`).
+    let declared = || unsafe { &*method.return_value_info };
+    method.has_return_value == 0
+        || declared().type_ == sys::GDEXTENSION_VARIANT_TYPE_NIL && declared().usage & is_variant == 0
 }
 
 /// Stores it in static memory, if there is room. A library that stayed loaded when the editor reloaded it has it

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, Variant};
+use godot::builtin::{Color, GString, NodePath, PackedStringArray, Quaternion, StringName, Variant};
 use godot::meta::ToGodot;
 use godot::prelude::VarArray;
 use godot::sys::interface_fn;
@@ -19,6 +19,8 @@ use crate::read::Reader;
 pub struct Conversions {
     /// By target type id: a bit for each source type id that the engine converts from.
     sources: [u64; VariantType::COUNT],
+    /// Whether ints of any size become floats as they are.
+    widens_ints: bool,
 }
 
 /// A converted value.
@@ -34,7 +36,8 @@ static CONVERSIONS: OnceLock<Conversions> = OnceLock::new();
 /// Measures the running engine.
 pub(crate) fn measure() {
     CONVERSIONS.get_or_init(|| {
-        let candidates: fn(VariantType, VariantType) -> bool = if converts_broadly() {
+        let is_broad = converts_broadly();
+        let candidates: fn(VariantType, VariantType) -> bool = if is_broad {
             |target, source| {
                 let id = |ty: VariantType| i32::from(ty.id());
                 // SAFETY: the interface is initialised, and both are ids of types.
@@ -55,7 +58,7 @@ pub(crate) fn measure() {
                 .filter(|&&source| is_taken(target, source))
                 .fold(0, |bits, source| bits | 1 << source.id())
         });
-        Conversions { sources }
+        Conversions { sources, widens_ints: is_broad }
     });
 }
 
@@ -101,9 +104,22 @@ impl Conversions {
         if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
             return None;
         }
-        let array = Building::empty_array(target);
-        array.call("append", &[self.replace_invalid(target, value.clone())]);
-        let value = array.call("front", &[]);
+        let value = match (target, source) {
+            (VariantType::Float, VariantType::Int) if self.widens_ints => {
+                (value.to::<i64>() as f64).to_variant()
+            }
+            (VariantType::String, VariantType::StringName) => {
+                GString::from(&value.to::<StringName>()).to_variant()
+            }
+            (VariantType::StringName, VariantType::String) => {
+                StringName::from(&value.to::<GString>()).to_variant()
+            }
+            _ => {
+                let array = Building::empty_array(target);
+                array.call("append", &[self.replace_invalid(target, value.clone())]);
+                array.call("front", &[])
+            }
+        };
         let text = if is_text { characters(&value) } else { 0 };
         Some(Converted { value, text })
     }

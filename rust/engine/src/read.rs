@@ -68,20 +68,6 @@ impl ContainerType {
             (Self::Object { .. }, _) => false,
         }
     }
-
-    /// Whether it takes every value of this type.
-    pub(crate) fn takes_all(&self, ty: VariantType) -> bool {
-        match self {
-            Self::Untyped => true,
-            Self::Builtin(declared) => *declared == ty,
-            Self::Object { .. } => false,
-        }
-    }
-
-    /// Whether a value's type alone decides if it is taken, which any thread can check.
-    pub(crate) fn is_plain(&self) -> bool {
-        !matches!(self, Self::Object { .. })
-    }
 }
 
 /// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object

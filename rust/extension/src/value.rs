@@ -162,8 +162,14 @@ pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
     const WIDE_INT: u32 = INT | FLAG_64;
     const FLOAT: u32 = VariantType::Float.id() as u32;
     const WIDE_FLOAT: u32 = FLOAT | FLAG_64;
+    if !matches!(bytes.len(), 8 | 12) {
+        return None;
+    }
     let (header, payload) = bytes.split_first_chunk()?;
     let header = u32::from_le_bytes(*header);
+    if !matches!(header, BOOL | INT | WIDE_INT | FLOAT | WIDE_FLOAT) {
+        return None;
+    }
     let mut building = Building::new();
     if let Ok(wide) = payload.try_into() {
         match header {

@@ -7,9 +7,9 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, CheckedElement, Open, declaration, keep};
+use super::{Building, Declared, Open, declaration, reset};
 use crate::interface::{TypePtr, variant_ptr};
-use crate::layout::{self, clear};
+use crate::layout::{self, clear, nil};
 use crate::read::{ContainerType, Reader};
 use crate::slots::Slots;
 use crate::types::plain_bytes;
@@ -32,11 +32,17 @@ impl<'s> Building<'s> {
         // A new Array shares its elements with nothing: see `behaviour.rs`.
         let first = self.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0);
         let first = first.cast_mut();
-        let checked = match element {
-            ContainerType::Untyped => None,
-            _ => Some(Box::new(CheckedElement::new(element.clone(), self.layout))),
-        };
-        self.push(Open::Array { array, first, len, index: 0, place: std::ptr::null_mut(), checked });
+        self.push(Open::Array {
+            array,
+            first,
+            len,
+            index: 0,
+            place: std::ptr::null_mut(),
+            aside: None,
+            declared: Declared::of(element),
+            is_shorter: false,
+            is_left: false,
+        });
         true
     }
 
@@ -48,7 +54,8 @@ impl<'s> Building<'s> {
     pub fn next_element(&mut self) {
         let interface = self.interface;
         self.keep_element();
-        let Some(Open::Array { array, first, len, index, place, checked }) = self.open.last_mut() else {
+        let Some(Open::Array { array, first, len, index, place, aside, declared, .. }) = self.open.last_mut()
+        else {
             panic!("no Array is open");
         };
         assert!(*index < *len, "the Array has no more elements");
@@ -63,21 +70,37 @@ impl<'s> Building<'s> {
             }
         };
         *index += 1;
-        self.place = match checked {
+        self.place = match aside {
+            Some(aside) => &raw mut **aside,
             None => *place,
-            Some(checked) => checked.place(*place),
         };
+        if *declared != Declared::Any && aside.is_none() {
+            // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the Array, so a
+            // live Variant.
+            clear(self.layout, unsafe { &mut **place });
+        }
     }
 
-    /// Moves the last element into the open Array, if it is still outside.
+    /// Makes sure that the last element of the open Array has the declared type, and moves it into the Array if it is
+    /// still outside. After that, nothing can be put in its place.
     #[inline(always)]
     fn keep_element(&mut self) {
-        if let Some(Open::Array { place, checked: Some(checked), .. }) = self.open.last_mut()
+        if let Some(Open::Array { array, place, aside, declared, .. }) = self.open.last_mut()
+            && (*declared != Declared::Any || aside.is_some())
             && !place.is_null()
         {
-            let place = std::mem::replace(place, std::ptr::null_mut());
             // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
-            unsafe { keep(self.layout, &checked.declared, &mut checked.value, place) };
+            let element = unsafe { &mut **place };
+            let value = aside.as_deref_mut().unwrap_or(element);
+            let is_taken = declared.takes(value, || Reader::new().array_type(array));
+            assert!(is_taken, "the element has another type than the Array");
+            if let Some(value) = aside {
+                // SAFETY: as above; `aside` is not in the Array.
+                std::mem::swap(&mut **value, unsafe { &mut **place });
+                clear(self.layout, value);
+            }
+            *place = std::ptr::null_mut();
+            self.place = std::ptr::null_mut();
         }
     }
 
@@ -86,12 +109,16 @@ impl<'s> Building<'s> {
     /// # Panics
     /// If there is none, or elements were left to other threads.
     pub fn drop_element(&mut self) {
-        let Some(Open::Array { len, index, place, checked: Some(checked), .. }) = self.open.last_mut() else {
-            panic!("no typed Array is open");
+        let Some(Open::Array { len, index, place, declared, is_shorter, is_left, .. }) = self.open.last_mut()
+        else {
+            panic!("no Array is open");
         };
-        assert!(!place.is_null() && !checked.is_left, "there is no element to drop");
-        clear(self.layout, &mut checked.value);
-        checked.is_shorter = true;
+        assert!(*declared != Declared::Any, "no typed Array is open");
+        assert!(!place.is_null() && !*is_left, "there is no element to drop");
+        // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches. Where
+        // elements are put aside, some have been left.
+        unsafe { reset(self.interface, self.layout, *declared, *place) };
+        *is_shorter = true;
         *len -= 1;
         *index -= 1;
         *place = std::ptr::null_mut();
@@ -111,7 +138,7 @@ impl<'s> Building<'s> {
         values: &mut impl Iterator<Item = [u8; N]>,
     ) -> bool {
         self.keep_element();
-        let (Some(_), Some(Open::Array { first, len, index, place, checked, .. })) =
+        let (Some(_), Some(Open::Array { first, len, index, place, aside, declared, .. })) =
             (self.layout, self.open.last_mut())
         else {
             return false;
@@ -119,7 +146,7 @@ impl<'s> Building<'s> {
         assert_eq!(plain_bytes(ty), Some(N));
         // A typed Array's new elements are defaults of its type, which need no destructor if it is this one.
         let is_room = layout::PAYLOAD + N <= layout::VARIANT;
-        let is_taken = checked.as_ref().is_none_or(|checked| checked.declared.takes_all(ty));
+        let is_taken = matches!(*declared, Declared::Any) || *declared == Declared::Type(ty);
         if !is_room || first.is_null() || !is_taken {
             return false;
         }
@@ -134,8 +161,8 @@ impl<'s> Building<'s> {
             }
             *index += 1;
         }
-        if checked.is_some() {
-            // These elements are in the Array already.
+        if *declared != Declared::Any || aside.is_some() {
+            // These elements are complete.
             *place = std::ptr::null_mut();
         }
         self.place = *place;
@@ -149,10 +176,8 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn close_array(&mut self) {
         self.keep_element();
-        let Some(Open::Array { array, len, checked, .. }) = self.pop() else { panic!("no Array is open") };
-        if let Some(checked) = checked
-            && checked.is_shorter
-        {
+        let Some(Open::Array { array, len, is_shorter, .. }) = self.pop() else { panic!("no Array is open") };
+        if is_shorter {
             // SAFETY: `array` holds an Array of more than `len` elements, none of which was left to another thread.
             unsafe {
                 let container = self.container(&array, VariantType::Array);
@@ -167,13 +192,13 @@ impl<'s> Building<'s> {
     /// If no Array is open, it has fewer elements left, elements of it were dropped, or its type is a class of objects.
     pub fn leave_elements(&mut self, count: usize) -> Slots<'s> {
         self.keep_element();
-        let Some(Open::Array { array, len, index, place, checked, .. }) = self.open.last_mut() else {
+        let Some(Open::Array { array, len, index, place, declared, is_shorter, is_left, .. }) =
+            self.open.last_mut()
+        else {
             panic!("no Array is open");
         };
-        if let Some(checked) = checked {
-            assert!(!checked.is_shorter && checked.declared.is_plain(), "elements cannot be left");
-            checked.is_left = true;
-        }
+        assert!(!*is_shorter && *declared != Declared::Objects, "elements cannot be left");
+        *is_left = true;
         *place = std::ptr::null_mut();
         let range = *index..*index + count;
         assert!(range.end <= *len, "the Array has no more elements");
@@ -194,11 +219,19 @@ impl<'s> Building<'s> {
         let array = ManuallyDrop::new(unsafe { std::ptr::from_ref(&owner).read() });
         building._owner = Some(owner);
         let first = building.layout.map_or(std::ptr::null(), |layout| layout.elements(&array).0).cast_mut();
-        let mut checked = CheckedElement::new(Reader::new().array_type(&array), building.layout);
-        // Other threads fill elements too.
-        checked.is_left = true;
-        let (index, len, checked) = (start, end, Some(Box::new(checked)));
-        building.push(Open::Array { array, first, len, index, place: std::ptr::null_mut(), checked });
+        let declared = Declared::of(&Reader::new().array_type(&array));
+        building.push(Open::Array {
+            array,
+            first,
+            len: end,
+            index: start,
+            place: std::ptr::null_mut(),
+            aside: Some(Box::new(nil(building.layout))),
+            declared,
+            is_shorter: false,
+            // Other threads fill elements too.
+            is_left: true,
+        });
         building
     }
 }

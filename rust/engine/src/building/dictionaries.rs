@@ -6,10 +6,10 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Open, TypedEntry, declaration, keep};
+use super::{Building, Declared, Open, declaration, reset};
 use crate::interface::{TypePtr, variant_ptr};
 use crate::layout::{self, LinkedEntries, clear, nil};
-use crate::read::ContainerType;
+use crate::read::{ContainerType, Reader};
 use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
@@ -19,15 +19,20 @@ impl<'s> Building<'s> {
     /// If the declared type of the values is a class of objects.
     pub fn leave_value(&mut self) -> Option<DeferredValue<'s>> {
         match self.open.last_mut() {
-            Some(Open::Dictionary { dictionary, value, typed, .. }) if !value.is_null() => {
-                let declared = typed.as_ref().map_or(&ContainerType::Untyped, |typed| &typed.value_type);
-                assert!(declared.is_plain(), "the value cannot be left");
+            Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) if !value.is_null() => {
+                let held = match declared {
+                    Declared::Any => ContainerType::Untyped,
+                    Declared::Type(ty) => ContainerType::Builtin(*ty),
+                    Declared::Objects => panic!("the value cannot be left"),
+                };
                 let value = std::mem::replace(value, std::ptr::null_mut());
+                // SAFETY: `value` is the value of an entry, so a live Variant, which only this construction reaches.
+                unsafe { reset(self.interface, self.layout, *declared, value) };
                 self.gaps += 1;
                 self.place = std::ptr::null_mut();
                 // SAFETY: `value` is the place of an entry's value. The entry stays, because only copied entries after
                 // it are ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
-                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), value, declared.clone()) })
+                Some(unsafe { DeferredValue::new(Variant::clone(dictionary), value, held) })
             }
             _ => None,
         }
@@ -37,13 +42,11 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
         let dictionary = self.put_empty(VariantType::Dictionary);
-        let mut typed = None;
         if !matches!((key, value), (ContainerType::Untyped, ContainerType::Untyped)) {
             // SAFETY: `dictionary` is a new Dictionary that nothing else uses, as `set_types` demands.
             unsafe { set_types(self.container(&dictionary, VariantType::Dictionary), key, value) };
-            let (key, value_type) = (key.clone(), value.clone());
-            typed = Some(Box::new(TypedEntry { key, value_type, value: nil(self.layout) }));
         }
+        let declared = (Declared::of(key), Declared::of(value));
         let key = nil(self.layout);
         self.push(Open::Dictionary {
             dictionary,
@@ -51,7 +54,7 @@ impl<'s> Building<'s> {
             value: std::ptr::null_mut(),
             at_key: false,
             copied: LinkedEntries::OVER,
-            typed,
+            declared,
             gaps_before: 0,
         });
     }
@@ -74,16 +77,22 @@ impl<'s> Building<'s> {
         self.place = key;
     }
 
-    /// Moves the last value into the open Dictionary, if it is still outside.
+    /// Makes sure that the last value of the open Dictionary has the declared type. After that, nothing can be put in
+    /// its place.
     #[inline(always)]
     fn keep_value(&mut self) {
-        if let Some(Open::Dictionary { value, typed: Some(typed), .. }) = self.open.last_mut()
+        if let Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) =
+            self.open.last_mut()
+            && *declared != Declared::Any
             && !value.is_null()
         {
-            let place = std::mem::replace(value, std::ptr::null_mut());
-            // SAFETY: `place` is the value of an entry of the Dictionary, so a live Variant, which only this construction
+            // SAFETY: it is the value of an entry of the Dictionary, so a live Variant, which only this construction
             // reaches.
-            unsafe { keep(self.layout, &typed.value_type, &mut typed.value, place) };
+            let is_taken =
+                declared.takes(unsafe { &**value }, || Reader::new().dictionary_types(dictionary).1);
+            assert!(is_taken, "the value has another type than the Dictionary's");
+            *value = std::ptr::null_mut();
+            self.place = std::ptr::null_mut();
         }
     }
 
@@ -117,14 +126,14 @@ impl<'s> Building<'s> {
     #[inline(always)]
     pub fn next_value_of(&mut self, key: &Variant) {
         let (interface, layout) = (self.interface, self.layout);
-        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, typed, .. }) =
+        let Some(Open::Dictionary { dictionary, value, at_key: at_key @ true, copied, declared, .. }) =
             self.open.last_mut()
         else {
             panic!("no key is open");
         };
         assert!(copied.0.is_null(), "copied entries are still without their values");
-        let is_taken = typed.as_ref().is_none_or(|typed| typed.key.takes(key));
-        assert!(is_taken, "the Dictionary's keys have another type");
+        let is_taken = declared.0.takes(key, || Reader::new().dictionary_types(dictionary).0);
+        assert!(is_taken, "the key has another type than the Dictionary's");
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
         // key's value, which stays valid while the entry exists (verified by `behaviour.rs`).
@@ -134,15 +143,10 @@ impl<'s> Building<'s> {
                 None => interface.payload(dictionary, VariantType::Dictionary),
             };
             *value = interface_fn!(dictionary_operator_index)(container, variant_ptr(key)).cast::<Variant>();
+            // The value of an earlier entry with this key, or the default of the declared value type.
+            clear(layout, &mut **value);
         }
-        self.place = match typed {
-            Some(typed) => &raw mut typed.value,
-            None => {
-                // The value of an earlier entry with this key. SAFETY: it is live, as said above.
-                clear(layout, unsafe { &mut **value });
-                *value
-            }
-        };
+        self.place = *value;
     }
 
     /// Copies all entries of another Dictionary, whose values are all Nil, into the open Dictionary, which is untyped and

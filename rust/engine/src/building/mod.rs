@@ -44,14 +44,19 @@ type Borrowed = ManuallyDrop<Variant>;
 
 /// A container that is still open.
 enum Open {
-    /// `place` is the current element; null before the first.
+    /// `place` is the current element; null before the first, and in a typed Array between two. Where other threads
+    /// fill other elements, values stay in `aside` until they are complete. Elements that were dropped make the Array
+    /// shorter, so that the others move up, unless some of them have been left to other threads.
     Array {
         array: Borrowed,
         first: *mut Variant,
         len: usize,
         index: usize,
         place: *mut Variant,
-        checked: Option<Box<CheckedElement>>,
+        aside: Option<Box<Variant>>,
+        declared: Declared,
+        is_shorter: bool,
+        is_left: bool,
     },
     /// `value` is the place of the entry's value in the Dictionary; null until the key is put, and where the key was
     /// refused: then the value replaces the key and is dropped. `copied` are the entries copied from another Dictionary
@@ -62,7 +67,8 @@ enum Open {
         value: *mut Variant,
         at_key: bool,
         copied: LinkedEntries,
-        typed: Option<Box<TypedEntry>>,
+        /// The types of keys and values.
+        declared: (Declared, Declared),
         /// The number of gaps before the key.
         gaps_before: usize,
     },
@@ -74,57 +80,60 @@ impl Open {
     /// Where values for this container go now.
     fn place(&mut self) -> *mut Variant {
         match self {
-            Self::Array { place, checked: None, .. } => *place,
-            Self::Array { place, checked: Some(checked), .. } => checked.place(*place),
+            Self::Array { place, aside: Some(aside), .. } if !place.is_null() => &raw mut **aside,
+            Self::Array { place, .. } => *place,
             Self::Dictionary { key, value, .. } if value.is_null() => key,
-            Self::Dictionary { typed: Some(typed), .. } => &raw mut typed.value,
             Self::Dictionary { value, .. } => *value,
             Self::Aside(value) => value,
         }
     }
 }
 
-/// An element that stays outside its Array until it is complete and known to have the declared type: an Array that is
-/// typed, or shared with other threads, must never hold anything else.
-struct CheckedElement {
-    declared: ContainerType,
-    value: Variant,
-    /// Whether elements were dropped, so that the Array has to become shorter.
-    is_shorter: bool,
-    /// Whether elements have been left to other threads, so that those after a dropped one cannot move up.
-    is_left: bool,
+/// What a container holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Declared {
+    Any,
+    /// A type other than Object.
+    Type(VariantType),
+    /// Objects; the container knows their class.
+    Objects,
 }
 
-impl CheckedElement {
-    fn new(declared: ContainerType, layout: Option<&Layout>) -> Self {
-        Self { declared, value: nil(layout), is_shorter: false, is_left: false }
+impl Declared {
+    fn of(declared: &ContainerType) -> Self {
+        match declared {
+            ContainerType::Untyped => Self::Any,
+            ContainerType::Builtin(VariantType::Object) | ContainerType::Object { .. } => Self::Objects,
+            ContainerType::Builtin(ty) => Self::Type(*ty),
+        }
     }
 
-    /// Where the value of the element at `place` is built.
-    fn place(&mut self, place: *mut Variant) -> *mut Variant {
-        if place.is_null() { place } else { &raw mut self.value }
+    /// Whether the container takes the value; `read` reads its declared type.
+    #[inline(always)]
+    fn takes(self, value: &Variant, read: impl FnOnce() -> ContainerType) -> bool {
+        let found = || Reader::new().ty(value);
+        match self {
+            Self::Any => true,
+            Self::Type(ty) => found() == Some(ty),
+            Self::Objects => found() == Some(VariantType::Nil) || read().takes(value),
+        }
     }
 }
 
-/// The declared types of a typed Dictionary, and the value that stays outside it until it is complete.
-struct TypedEntry {
-    key: ContainerType,
-    value_type: ContainerType,
-    value: Variant,
-}
-
-/// Moves a complete value to `place`, and leaves Nil behind.
+/// Sets a place back to the default of its type.
 ///
 /// # Safety
 /// - `place` is a live Variant that nothing else uses.
-///
-/// # Panics
-/// If the value has another type than declared.
-unsafe fn keep(layout: Option<&Layout>, declared: &ContainerType, value: &mut Variant, place: *mut Variant) {
-    assert!(declared.takes(value), "the value has another type than the container declares");
-    // SAFETY: `place` is a live Variant that nothing else uses (`# Safety`).
-    unsafe { std::ptr::swap(value, place) };
-    clear(layout, value);
+#[cold]
+#[inline(never)]
+unsafe fn reset(interface: &Interface, layout: Option<&Layout>, declared: Declared, place: *mut Variant) {
+    // SAFETY: `place` is a live Variant (`# Safety`), and Nil when the default is made in it.
+    unsafe {
+        clear(layout, &mut *place);
+        if let Declared::Type(ty) = declared {
+            interface.construct_default(ty, place);
+        }
+    }
 }
 
 impl Default for Building<'_> {

@@ -130,9 +130,13 @@ impl IResource for FastVariantLimits {
     #[func(gd_self)]
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastVariantLimits.to_string", || {
-            let path = this.get_path();
-            // As the engine prints resources.
-            let from = if path.is_empty() { String::new() } else { format!("({}):", summary::short(path)) };
+            // As the engine prints resources, except that it says nothing where there is nothing to say.
+            let (name, path) = (this.get_name(), this.get_path());
+            let from = match (name.is_empty(), path.is_empty()) {
+                (true, true) => String::new(),
+                (true, false) => format!("({}):", summary::short(path)),
+                (false, _) => format!("{} ({}):", summary::short(name), summary::short(path)),
+            };
             let values = this.bind().values();
             GString::from(&format!("{from}{}", summary::of(&this, values.summary())))
         })

@@ -54,6 +54,7 @@ impl ContainerType {
     }
 
     /// The same for a value of type `found`; `is_instance` tells whether an object has the class and script.
+    #[inline(always)]
     pub fn takes_type(
         &self,
         found: Option<VariantType>,

@@ -236,17 +236,16 @@ impl<'s> Building<'s> {
         (!may_have_gaps).then_some(last)
     }
 
-    /// The type of the value that was put last.
+    /// The type of the value that was put last; other threads may be filling parts of it.
     ///
     /// # Panics
-    /// As [`Building::last`].
+    /// If no value has been put since a container was opened.
+    #[inline(always)]
     pub fn last_type(&self) -> Option<VariantType> {
-        self.last().map_or_else(
-            // SAFETY: `place` returns a live Variant that this construction owns; other threads fill its elements but
-            // do not write the Variant itself.
-            || Reader::new().ty(unsafe { self.place.as_ref() }.unwrap_or(&self.root)),
-            |last| Reader::new().ty(last),
-        )
+        assert!(!self.place.is_null() || self.open.is_empty(), "nothing has been put");
+        // SAFETY: `place` is a live Variant that this construction owns; other threads fill its elements but do not
+        // write the Variant itself.
+        Reader::new().ty(unsafe { self.place.as_ref() }.unwrap_or(&self.root))
     }
 
     fn holds_others(&self, value: &Variant) -> bool {

@@ -1,7 +1,7 @@
 //! Typed containers: which values they take, convert or drop.
 
 use godot::builtin::{StringName, Variant};
-use godot::classes::Object;
+use godot::classes::{Object, Script};
 use godot::obj::Gd;
 use variant_codec::stream::ElementType;
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
@@ -56,12 +56,14 @@ impl VariantBuilder<'_, '_> {
     }
 
     /// Whether a container takes the value that was put last.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn last_fits(&self, declared: &ContainerType) -> bool {
-        let last = self.building.last();
-        declared.takes_type(self.building.last_type(), |class, script| {
-            last.is_some_and(|value| is_instance(value, class, script))
-        })
+        declared.takes_type(self.building.last_type(), |class, script| self.last_is_instance(class, script))
+    }
+
+    #[inline(never)]
+    fn last_is_instance(&self, class: &StringName, script: Option<&Gd<Script>>) -> bool {
+        self.building.last().is_some_and(|value| is_instance(value, class, script))
     }
 
     /// The value as the engine's typed append converts it, without printed errors; `None` if it would refuse it.

@@ -206,7 +206,7 @@ fn bytes_that_are_no_message() {
     let schema = schema(GAME);
     let long = format!("7a{}01", "ff".repeat(10));
     for (message, hex, expected) in [
-        ("Entity", "08", "unexpected end of data: need 1 bytes, 0 left (at byte 1)"),
+        ("Entity", "08", "unexpected end of data: need 1 byte, 0 left (at byte 1)"),
         ("Entity", "0880", "unexpected end of data: need 2 bytes, 1 left (at byte 1)"),
         ("Entity", "08ffffffffffffffffffffff01", "varint longer than 10 bytes (at byte 1)"),
         ("Entity", &long, "varint longer than 5 bytes (at byte 1)"),
@@ -217,7 +217,7 @@ fn bytes_that_are_no_message() {
         ("Entity", "0f", "field 1 has invalid wire type 7 (at byte 0)"),
         ("Entity", "6c", "end-group tag of field 13 without a start-group tag (at byte 0)"),
         ("Entity", "6b74", "end-group tag of field 14 without a start-group tag (at byte 1)"),
-        ("Entity", "6b0801", "unexpected end of data: need 1 bytes, 0 left (at byte 3)"),
+        ("Entity", "6b0801", "unexpected end of data: need 1 byte, 0 left (at byte 3)"),
         (
             "World",
             "0a04120208ff",
@@ -229,7 +229,7 @@ fn bytes_that_are_no_message() {
             "320500000000ff",
             r#"unexpected end of data: need 3 bytes, 0 left (at byte 7) (at ."path")"#,
         ),
-        ("Entity", "520108", r#"unexpected end of data: need 1 bytes, 0 left (at byte 3) (at ."scores")"#),
+        ("Entity", "520108", r#"unexpected end of data: need 1 byte, 0 left (at byte 3) (at ."scores")"#),
         (
             "Entity",
             "1a080a01611203080080",
@@ -248,7 +248,7 @@ fn compact_bytes_that_are_no_message() {
     let options = DecodeOptions { wire: Wire::Compact, ..DecodeOptions::default() };
     for (hex, expected) in [
         ("0f", "field 1 has invalid wire type 7 (at byte 0)"),
-        ("09", "unexpected end of data: need 1 bytes, 0 left (at byte 1)"),
+        ("09", "unexpected end of data: need 1 byte, 0 left (at byte 1)"),
         ("0c000000", "unexpected end of data: need 4 bytes, 3 left (at byte 1)"),
     ] {
         let error =

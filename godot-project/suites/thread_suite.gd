@@ -199,11 +199,15 @@ func test_shared_job() -> bool:
 	for index in 2000:
 		buffers.append(var_to_bytes([index]))
 	var job := FastVariantCodec.decode_batch_async(buffers)
+	# A library without threads runs jobs between frames, on the main thread, and refuses other threads that wait.
+	var may_refuse: bool = FastVariantCodec.get_engine_report()["threads"] == 1
 	_share([
 		func(_turn: int) -> bool:
 			return str(job).begins_with("<FastVariantJob#"),
 		func(_turn: int) -> bool:
-			return job.get_progress() <= 1.0 and job.wait().value.size() == buffers.size(),
+			var result := job.wait()
+			var is_right: bool = result.value.size() == buffers.size() if result.is_ok() else may_refuse
+			return is_right and job.get_progress() <= 1.0,
 		func(_turn: int) -> bool:
 			return not job.is_done() or job.wait().is_ok(),
 	])

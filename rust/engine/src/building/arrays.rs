@@ -7,9 +7,9 @@ use godot::builtin::Variant;
 use godot::sys::{GodotFfi, interface_fn};
 use variant_codec::VariantType;
 
-use super::{Building, Declared, Open, declaration, reset};
+use super::{Building, Declared, Open, PendingElement, declaration, reset};
 use crate::interface::{TypePtr, variant_ptr};
-use crate::layout::{self, clear, nil};
+use crate::layout::{self, clear};
 use crate::read::{ContainerType, Reader};
 use crate::slots::Slots;
 use crate::types::plain_bytes;
@@ -38,7 +38,7 @@ impl<'s> Building<'s> {
             len,
             index: 0,
             place: std::ptr::null_mut(),
-            aside: None,
+            pending: None,
             declared: Declared::of(element),
             is_shorter: false,
             is_left: false,
@@ -54,7 +54,8 @@ impl<'s> Building<'s> {
     pub fn next_element(&mut self) {
         let interface = self.interface;
         self.keep_element();
-        let Some(Open::Array { array, first, len, index, place, aside, declared, .. }) = self.open.last_mut()
+        let Some(Open::Array { array, first, len, index, place, pending, declared, .. }) =
+            self.open.last_mut()
         else {
             panic!("no Array is open");
         };
@@ -70,34 +71,30 @@ impl<'s> Building<'s> {
             }
         };
         *index += 1;
-        self.place = match aside {
-            Some(aside) => &raw mut **aside,
-            None => *place,
-        };
-        if *declared != Declared::Any && aside.is_none() {
+        self.place = *place;
+        if let Some(pending) = pending {
+            pending.place = *place;
+        }
+        if *declared != Declared::Any {
             // A typed Array's new elements are defaults of its type. SAFETY: `place` is an element of the Array, so a
             // live Variant.
             clear(self.layout, unsafe { &mut **place });
         }
     }
 
-    /// Makes sure that the last element of the open Array has the declared type, and moves it into the Array if it is
-    /// still outside. After that, nothing can be put in its place.
+    /// Makes sure that the last element of the open Array has the declared type, if elements are checked. After that,
+    /// nothing can be put in its place.
     #[inline(always)]
     fn keep_element(&mut self) {
-        if let Some(Open::Array { array, place, aside, declared, .. }) = self.open.last_mut()
-            && (*declared != Declared::Any || aside.is_some())
+        if let Some(Open::Array { array, place, pending, declared, .. }) = self.open.last_mut()
+            && (*declared != Declared::Any || pending.is_some())
             && !place.is_null()
         {
             // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
-            let element = unsafe { &mut **place };
-            let value = aside.as_deref_mut().unwrap_or(element);
-            let is_taken = declared.takes(value, || Reader::new().array_type(array));
+            let is_taken = declared.takes(unsafe { &**place }, || Reader::new().array_type(array));
             assert!(is_taken, "the element has another type than the Array");
-            if let Some(value) = aside {
-                // SAFETY: as above; `aside` is not in the Array.
-                std::mem::swap(&mut **value, unsafe { &mut **place });
-                clear(self.layout, value);
+            if let Some(pending) = pending {
+                pending.place = std::ptr::null_mut();
             }
             *place = std::ptr::null_mut();
             self.place = std::ptr::null_mut();
@@ -115,8 +112,7 @@ impl<'s> Building<'s> {
         };
         assert!(*declared != Declared::Any, "no typed Array is open");
         assert!(!place.is_null() && !*is_left, "there is no element to drop");
-        // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches. Where
-        // elements are put aside, some have been left.
+        // SAFETY: `place` is an element of the Array, so a live Variant, which only this construction reaches.
         unsafe { reset(self.interface, self.layout, *declared, *place) };
         *is_shorter = true;
         *len -= 1;
@@ -138,7 +134,7 @@ impl<'s> Building<'s> {
         values: &mut impl Iterator<Item = [u8; N]>,
     ) -> bool {
         self.keep_element();
-        let (Some(_), Some(Open::Array { first, len, index, place, aside, declared, .. })) =
+        let (Some(_), Some(Open::Array { first, len, index, place, pending, declared, .. })) =
             (self.layout, self.open.last_mut())
         else {
             return false;
@@ -161,7 +157,7 @@ impl<'s> Building<'s> {
             }
             *index += 1;
         }
-        if *declared != Declared::Any || aside.is_some() {
+        if *declared != Declared::Any || pending.is_some() {
             // These elements are complete.
             *place = std::ptr::null_mut();
         }
@@ -226,7 +222,7 @@ impl<'s> Building<'s> {
             len: end,
             index: start,
             place: std::ptr::null_mut(),
-            aside: Some(Box::new(nil(building.layout))),
+            pending: Some(Box::new(PendingElement { place: std::ptr::null_mut(), declared })),
             declared,
             is_shorter: false,
             // Other threads fill elements too.

@@ -44,16 +44,16 @@ type Borrowed = ManuallyDrop<Variant>;
 
 /// A container that is still open.
 enum Open {
-    /// `place` is the current element; null before the first, and in a typed Array between two. Where other threads
-    /// fill other elements, values stay in `aside` until they are complete. Elements that were dropped make the Array
-    /// shorter, so that the others move up, unless some of them have been left to other threads.
+    /// `place` is the current element; null before the first, and between two where elements are checked. Elements that
+    /// were dropped make the Array shorter, so that the others move up, unless some of them have been left to other
+    /// threads. `pending` is there where other threads fill other elements.
     Array {
         array: Borrowed,
         first: *mut Variant,
         len: usize,
         index: usize,
         place: *mut Variant,
-        aside: Option<Box<Variant>>,
+        pending: Option<Box<PendingElement>>,
         declared: Declared,
         is_shorter: bool,
         is_left: bool,
@@ -80,11 +80,27 @@ impl Open {
     /// Where values for this container go now.
     fn place(&mut self) -> *mut Variant {
         match self {
-            Self::Array { place, aside: Some(aside), .. } if !place.is_null() => &raw mut **aside,
             Self::Array { place, .. } => *place,
             Self::Dictionary { key, value, .. } if value.is_null() => key,
             Self::Dictionary { value, .. } => *value,
             Self::Aside(value) => value,
+        }
+    }
+}
+
+/// An element of an Array that others keep. Unless it is complete, it becomes a default again.
+struct PendingElement {
+    /// Null where none is pending.
+    place: *mut Variant,
+    declared: Declared,
+}
+
+impl Drop for PendingElement {
+    fn drop(&mut self) {
+        if !self.place.is_null() {
+            // SAFETY: `of_elements` makes these for an Array that its construction keeps alive, and `next_element` sets the
+            // place of an element which that construction alone reaches.
+            unsafe { reset(interface(), layout(), self.declared, self.place) };
         }
     }
 }

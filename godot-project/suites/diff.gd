@@ -415,8 +415,10 @@ func _value_problem(value: Variant) -> String:
 	if actual != expected:
 		return "encode: %s" % Compare.hex_difference(expected, actual)
 	var size := Oracle.codec_size(value)
-	if size != expected.size():
-		return "encoded_size is %d, not %d" % [size, expected.size()]
+	# The engine reads some values that are nested too deeply for it to write.
+	var expected_size := expected.size() if expected else -1
+	if size != expected_size:
+		return "encoded_size is %d, not %d" % [size, expected_size]
 	var full := Oracle.engine_encode(value, true)
 	var actual_full := Oracle.codec_encode(value, true)
 	if actual_full != full:

@@ -448,3 +448,22 @@ func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 			FastVariantCodec.validate(bytes, limits).error)
 	limits.max_memory = bytes.size() * 59
 	checks.same_value("59 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)
+
+
+## What the engine cannot hash is neither written strictly nor read; what it can, is both.
+func test_keys_that_are_too_deep() -> bool:
+	for levels: int in [1, 99, 101, 102, 103, 200]:
+		var key: Variant = 1
+		for level in levels:
+			key = [key]
+		# The engine prints an error when it hashes such a key.
+		Engine.print_error_messages = false
+		var value := {key: [levels]}
+		var bytes := Oracle.engine_encode(value)
+		var read := FastVariantCodec.try_decode(bytes)
+		var written := FastVariantCodec.try_encode(value)
+		Engine.print_error_messages = true
+		checks.subject(checks.MIXED, "a key of %d levels" % levels)
+		checks.truth("is read", read.is_ok() == (levels <= 101))
+		checks.same_int("written as it is read", read.get_error_code(), written.get_error_code())
+	return true

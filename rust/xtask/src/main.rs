@@ -147,7 +147,7 @@ enum Chore {
     },
     /// Run every check: format, lints, Rust tests, and everything that needs a real Godot
     Test {
-        /// Longer checks: more random values, more runs, an editor window, an exported game
+        /// Longer checks as well: more random values, kills and quits, valgrind, reloading, an editor window
         #[arg(long)]
         all: bool,
     },

@@ -36,7 +36,7 @@ pub struct Live<'a, 's> {
 impl<'a, 's> Live<'a, 's> {
     /// A source that writes `variant`.
     pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
-        Self { variant, walker: Walker { objects, strict, reader: Reader::new(), splitter: None } }
+        Self { variant, walker: Walker::new(objects, strict) }
     }
 
     /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
@@ -88,8 +88,7 @@ pub fn pour_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>) 
 where
     S: Sink<Array = (), Dictionary = (), Strings = ()>,
 {
-    let (strict, reader) = (tail.strict, Reader::new());
-    let walker = Walker { objects: Objects::AsIds, strict, reader, splitter: Some(splitter) };
+    let walker = Walker { splitter: Some(splitter), ..Walker::new(Objects::AsIds, tail.strict) };
     match &tail.items {
         TailItems::Elements(elements, range) => {
             walker.pour_elements(*elements, range.clone(), &mut (), sink, tail.depth)
@@ -109,6 +108,8 @@ struct Walker<'a, 's> {
     strict: bool,
     reader: Reader,
     splitter: Option<&'s Splitter<'a>>,
+    /// The deepest level of a container; in keys, a strict reader has a limit of its own.
+    deepest: u32,
 }
 
 /// Elements or entries between two checks of how much output they took.
@@ -117,9 +118,31 @@ const CHECK_INTERVAL: usize = 8;
 const MAX_RUN: usize = 4096;
 
 impl<'a> Walker<'a, '_> {
+    fn new(objects: Objects, strict: bool) -> Self {
+        Self { objects, strict, reader: Reader::new(), splitter: None, deepest: format::MAX_DEPTH }
+    }
+
     /// The same without a splitter, for Variants that do not live long enough for other threads.
     fn without_splitter<'b>(self) -> Walker<'b, 'b> {
-        Walker { objects: self.objects, strict: self.strict, reader: self.reader, splitter: None }
+        let Self { objects, strict, reader, deepest, .. } = self;
+        Walker { objects, strict, reader, splitter: None, deepest }
+    }
+
+    /// The same for a key at this level. Another thread would not know that it is in one.
+    fn in_key(self, depth: u32) -> Self {
+        if !self.strict {
+            return self;
+        }
+        Self { splitter: None, deepest: self.deepest.min(depth + format::MAX_KEY_DEPTH), ..self }
+    }
+
+    /// Refuses a container that is too deep inside a key.
+    #[inline(always)]
+    fn check_key_depth(self, depth: u32) -> Result<()> {
+        if depth > self.deepest {
+            return Err(ErrorKind::KeyTooDeep { limit: format::MAX_KEY_DEPTH }.into());
+        }
+        Ok(())
     }
 
     /// Pours a value that takes few bytes; `None` for others. Apart from [`Self::pour_large`], whose stack frame counts at
@@ -248,6 +271,7 @@ impl<'a> Walker<'a, '_> {
 
     #[inline(always)]
     fn pour_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        self.check_key_depth(depth)?;
         let elements = self.reader.elements(variant);
         let mut array = match self.reader.array_type(variant) {
             ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
@@ -314,6 +338,7 @@ impl<'a> Walker<'a, '_> {
 
     #[inline(never)]
     fn pour_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        self.check_key_depth(depth)?;
         if self.strict {
             self.check_values(variant)?;
         }
@@ -425,7 +450,7 @@ impl<'a> Walker<'a, '_> {
             }
         }
         sink.begin_key(dictionary)?;
-        self.pour(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        self.in_key(depth).pour(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
         sink.begin_value(dictionary)?;
         self.pour(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
         sink.end_entry(dictionary)

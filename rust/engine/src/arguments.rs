@@ -131,7 +131,7 @@ unsafe extern "C" fn register(
 /// - `method` is a live description.
 unsafe fn returns_nothing(method: &sys::GDExtensionClassMethodInfo) -> bool {
     let is_variant = PropertyUsageFlags::NIL_IS_VARIANT.ord() as u32;
-    // SAFETY: a description of a method that returns something describes that, too (`# Safety`).
+    // SAFETY: where `has_return_value` is set, which is checked first, the description has one (`# Safety`).
     let declared = || unsafe { &*method.return_value_info };
     method.has_return_value == 0
         || declared().type_ == sys::GDEXTENSION_VARIANT_TYPE_NIL && declared().usage & is_variant == 0
@@ -235,7 +235,8 @@ impl Parameter {
 
 /// The address of the interned text of a name. Equal names have the same one.
 fn address(name: &StringName) -> usize {
-    // SAFETY: a StringName is a pointer, and godot-rust's is transparent over the engine's.
+    const { assert!(size_of::<StringName>() == size_of::<usize>()) };
+    // SAFETY: a StringName is a pointer, whose size is asserted; godot-rust's is transparent over the engine's.
     unsafe { std::ptr::from_ref(name).cast::<usize>().read() }
 }
 

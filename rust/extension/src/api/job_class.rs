@@ -97,7 +97,7 @@ impl FastVariantJob {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
             let result = waited.map(|()| this.bind().result());
-            // None only if the job is done and another call is taking its result.
+            // None only of a job that is not done, for which `wait` would have failed.
             match result {
                 Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
                 Err(error) => FastVariantResult::failed(&error),

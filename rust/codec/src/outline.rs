@@ -516,13 +516,29 @@ fn element_bytes(lane: Lane, per_element: usize, precision: Precision) -> usize 
     per_element * lane.width(precision == Precision::Double)
 }
 
-/// Elements of so many components.
+/// Elements of so many components, as far as a preview shows them: digits of floats take time.
 fn elements(lane: Lane, per_element: usize, lanes: Lanes<'_>) -> List {
     let mut list = List::default();
+    let mut text = String::new();
     for element in lanes.le.chunks(element_bytes(lane, per_element, lanes.precision)) {
-        let components = element.chunks(element.len() / per_element).map(|le| component(lane, le));
-        let components = components.collect::<Vec<_>>().join(", ");
-        list.add(&if per_element > 1 { format!("({components})") } else { components });
+        text.clear();
+        for le in element.chunks(element.len() / per_element) {
+            text.push_str(if !text.is_empty() {
+                ", "
+            } else if per_element > 1 {
+                "("
+            } else {
+                ""
+            });
+            text.push_str(&component(lane, le));
+            if text.len() > PREVIEW {
+                break;
+            }
+        }
+        if per_element > 1 {
+            text.push(')');
+        }
+        list.add(&text);
         if list.is_cut {
             break;
         }
@@ -543,7 +559,10 @@ fn component(lane: Lane, le: &[u8]) -> String {
 
 /// A float with as many digits as tell it from the next one.
 fn real(value: impl fmt::Debug) -> String {
-    format!("{value:?}").to_lowercase()
+    let mut text = format!("{value:?}");
+    // For NaN alone.
+    text.make_ascii_lowercase();
+    text
 }
 
 fn cut(mut text: String) -> String {

@@ -276,9 +276,17 @@ fn changing_jobs(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
     Ok(Done { parts: BTreeMap::from([(how.to_owned(), jobs)]), ..done(jobs, tally) })
 }
 
-/// As many entry points at once as there are engines: the search counts the time of its own thread.
+/// The entry points that are searched at once. The search counts the time of its own thread, but two cores may be two
+/// threads of one: `inspect`, which comes closest to the bound, is searched alone.
+const SEARCHED_AT_ONCE: [&[&str]; 4] = [
+    &["try_decode", "validate"],
+    &["unpack_batch", "try_decode_godot3"],
+    &["messages", "describe"],
+    &["inspect"],
+];
+
 fn search(tools: &Tools<'_>, slice: u64, _: u64) -> Result<Done> {
-    let entries = ENTRIES.chunks(ENGINES as usize).nth(slice as usize).context("all have been searched")?;
+    let entries = *SEARCHED_AT_ONCE.get(slice as usize).context("all have been searched")?;
     let one = |entry: &str| {
         let options = Search { search: Some(SEARCH), seed: Some(1 + slice), only: Some(entry.to_owned()) };
         suites::worst(tools.workspace, tools.godot, &options).with_context(|| entry.to_owned())
@@ -308,6 +316,15 @@ mod tests {
                 assert_ne!(run::read(&mut git).unwrap(), "", "{}: {path}", proof.name);
             }
         }
+    }
+
+    #[test]
+    fn every_entry_point_is_searched_once() {
+        let mut searched = SEARCHED_AT_ONCE.concat();
+        let mut all = ENTRIES.to_vec();
+        searched.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(searched, all);
     }
 
     #[test]

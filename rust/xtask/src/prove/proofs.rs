@@ -60,6 +60,8 @@ const NO_FINDS: &[&str] = &[":(exclude)godot-project/suites/fixtures/found.json"
 
 /// The seconds of a slice whose length can be chosen.
 const SLICE: u64 = 120;
+/// The same for fuzzing, which reads its inputs again for each slice and target.
+const FUZZ_SLICE: u64 = 600;
 /// The cases of a slice of differential fuzzing, which two engines share.
 const DIFF_SLICE: u64 = 30_000;
 const ENGINES: u32 = 2;
@@ -222,7 +224,7 @@ fn done(amount: u64, tally: Tally) -> Done {
 }
 
 fn fuzzing(tools: &Tools<'_>, address: bool) -> Result<Done> {
-    let options = fuzz::Options { seconds: SLICE, target: None, jobs: ENGINES, address, keep: false };
+    let options = fuzz::Options { seconds: FUZZ_SLICE, target: None, jobs: ENGINES, address, keep: false };
     let executed = fuzz::executions(tools.workspace, &options)?;
     let findings: usize = executed.values().map(|target| target.findings).sum();
     ensure!(findings == 0, "{findings} finding(s)");

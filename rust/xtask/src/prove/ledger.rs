@@ -1,6 +1,7 @@
 //! What has been proven, of which code: `docs/ledger.json`, and the table in `docs/testing.md` that is made of it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -122,7 +123,7 @@ pub fn commit(workspace: &Workspace) -> Result<String> {
 }
 
 /// Those of these files that have uncommitted changes, one per line.
-pub fn uncommitted(workspace: &Workspace, paths: &[&str]) -> Result<String> {
+pub fn uncommitted(workspace: &Workspace, paths: &[impl AsRef<OsStr>]) -> Result<String> {
     run::read(git(workspace, &["status", "--porcelain", "--"]).args(paths))
 }
 
@@ -132,7 +133,7 @@ pub fn today() -> String {
 }
 
 /// Whether these files are unchanged since this commit.
-pub fn is_same_code(workspace: &Workspace, commit: &str, paths: &[&str]) -> Result<bool> {
+pub fn is_same_code(workspace: &Workspace, commit: &str, paths: &[impl AsRef<OsStr>]) -> Result<bool> {
     if commit.is_empty() {
         return Ok(false);
     }

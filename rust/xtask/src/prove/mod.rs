@@ -5,6 +5,7 @@
 
 mod ledger;
 mod proofs;
+mod scripts;
 mod slice;
 
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ impl<'a> Run<'a> {
         for proof in PROOFS {
             let entry = ledger.entries.iter().find(|entry| entry.proof == proof.name);
             if let Some(entry) = entry
-                && ledger::is_same_code(workspace, &entry.commit, &proof.paths())?
+                && ledger::is_same_code(workspace, &entry.commit, &proof.paths(workspace)?)?
             {
                 proven.push(entry.proof.clone());
             }
@@ -146,7 +147,7 @@ impl<'a> Run<'a> {
         };
         for proof in PROOFS {
             if let Some(standing) = standings.proofs.get(proof.name)
-                && !ledger::is_same_code(workspace, &standing.commit, &proof.paths())?
+                && !ledger::is_same_code(workspace, &standing.commit, &proof.paths(workspace)?)?
             {
                 standings.proofs.remove(proof.name);
             }
@@ -166,7 +167,7 @@ impl<'a> Run<'a> {
 
     /// Runs slices of a proof, and returns whether it is complete.
     fn go_on(&mut self, proof: &Proof, tools: &Tools<'_>, until: Option<Instant>) -> Result<bool> {
-        let uncommitted = ledger::uncommitted(self.workspace, &proof.paths())?;
+        let uncommitted = ledger::uncommitted(self.workspace, &proof.paths(self.workspace)?)?;
         ensure!(
             uncommitted.is_empty(),
             "the code of {} has uncommitted changes, so its figures would belong to no commit:\n{uncommitted}",
@@ -184,7 +185,7 @@ impl<'a> Run<'a> {
             let done = (proof.slice)(tools, standing.slices, proof.goal - standing.done.amount)?;
             ensure!(done.amount > 0, "a slice of {} did nothing", proof.name);
             ensure!(
-                ledger::is_same_code(self.workspace, &standing.commit, &proof.paths())?,
+                ledger::is_same_code(self.workspace, &standing.commit, &proof.paths(self.workspace)?)?,
                 "the code of {} changed while it ran",
                 proof.name
             );

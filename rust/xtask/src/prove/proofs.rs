@@ -5,10 +5,12 @@ use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::scripts;
 use super::slice::{Done, Tools};
 use crate::endure::{self, Endurance};
 use crate::judge::Tally;
 use crate::suites::{self, Access, ENTRIES, Search};
+use crate::workspace::Workspace;
 use crate::{diff, exchange, fuzz, godot3, jobs, kill, protobuf, sanitize, stress, valgrind, writers};
 
 /// One long run.
@@ -20,6 +22,8 @@ pub struct Proof {
     pub unit: &'static str,
     /// The code that it runs, as git pathspecs. The proof stands until that changes.
     pub code: &'static [&'static [&'static str]],
+    /// The scripts of `godot-project` that it runs; with them goes every file that they name.
+    pub scripts: &'static [&'static str],
     /// How to do some of it by hand.
     pub command: &'static str,
     /// Does a slice: the first, second … of them, when so much of the goal is left.
@@ -28,25 +32,32 @@ pub struct Proof {
 
 impl Proof {
     /// The code that it runs, as arguments for git.
-    pub fn paths(&self) -> Vec<&'static str> {
-        self.code.concat()
+    ///
+    /// # Errors
+    /// If there is no such script.
+    pub fn paths(&self, workspace: &Workspace) -> Result<Vec<String>> {
+        let mut paths: Vec<String> = self.code.concat().into_iter().map(str::to_owned).collect();
+        paths.extend(scripts::named_by(workspace, self.scripts)?);
+        if !self.code.contains(&FOUND) {
+            paths.retain(|path| !FOUND.contains(&path.as_str()));
+        }
+        Ok(paths)
     }
 }
 
 /// What every build depends on.
 const BUILD: &[&str] = &["Cargo.toml", "Cargo.lock", ".cargo"];
-/// The crates without an engine.
-const CODEC: &[&str] = &["rust/codec", "rust/protobuf"];
+/// The crates without an engine. The library and the fuzz targets have no serde.
+const CODEC: &[&str] = &["rust/codec", "rust/protobuf", ":(exclude)rust/codec/src/serde"];
 /// Random values and checks in Rust.
 const CHECKS: &[&str] = &["tests/Cargo.toml", ":(glob)tests/*.rs", "tests/fuzzing"];
 const FUZZ: &[&str] = &["tests/fuzz", "rust/xtask/src/fuzz.rs"];
-/// The library, the suites that use it inside the engine, and what judges them.
+/// The library, the project that uses it inside the engine, and what judges it.
 const ENGINE: &[&str] = &[
     "rust/engine",
     "rust/extension",
     "addons",
     "godot-project/project.godot",
-    "godot-project/suites",
     "rust/xtask/src/godot",
     "rust/xtask/src/judge.rs",
     "rust/xtask/src/library.rs",
@@ -55,8 +66,8 @@ const ENGINE: &[&str] = &[
     "rust/xtask/src/suites.rs",
 ];
 
-/// Excludes what the search has found, which does not affect the other proofs.
-const NO_FINDS: &[&str] = &[":(exclude)godot-project/suites/fixtures/found.json"];
+/// What the search has found, which does not affect the other proofs.
+const FOUND: &[&str] = &["godot-project/suites/fixtures/found.json"];
 
 /// The seconds of a slice whose length can be chosen.
 const SLICE: u64 = 120;
@@ -79,6 +90,7 @@ pub const PROOFS: &[Proof] = &[
         goal: 100_000_000,
         unit: "executions",
         code: &[CODEC, BUILD, CHECKS, FUZZ],
+        scripts: &[],
         command: "cargo xtask fuzz --jobs 2",
         slice: |tools, _, _| fuzzing(tools, false),
     },
@@ -87,6 +99,7 @@ pub const PROOFS: &[Proof] = &[
         goal: 3_000_000,
         unit: "executions",
         code: &[CODEC, BUILD, CHECKS, FUZZ],
+        scripts: &[],
         command: "cargo xtask fuzz --jobs 2 --address",
         slice: |tools, _, _| fuzzing(tools, true),
     },
@@ -94,7 +107,8 @@ pub const PROOFS: &[Proof] = &[
         name: "differential fuzzing",
         goal: 1_000_000,
         unit: "cases",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/diff.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/diff.rs"]],
+        scripts: &["suites/diff.gd"],
         command: "cargo xtask diff --processes 2",
         slice: differential,
     },
@@ -102,7 +116,8 @@ pub const PROOFS: &[Proof] = &[
         name: "endurance",
         goal: ENDURANCE.calls,
         unit: "calls",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/endure.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/endure.rs"]],
+        scripts: &["suites/endure.gd"],
         command: "cargo xtask endure",
         slice: |tools, _, _| endurance(tools, ENDURANCE),
     },
@@ -110,7 +125,8 @@ pub const PROOFS: &[Proof] = &[
         name: "endurance, portable",
         goal: ENDURANCE.calls,
         unit: "calls",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/endure.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/endure.rs"]],
+        scripts: &["suites/endure.gd"],
         command: "cargo xtask endure --portable",
         slice: |tools, _, _| endurance(tools, Endurance { portable: true, ..ENDURANCE }),
     },
@@ -118,7 +134,8 @@ pub const PROOFS: &[Proof] = &[
         name: "jobs whose arguments change",
         goal: 100_000,
         unit: "jobs",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/jobs.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/jobs.rs"]],
+        scripts: &["suites/jobs.gd"],
         command: "cargo xtask jobs",
         slice: changing_jobs,
     },
@@ -126,7 +143,8 @@ pub const PROOFS: &[Proof] = &[
         name: "search for costly packets",
         goal: SEARCH * ENTRIES.len() as u64,
         unit: "seconds",
-        code: &[CODEC, BUILD, ENGINE, &["godot-project/bench"]],
+        code: &[CODEC, BUILD, ENGINE, FOUND],
+        scripts: &["bench/search.gd"],
         command: "cargo xtask worst --search 600",
         slice: search,
     },
@@ -134,7 +152,8 @@ pub const PROOFS: &[Proof] = &[
         name: "several processes and one file",
         goal: 3_000,
         unit: "records each",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/writers.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/writers.rs"]],
+        scripts: &["suites/writers.gd"],
         command: "cargo xtask writers --records 3000",
         slice: |tools, _, left| Ok(done(left, writers::run(tools.workspace, tools.godot, left)?)),
     },
@@ -142,7 +161,8 @@ pub const PROOFS: &[Proof] = &[
         name: "kills while saving",
         goal: 200,
         unit: "kills",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/kill.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/kill.rs"]],
+        scripts: &["suites/save_until_killed.gd"],
         command: "cargo xtask kill",
         slice: |tools, slice, left| {
             let times = KILL_SLICE.min(left);
@@ -154,7 +174,8 @@ pub const PROOFS: &[Proof] = &[
         name: "many threads",
         goal: 600,
         unit: "seconds",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/stress.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/stress.rs"]],
+        scripts: &["suites/stress.gd"],
         command: "cargo xtask stress",
         slice: many_threads,
     },
@@ -163,6 +184,7 @@ pub const PROOFS: &[Proof] = &[
         goal: 400_000,
         unit: "checks",
         code: &[CODEC, BUILD, CHECKS, &["tests/protobuf", "rust/xtask/src/protobuf.rs"]],
+        scripts: &[],
         command: "cargo xtask protobuf",
         slice: |tools, slice, _| {
             /// More than there are schemas in a slice.
@@ -181,9 +203,9 @@ pub const PROOFS: &[Proof] = &[
             CODEC,
             BUILD,
             ENGINE,
-            NO_FINDS,
             &["tests/godot3", "rust/xtask/src/exchange.rs", "rust/xtask/src/godot3"],
         ],
+        scripts: &["suites/exchange.gd", "suites/packets.gd"],
         command: "cargo xtask exchange --values 20000 --packets 3000",
         slice: |tools, slice, left| {
             let old = godot3::find_or_install(tools.workspace)?;
@@ -202,7 +224,8 @@ pub const PROOFS: &[Proof] = &[
         name: "valgrind",
         goal: 2 * valgrind::CALLS,
         unit: "calls",
-        code: &[CODEC, BUILD, ENGINE, NO_FINDS, &["rust/xtask/src/valgrind.rs"]],
+        code: &[CODEC, BUILD, ENGINE, &["rust/xtask/src/valgrind.rs"]],
+        scripts: &["suites/endure.gd"],
         command: "cargo xtask valgrind",
         slice: |tools, _, left| {
             let tally = valgrind::run(tools.workspace, tools.godot, valgrind::Size::default())?;
@@ -213,7 +236,8 @@ pub const PROOFS: &[Proof] = &[
         name: "sanitizers, Rust tests",
         goal: 1,
         unit: "run with each",
-        code: &[CODEC, BUILD, &["tests", "rust/xtask/src/sanitize.rs"]],
+        code: &[&["rust/codec", "rust/protobuf"], BUILD, &["tests", "rust/xtask/src/sanitize.rs"]],
+        scripts: &[],
         command: "cargo xtask sanitize",
         slice: |tools, _, left| Ok(done(left, sanitize::run(tools.workspace)?)),
     },
@@ -305,13 +329,12 @@ fn search(tools: &Tools<'_>, slice: u64, _: u64) -> Result<Done> {
 mod tests {
     use super::*;
     use crate::run;
-    use crate::workspace::Workspace;
 
     #[test]
     fn every_path_names_code() {
         let workspace = Workspace::find().unwrap();
         for proof in PROOFS {
-            for path in proof.paths() {
+            for path in proof.paths(&workspace).unwrap() {
                 let path = path.trim_start_matches(":(exclude)");
                 let mut git = std::process::Command::new("git");
                 git.current_dir(&workspace.root).args(["ls-files", "--", path]);
@@ -331,14 +354,30 @@ mod tests {
 
     #[test]
     fn a_find_of_the_search_concerns_no_other_proof() {
-        const FOUND: &str = "godot-project/suites/fixtures/found.json";
         let workspace = Workspace::find().unwrap();
         for proof in PROOFS {
             let mut git = std::process::Command::new("git");
-            git.current_dir(&workspace.root).args(["ls-files", "--"]).args(proof.paths());
+            git.current_dir(&workspace.root).args(["ls-files", "--"]).args(proof.paths(&workspace).unwrap());
             let files = run::read(&mut git).unwrap();
             let is_searched = proof.name == "search for costly packets";
-            assert_eq!(files.lines().any(|file| file == FOUND), is_searched, "{}", proof.name);
+            assert_eq!(files.lines().any(|file| FOUND.contains(&file)), is_searched, "{}", proof.name);
         }
+    }
+
+    #[test]
+    fn scripts_bring_what_they_name() {
+        let workspace = Workspace::find().unwrap();
+        let search = PROOFS.iter().find(|proof| proof.name == "search for costly packets").unwrap();
+        let paths = search.paths(&workspace).unwrap();
+        for named in [
+            "bench/search.gd",
+            "suites/entries.gd",
+            "suites/costly_messages.gd",
+            "suites/fixtures/found.json",
+        ] {
+            assert!(paths.contains(&format!("godot-project/{named}")), "{named}: {paths:?}");
+        }
+        assert!(!paths.contains(&"godot-project/suites/diff.gd".to_owned()));
+        assert!(scripts::named_by(&workspace, &["suites/none.gd"]).is_err());
     }
 }

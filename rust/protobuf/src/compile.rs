@@ -12,7 +12,7 @@ use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::descriptors;
+use crate::descriptors::{self, MAX_NAMES};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -156,7 +156,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     let behind = |offset: usize, end: &str| text[offset..].find(end).map_or(bytes.len(), |at| offset + at);
     let (mut offset, mut depth, mut is_first) = (0, 0_usize, true);
-    let (mut statements, mut parts) = (0, 0);
+    let (mut statements, mut parts, mut names) = (0, 0, Names::default());
     while let Some(&byte) = bytes.get(offset) {
         let start = offset;
         offset += 1;
@@ -191,28 +191,70 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 }
             }
             b'}' | b']' | b'>' | b')' => depth = depth.saturating_sub(1),
-            _ if is_first && byte.is_ascii_alphabetic() => {
+            _ if byte.is_ascii_alphabetic() || byte == b'_' => {
                 let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                 offset += bytes[offset..].iter().take_while(|byte| is_letter(byte)).count();
-                if &text[start..offset] == "edition" {
+                let word = &text[start..offset];
+                if is_first && word == "edition" {
                     let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
                     return at(start, reason.to_owned());
                 }
+                names.word(word);
             }
             _ => {}
         }
+        names.end(byte);
         is_first = false;
         statements += usize::from(matches!(byte, b';' | b'{'));
         parts += usize::from(matches!(byte, b'.' | b','));
-        for (count, most, what) in
-            [(statements, MAX_STATEMENTS, "statements"), (parts, MAX_PARTS, "dots and commas")]
-        {
+        for (count, most, what) in [
+            (statements, MAX_STATEMENTS, "statements"),
+            (parts, MAX_PARTS, "dots and commas"),
+            (names.all, MAX_NAMES, "bytes of full names"),
+        ] {
             if count > most {
                 return at(start, format!("more than {most} {what} in one file"));
             }
         }
     }
     Ok(())
+}
+
+/// The lengths of full names, at least: each statement counts as if its words were one name.
+#[derive(Default)]
+struct Names {
+    /// Of the package.
+    package: usize,
+    /// Of each block around the statement.
+    scopes: Vec<usize>,
+    /// Of the words of the statement so far.
+    words: usize,
+    is_package: bool,
+    all: usize,
+}
+
+impl Names {
+    fn word(&mut self, word: &str) {
+        self.is_package |= self.words == 0 && word == "package";
+        self.words += word.len() + 1;
+    }
+
+    /// Ends a statement, or a block.
+    fn end(&mut self, byte: u8) {
+        match byte {
+            b'}' => drop(self.scopes.pop()),
+            b';' | b'{' => {
+                let words = std::mem::take(&mut self.words);
+                self.all += self.package + self.scopes.iter().sum::<usize>() + words;
+                if byte == b'{' {
+                    self.scopes.push(words);
+                } else if std::mem::take(&mut self.is_package) {
+                    self.package = words;
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An error of the compiler, with its place.

@@ -23,6 +23,10 @@ mod tag {
     pub const MESSAGE_ENUM: i32 = 4;
 }
 
+/// The maximum of all full names together, in bytes: that of a message or field is as long as those of its package and of
+/// the messages around it together, and the compiler and the tables hold several copies of each.
+pub const MAX_NAMES: usize = 1 << 22;
+
 /// The schema of these files, which include all imports.
 ///
 /// # Errors
@@ -112,6 +116,8 @@ struct Names<'a> {
     messages: Vec<Item<'a, DescriptorProto>>,
     enums: Vec<Item<'a, EnumDescriptorProto>>,
     by_name: HashMap<String, Meaning>,
+    /// The bytes of full names, and of those that fields are looked up by.
+    bytes: usize,
 }
 
 impl<'a> Names<'a> {
@@ -155,6 +161,7 @@ impl<'a> Names<'a> {
             let path = [path, &[message_tag, index]].concat();
             let meaning = Meaning::Message(self.messages.len() as u32);
             let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
+            self.charge(file, &path, name.len().saturating_mul(descriptor.field.len()))?;
             self.messages.push(Item { file, name: name.clone(), path: path.clone(), descriptor });
             let (nested, enums) = (&descriptor.nested_type, &descriptor.enum_type);
             self.add_all(file, &name, &path, nested, tag::MESSAGE_MESSAGE, enums, tag::MESSAGE_ENUM)?;
@@ -180,11 +187,21 @@ impl<'a> Names<'a> {
         if !is_name(name) {
             return Err(error(file, path, "invalid message or enum name".to_owned()));
         }
+        self.charge(file, path, scope.len() + name.len())?;
         let name = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
         if self.by_name.insert(name.clone(), meaning).is_some() {
             return Err(error(file, path, format!("{name} is already defined")));
         }
         Ok(name)
+    }
+
+    /// Counts bytes of names before they are copied.
+    fn charge(&mut self, file: &FileDescriptorProto, path: &[i32], bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_NAMES {
+            return Err(error(file, path, format!("more than {MAX_NAMES} bytes of full names in all")));
+        }
+        Ok(())
     }
 
     /// Resolves a name in a message: from the innermost scope outwards, unless it starts with a dot.

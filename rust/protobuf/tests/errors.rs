@@ -487,6 +487,56 @@ fn schemas_without_measure() {
     let list = format!("message M {{ reserved 1{}; }}", ",1".repeat(20_001));
     assert!(compile(&alone(list)).unwrap_err().contains("more than 20000 dots and commas in one file"));
     assert_eq!(compile(&alone(name(100))), Ok(()));
+    // A long name that many others begin with, which takes gigabytes.
+    let (long, most) = ("p".repeat(200_000), "more than 4194304 bytes of full names");
+    let many = |text: &str| (0..3000).map(|index| text.replace('#', &index.to_string())).collect::<String>();
+    for text in [
+        format!("package {long};\n{}", many("message M# {}\n")),
+        format!("package {long};\nmessage A {{}} message B {{\n{}}}", many("A f# = 1;\n")),
+        format!("package {long};\nenum E {{\n{}}}", many("V# = #;\n")),
+        format!("message {long} {{\n{}}}", many("message M# {}\n")),
+        format!(
+            "{}{}{}",
+            "message abcdefgh {".repeat(30),
+            many("int32 a_rather_long_name_# = 1;"),
+            "}".repeat(30)
+        )
+        .replace("abcdefgh", &"m".repeat(1000)),
+    ] {
+        let error = compile(&alone(text)).unwrap_err();
+        assert!(error.contains(&format!("{most} in one file")), "{error}");
+    }
+    assert_eq!(
+        compile(&alone(format!("package {};\n{}", "p".repeat(1000), many("message M# {}\n")))),
+        Ok(())
+    );
+}
+
+#[test]
+fn descriptor_sets_without_measure() {
+    use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
+
+    let named = |name: String| DescriptorProto { name: Some(name), ..Default::default() };
+    let long = "p".repeat(200_000);
+    let field = |number: i32| FieldDescriptorProto {
+        name: Some(format!("f{number}")),
+        number: Some(number),
+        type_name: Some("A".into()),
+        ..Default::default()
+    };
+    let messages: Vec<_> = (0..3000).map(|index| named(format!("M{index}"))).collect();
+    let outer = DescriptorProto { nested_type: messages.clone(), ..named(long.clone()) };
+    let fields = DescriptorProto { field: (1..3000).map(field).collect(), ..named("B".into()) };
+    for (package, message_type) in
+        [(Some(long.clone()), messages), (None, vec![outer]), (Some(long), vec![named("A".into()), fields])]
+    {
+        let file =
+            FileDescriptorProto { name: Some("m".into()), package, message_type, ..Default::default() };
+        let set = FileDescriptorSet { file: vec![file] };
+        let error =
+            Schema::from_descriptor_set(&prost::Message::encode_to_vec(&set)).unwrap_err().to_string();
+        assert!(error.contains("more than 4194304 bytes of full names in all"), "{error}");
+    }
 }
 
 #[test]

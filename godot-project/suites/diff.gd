@@ -34,6 +34,8 @@ const PRINTED_FINDINGS := 20
 const SAMPLE_BYTES := 2000
 ## The codec shares larger values out in parts of this size.
 const PART_BYTES := 65536
+## `cargo xtask diff` reads the number behind it.
+const LEAKS_OF_ENGINE := "Inputs of which the engine leaks objects"
 
 
 ## What became of the cases of one kind.
@@ -67,6 +69,7 @@ var _object_samples: Array[PackedByteArray] = []
 var _with_objects := FastVariantLimits.unlimited()
 var _input: PackedByteArray
 var _findings := 0
+var _leaks_of_engine := 0
 
 var _kinds: Array[Kind] = [
 	Kind.new("random values", 220, _try_value),
@@ -138,6 +141,7 @@ func _run() -> void:
 		print("Refused on purpose: %s, met %d times" % [refusal, Refusals.met.get(refusal, 0)])
 	print("Inputs whose value the engine itself does not repeat: %d" % Oracle.unrepeatable)
 	print("Inputs with a Dictionary typed by a script, which the engine reads without (compared by type only): %d" % Oracle.scripted)
+	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
 	print("%s\n%d passed, %d failed" % [_summary(done, now - started), done - _findings, _findings])
 
 
@@ -201,14 +205,37 @@ func _try_objects() -> String:
 	var bytes := _bytes.with_objects() if _generator.randi() % 2 else _any_of(_object_samples)
 	if _generator.randi() % 2:
 		bytes = _mutations.mutated(bytes, _bytes.with_objects())
-	var problem := Oracle.disagreement(_trying(bytes), true)
+	_trying(bytes)
+	var before := Performance.get_monitor(Performance.OBJECT_COUNT)
+	var problem := _objects_problem(bytes)
+	if not problem and Performance.get_monitor(Performance.OBJECT_COUNT) != before:
+		problem = _leak_problem(bytes)
+	return problem
+
+
+func _objects_problem(bytes: PackedByteArray) -> String:
+	var problem := Oracle.disagreement(bytes, true)
 	var outcome := Oracle.codec_try_decode(bytes, _with_objects)
 	if problem or not outcome.is_ok():
 		return problem
 	var expected: Variant = Oracle.engine_decode(bytes, true)
 	var found := Compare.difference(expected, outcome.value)
 	if found and (typeof(expected) != typeof(outcome.value) or Oracle.is_reference(bytes, expected, true)):
-		return "try_decode differs from the engine: %s" % found
+		problem = "try_decode differs from the engine: %s" % found
+	Oracle.release(expected)
+	Oracle.release(outcome.value)
+	return problem
+
+
+## The engine keeps objects of a value that it refuses half way, if nothing counts their references. The codec must not.
+func _leak_problem(bytes: PackedByteArray) -> String:
+	var before := Performance.get_monitor(Performance.OBJECT_COUNT)
+	Oracle.release(Oracle.codec_decode(bytes, true))
+	Oracle.release(Oracle.codec_try_decode(bytes, _with_objects).value)
+	var left := Performance.get_monitor(Performance.OBJECT_COUNT) - before
+	if left:
+		return "decode or try_decode leaks %d objects" % left
+	_leaks_of_engine += 1
 	return ""
 
 

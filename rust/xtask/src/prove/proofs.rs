@@ -65,7 +65,7 @@ const FUZZ: &[&str] = &["tests/fuzz", "rust/xtask/src/fuzz.rs"];
 const ENGINE: &[&str] = &[
     "rust/engine",
     "rust/extension",
-    "addons",
+    "addons/fast_variant_codec/fast_variant_codec.gdextension",
     "godot-project/project.godot",
     "rust/xtask/src/godot",
     "rust/xtask/src/judge.rs",

@@ -91,12 +91,21 @@ func test_presets() -> bool:
 
 func test_values_out_of_range() -> bool:
 	checks.subject(checks.MIXED, "limits out of range")
-	for number: int in [-1, -9223372036854775808, 9223372036854775807]:
+	const LIMITS: PackedStringArray = ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory"]
+	for number: int in [-1, 9223372036854775807]:
 		var limits := FastVariantLimits.new()
-		for property: String in ["max_bytes", "max_depth", "max_elements", "max_dictionary_entries", "max_memory"]:
+		for property in LIMITS:
 			limits.set(property, number)
 		for bytes in [var_to_bytes({1: [2]}), Oracle.engine_encode(Values.nested_arrays(1000))]:
 			checks.same_value("%d" % number, "", FastVariantCodec.try_decode(bytes, limits).message)
+	# The engine makes the lowest int of floats that no int holds.
+	for number: Variant in [-2, -9223372036854775808, NAN, 1e300, -INF]:
+		for property in LIMITS:
+			var limits := FastVariantLimits.new()
+			limits.set(property, number)
+			var result := FastVariantCodec.try_decode(var_to_bytes({1: [2]}), limits)
+			checks.truth("%s %s allows nothing" % [property, number], not result.is_ok(), result.message)
+			checks.truth("and says so", str(limits).contains(property), str(limits))
 	return true
 
 

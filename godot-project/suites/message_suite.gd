@@ -218,6 +218,11 @@ func test_schemas() -> bool:
 		checks.same_int("refused", FastVariantCodec.BAD_SCHEMA, result.error)
 		checks.truth("the message says where and why", result.message.contains(reasons[text]), result.message)
 		checks.truth("the message names the file", result.message.contains(WRITTEN), result.message)
+	# The end of a name is compared without case, as everywhere in the engine.
+	var capital := "user://MESSAGE_SUITE.PROTO"
+	FileAccess.open(capital, FileAccess.WRITE).store_string("syntax = \"proto3\"; message Loud {}")
+	checks.truth("a file .PROTO", FastProtobufCodec.try_load_schema(capital).is_ok())
+	DirAccess.remove_absolute(capital)
 	var none := FastProtobufCodec.try_load_schema("user://there_is_none.proto")
 	checks.truth("the message names the path", none.message.contains("user://there_is_none.proto"), none.message)
 	_write("syntax = \"proto3\"; import \"shared.proto\"; message X { suite.Point at = 1; }")

@@ -79,7 +79,7 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
         column: 0,
         reason: error.to_string(),
     })?;
-    if path.get_extension() != "proto" {
+    if path.get_extension().to_lower() != "proto" {
         return Schema::from_descriptor_set(engine::bytes(&bytes));
     }
     let root = path.get_file().to_string();

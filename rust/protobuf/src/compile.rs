@@ -12,7 +12,7 @@ use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::descriptors::{self, MAX_NAMES};
+use crate::descriptors::{self, MAX_NAME, MAX_NAMES};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -22,6 +22,8 @@ const MAX_BYTES: usize = 1 << 20;
 /// names and lists, each of which takes it hundreds of bytes.
 const MAX_STATEMENTS: usize = 10_000;
 const MAX_PARTS: usize = 20_000;
+/// Characters of an error of the compiler.
+const MAX_REASON: usize = 300;
 /// The maximum nesting of brackets and of imports, because the compiler is recursive. Its own limit for nested messages
 /// is lower.
 const MAX_DEPTH: usize = 100;
@@ -183,6 +185,12 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                         break;
                     }
                 }
+                let path = text[start + 1..offset].trim_end_matches(['"', '\'']);
+                if names.is_import && !is_import_path(path) {
+                    let reason =
+                        "invalid import path: it must be relative, with names separated by single slashes";
+                    return at(start, reason.to_owned());
+                }
             }
             b'{' | b'[' | b'<' | b'(' => {
                 depth += 1;
@@ -198,6 +206,9 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 if is_first && word == "edition" {
                     let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
                     return at(start, reason.to_owned());
+                }
+                if word.len() > MAX_NAME {
+                    return at(start, format!("name longer than {MAX_NAME} bytes"));
                 }
                 names.word(word);
             }
@@ -220,6 +231,11 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether the compiler takes this for the path of a file; its own error names something else.
+fn is_import_path(path: &str) -> bool {
+    !path.contains('\\') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
+}
+
 /// The lengths of full names, at least: each statement counts as if its words were one name.
 #[derive(Default)]
 struct Names {
@@ -230,12 +246,14 @@ struct Names {
     /// Of the words of the statement so far.
     words: usize,
     is_package: bool,
+    is_import: bool,
     all: usize,
 }
 
 impl Names {
     fn word(&mut self, word: &str) {
         self.is_package |= self.words == 0 && word == "package";
+        self.is_import |= self.words == 0 && word == "import";
         self.words += word.len() + 1;
     }
 
@@ -245,6 +263,7 @@ impl Names {
             b'}' => drop(self.scopes.pop()),
             b';' | b'{' => {
                 let words = std::mem::take(&mut self.words);
+                self.is_import = false;
                 self.all += self.package + self.scopes.iter().sum::<usize>() + words;
                 if byte == b'{' {
                     self.scopes.push(words);
@@ -257,6 +276,15 @@ impl Names {
     }
 }
 
+/// The compiler repeats whole texts of the file.
+fn cut(mut reason: String) -> String {
+    if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
+        reason.truncate(end);
+        reason.push('…');
+    }
+    reason
+}
+
 /// An error of the compiler, with its place.
 fn located(root: &str, error: &protox::Error) -> Error {
     let label = error.labels().and_then(|mut labels| labels.next());
@@ -266,6 +294,6 @@ fn located(root: &str, error: &protox::Error) -> Error {
     });
     let (line, column) = span.unwrap_or_default();
     // Only the first file can be missing without an import to blame.
-    let reason = if error.file().is_none() { "file not found".to_owned() } else { error.to_string() };
+    let reason = if error.file().is_none() { "file not found".to_owned() } else { cut(error.to_string()) };
     Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
 }

@@ -26,6 +26,8 @@ mod tag {
 /// The maximum of all full names together, in bytes: that of a message or field is as long as those of its package and of
 /// the messages around it together, and the compiler and the tables hold several copies of each.
 pub const MAX_NAMES: usize = 1 << 22;
+/// The maximum length of one full name in bytes, and of an identifier: errors repeat them.
+pub const MAX_NAME: usize = 1024;
 
 /// The schema of these files, which include all imports.
 ///
@@ -90,7 +92,8 @@ fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
 
 /// Whether this is an identifier. Other names could be mistaken for a path or a key of our own.
 fn is_name(name: &str) -> bool {
-    !name.starts_with(|first: char| first.is_ascii_digit())
+    name.len() <= MAX_NAME
+        && !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
@@ -189,6 +192,9 @@ impl<'a> Names<'a> {
         }
         self.charge(file, path, scope.len() + name.len())?;
         let name = if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") };
+        if name.len() > MAX_NAME {
+            return Err(error(file, path, format!("full name longer than {MAX_NAME} bytes")));
+        }
         if self.by_name.insert(name.clone(), meaning).is_some() {
             return Err(error(file, path, format!("{name} is already defined")));
         }

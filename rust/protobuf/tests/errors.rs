@@ -487,24 +487,31 @@ fn schemas_without_measure() {
     let list = format!("message M {{ reserved 1{}; }}", ",1".repeat(20_001));
     assert!(compile(&alone(list)).unwrap_err().contains("more than 20000 dots and commas in one file"));
     assert_eq!(compile(&alone(name(100))), Ok(()));
-    // A long name that many others begin with, which takes gigabytes.
-    let (long, most) = ("p".repeat(200_000), "more than 4194304 bytes of full names");
+    // Long names that many others begin with, which take gigabytes.
     let many = |text: &str| (0..3000).map(|index| text.replace('#', &index.to_string())).collect::<String>();
+    let long = vec!["p".repeat(1000); 20];
+    let (package, open, close) =
+        (long.join("."), format!("message {} {{\n", long.join(" {\nmessage ")), "}".repeat(20));
     for text in [
-        format!("package {long};\n{}", many("message M# {}\n")),
-        format!("package {long};\nmessage A {{}} message B {{\n{}}}", many("A f# = 1;\n")),
-        format!("package {long};\nenum E {{\n{}}}", many("V# = #;\n")),
-        format!("message {long} {{\n{}}}", many("message M# {}\n")),
-        format!(
-            "{}{}{}",
-            "message abcdefgh {".repeat(30),
-            many("int32 a_rather_long_name_# = 1;"),
-            "}".repeat(30)
-        )
-        .replace("abcdefgh", &"m".repeat(1000)),
+        format!("package {package};\n{}", many("message M# {}\n")),
+        format!("package {package};\nmessage A {{}} message B {{\n{}}}", many("A f# = 1;\n")),
+        format!("package {package};\nenum E {{\n{}}}", many("V# = #;\n")),
+        format!("{open}{}{close}", many("message M# {}\n")),
+        format!("{open}{}{close}", many("int32 a_rather_long_name_# = 1;")),
     ] {
         let error = compile(&alone(text)).unwrap_err();
-        assert!(error.contains(&format!("{most} in one file")), "{error}");
+        assert!(error.contains("more than 4194304 bytes of full names in one file"), "{error}");
+    }
+    let error = compile(&alone(format!("message {} {{}}", "m".repeat(900_000)))).unwrap_err();
+    assert_eq!(error, "0.proto:1:9: name longer than 1024 bytes");
+    let error = compile(&alone(format!("package {package}; message M {{}}"))).unwrap_err();
+    assert!(error.ends_with("full name longer than 1024 bytes"), "{error}");
+    // The compiler repeats what it does not know.
+    let option = format!("option java_package = \"{}\\q\";", "x".repeat(900_000));
+    let unknown = format!("message M {{ {} f = 1; }}", vec!["A".repeat(900); 900].join("."));
+    for text in [option, unknown] {
+        let error = compile(&alone(text)).unwrap_err();
+        assert!(error.len() < 2000, "{} bytes", error.len());
     }
     assert_eq!(
         compile(&alone(format!("package {};\n{}", "p".repeat(1000), many("message M# {}\n")))),
@@ -517,7 +524,12 @@ fn descriptor_sets_without_measure() {
     use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
 
     let named = |name: String| DescriptorProto { name: Some(name), ..Default::default() };
-    let long = "p".repeat(200_000);
+    let long = vec!["p".repeat(1000); 20].join(".");
+    let nested = |messages| {
+        long.split('.').fold(messages, |nested, name| {
+            vec![DescriptorProto { nested_type: nested, ..named(name.to_owned()) }]
+        })
+    };
     let field = |number: i32| FieldDescriptorProto {
         name: Some(format!("f{number}")),
         number: Some(number),
@@ -525,18 +537,53 @@ fn descriptor_sets_without_measure() {
         ..Default::default()
     };
     let messages: Vec<_> = (0..3000).map(|index| named(format!("M{index}"))).collect();
-    let outer = DescriptorProto { nested_type: messages.clone(), ..named(long.clone()) };
     let fields = DescriptorProto { field: (1..3000).map(field).collect(), ..named("B".into()) };
-    for (package, message_type) in
-        [(Some(long.clone()), messages), (None, vec![outer]), (Some(long), vec![named("A".into()), fields])]
-    {
+    for (package, message_type) in [
+        (Some(long.clone()), messages.clone()),
+        (None, nested(messages)),
+        (Some(long.clone()), vec![named("A".into()), fields]),
+    ] {
         let file =
             FileDescriptorProto { name: Some("m".into()), package, message_type, ..Default::default() };
         let set = FileDescriptorSet { file: vec![file] };
         let error =
             Schema::from_descriptor_set(&prost::Message::encode_to_vec(&set)).unwrap_err().to_string();
+        assert!(error.contains("full name longer than 1024 bytes"), "{error}");
+    }
+    // Each short enough, and there are too many.
+    let package = Some("p".repeat(1000));
+    let messages: Vec<_> = (0..5000).map(|index| named(format!("M{index}"))).collect();
+    let fields = DescriptorProto { field: (1..5000).map(field).collect(), ..named("B".into()) };
+    for message_type in [messages, vec![named("A".into()), fields]] {
+        let file = FileDescriptorProto {
+            name: Some("m".into()),
+            package: package.clone(),
+            message_type,
+            ..Default::default()
+        };
+        let set = FileDescriptorSet { file: vec![file] };
+        let error =
+            Schema::from_descriptor_set(&prost::Message::encode_to_vec(&set)).unwrap_err().to_string();
         assert!(error.contains("more than 4194304 bytes of full names in all"), "{error}");
     }
+}
+
+#[test]
+fn import_paths() {
+    for path in ["/etc/passwd", "../x.proto", "a//b.proto", "", ".", "a/./b", "a\\\\b", "a/"] {
+        let text = format!("syntax = \"proto3\";\nimport \"{path}\";");
+        let error = Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.clone())).unwrap_err();
+        let expected =
+            "m.proto:2:8: invalid import path: it must be relative, with names separated by single slashes";
+        assert_eq!(error.to_string(), expected, "{path}");
+    }
+    let text = "import 'google/protobuf/timestamp.proto'; import public \"b.proto\"; message M { optional string import = 1 [default = \"/x\"]; }";
+    let resolve = |name: &str| match name {
+        "m.proto" => Some(text.to_owned()),
+        "b.proto" => Some(String::new()),
+        _ => None,
+    };
+    assert!(Schema::compile("m.proto", resolve).is_ok());
 }
 
 #[test]

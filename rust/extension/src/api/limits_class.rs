@@ -15,7 +15,8 @@ use crate::threads::lock;
 
 /// What [FastVariantCodec] accepts when it decodes strictly.
 ///
-/// Counts include nested values. [code]-1[/code] is no limit. A new resource has the limits of [method for_save_files].
+/// Counts include nested values. [code]-1[/code] is no limit; any other negative number, which the engine makes of
+/// numbers that no int holds, allows nothing. A new resource has the limits of [method for_save_files].
 /// Any thread may set the properties at any time; a call uses them as they were when it began.
 ///
 /// ```gdscript
@@ -88,6 +89,9 @@ pub struct FastVariantLimits {
     values: Mutex<Values>,
     base: Base<Resource>,
 }
+
+/// The number that stands for no limit.
+const NO_LIMIT: i64 = -1;
 
 /// The values of the properties.
 #[derive(Clone)]
@@ -200,10 +204,11 @@ impl FastVariantLimits {
     pub fn to_limits(&self) -> Limits {
         let values = self.values();
         let none = Limits::unlimited();
-        let number = |limit: i64| u64::try_from(limit).unwrap_or(u64::MAX);
+        let number =
+            |limit: i64| if limit == NO_LIMIT { u64::MAX } else { u64::try_from(limit).unwrap_or(0) };
         Limits {
-            max_bytes: usize::try_from(values.max_bytes).unwrap_or(none.max_bytes).min(none.max_bytes),
-            max_depth: u32::try_from(values.max_depth).unwrap_or(none.max_depth).min(none.max_depth),
+            max_bytes: usize::try_from(number(values.max_bytes)).unwrap_or(usize::MAX).min(none.max_bytes),
+            max_depth: u32::try_from(number(values.max_depth)).unwrap_or(u32::MAX).min(none.max_depth),
             max_elements: number(values.max_elements),
             max_dictionary_entries: number(values.max_dictionary_entries),
             max_memory: number(values.max_memory),
@@ -233,7 +238,7 @@ impl Values {
             ("refuse_colliding_keys", self.refuse_colliding_keys),
             ("allow_objects", self.allow_objects),
         ];
-        let limited = numbers.into_iter().filter(|(_, most)| *most >= 0);
+        let limited = numbers.into_iter().filter(|(_, most)| *most != NO_LIMIT);
         let set = flags.into_iter().filter(|(_, is_set)| *is_set);
         let mut parts: Vec<String> = limited.map(|(name, most)| format!("{name} {most}")).collect();
         parts.extend(set.map(|(name, _)| name.to_owned()));
@@ -250,7 +255,7 @@ impl Values {
 
 impl From<&Limits> for Values {
     fn from(limits: &Limits) -> Self {
-        let number = |limit: u64| i64::try_from(limit).unwrap_or(-1);
+        let number = |limit: u64| i64::try_from(limit).unwrap_or(NO_LIMIT);
         Self {
             max_bytes: number(limits.max_bytes as u64),
             max_depth: limits.max_depth.into(),

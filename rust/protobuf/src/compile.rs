@@ -185,8 +185,8 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                         break;
                     }
                 }
-                let path = text[start + 1..offset].trim_end_matches(['"', '\'']);
-                if names.is_import && !is_import_path(path) {
+                let path = &bytes[start + 1..offset.min(bytes.len())];
+                if names.is_import && !is_import_path(path.strip_suffix(&[byte]).unwrap_or(path)) {
                     let reason =
                         "invalid import path: it must be relative, with names separated by single slashes";
                     return at(start, reason.to_owned());
@@ -232,8 +232,8 @@ fn check_text(file: &str, text: &str) -> Result<()> {
 }
 
 /// Whether the compiler takes this for the path of a file; its own error names something else.
-fn is_import_path(path: &str) -> bool {
-    !path.contains('\\') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
+fn is_import_path(path: &[u8]) -> bool {
+    !path.contains(&b'\\') && path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
 /// The lengths of full names, at least: each statement counts as if its words were one name.

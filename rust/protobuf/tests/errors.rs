@@ -577,6 +577,12 @@ fn import_paths() {
             "m.proto:2:8: invalid import path: it must be relative, with names separated by single slashes";
         assert_eq!(error.to_string(), expected, "{path}");
     }
+    // No panic at the end of a text, and inside of characters.
+    for text in ["import \"", "import '\\", "import \"\\é\";", "c'\\t$\\$\\", "'\\"] {
+        let error =
+            Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.to_owned())).unwrap_err();
+        assert!(!error.to_string().contains("internal error"), "{text}: {error}");
+    }
     let text = "import 'google/protobuf/timestamp.proto'; import public \"b.proto\"; message M { optional string import = 1 [default = \"/x\"]; }";
     let resolve = |name: &str| match name {
         "m.proto" => Some(text.to_owned()),

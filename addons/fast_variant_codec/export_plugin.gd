@@ -2,23 +2,30 @@
 extends EditorExportPlugin
 ## Adds the .proto files of the project to what is exported, so that FastProtobufCodec finds them in a game.
 
+var _added: Dictionary[String, bool] = {}
+
 
 func _get_name() -> String:
 	return "FastVariantCodec"
 
 
 func _export_begin(_features: PackedStringArray, _is_debug: bool, _path: String, _flags: int) -> void:
-	_add_from("res://")
+	_added.clear()
+	_add_from(EditorInterface.get_resource_filesystem().get_filesystem())
 
 
-func _add_from(folder: String) -> void:
-	# As the engine has it: nothing in folders that it ignores is part of the project.
-	if FileAccess.file_exists(folder.path_join(".gdignore")):
-		return
-	for file in DirAccess.get_files_at(folder):
-		if file.get_extension() == "proto":
-			var path := folder.path_join(file)
+## A file that the preset's filters include, too, is not packed twice.
+func _export_file(path: String, _type: String, _features: PackedStringArray) -> void:
+	if _added.has(path):
+		skip()
+
+
+## Goes through the engine's own list of folders, which has none that the engine ignores, such as those of other projects.
+func _add_from(folder: EditorFileSystemDirectory) -> void:
+	for file in DirAccess.get_files_at(folder.get_path()):
+		if file.get_extension().to_lower() == "proto":
+			var path := folder.get_path().path_join(file)
 			add_file(path, FileAccess.get_file_as_bytes(path), false)
-	for inner in DirAccess.get_directories_at(folder):
-		if not inner.begins_with("."):
-			_add_from(folder.path_join(inner))
+			_added[path] = true
+	for index in folder.get_subdir_count():
+		_add_from(folder.get_subdir(index))

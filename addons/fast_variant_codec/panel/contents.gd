@@ -17,7 +17,10 @@ const KIND_HELP: PackedStringArray = [
 	"Fills up to a multiple of 4 bytes.",
 	"Bytes that were not decoded, or that follow the value.",
 ]
+## Also the records that are looked into.
 const MAX_NODES := 10_000
+## Of those that are bad, and of those that are odd.
+const MAX_PROBLEMS := 1000
 ## Bytes of the length in front of a record.
 const FRAME := 4
 
@@ -35,30 +38,40 @@ class Problem:
 		is_error = bad
 
 
+## To be set from another thread when nobody wants the contents any more: reading ends soon, and leaves them incomplete.
+var is_cancelled := false
 var bytes: PackedByteArray
 var has_records: bool
 ## As in FastVariantCodec.inspect, with places in all of the bytes. The outermost ones have no parent.
 var nodes: Array[Dictionary] = []
 var outermost := PackedInt32Array()
 var problems: Array[Problem] = []
+## Problems that are not among them.
+var errors_left_out := 0
 var notes_left_out := 0
 var record_count := 0
 ## Records that are no nodes, and where they start.
 var records_left_out := 0
 var left_out_start := 0
 
+var _errors: Array[Problem] = []
+var _notes: Array[Problem] = []
 var _starts := PackedInt64Array()
 var _piece_offsets := PackedInt64Array()
 var _piece_kinds := PackedByteArray()
 
 
-func _init(from: PackedByteArray, framing: Framing) -> void:
-	bytes = from
+## Fills this with what the bytes hold that `load_bytes` gives.
+func read(load_bytes: Callable, framing: Framing) -> void:
+	if is_cancelled:
+		return
+	bytes = load_bytes.call()
 	has_records = framing == Framing.RECORDS or (framing == Framing.AUTOMATIC and _looks_framed())
 	if has_records:
 		_add_records()
 	else:
 		_add_value(0, bytes.size())
+	problems = _errors + _notes
 	problems.sort_custom(func(a: Problem, b: Problem) -> bool: return a.offset < b.offset)
 
 
@@ -152,25 +165,26 @@ func _looks_framed() -> bool:
 	if first["error"] == FastVariantCodec.OK and first["end"] == length:
 		return true
 	var at := 0
-	while at + FRAME <= bytes.size():
+	while at + FRAME <= bytes.size() and not is_cancelled:
 		at += FRAME + bytes.decode_u32(at)
 	return at == bytes.size() and length + FRAME < at
 
 
 func _add_records() -> void:
 	var at := 0
-	while at < bytes.size():
+	while at < bytes.size() and not is_cancelled:
 		var left := bytes.size() - at - FRAME
 		if left < 0 or bytes.decode_u32(at) > left:
 			_add_piece(at, Kind.COUNT)
 			_add_piece(mini(at + FRAME, bytes.size()), Kind.UNREAD)
-			problems.append(Problem.new(at, (
+			_add_problem(at, (
 				"truncated record length: need %d bytes, %d left" % [FRAME, left + FRAME] if left < 0
 				else "truncated record: need %d bytes, %d left" % [bytes.decode_u32(at), left]
-			), true))
+			), true)
 			return
 		var end := at + FRAME + bytes.decode_u32(at)
-		if nodes.size() < MAX_NODES:
+		# A damaged record may have no nodes.
+		if maxi(nodes.size(), record_count) < MAX_NODES:
 			_add_piece(at, Kind.COUNT)
 			_add_value(at + FRAME, end)
 		else:
@@ -214,10 +228,20 @@ func _add_value(start: int, end: int) -> void:
 		# The place is told apart from the message, and counts from the start of all bytes.
 		var message: String = outline["message"]
 		message = message.replace(" (at byte %d)" % outline["offset"], "")
-		problems.append(Problem.new(start + outline["offset"], message, true))
+		_add_problem(start + outline["offset"], message, true)
 	for note: Dictionary in outline["notes"]:
-		problems.append(Problem.new(start + note["offset"], note["message"], false))
+		_add_problem(start + note["offset"], note["message"], false)
 	notes_left_out += outline["notes_left_out"]
+
+
+func _add_problem(offset: int, message: String, is_error: bool) -> void:
+	var same: Array[Problem] = _errors if is_error else _notes
+	if same.size() < MAX_PROBLEMS:
+		same.append(Problem.new(offset, message, is_error))
+	elif is_error:
+		errors_left_out += 1
+	else:
+		notes_left_out += 1
 
 
 func _add_piece(start: int, kind: Kind) -> void:

@@ -26,8 +26,10 @@ var _title := Label.new()
 var _empty := Label.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
-var _task := -1
-var _reads := 0
+## What was asked for last.
+var _wanted: Contents
+## By what they read; also those whose contents nobody wants any more.
+var _tasks: Dictionary[Contents, int] = {}
 
 
 func _init() -> void:
@@ -70,8 +72,10 @@ func open_file(path: String) -> void:
 		_say("Cannot open %s: %s" % [path, error_string(FileAccess.get_open_error())])
 	elif file.get_length() >= LARGEST:
 		_say("%s is larger than 2 GiB, the limit of a PackedByteArray." % path)
+	elif file.get_length() == 0 and file.get_buffer(1):
+		_say("Cannot open %s: it is a special file, which has no size." % path)
 	else:
-		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file())
+		_read(func() -> PackedByteArray: return file.get_buffer(file.get_length()), path.get_file())
 
 
 ## Shows bytes under a name.
@@ -94,14 +98,22 @@ func paste() -> void:
 static func bytes_of(text: String) -> PackedByteArray:
 	var stripped := text.strip_edges()
 	if stripped.begins_with("[") and stripped.ends_with("]"):
-		var json := JSON.new()
-		var is_bytes: bool = json.parse(stripped) == OK and json.data.all(
-				func(number: Variant) -> bool: return number is float and number == clampi(number, 0, 255))
-		return PackedByteArray(json.data) if is_bytes else PackedByteArray()
+		return _bytes_of_numbers(stripped.substr(1, stripped.length() - 2).split(","))
 	for separator: String in ["0x", "\\x", " ", "\t", "\r", "\n", ",", ":", "-", "_"]:
 		stripped = stripped.replacen(separator, "")
 	var is_hex := stripped.is_valid_hex_number() and stripped.length() % 2 == 0 and not stripped.begins_with("+")
 	return stripped.hex_decode() if is_hex else PackedByteArray()
+
+
+static func _bytes_of_numbers(numbers: PackedStringArray) -> PackedByteArray:
+	var bytes := PackedByteArray()
+	for number in numbers:
+		# Longer ones may lie beyond 64 bits, of which the engine warns.
+		var digits := number.strip_edges().trim_suffix(".0")
+		if digits.length() > 3 or not digits.is_valid_int() or digits.to_int() != clampi(digits.to_int(), 0, 255):
+			return PackedByteArray()
+		bytes.append(digits.to_int())
+	return bytes
 
 
 func _make_toolbar() -> Control:
@@ -141,7 +153,11 @@ func _notification(what: int) -> void:
 			get_window().files_dropped.connect(_on_files_dropped)
 		NOTIFICATION_EXIT_TREE:
 			get_window().files_dropped.disconnect(_on_files_dropped)
-			_wait()
+		NOTIFICATION_PREDELETE:
+			if _wanted:
+				_wanted.is_cancelled = true
+			for task: int in _tasks.values():
+				WorkerThreadPool.wait_for_task_completion(task)
 		NOTIFICATION_RESIZED:
 			_divide()
 		NOTIFICATION_THEME_CHANGED:
@@ -185,30 +201,27 @@ func _on_files_dropped(files: PackedStringArray) -> void:
 		open_file(files[0])
 
 
-## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones.
+## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones. What was asked for
+## before ends by itself.
 func _read(load_bytes: Callable, source: String) -> void:
-	_wait()
+	if _wanted:
+		_wanted.is_cancelled = true
 	_say("Reading %s…" % source)
 	_source = source
-	_reads += 1
-	var number := _reads
+	var wanted := Contents.new()
+	_wanted = wanted
 	var framing := _framing.selected as Contents.Framing
-	_task = WorkerThreadPool.add_task(func() -> void:
-		_on_read.call_deferred(Contents.new(load_bytes.call(), framing), number))
+	_tasks[wanted] = WorkerThreadPool.add_task(func() -> void:
+		wanted.read(load_bytes, framing)
+		_on_read.call_deferred(wanted))
 
 
-func _on_read(read: Contents, number: int) -> void:
-	# Others may have been asked for meanwhile.
-	if number == _reads:
-		_wait()
+func _on_read(read: Contents) -> void:
+	WorkerThreadPool.wait_for_task_completion(_tasks[read])
+	_tasks.erase(read)
+	if read == _wanted:
 		contents = read
 		_show()
-
-
-func _wait() -> void:
-	if _task >= 0:
-		WorkerThreadPool.wait_for_task_completion(_task)
-		_task = -1
 
 
 func _show() -> void:
@@ -230,6 +243,8 @@ func _show_problems() -> void:
 				&"StatusError" if problem.is_error else &"StatusWarning", &"EditorIcons"))
 		problems.set_item_tooltip(-1, "Decoding stopped here." if problem.is_error
 				else "The engine decodes this, but no encoder writes it.")
+	if contents.errors_left_out > 0:
+		problems.add_item("… and %d more errors" % contents.errors_left_out, null, false)
 	if contents.notes_left_out > 0:
 		problems.add_item("… and %d more non-canonical encodings" % contents.notes_left_out, null, false)
 	problems.visible = problems.item_count > 0

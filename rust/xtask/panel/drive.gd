@@ -33,6 +33,8 @@ func run(plugin: EditorPlugin) -> void:
 		await _inspect_value()
 		await _inspect_damaged()
 		await _inspect_records()
+		await _inspect_many_problems()
+		await _inspect_newest()
 		await _inspect_empty()
 		await _inspect_large()
 		await _paste()
@@ -150,6 +152,67 @@ func _inspect_records() -> void:
 		await _until(func() -> bool: return tab.contents.bytes == torn)
 
 
+## What the panel holds and lists is bounded, however many records are bad or odd.
+func _inspect_many_problems() -> void:
+	const LOOKED_INTO := 10_000
+	const LISTED := 1000
+	var tab: Control = _panel.inspect
+	var sizes: Array[Array] = []
+	for zeros: int in [400_000, 800_000]:
+		# A save after a power failure: one record, and then lengths of 0.
+		var bytes := PackedByteArray([4, 0, 0, 0])
+		bytes.resize(8 + zeros)
+		await _open("zeros.bin", bytes)
+		var records := 1 + zeros / 4
+		_check("all records are counted", tab.contents.has_records and tab.contents.record_count == records)
+		_check("the errors listed are bounded", tab.problems.item_count == LISTED + 1, str(tab.problems.item_count))
+		var rest: String = tab.problems.get_item_text(tab.problems.item_count - 1)
+		_check("and counted", rest == "… and %d more errors" % (LOOKED_INTO - 1 - LISTED), rest)
+		var last_line: String = tab.tree.get_root().get_child(-1).get_text(0)
+		_check("records left out are said", last_line == "… and %d more records" % (records - LOOKED_INTO), last_line)
+		await _click_byte(bytes.size() - 1)
+		_check("their bytes are not decoded", tab.words.text.ends_with("not decoded"), tab.words.text)
+		sizes.append([tab.contents.nodes, tab.contents.problems, tab.contents._piece_offsets].map(
+				func(list: Variant) -> int: return list.size()))
+	_check("no list grows with the file", sizes[0] == sizes[1], str(sizes))
+	# Bools of 7, and a type that there is none of.
+	var odd := PackedByteArray()
+	for i in 3000:
+		odd.append_array([8, 0, 0, 0, TYPE_BOOL, 0, 0, 0, 7, 0, 0, 0])
+	odd.append_array([4, 0, 0, 0, 255, 0, 0, 0])
+	await _open("odd.bin", odd)
+	var errors: Array = tab.contents.problems.filter(func(problem: RefCounted) -> bool: return problem.is_error)
+	_check("an error is listed behind many notes", errors.size() == 1 and errors[0].offset == odd.size() - 4)
+	_check("the notes are bounded", tab.problems.item_count == LISTED + 2, str(tab.problems.item_count))
+	var notes: String = tab.problems.get_item_text(tab.problems.item_count - 1)
+	_check("and counted", notes == "… and %d more non-canonical encodings" % (3000 - LISTED), notes)
+
+
+## Another file is asked for while one is being read.
+func _inspect_newest() -> void:
+	var tab: Control = _panel.inspect
+	var asked := Semaphore.new()
+	var slow: Dictionary[String, bool] = {"started": false, "asked": false, "ended": false}
+	# As from a slow disk; it ends when the next one has been asked for, or gives up.
+	tab._read(func() -> PackedByteArray:
+		slow["started"] = true
+		for attempt in 1000:
+			slow["asked"] = asked.try_wait()
+			if slow["asked"]:
+				break
+			OS.delay_msec(10)
+		slow["ended"] = true
+		return var_to_bytes("slow"), "slow.bin")
+	await _until(func() -> bool: return slow["started"])
+	var bytes := var_to_bytes("newest")
+	tab.show_bytes(bytes, "newest.bin")
+	asked.post()
+	await _until(func() -> bool: return slow["ended"] and tab.contents.bytes == bytes)
+	_check("asking does not wait for what is being read", slow["asked"])
+	await _frames(20)
+	_check("the newest is shown", tab.contents.bytes == bytes and tab._title.text.begins_with("newest.bin, "), tab._title.text)
+
+
 func _inspect_empty() -> void:
 	await _open("empty.bin", PackedByteArray())
 	var tab: Control = _panel.inspect
@@ -162,6 +225,9 @@ func _inspect_empty() -> void:
 	tab.open_file("res://none.bin")
 	_check("a missing file is said", tab.find_children("*", "Label", true, false).any(
 			func(label: Label) -> bool: return label.text.begins_with("Cannot open ") and label.text.contains("none.bin: ")))
+	if OS.get_name() == "Linux":
+		tab.open_file("/proc/self/status")
+		_check("a special file is said", tab._title.text.contains("/proc/self/status: it is a special file"), tab._title.text)
 	tab.find_children("*", "Button", true, false)[0].pressed.emit()
 	await _frames(2)
 	var dialog: Window = tab.find_children("*", "EditorFileDialog", true, false)[0]
@@ -196,10 +262,11 @@ func _paste() -> void:
 	var bytes := var_to_bytes([1, "two"])
 	for text: String in [
 		bytes.hex_encode(), " ".join(Array(bytes).map(func(byte: int) -> String: return "0x%02X" % byte)), str(bytes),
-		bytes.hex_encode().insert(8, "\n"),
+		bytes.hex_encode().insert(8, "\n"), str(Array(bytes).map(func(byte: int) -> float: return byte)),
 	]:
 		_check("bytes are read from %s" % text.left(20), tab.bytes_of(text) == bytes)
-	for text: String in ["", "no digits", "abc", "+abc", "[1, 256]", "[1, \"x\"]", "[1, x]", "[1]]"]:
+	for text: String in ["", "no digits", "abc", "+abc", "[1, 256]", "[1, \"x\"]", "[1, x]", "[1]]", "[]", "[-1]", "[1.5]", "[1e999]",
+			"[%s]" % "9".repeat(30)]:
 		_check("no bytes are read from \"%s\"" % text, tab.bytes_of(text).is_empty())
 	if DisplayServer.get_name() != "headless":
 		DisplayServer.clipboard_set(bytes.hex_encode())

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
 use crate::archive;
@@ -12,9 +12,9 @@ use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::progress::Progress;
 use crate::project::Project;
-use crate::run::{self, Echo};
+use crate::run::{self, Echo, Outcome};
 use crate::trial::{self, Screen};
-use crate::workspace::Workspace;
+use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
 const FILES: [(&str, &str); 4] = [
@@ -58,7 +58,7 @@ pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, options: &Option
     let _step = Progress::spinner("driving the panel in an editor window");
     let mut outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
     outcome.log = trial::without_vulkan_probe(&outcome.log);
-    judge::suite(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))
+    judged(&outcome)
 }
 
 /// The same in an editor without a window, in which nothing is drawn.
@@ -70,8 +70,16 @@ pub fn headless(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tall
     let mut command = Project::new(workspace, godot, folder.path())?.headless();
     command.arg("--editor");
     let _step = Progress::spinner("driving the panel");
-    let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-    judge::suite(&outcome).with_context(|| format!("the editor printed:\n{}", outcome.log))
+    judged(&run::watch(&mut command, Echo::Nothing, LIMIT)?)
+}
+
+/// The verdict, which includes that the engine did not warn of anything that the panel did: from Godot 4.5 on, such a
+/// warning names its script.
+fn judged(outcome: &Outcome) -> Result<Tally> {
+    let warned =
+        outcome.log.contains("WARNING:") && outcome.log.contains(&format!("(res://addons/{EXTENSION}/"));
+    let tally = if warned { Err(anyhow!("the engine warned of the panel")) } else { judge::suite(outcome) };
+    tally.with_context(|| format!("the editor printed:\n{}", outcome.log))
 }
 
 /// A project with the addon from the zip, that has been opened before.

@@ -39,6 +39,18 @@ const FILES: [(&str, &str); 14] = [
     ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),
 ];
 
+/// Files that are added for the export alone, most of them in folders that the engine ignores.
+const SCHEMAS: [(&str, &str); 6] = [
+    ("UPPER.PROTO", FILTERED),
+    ("nested/project.godot", ""),
+    ("nested/a.proto", ""),
+    ("ignored/.gdignore", ""),
+    ("ignored/a.proto", ""),
+    (".hidden/a.proto", ""),
+];
+/// What is in the file that the preset's filters include, too.
+const FILTERED: &str = "syntax = \"proto3\"; // filtered\n";
+
 /// Frames after which the editor has finished its first scan, loaded extensions and enabled plugins.
 const SETTLED: &str = "400";
 const EDITOR_LIMIT: Duration = Duration::from_secs(300);
@@ -200,10 +212,30 @@ impl<'a> Trial<'a> {
 
     /// Exports a game that compares a batch, and runs it; the project must have been opened before.
     pub fn exported_game(&self, template: &Path) -> Result<Tally> {
+        self.add_schemas()?;
         let project = self.project()?;
-        let mut run = project.engine(&export::game(&project, self.folder.path(), template)?);
+        let game = export::game(&project, self.folder.path(), template)?;
+        let packed = fs::read(game.with_extension("pck"))?;
+        let copies = packed.windows(FILTERED.len()).filter(|bytes| *bytes == FILTERED.as_bytes()).count();
+        ensure!(copies == 1, "the game contains a schema that the preset's filters include {copies} times");
+        let mut run = project.engine(&game);
         run.arg("--headless");
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
+    }
+
+    /// Schemas, of which `main.gd` knows those that belong in the game, and links that lead in circles.
+    fn add_schemas(&self) -> Result<()> {
+        let folder = self.folder.path();
+        for (path, text) in SCHEMAS {
+            let file = folder.join(path);
+            fs::create_dir_all(file.parent().expect("it was just joined"))?;
+            fs::write(&file, text)?;
+        }
+        #[cfg(unix)]
+        for link in ["circle", "another_circle"] {
+            std::os::unix::fs::symlink(".", folder.join(link))?;
+        }
+        Ok(())
     }
 
     fn project(&self) -> Result<Project<'_>> {

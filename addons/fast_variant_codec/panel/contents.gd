@@ -21,6 +21,8 @@ const KIND_HELP: PackedStringArray = [
 const MAX_NODES := 10_000
 ## Of those that are bad, and of those that are odd.
 const MAX_PROBLEMS := 1000
+## Bytes of a file, which one array cannot hold.
+const LARGEST := 1 << 31
 ## Bytes of the length in front of a record.
 const FRAME := 4
 
@@ -59,6 +61,18 @@ var _notes: Array[Problem] = []
 var _starts := PackedInt64Array()
 var _piece_offsets := PackedInt64Array()
 var _piece_kinds := PackedByteArray()
+
+
+## Why a file cannot be read; empty if it can.
+static func refusal_of(path: String) -> String:
+	var file := FileAccess.open(path, FileAccess.READ)
+	if file == null:
+		return "Cannot open %s: %s" % [path, error_string(FileAccess.get_open_error())]
+	if file.get_length() >= LARGEST:
+		return "%s is larger than 2 GiB, the limit of a PackedByteArray." % path
+	if file.get_length() == 0 and file.get_buffer(1):
+		return "Cannot open %s: it is a special file, which has no size." % path
+	return ""
 
 
 ## Fills this with what the bytes hold that `load_bytes` gives.

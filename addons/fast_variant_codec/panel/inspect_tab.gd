@@ -9,8 +9,6 @@ const ValueTree := preload("value_tree.gd")
 
 ## How many problems are visible at once.
 const PROBLEM_LINES := 3
-## Bytes of a file, which one array cannot hold.
-const LARGEST := 1 << 31
 ## How much the tree should have at least, of what the bytes take.
 const TREE_SHARE := 0.75
 
@@ -67,15 +65,11 @@ func _init() -> void:
 
 
 func open_file(path: String) -> void:
-	var file := FileAccess.open(path, FileAccess.READ)
-	if file == null:
-		_say("Cannot open %s: %s" % [path, error_string(FileAccess.get_open_error())])
-	elif file.get_length() >= LARGEST:
-		_say("%s is larger than 2 GiB, the limit of a PackedByteArray." % path)
-	elif file.get_length() == 0 and file.get_buffer(1):
-		_say("Cannot open %s: it is a special file, which has no size." % path)
+	var refusal := Contents.refusal_of(path)
+	if refusal:
+		_say(refusal)
 	else:
-		_read(func() -> PackedByteArray: return file.get_buffer(file.get_length()), path.get_file())
+		_read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), path.get_file())
 
 
 ## Shows bytes under a name.

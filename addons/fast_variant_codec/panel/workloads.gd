@@ -2,6 +2,8 @@
 extends RefCounted
 ## What the benchmark encodes and decodes.
 
+const Contents := preload("contents.gd")
+
 const WORDS: PackedStringArray = [
 	"příliš", "žluťoučký", "kůň", "the", "quick", "brown", "fox", "straße", "быстрая", "лиса", "日本", "竜の洞窟", "🐎",
 ]
@@ -39,9 +41,12 @@ static func of_file(path: String) -> Workload:
 
 
 static func _read(path: String) -> Variant:
+	var refusal := Contents.refusal_of(path)
+	if refusal:
+		return refusal
 	var bytes := FileAccess.get_file_as_bytes(path)
 	if bytes.is_empty():
-		return "%s is empty or cannot be read: %s" % [path, error_string(FileAccess.get_open_error())]
+		return "%s is empty." % path
 	if path.get_extension().to_lower() == "json":
 		var json := JSON.new()
 		if json.parse(bytes.get_string_from_utf8()) != OK:

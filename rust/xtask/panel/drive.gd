@@ -310,6 +310,15 @@ func _benchmark() -> void:
 	tab.run_file("res://damaged.bin")
 	await _until(func() -> bool: return not tab.is_running())
 	_check("a damaged file is refused with a reason", tab.chart.rows.is_empty() and tab.status.text.contains("damaged.bin"))
+	var refused: Dictionary[String, String] = {
+		"res://empty.bin": "empty.bin is empty.", "res://none.bin": "Cannot open res://none.bin: ",
+	}
+	if OS.get_name() == "Linux":
+		refused["/proc/self/status"] = "/proc/self/status: it is a special file"
+	for path in refused:
+		tab.run_file(path)
+		await _until(func() -> bool: return not tab.is_running())
+		_check("%s is refused with a reason" % path, tab.status.text.contains(refused[path]), tab.status.text)
 	var built_in: Button = tab.find_children("*", "Button", true, false)[0]
 	built_in.grab_focus()
 	await _press(KEY_SPACE)

@@ -1,5 +1,6 @@
-//! Types of values in serde's buffer, which flattened fields, untagged enums and others are read from. It knows sequences of numbers and the
-//! width of each, but no vectors. So the widths tell the type: some components of a vector are buffered with 64 bits, though they have 32.
+//! Types of values in serde's buffer, which flattened fields, untagged enums and others are read from. It knows
+//! sequences of numbers and the width of each, but no vectors. So the widths tell the type: some components of a
+//! vector are buffered with 64 bits, though they have 32.
 
 use std::any::type_name;
 use std::fmt;
@@ -16,9 +17,9 @@ pub(super) fn is_own_error<E>() -> bool {
     type_name::<E>() == type_name::<Error>()
 }
 
-/// Which components of a value or of an element are buffered with 64 bits, one bit each. Types that have as many components of
-/// the same kind have different ones; never all, as Arrays and 64-bit components do, and none only for packed arrays of
-/// numbers.
+/// Which components of a value or of an element are buffered with 64 bits, one bit each. Types that have as many
+/// components of the same kind have different ones; never all, as Arrays and 64-bit components do, and none only for
+/// packed arrays of numbers.
 pub(super) fn mark(ty: VariantType) -> u32 {
     use VariantType as T;
     match ty {
@@ -96,8 +97,8 @@ fn sequence(found: Vec<Found>) -> Result<Found, Error> {
     }
 }
 
-/// Reads a value from serde's buffer of another value. A Dictionary is none of the forms, whatever it looks like: the sender
-/// could make objects and other types of it that the limits do not allow.
+/// Reads a value from serde's buffer of another value. A Dictionary is none of the forms, whatever it looks like: the
+/// sender could make objects and other types of it that the limits do not allow.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     match deserializer.deserialize_any(BufferVisitor)? {
         Found::Whole(value) => Ok(value),
@@ -108,7 +109,8 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, 
 /// The value of a field of this type.
 ///
 /// # Errors
-/// If the buffer holds another type; also if it could be another one, as vectors with 64-bit components could be Arrays.
+/// If the buffer holds another type; also if it could be another one, as vectors with 64-bit components could be
+/// Arrays.
 pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
     let is_packed = matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings);
     let is_element = |value: &Value| match ty {
@@ -119,12 +121,14 @@ pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
     };
     match value {
         value if value.is_nil() || value.ty() == ty => Ok(value),
-        Value::String(_) if matches!(ty, VariantType::StringName | VariantType::NodePath) => form::read(ty, value),
+        Value::String(_) if matches!(ty, VariantType::StringName | VariantType::NodePath) => {
+            form::read(ty, value)
+        }
         Value::Array(array) if is_packed && array.iter().all(is_element) => form::read(ty, array.into()),
-        other if form::is_real(ty) && matches!(other, Value::Array(_)) => Err(ErrorKind::Message(
-            format!("expected {ty}, found an Array, or a {ty} whose 64-bit components have lost their type in serde's buffer").into(),
-        )
-        .into()),
+        Value::Array(_) if form::is_real(ty) => {
+            let or = format!("a {ty} whose 64-bit components have lost their type in serde's buffer");
+            Err(ErrorKind::Message(format!("expected {ty}, found an Array, or {or}").into()).into())
+        }
         other => Err(ErrorKind::UnexpectedType { expected: ty.name(), found: other.ty() }.into()),
     }
 }

@@ -185,8 +185,8 @@ impl<'de> Deserializer<'de> for FieldName {
     }
 }
 
-/// One or several components of a value, of 32 or 64 bits, with the mark of its type: see [`buffer::mark`]. The visitor sees the
-/// widths.
+/// One or several components of a value, of 32 or 64 bits, with the mark of its type: see [`buffer::mark`]. The
+/// visitor sees the widths.
 struct Component<T> {
     component: T,
     mark: u32,

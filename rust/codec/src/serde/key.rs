@@ -33,7 +33,8 @@ fn key(value: &Value) -> Option<Value> {
     }
 }
 
-/// The same for an element of an Array and for a value in a Dictionary: there, a NaN equals nothing, and a StringName equals no String.
+/// The same for an element of an Array and for a value in a Dictionary: there, a NaN equals nothing, and a StringName
+/// equals no String.
 fn element(value: &Value) -> Option<Value> {
     Some(match value {
         Value::Float(float) if float.is_nan() => return None,

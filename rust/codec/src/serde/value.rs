@@ -14,13 +14,14 @@ use super::ser::ValueSerializer;
 use crate::format::VariantType;
 use crate::value::{Array, Dictionary, OwnedElementType, Value};
 
-/// Whether a serializer is this crate's own, without another one around it, such as those that serde flattens fields and writes tags
-/// with.
+/// Whether a serializer is this crate's own, without another one around it, such as those that serde flattens fields
+/// and writes tags with.
 pub(super) fn is_own_serializer<S>() -> bool {
     type_name::<S>() == type_name::<ValueSerializer>()
 }
 
-/// The content of a form. Only other formats take it: in this crate's own values, it would be a Dictionary that nobody reads.
+/// The content of a form. Only other formats take it: in this crate's own values, it would be a Dictionary that
+/// nobody reads.
 struct Content(VariantType, Value);
 
 impl Serialize for Content {

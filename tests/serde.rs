@@ -638,42 +638,39 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
         VariantType::Vector2
     );
 
-    // Types that a Value loses are refused, or documented.
-    let kept: Vec<(Value, Option<Value>)> = vec![
-        (Value::Vector2(Reals::Single([1.0, 2.0])), None),
-        (Value::Transform3D(Reals::Single([1.0; 12])), None),
-        (Value::Vector2i([1, 2]), None),
-        (Value::Color([1.0; 4]), None),
-        (Value::PackedInt32Array(vec![1]), None),
-        (Value::PackedFloat32Array(vec![1.0]), None),
-        (Value::PackedVector2Array(PackedReals::Single(vec![[1.0, 2.0]])), None),
-        (Value::PackedByteArray(vec![1]), Some(Value::PackedByteArray(vec![1]))),
-        (Value::from([1, 2]), Some(Value::from([1, 2]))),
-        (Value::from_iter([("a", 0.5)]), Some(Value::from_iter([("a", 0.5)]))),
-        (f64::INFINITY.into(), Some(f64::INFINITY.into())),
-        (Value::StringName("a".into()), Some("a".into())),
-        (NodePath { names: vec!["a".into()], ..NodePath::default() }.into(), Some("a".into())),
-        (Value::Rid(7), Some(7.into())),
-        (Value::Callable, Some(Value::Nil)),
-        (Value::Vector2(Reals::Double([1.0, 2.0])), Some(Value::from([1.0, 2.0]))),
-        (Value::PackedInt64Array(vec![1]), Some(Value::from([1]))),
-        (Value::PackedFloat64Array(vec![1.0]), Some(Value::from([1.0]))),
-        (Value::PackedStringArray(vec!["a".into()]), Some(Value::from(["a"]))),
+    // Types that a Value loses are documented.
+    let kept: Vec<(Value, Value)> = vec![
+        (Value::Vector2(Reals::Single([1.0, 2.0])), Value::Vector2(Reals::Single([1.0, 2.0]))),
+        (Value::Transform3D(Reals::Single([1.0; 12])), Value::Transform3D(Reals::Single([1.0; 12]))),
+        (Value::Vector2i([1, 2]), Value::Vector2i([1, 2])),
+        (Value::Color([1.0; 4]), Value::Color([1.0; 4])),
+        (Value::PackedInt32Array(vec![1]), Value::PackedInt32Array(vec![1])),
+        (Value::PackedFloat32Array(vec![1.0]), Value::PackedFloat32Array(vec![1.0])),
+        (
+            Value::PackedVector2Array(PackedReals::Single(vec![[1.0, 2.0]])),
+            Value::PackedVector2Array(PackedReals::Single(vec![[1.0, 2.0]])),
+        ),
+        (Value::PackedByteArray(vec![1]), Value::PackedByteArray(vec![1])),
+        (Value::from([1, 2]), Value::from([1, 2])),
+        (Value::from_iter([("a", 0.5)]), Value::from_iter([("a", 0.5)])),
+        (f64::INFINITY.into(), f64::INFINITY.into()),
+        (Value::StringName("a".into()), "a".into()),
+        (NodePath { names: vec!["a".into()], ..NodePath::default() }.into(), "a".into()),
+        (Value::Rid(7), 7.into()),
+        (Value::Callable, Value::Nil),
+        (Value::Vector2(Reals::Double([1.0, 2.0])), Value::from([1.0, 2.0])),
+        (Value::PackedInt64Array(vec![1]), Value::from([1])),
+        (Value::PackedFloat64Array(vec![1.0]), Value::from([1.0])),
+        (Value::PackedStringArray(vec!["a".into()]), Value::from(["a"])),
         (
             Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.into()] }.into(),
-            Some(Value::from([1])),
+            Value::from([1]),
         ),
     ];
     for (value, read) in kept {
         let save = Value::from_iter([("hp", Value::Int(1)), ("value", value.clone())]);
         let found = from_value::<Known>(save).map(|known| known.more["value"].clone());
-        match read {
-            Some(read) => assert_eq!(found.unwrap(), read, "{value:?}"),
-            None => {
-                let message = found.unwrap_err().to_string();
-                assert!(message.contains("has lost its type"), "{message}");
-            }
-        }
+        assert_eq!(found.unwrap(), read, "{value:?}");
     }
 }
 
@@ -775,5 +772,333 @@ fn keys_that_are_no_text_are_passed_over() {
     for key in [Value::Int(1), Value::Vector2i([1, 2])] {
         let save = Value::from_iter([("hp".into(), Value::Int(1)), (key, 2.into())]);
         assert!(from_value::<Known>(save).is_err());
+    }
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "type")]
+enum Message {
+    Spawn(Value),
+    At(#[serde(with = "variant_codec::serde::vector2")] [f32; 2]),
+    Move(Position),
+    Named(Tagless),
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Position {
+    #[serde(with = "variant_codec::serde::vector2")]
+    position: [f32; 2],
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Tagless {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+struct Rest {
+    hp: i32,
+    #[serde(flatten)]
+    rest: Value,
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "t", content = "c")]
+enum Adjacent {
+    Any(Value),
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Any {
+    Any(Value),
+}
+
+fn values_that_are_no_maps() -> Vec<Value> {
+    vec![
+        Value::Vector2(Reals::Single([1.0, 2.0])),
+        Value::PackedInt32Array(vec![1]),
+        Value::StringName("a".into()),
+        Value::Rid(7),
+        Value::Callable,
+        1.into(),
+        "a".into(),
+        [1, 2].into(),
+        f64::INFINITY.into(),
+        Dictionary { key: OwnedElementType::Builtin(VariantType::String), ..Dictionary::default() }.into(),
+    ]
+}
+
+/// Tags and flattened fields are Dictionaries; what cannot be merged with one is an error, and is gone afterwards.
+#[test]
+fn values_do_not_reach_other_calls() {
+    let secret = || Value::from_iter([("secret", Value::Vector2(Reals::Single([1.0, 2.0])))]);
+    let calls: [&dyn Fn(Value) -> Result<Value, Error>; 2] =
+        [&|value| to_value(&Message::Spawn(value)), &|rest| to_value(&Rest { hp: 1, rest })];
+    for call in calls {
+        for value in values_that_are_no_maps() {
+            let error = call(value.clone()).expect_err("a form or nothing would be written").to_string();
+            let is_ours = error.starts_with("only untyped Dictionaries can be flattened");
+            let is_of_serde = error.contains("cannot serialize tagged newtype variant")
+                || error.starts_with("can only flatten structs and maps");
+            assert!(is_ours || is_of_serde, "{value:?}: {error}");
+            assert_eq!(serde_json::from_str::<Value>("null").unwrap(), Value::Nil);
+        }
+        assert_eq!(call(secret()).unwrap()["secret"], secret()["secret"]);
+        let nil = Value::from_iter([("hp", Value::Int(1)), ("b", Value::Nil)]);
+        assert_eq!(from_value::<Known>(nil).unwrap().more["b"], Value::Nil);
+        assert_eq!(serde_json::from_str::<Value>("null").unwrap(), Value::Nil);
+    }
+    let both = vec![Message::Spawn(secret()), Message::Move(Position { position: [3.0, 4.0] })];
+    let value = to_value(&both).unwrap();
+    assert_eq!(value[1]["position"], Value::Vector2(Reals::Single([3.0, 4.0])));
+    assert_eq!(from_value::<Vec<Message>>(value).unwrap(), both);
+    to_value(&Message::At([1.0, 2.0])).expect_err("a form would be written");
+    let error = to_value(&Message::Named(Tagless { kind: "a".into() })).unwrap_err();
+    assert_eq!(error.to_string(), r#"duplicate key (at ."type")"#);
+
+    // Serializers around this crate's own, as others write them.
+    struct Around<S>(S);
+    impl Serialize for Around<Value> {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_newtype_variant("Outer", 0, "inner", &self.0)
+        }
+    }
+    let inner = to_value(&Around(secret())).unwrap();
+    assert_eq!(inner["inner"], secret());
+}
+
+/// What is flattened comes back as it was, whatever it looks like.
+#[test]
+fn flattened_values_stay_dictionaries() {
+    for rest in [
+        Value::from_iter([("Vector2", [1, 2])]),
+        Value::from_iter([("a", 1), ("b", 2)]),
+        Value::from_iter([(Value::Int(3), 1)]),
+        Value::from_iter([("Object", Value::from_iter([("class", "Node")]))]),
+        Value::from_iter([("points", Value::PackedVector2Array(PackedReals::Single(vec![[1.0, 2.0]])))]),
+    ] {
+        let value = to_value(&Rest { hp: 1, rest: rest.clone() }).unwrap();
+        assert_eq!(
+            value.as_dictionary().unwrap().len(),
+            1 + rest.as_dictionary().unwrap().len(),
+            "{value:?}"
+        );
+        assert_eq!(from_value::<Rest>(value).unwrap(), Rest { hp: 1, rest });
+    }
+    let named = Rest { hp: 1, rest: Value::from_iter([(Value::StringName("a".into()), 1)]) };
+    let read: Rest = from_value(to_value(&named).unwrap()).unwrap();
+    assert_eq!(read.rest, Value::from_iter([("a", 1)]));
+}
+
+/// A sender could make types of Dictionaries that its limits do not allow.
+#[test]
+fn forms_are_not_read_from_packets() {
+    fn read<T: DeserializeOwned>(value: &Value) -> T {
+        from_bytes(&value.encode().unwrap(), &Limits::for_network()).unwrap()
+    }
+    let node = Value::from_iter([
+        ("class", Value::from("Node")),
+        ("properties", Value::from_iter([Value::from(["name", "A"])])),
+    ]);
+    for (name, content) in [
+        ("Object", node),
+        ("Object", 7.into()),
+        ("RID", 77.into()),
+        ("Vector2", [1.0, 2.0].into()),
+        ("Color", "boo".into()),
+        ("Callable", Value::Nil),
+        ("Signal", Value::from_iter([("name", Value::from("hit")), ("object", 7.into())])),
+        ("float", "nan".into()),
+    ] {
+        let forged = Value::from_iter([(name, content)]);
+        let inside = Value::from_iter([("a", forged.clone())]);
+        for forged in [forged, inside] {
+            let packet = Value::from_iter([("hp", Value::Int(1)), ("x", forged.clone())]);
+            assert_eq!(read::<Known>(&packet).more["x"], forged);
+            assert_eq!(read::<Rest>(&packet).rest, Value::from_iter([("x", forged.clone())]));
+            assert_eq!(read::<Any>(&forged), Any::Any(forged.clone()));
+            assert_eq!(read::<Vec<Any>>(&Value::from_iter([forged.clone()])), [Any::Any(forged.clone())]);
+            for names in [["t", "c"], ["c", "t"]] {
+                let content = |name| if name == "t" { "Any".into() } else { forged.clone() };
+                let packet = names.into_iter().map(|name| (name, content(name)));
+                assert_eq!(read::<Adjacent>(&Value::from_iter(packet)), Adjacent::Any(forged.clone()));
+            }
+            let mut tagged = forged.as_dictionary().unwrap().clone();
+            tagged.entries.insert(0, ("type".into(), "Spawn".into()));
+            assert_eq!(read::<Message>(&tagged.into()), Message::Spawn(forged.clone()));
+        }
+    }
+}
+
+/// Every type, at the top and in containers, comes back out of serde's buffer, but for those that the module's table lists.
+#[test]
+fn types_survive_the_buffer() {
+    fn lossy(value: &Value) -> bool {
+        match value {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => false,
+            Value::PackedByteArray(_) | Value::Vector2i(_) | Value::Vector3i(_) | Value::Vector4i(_) => false,
+            Value::Rect2i(_) | Value::Color(_) => false,
+            Value::PackedInt32Array(ints) => ints.is_empty(),
+            Value::PackedFloat32Array(floats) => floats.is_empty(),
+            Value::PackedColorArray(colors) => colors.is_empty(),
+            Value::PackedVector2Array(PackedReals::Single(elements)) => elements.is_empty(),
+            Value::PackedVector3Array(PackedReals::Single(elements)) => elements.is_empty(),
+            Value::PackedVector4Array(PackedReals::Single(elements)) => elements.is_empty(),
+            Value::Vector2(reals) => matches!(reals, Reals::Double(_)),
+            Value::Vector3(reals) => matches!(reals, Reals::Double(_)),
+            Value::Rect2(reals) | Value::Vector4(reals) | Value::Plane(reals) | Value::Quaternion(reals) => {
+                matches!(reals, Reals::Double(_))
+            }
+            Value::Transform2D(reals) | Value::Aabb(reals) => matches!(reals, Reals::Double(_)),
+            Value::Basis(reals) => matches!(reals, Reals::Double(_)),
+            Value::Transform3D(reals) => matches!(reals, Reals::Double(_)),
+            Value::Projection(reals) => matches!(reals, Reals::Double(_)),
+            Value::Array(array) => array.element != OwnedElementType::Untyped || array.iter().any(lossy),
+            Value::Dictionary(dictionary) => {
+                dictionary.key != OwnedElementType::Untyped
+                    || dictionary.value != OwnedElementType::Untyped
+                    || dictionary.iter().any(|(key, value)| lossy(key) || lossy(value))
+            }
+            _ => true,
+        }
+    }
+    let types = RefCell::new(BTreeSet::new());
+    proptest!(|(value in Values { precision: Precision::Single, full_objects: false }.any())| {
+        if !lossy(&value) {
+            let Any::Any(read) = from_value(value.clone()).unwrap();
+            prop_assert_eq!(read.encode().unwrap(), value.encode().unwrap(), "{:?}", value);
+            types.borrow_mut().insert(value.ty().name());
+        }
+    });
+    assert!(types.borrow().len() > 15, "{types:?}");
+}
+
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Shape {
+    Area(#[serde(with = "variant_codec::serde::rect2")] [f32; 4]),
+    Tint(#[serde(with = "variant_codec::serde::color")] [f32; 4]),
+    Plane(#[serde(with = "variant_codec::serde::plane")] [f32; 4]),
+    Turn(#[serde(with = "variant_codec::serde::quaternion")] [f32; 4]),
+    Vector(#[serde(with = "variant_codec::serde::vector4")] [f32; 4]),
+    Cells(#[serde(with = "variant_codec::serde::vector4i")] [i32; 4]),
+    Grid(#[serde(with = "variant_codec::serde::rect2i")] [i32; 4]),
+    Box(#[serde(with = "variant_codec::serde::aabb")] [f32; 6]),
+    Place(#[serde(with = "variant_codec::serde::transform2d")] [[f32; 2]; 3]),
+    Colors(#[serde(with = "variant_codec::serde::color_array")] Vec<[f32; 4]>),
+    Vectors(#[serde(with = "variant_codec::serde::vector4_array")] Vec<[f32; 4]>),
+    Floats(#[serde(with = "variant_codec::serde::float32_array")] Vec<f32>),
+    Ints(#[serde(with = "variant_codec::serde::int32_array")] Vec<i32>),
+    Plain([f32; 4]),
+    Nested(Vec<Shape>),
+}
+
+/// Modules take only their type out of serde's buffer.
+#[test]
+fn modules_tell_types_apart_in_the_buffer() {
+    let shapes = || {
+        vec![
+            Shape::Area([1.0; 4]),
+            Shape::Tint([0.0; 4]),
+            Shape::Plane([-0.0, f32::INFINITY, 0.1, 1.0]),
+            Shape::Turn([1.0; 4]),
+            Shape::Vector([1.0; 4]),
+            Shape::Cells([1, -2, i32::MIN, 0]),
+            Shape::Grid([1; 4]),
+            Shape::Box([1.0; 6]),
+            Shape::Place([[1.0; 2]; 3]),
+            Shape::Colors(vec![[1.0; 4]]),
+            Shape::Vectors(vec![[1.0; 4]; 2]),
+            Shape::Floats(vec![1.0; 4]),
+            Shape::Ints(vec![1; 4]),
+            Shape::Plain([1.0; 4]),
+        ]
+    };
+    for shape in shapes().into_iter().chain([Shape::Nested(shapes())]) {
+        let value = to_value(&shape).unwrap();
+        assert_eq!(from_value::<Shape>(value).unwrap(), shape);
+        let json = serde_json::to_string(&shape).unwrap();
+        assert!(serde_json::from_str::<Shape>(&json).is_ok(), "{json}");
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Outer {
+        #[serde(flatten)]
+        inner: Position,
+    }
+    for wrong in [
+        Value::Vector2i([1, 2]),
+        [1, 2].into(),
+        [1.0, 2.0].into(),
+        Value::PackedFloat64Array(vec![1.0, 2.0]),
+        Value::PackedFloat32Array(vec![1.0, 2.0]),
+        Value::Vector2(Reals::Double([1.0, 2.0])),
+        Value::from_iter([("Vector2", [1, 2])]),
+        Value::from_iter([("x", 1), ("y", 2)]),
+        "a".into(),
+    ] {
+        let error = from_value::<Outer>(Value::from_iter([("position", wrong.clone())])).unwrap_err();
+        assert!(error.to_string().starts_with("expected Vector2, found "), "{wrong:?}: {error}");
+    }
+}
+
+/// Each pair with the number of entries that Godot 4.6.3 has after it inserted both keys.
+#[test]
+fn keys_are_equal_where_the_engine_says_so() {
+    struct Entries([(Value, i32); 2]);
+    impl Serialize for Entries {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+        }
+    }
+    let map = |key: Value, value: Value| Value::from_iter([(key, value)]);
+    let name = |text: &str| Value::StringName(text.into());
+    let vector = |x| Value::Vector2(Reals::Single([x, 1.0]));
+    let list = |value: Value| Value::from_iter([value]);
+    let ints = |values: Vec<Value>| -> Value {
+        Array { element: OwnedElementType::Builtin(VariantType::Int), values }.into()
+    };
+    let nan = f64::NAN;
+    let path = NodePath { names: vec!["a".into()], ..NodePath::default() };
+    for (first, second, entries) in [
+        (list(nan.into()), list(nan.into()), 2),
+        (list(0.0.into()), list((-0.0).into()), 1),
+        (list(vector(f32::NAN)), list(vector(-f32::NAN)), 1),
+        (list(vector(0.0)), list(vector(-0.0)), 1),
+        (ints(vec![1.into()]), list(1.into()), 1),
+        (list(ints(vec![1.into()])), list(list(1.into())), 1),
+        (list("a".into()), list(name("a")), 2),
+        (map("a".into(), 1.into()), map(name("a"), 1.into()), 1),
+        (map("a".into(), "x".into()), map("a".into(), name("x")), 2),
+        (map("a".into(), nan.into()), map("a".into(), nan.into()), 2),
+        (map(nan.into(), 1.into()), map((-nan).into(), 1.into()), 1),
+        (map("a".into(), 0.0.into()), map("a".into(), (-0.0).into()), 1),
+        (map(0.0.into(), 1.into()), map((-0.0).into(), 1.into()), 1),
+        (list(map("a".into(), 1.into())), list(map(name("a"), 1.into())), 1),
+        (Value::from_iter([("a", 1), ("b", 2)]), Value::from_iter([("b", 2), ("a", 1)]), 2),
+        (vector(0.0), vector(-0.0), 1),
+        (vector(f32::NAN), vector(-f32::NAN), 1),
+        (Value::Color([0.0; 4]), Value::Color([-0.0; 4]), 1),
+        (Value::PackedFloat32Array(vec![0.0]), Value::PackedFloat32Array(vec![-0.0]), 1),
+        (Value::PackedFloat64Array(vec![nan]), Value::PackedFloat64Array(vec![-nan]), 1),
+        (Value::PackedColorArray(vec![[0.0; 4]]), Value::PackedColorArray(vec![[-0.0; 4]]), 1),
+        (
+            Value::PackedVector2Array(PackedReals::Single(vec![[0.0, 1.0]])),
+            Value::PackedVector2Array(PackedReals::Single(vec![[-0.0, 1.0]])),
+            1,
+        ),
+        (Value::Projection(Reals::Single([0.0; 16])), Value::Projection(Reals::Single([-0.0; 16])), 1),
+        ("a".into(), path.into(), 2),
+        (1.into(), 1.0.into(), 2),
+        (Value::Callable, Value::Callable, 1),
+    ] {
+        let message = format!("{first:?} {second:?}");
+        let written = to_bytes(&Entries([(first, 1), (second, 2)]));
+        assert_eq!(written.is_ok(), entries == 2, "{message}");
+        if let Err(error) = written {
+            assert!(error.to_string().starts_with("duplicate key (at "), "{error}");
+        }
     }
 }

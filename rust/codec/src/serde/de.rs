@@ -9,7 +9,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::{form, handover};
+use super::{buffer, form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::Shape;
 use crate::value::{Object, PackedReals, Reals, Value};
@@ -24,6 +24,7 @@ impl<'de> Deserializer<'de> for Value {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mark = buffer::mark(self.ty());
         match self {
             Self::Nil | Self::Callable | Self::Object(Object::Null) => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
@@ -43,28 +44,28 @@ impl<'de> Deserializer<'de> for Value {
             Self::Dictionary(dictionary) => visitor.visit_map(Entries::new(dictionary.into_iter())),
             Self::Array(array) => visit_values(visitor, array.into_iter()),
             Self::PackedByteArray(bytes) => visitor.visit_byte_buf(bytes),
-            Self::PackedInt32Array(ints) => visit_components(visitor, ints),
+            Self::PackedInt32Array(ints) => visit_lanes(visitor, 0, ints),
             Self::PackedInt64Array(ints) => visit_values(visitor, ints.into_iter()),
-            Self::PackedFloat32Array(floats) => visit_components(visitor, floats),
+            Self::PackedFloat32Array(floats) => visit_lanes(visitor, 0, floats),
             Self::PackedFloat64Array(floats) => visit_values(visitor, floats.into_iter()),
             Self::PackedStringArray(texts) => visit_values(visitor, texts.into_iter()),
-            Self::PackedColorArray(colors) => visit_components(visitor, colors),
-            Self::PackedVector2Array(reals) => visit_packed_reals(visitor, reals),
-            Self::PackedVector3Array(reals) => visit_packed_reals(visitor, reals),
-            Self::PackedVector4Array(reals) => visit_packed_reals(visitor, reals),
-            Self::Vector2i(ints) => visit_components(visitor, ints),
-            Self::Vector3i(ints) => visit_components(visitor, ints),
-            Self::Rect2i(ints) | Self::Vector4i(ints) => visit_components(visitor, ints),
-            Self::Color(components) => visit_components(visitor, components),
-            Self::Vector2(reals) => visit_reals(visitor, reals),
-            Self::Vector3(reals) => visit_reals(visitor, reals),
+            Self::PackedColorArray(colors) => visit_elements(visitor, mark, colors),
+            Self::PackedVector2Array(reals) => visit_packed_reals(visitor, mark, reals),
+            Self::PackedVector3Array(reals) => visit_packed_reals(visitor, mark, reals),
+            Self::PackedVector4Array(reals) => visit_packed_reals(visitor, mark, reals),
+            Self::Vector2i(ints) => visit_lanes(visitor, mark, ints),
+            Self::Vector3i(ints) => visit_lanes(visitor, mark, ints),
+            Self::Rect2i(ints) | Self::Vector4i(ints) => visit_lanes(visitor, mark, ints),
+            Self::Color(components) => visit_lanes(visitor, mark, components),
+            Self::Vector2(reals) => visit_reals(visitor, mark, reals),
+            Self::Vector3(reals) => visit_reals(visitor, mark, reals),
             Self::Rect2(reals) | Self::Vector4(reals) | Self::Plane(reals) | Self::Quaternion(reals) => {
-                visit_reals(visitor, reals)
+                visit_reals(visitor, mark, reals)
             }
-            Self::Transform2D(reals) | Self::Aabb(reals) => visit_reals(visitor, reals),
-            Self::Basis(reals) => visit_reals(visitor, reals),
-            Self::Transform3D(reals) => visit_reals(visitor, reals),
-            Self::Projection(reals) => visit_reals(visitor, reals),
+            Self::Transform2D(reals) | Self::Aabb(reals) => visit_reals(visitor, mark, reals),
+            Self::Basis(reals) => visit_reals(visitor, mark, reals),
+            Self::Transform3D(reals) => visit_reals(visitor, mark, reals),
+            Self::Projection(reals) => visit_reals(visitor, mark, reals),
         }
     }
 
@@ -76,8 +77,8 @@ impl<'de> Deserializer<'de> for Value {
         if name != form::NAME {
             return visitor.visit_newtype_struct(self);
         }
-        handover::give(self);
-        visitor.visit_unit()
+        handover::hand(self, || visitor.visit_unit())
+            .unwrap_or_else(|| Err(de::Error::custom("only a Value is read whole")))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -150,7 +151,7 @@ impl<'de> Deserializer<'de> for Value {
             | Self::Float(_)
             | Self::String(_)
             | Self::StringName(_) => self.deserialize_any(visitor),
-            // Matches no field, and a `Value` refuses it: an `f32` is a component whose type is lost.
+            // Matches no field, and a `Value` refuses it: an `f32` alone is a component without its value.
             _ => visitor.visit_f32(f32::NAN),
         }
     }
@@ -184,35 +185,38 @@ impl<'de> Deserializer<'de> for FieldName {
     }
 }
 
-/// One or several components of a value, of 32 or 64 bits. The visitor sees the width: 32 bits tell [`Value`] that the
-/// type of the whole has been lost.
-struct Component<T>(T);
+/// One or several components of a value, of 32 or 64 bits, with the mark of its type: see [`buffer::mark`]. The
+/// visitor sees the widths.
+struct Component<T> {
+    component: T,
+    mark: u32,
+}
 
 trait Visit {
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>;
+    fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value>;
 }
 
 impl Visit for i32 {
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_i32(self)
+    fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value> {
+        if mark == 0 { visitor.visit_i32(self) } else { visitor.visit_i64(self.into()) }
     }
 }
 
 impl Visit for f32 {
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_f32(self)
+    fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value> {
+        if mark == 0 { visitor.visit_f32(self) } else { visitor.visit_f64(form::widen(self)) }
     }
 }
 
 impl Visit for f64 {
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+    fn visit<'de, V: Visitor<'de>>(self, _mark: u32, visitor: V) -> Result<V::Value> {
         visitor.visit_f64(self)
     }
 }
 
 impl<T: Visit, const N: usize> Visit for [T; N] {
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visit_components(visitor, self)
+    fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value> {
+        visit_lanes(visitor, mark, self)
     }
 }
 
@@ -220,7 +224,7 @@ impl<'de, T: Visit> Deserializer<'de> for Component<T> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.visit(visitor)
+        self.component.visit(self.mark, visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -228,7 +232,7 @@ impl<'de, T: Visit> Deserializer<'de> for Component<T> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name == form::NAME { self.0.visit(visitor) } else { visitor.visit_newtype_struct(self) }
+        if name == form::NAME { self.deserialize_any(visitor) } else { visitor.visit_newtype_struct(self) }
     }
 
     forward_to_deserialize_any! {
@@ -282,27 +286,48 @@ fn visit_values<'de, V: Visitor<'de>, T: Into<Value>>(
     visit_seq(visitor, values.map(Into::into))
 }
 
-fn visit_components<'de, V: Visitor<'de>, T: Visit, I>(visitor: V, components: I) -> Result<V::Value>
+/// The components of a value or of an element, each with its bit of the mark.
+fn visit_lanes<'de, V: Visitor<'de>, T: Visit, I>(visitor: V, mark: u32, lanes: I) -> Result<V::Value>
 where
     I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
 {
-    visit_seq(visitor, components.into_iter().map(Component))
+    let mut mark = mark;
+    let lane = |component| {
+        let bit = mark & 1;
+        mark >>= 1;
+        Component { component, mark: bit }
+    };
+    visit_seq(visitor, lanes.into_iter().map(lane))
 }
 
-fn visit_reals<'de, V: Visitor<'de>, const N: usize>(visitor: V, reals: Reals<N>) -> Result<V::Value> {
+/// The elements of a packed array, each with the whole mark.
+fn visit_elements<'de, V: Visitor<'de>, T: Visit>(
+    visitor: V,
+    mark: u32,
+    elements: Vec<T>,
+) -> Result<V::Value> {
+    visit_seq(visitor, elements.into_iter().map(|component| Component { component, mark }))
+}
+
+fn visit_reals<'de, V: Visitor<'de>, const N: usize>(
+    visitor: V,
+    mark: u32,
+    reals: Reals<N>,
+) -> Result<V::Value> {
     match reals {
-        Reals::Single(components) => visit_components(visitor, components),
-        Reals::Double(components) => visit_components(visitor, components),
+        Reals::Single(components) => visit_lanes(visitor, mark, components),
+        Reals::Double(components) => visit_lanes(visitor, mark, components),
     }
 }
 
 fn visit_packed_reals<'de, V: Visitor<'de>, const N: usize>(
     visitor: V,
+    mark: u32,
     reals: PackedReals<N>,
 ) -> Result<V::Value> {
     match reals {
-        PackedReals::Single(elements) => visit_components(visitor, elements),
-        PackedReals::Double(elements) => visit_components(visitor, elements),
+        PackedReals::Single(elements) => visit_elements(visitor, mark, elements),
+        PackedReals::Double(elements) => visit_elements(visitor, mark, elements),
     }
 }
 

@@ -17,129 +17,107 @@ const NAN: &str = "nan";
 /// The NaN that the engine produces.
 const QUIET_NAN: u64 = 0x7FF8 << 48;
 
-/// How a value is written.
-pub(super) enum Form {
-    /// As itself.
-    Plain(Value),
-    /// As a variant with this name.
-    Named(VariantType, Value),
+/// The content of a value's form, by its type.
+pub(super) fn content(value: Value) -> Value {
+    match value {
+        Value::Float(float) if !float.is_finite() => float_text(float).into(),
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => value,
+        Value::Vector2(reals) => floats(&reals),
+        Value::Vector3(reals) => floats(&reals),
+        Value::Rect2(reals) | Value::Vector4(reals) | Value::Plane(reals) | Value::Quaternion(reals) => {
+            floats(&reals)
+        }
+        Value::Transform2D(reals) | Value::Aabb(reals) => floats(&reals),
+        Value::Basis(reals) => floats(&reals),
+        Value::Transform3D(reals) => floats(&reals),
+        Value::Projection(reals) => floats(&reals),
+        Value::Vector2i(ints) => ints.into(),
+        Value::Vector3i(ints) => ints.into(),
+        Value::Rect2i(ints) | Value::Vector4i(ints) => ints.into(),
+        Value::Color(components) => widened(&components),
+        Value::StringName(text) => text.into(),
+        Value::NodePath(NodePath { absolute, names, subnames }) => Value::from_iter([
+            ("absolute", absolute.into()),
+            ("names", names.into()),
+            ("subnames", Value::from(subnames)),
+        ]),
+        Value::Rid(id) | Value::Object(Object::Id(id)) => Value::Int(id as i64),
+        Value::Callable | Value::Object(Object::Null) => Value::Nil,
+        Value::Object(Object::Full { class, properties }) => {
+            let properties: Value =
+                properties.into_iter().map(|(name, value)| Value::from_iter([name.into(), value])).collect();
+            Value::from_iter([("class", class.into()), ("properties", properties)])
+        }
+        Value::Signal { name, object } => {
+            Value::from_iter([("name", name.into()), ("object", Value::Int(object as i64))])
+        }
+        Value::Array(Array { element, values }) => {
+            Value::from_iter([("element", element_form(element)), ("values", values.into())])
+        }
+        Value::Dictionary(Dictionary { key, value, entries }) => {
+            let entries: Value =
+                entries.into_iter().map(|(key, value)| Value::from_iter([key, value])).collect();
+            Value::from_iter([
+                ("key", element_form(key)),
+                ("value", element_form(value)),
+                ("entries", entries),
+            ])
+        }
+        Value::PackedByteArray(bytes) => bytes.into_iter().map(i64::from).collect(),
+        Value::PackedInt32Array(ints) => ints.into(),
+        Value::PackedInt64Array(ints) => ints.into(),
+        Value::PackedFloat32Array(floats) => widened(&floats),
+        Value::PackedFloat64Array(floats) => floats.into(),
+        Value::PackedStringArray(texts) => texts.into(),
+        Value::PackedVector2Array(reals) => packed_floats(reals),
+        Value::PackedVector3Array(reals) => packed_floats(reals),
+        Value::PackedVector4Array(reals) => packed_floats(reals),
+        Value::PackedColorArray(colors) => colors.iter().map(|color| widened(color)).collect(),
+    }
 }
 
-impl Form {
-    /// The form of a value.
-    pub fn of(value: Value) -> Self {
-        let ty = value.ty();
-        let payload = match value {
-            Value::Float(float) if !float.is_finite() => float_text(float).into(),
-            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => {
-                return Self::Plain(value);
-            }
-            Value::Array(array) if array.element == OwnedElementType::Untyped => {
-                return Self::Plain(Value::Array(array));
-            }
-            Value::Dictionary(dictionary) if is_plain(&dictionary) => {
-                return Self::Plain(Value::Dictionary(dictionary));
-            }
-            Value::Vector2(reals) => floats(&reals),
-            Value::Vector3(reals) => floats(&reals),
-            Value::Rect2(reals) | Value::Vector4(reals) | Value::Plane(reals) | Value::Quaternion(reals) => {
-                floats(&reals)
-            }
-            Value::Transform2D(reals) | Value::Aabb(reals) => floats(&reals),
-            Value::Basis(reals) => floats(&reals),
-            Value::Transform3D(reals) => floats(&reals),
-            Value::Projection(reals) => floats(&reals),
-            Value::Vector2i(ints) => ints.into(),
-            Value::Vector3i(ints) => ints.into(),
-            Value::Rect2i(ints) | Value::Vector4i(ints) => ints.into(),
-            Value::Color(components) => widened(&components),
-            Value::StringName(text) => text.into(),
-            Value::NodePath(NodePath { absolute, names, subnames }) => Value::from_iter([
-                ("absolute", absolute.into()),
-                ("names", names.into()),
-                ("subnames", Value::from(subnames)),
-            ]),
-            Value::Rid(id) | Value::Object(Object::Id(id)) => Value::Int(id as i64),
-            Value::Callable | Value::Object(Object::Null) => Value::Nil,
-            Value::Object(Object::Full { class, properties }) => {
-                let properties: Value = properties
-                    .into_iter()
-                    .map(|(name, value)| Value::from_iter([name.into(), value]))
-                    .collect();
-                Value::from_iter([("class", class.into()), ("properties", properties)])
-            }
-            Value::Signal { name, object } => {
-                Value::from_iter([("name", name.into()), ("object", Value::Int(object as i64))])
-            }
-            Value::Array(Array { element, values }) => {
-                Value::from_iter([("element", element_form(element)), ("values", values.into())])
-            }
-            Value::Dictionary(Dictionary { key, value, entries }) => {
-                let entries: Value =
-                    entries.into_iter().map(|(key, value)| Value::from_iter([key, value])).collect();
-                Value::from_iter([
-                    ("key", element_form(key)),
-                    ("value", element_form(value)),
-                    ("entries", entries),
-                ])
-            }
-            Value::PackedByteArray(bytes) => bytes.into_iter().map(i64::from).collect(),
-            Value::PackedInt32Array(ints) => ints.into(),
-            Value::PackedInt64Array(ints) => ints.into(),
-            Value::PackedFloat32Array(floats) => widened(&floats),
-            Value::PackedFloat64Array(floats) => floats.into(),
-            Value::PackedStringArray(texts) => texts.into(),
-            Value::PackedVector2Array(reals) => packed_floats(reals),
-            Value::PackedVector3Array(reals) => packed_floats(reals),
-            Value::PackedVector4Array(reals) => packed_floats(reals),
-            Value::PackedColorArray(colors) => colors.iter().map(|color| widened(color)).collect(),
-        };
-        Self::Named(ty, payload)
+/// The value of the form with this name.
+///
+/// # Errors
+/// What is no such form.
+pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
+    match form_named(name) {
+        Some(ty) => read(ty, payload),
+        None => Err(message(format!("there is no form {name}"))),
     }
+}
 
-    /// The value of the form with this name.
-    ///
-    /// # Errors
-    /// What is no such form.
-    pub fn read(name: &str, payload: Value) -> Result<Value> {
-        match form_named(name) {
-            Some(ty) => read(ty, payload),
-            None => Err(message(format!("there is no form {name}"))),
+/// The value of the form with this name that a program writes. Nil is a missing value; a value of the type itself
+/// is taken too, and so are components as the fields of a struct, in order.
+///
+/// # Errors
+/// If the payload is not such a form.
+pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
+    match form_named(name) {
+        Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
+            Ok(payload)
         }
+        Some(ty) if matches!(ty.shape(), Shape::Fixed(..) | Shape::Packed(..)) => {
+            read(ty, positional(payload))
+        }
+        _ => named(name, payload),
     }
+}
 
-    /// The value of the form with this name that a program writes. Nil is a missing value; a value of the type itself
-    /// is taken too, and so are components as the fields of a struct, in order.
-    ///
-    /// # Errors
-    /// If the payload is not such a form.
-    pub fn of_field(name: &str, payload: Value) -> Result<Value> {
-        match form_named(name) {
-            Some(ty) if payload.is_nil() && !matches!(ty, VariantType::Callable | VariantType::Object) => {
-                Ok(payload)
-            }
-            Some(ty) if matches!(ty.shape(), Shape::Fixed(..) | Shape::Packed(..)) => {
-                read(ty, positional(payload))
-            }
-            _ => Self::read(name, payload),
+/// The value of a field of this type in another format: from its form, or from the form's content alone. Other maps
+/// are left to the field's own type, which knows their keys.
+///
+/// # Errors
+/// If it is neither.
+pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
+    match value {
+        Value::Nil | Value::Dictionary(_) => Ok(value),
+        value if value.ty() == ty => Ok(value),
+        Value::Array(_) if is_real(ty) && !fits_singles(&value)? => {
+            read(ty, Value::from_iter([(WIDE, value)]))
         }
-    }
-
-    /// The value of a field of this type in another format: from its form, or from the form's content alone. Other maps
-    /// are left to the field's own type, which knows their keys.
-    ///
-    /// # Errors
-    /// If it is neither.
-    pub fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
-        match value {
-            Value::Nil | Value::Dictionary(_) => Ok(value),
-            value if value.ty() == ty => Ok(value),
-            Value::Array(_) if is_real(ty) && !fits_singles(&value)? => {
-                read(ty, Value::from_iter([(WIDE, value)]))
-            }
-            Value::Array(_) | Value::String(_) => read(ty, value),
-            other => Err(ErrorKind::UnexpectedType { expected: ty.name(), found: other.ty() }.into()),
-        }
+        Value::Array(_) | Value::String(_) => read(ty, value),
+        other => Err(ErrorKind::UnexpectedType { expected: ty.name(), found: other.ty() }.into()),
     }
 }
 
@@ -159,7 +137,7 @@ fn positional(value: Value) -> Value {
 }
 
 /// Whether the components of this type are as wide as the engine's `real_t`.
-fn is_real(ty: VariantType) -> bool {
+pub(super) fn is_real(ty: VariantType) -> bool {
     matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
 }
 
@@ -216,16 +194,18 @@ fn type_named(name: &str) -> Option<VariantType> {
     VariantType::ALL.into_iter().find(|ty| ty.name() == name)
 }
 
+pub(super) fn is_untyped(dictionary: &Dictionary) -> bool {
+    dictionary.key == OwnedElementType::Untyped && dictionary.value == OwnedElementType::Untyped
+}
+
 /// Whether a Dictionary looks like a map, and not like a form.
-fn is_plain(dictionary: &Dictionary) -> bool {
+pub(super) fn is_plain(dictionary: &Dictionary) -> bool {
     let is_text = |(key, _): &(Value, Value)| matches!(key, Value::String(_));
-    let is_untyped =
-        dictionary.key == OwnedElementType::Untyped && dictionary.value == OwnedElementType::Untyped;
     let is_like_a_form = match dictionary.entries.as_slice() {
         [(Value::String(name), _)] => form_named(name).is_some(),
         _ => false,
     };
-    is_untyped && !is_like_a_form && dictionary.entries.iter().all(is_text)
+    is_untyped(dictionary) && !is_like_a_form && dictionary.entries.iter().all(is_text)
 }
 
 fn floats<const N: usize>(reals: &Reals<N>) -> Value {
@@ -251,7 +231,11 @@ fn element_form(element: OwnedElementType) -> Value {
     }
 }
 
-fn read(ty: VariantType, payload: Value) -> Result<Value> {
+/// The value of this type that a form holds.
+///
+/// # Errors
+/// What is no such form.
+pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 
     // Already a value of this type.
@@ -377,6 +361,12 @@ fn field<'v>(payload: &'v Value, name: &str) -> Result<&'v Value> {
     payload.get(name).ok_or_else(|| message(format!("{name} is missing")))
 }
 
+/// Takes what is nested out, so that deep forms are not copied at each level.
+fn take_array(payload: &mut Value, name: &str) -> Result<Array> {
+    let field = payload.get_mut(name).ok_or_else(|| message(format!("{name} is missing")))?;
+    std::mem::take(field).try_into().map_err(|error: Error| error.inside(Step::text_key(name)))
+}
+
 fn text(payload: &Value, name: &str) -> Result<String> {
     field(payload, name)?.clone().try_into().map_err(|error: Error| error.inside(Step::text_key(name)))
 }
@@ -405,8 +395,8 @@ fn object(payload: Value) -> Result<Object> {
     match payload {
         Value::Nil => Ok(Object::Null),
         Value::Int(bits) => Ok(Object::Id(bits as u64)),
-        full => {
-            let pairs = Array::try_from(field(&full, "properties")?.clone())?;
+        mut full => {
+            let pairs = take_array(&mut full, "properties")?;
             let properties = pairs.into_iter().map(pair).map(|pair| {
                 let (name, value) = pair?;
                 Ok((name.try_into()?, value))
@@ -441,15 +431,14 @@ fn element(payload: &Value, name: &str) -> Result<OwnedElementType> {
         .ok_or_else(|| message("an element type is null, builtin, class or script".to_owned()))
 }
 
-fn array(payload: Value) -> Result<Array> {
+fn array(mut payload: Value) -> Result<Array> {
     let element = element(&payload, "element")?;
-    let values = Array::try_from(field(&payload, "values")?.clone())?.values;
-    Ok(Array { element, values })
+    Ok(Array { element, values: take_array(&mut payload, "values")?.values })
 }
 
-fn dictionary(payload: Value) -> Result<Dictionary> {
+fn dictionary(mut payload: Value) -> Result<Dictionary> {
     let (key, value) = (element(&payload, "key")?, element(&payload, "value")?);
-    let entries = Array::try_from(field(&payload, "entries")?.clone())?;
+    let entries = take_array(&mut payload, "entries")?;
     Ok(Dictionary { key, value, entries: entries.into_iter().map(pair).collect::<Result<_>>()? })
 }
 

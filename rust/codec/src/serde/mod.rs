@@ -49,28 +49,61 @@
 //! Readable forms are taken where a type has two, since scripts read the values: an address as text, for example.
 //!
 //! A struct treats keys that are not text as unknown fields. `Some(None)` and `Some(())` are written as Nil, and read
-//! as `None`. Two keys that the engine considers equal, such as a field and the same name in a flattened map, are an
-//! error.
+//! as `None`. Two keys of a map or struct that the engine considers equal are an error, such as a field and the same
+//! name in a flattened map, or `Vector2(0, 1)` and `Vector2(-0.0, 1)`.
 //!
-//! # Flattened fields, untagged and internally tagged enums
+//! # Flattened fields, untagged, internally and adjacently tagged enums
 //!
-//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde buffers the data, and its buffer
-//! does not know Godot's types. Fields with a module from here keep their type, and the Rust types in the table above
-//! are read as usual. A field of type [`Value`] is an error if the data has 32-bit components: vectors and the like,
-//! colors, packed arrays of these, PackedInt32Array and PackedFloat32Array. These types become another one, without
-//! an error:
+//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde buffers the data; with
+//! `#[serde(tag = "…", content = "…")]` too, if the content comes before the tag. Its buffer does not know Godot's types:
 //!
-//! | written | read as |
-//! |---|---|
-//! | StringName, NodePath | String |
-//! | RID, Object by id | int |
-//! | Callable, null object | Nil |
-//! | Signal, Object with properties | Dictionary |
-//! | typed containers | untyped ones |
-//! | values with 64-bit components, PackedInt64Array, PackedFloat64Array, PackedStringArray | Array |
+//! | written | read as a [`Value`] | read by a module from here |
+//! |---|---|---|
+//! | Nil, bool, int, float, String, PackedByteArray | the same type | the same type |
+//! | values with 32-bit components, PackedInt32Array, PackedFloat32Array | the same type | the same type |
+//! | an empty packed array, but for bytes | Array | by that of any packed array |
+//! | values with 64-bit components | Array | an error |
+//! | PackedInt64Array, PackedFloat64Array, PackedStringArray | Array | the same type; also from an Array of such elements |
+//! | StringName, NodePath | String | the same type; also from the others |
+//! | RID, Object by id | int | |
+//! | Callable, null object | Nil | |
+//! | Signal, Object with properties | Dictionary | |
+//! | typed containers | untyped ones | |
+//!
+//! Other Rust types are read as usual, except that i128 and u128 are errors, and so is a PackedByteArray for a
+//! `Vec<u8>`: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below; serde's
+//! buffer of another format, such as JSON, does hold forms.
+//!
+//! Only an untyped Dictionary can be written as a flattened [`Value`], or as one that is all of a variant of an
+//! internally tagged enum. Nil adds nothing there, and is read as an empty Dictionary. Others are errors.
 //!
 //! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped, or an error if a flattened map
 //! would take it. An internally tagged enum accepts only text as keys.
+//!
+//! The buffer takes memory that [`Limits::max_memory`] does not count, and untagged enums within each other keep one
+//! copy per level. 720 KB of ints, 30 Arrays deep, take 80 MB as an untagged enum of ints and of sequences of itself;
+//! with 900 levels, 2.5 GB. For packets from strangers, lower [`Limits::max_bytes`] and [`Limits::max_depth`], or use
+//! no untagged enum that holds itself.
+//!
+//! # Deep data
+//!
+//! Each level of nesting takes stack, and a stack that overflows ends the process. [`Limits::for_network`] allows 32
+//! levels, which fit anywhere. [`Limits::for_save_files`] allows the format's 1024, which need 4 MiB, but the threads
+//! that Rust starts have 2 MiB. The deepest data that can be read:
+//!
+//! | build | stack | [`Value::decode`] | `struct Node { next: Option<Box<Node>> }` | flattened map of itself | untagged enum |
+//! |---|---|---:|---:|---:|---:|
+//! | release | 2 MiB | 1024 | 894 | 920 | 919 |
+//! | release | 4 MiB | 1024 | 1024 | 1024 | 1024 |
+//! | debug | 2 MiB | 105 | 104 | 104 | 104 |
+//! | debug, with `opt-level = 1` in `[profile.dev.package."*"]` | 2 MiB | 1024 | 1002 | 321 | 321 |
+//! | the same | 8 MiB | 1024 | 1024 | 1024 | 1024 |
+//!
+//! So give a thread that reads deep data 8 MiB and optimise dependencies in debug builds, or lower
+//! [`Limits::max_depth`].
+//!
+//! A type that is nothing but itself again, such as `struct List(Option<Box<List>>)`, reads any value without an end,
+//! as with every format of serde.
 //!
 //! # Values in other formats
 //!
@@ -107,9 +140,11 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod buffer;
 mod de;
 mod form;
 mod handover;
+mod key;
 mod ser;
 mod value;
 mod with;

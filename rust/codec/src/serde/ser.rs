@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use serde::ser::{self, Serialize, Serializer};
 
-use super::form::{self, Form};
-use super::handover;
+use super::key::Identity;
+use super::{form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format;
 use crate::value::{Array, Dictionary, Value};
@@ -93,36 +93,17 @@ fn in_variant_step(variant: Option<&'static str>, error: Error) -> Error {
     }
 }
 
-/// Refuses keys that the engine considers equal, such as a field and the same name in a flattened map.
+/// Refuses keys that the engine considers equal, such as a field and the same name in a flattened map, or the tag of an
+/// enum.
 fn check_keys(dictionary: &Dictionary) -> Result<()> {
     let mut known = HashSet::with_capacity(dictionary.len());
     for (index, (key, _)) in dictionary.iter().enumerate() {
-        if !known.insert(KeyIdentity::of(key)?) {
+        let identity = Identity::of(key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        if identity.is_some_and(|identity| !known.insert(identity)) {
             return Err(Error::new(ErrorKind::Message("duplicate key".into())).inside(key.as_step(index)));
         }
     }
     Ok(())
-}
-
-/// The engine considers keys equal if these are.
-#[derive(PartialEq, Eq, Hash)]
-enum KeyIdentity<'a> {
-    Text(&'a str),
-    Int(i64),
-    Other(Vec<u8>),
-}
-
-impl<'a> KeyIdentity<'a> {
-    fn of(key: &'a Value) -> Result<Self> {
-        Ok(match key {
-            Value::String(text) | Value::StringName(text) => Self::Text(text),
-            Value::Int(int) => Self::Int(*int),
-            // Both zeros are one key, and so are all NaNs.
-            Value::Float(float) if *float == 0.0 => Self::Other(Value::Float(0.0).encode()?),
-            Value::Float(float) if float.is_nan() => Self::Other(Value::Float(f64::NAN).encode()?),
-            other => Self::Other(other.encode()?),
-        })
-    }
 }
 
 impl Entries {
@@ -135,6 +116,7 @@ impl Entries {
     }
 
     fn finish(self) -> Result<Value> {
+        check_keys(&self.dictionary).map_err(|error| in_variant_step(self.variant, error))?;
         Ok(in_variant(self.variant, Value::Dictionary(self.dictionary)))
     }
 }
@@ -217,7 +199,7 @@ impl Serializer for ValueSerializer {
         if name == form::NAME {
             return match handover::take() {
                 Some(handed) => Ok(handed),
-                None => Form::of_field(variant, value.serialize(self)?),
+                None => form::of_field(variant, value.serialize(self)?),
             };
         }
         let value = self.inside().serialize(value).map_err(|error| in_variant_step(Some(variant), error))?;
@@ -303,7 +285,6 @@ impl ser::SerializeMap for Entries {
     }
 
     fn end(self) -> Result<Value> {
-        check_keys(&self.dictionary)?;
         self.finish()
     }
 }

@@ -5,82 +5,101 @@ use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 
-use super::form::{self, Form, form_named};
+use super::buffer::{self, is_own_error};
+use super::form::{self, form_named};
 use super::handover;
-use crate::error::Error;
-use crate::value::{Array, Dictionary, Value};
+use super::ser::ValueSerializer;
+use crate::format::VariantType;
+use crate::value::{Array, Dictionary, OwnedElementType, Value};
+
+/// Whether a serializer is this crate's own, without another one around it, such as those that serde flattens fields
+/// and writes tags with.
+pub(super) fn is_own_serializer<S>() -> bool {
+    type_name::<S>() == type_name::<ValueSerializer>()
+}
+
+/// The content of a form. Only other formats take it: in this crate's own values, it would be a Dictionary that
+/// nobody reads.
+struct Content(VariantType, Value);
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if is_own_serializer::<S>() {
+            return Err(S::Error::custom(format!(
+                "only untyped Dictionaries can be flattened or stand in a variant of an internally tagged enum, not {}",
+                self.0
+            )));
+        }
+        self.1.serialize(serializer)
+    }
+}
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if is_own_error::<S::Error>() && type_name::<S::Ok>() == type_name::<Self>() {
-            handover::give(self.clone());
-            return serializer.serialize_newtype_variant(
-                form::NAME,
-                self.ty().id().into(),
-                self.ty().name(),
-                &(),
-            );
+        let ty = self.ty();
+        if is_own_serializer::<S>() {
+            let write = || serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), &());
+            return handover::hand(self.clone(), write).unwrap_or_else(|| {
+                Err(S::Error::custom("this Value is of another version of variant_codec"))
+            });
         }
+        // What is put around the own serializer passes everything on to it, in which nothing looks like a form.
+        let is_own = is_own_error::<S::Error>();
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Int(value) => serializer.serialize_i64(*value),
-            Self::Float(value) if value.is_finite() || !serializer.is_human_readable() => {
+            Self::Float(value) if value.is_finite() || is_own || !serializer.is_human_readable() => {
                 serializer.serialize_f64(*value)
             }
             Self::String(text) => serializer.serialize_str(text),
             Self::Nil => serializer.serialize_unit(),
-            other => match Form::of(other.clone()) {
-                Form::Named(ty, payload) => {
-                    serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), &payload)
-                }
-                Form::Plain(Self::Dictionary(dictionary)) => {
-                    let mut map = serializer.serialize_map(Some(dictionary.len()))?;
-                    dictionary.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
-                    map.end()
-                }
-                Form::Plain(Self::Array(array)) => serializer.collect_seq(&array),
-                Form::Plain(_) => serializer.serialize_unit(),
-            },
+            Self::Array(array) if array.element == OwnedElementType::Untyped => serializer.collect_seq(array),
+            Self::Dictionary(dictionary)
+                if form::is_plain(dictionary) || is_own && form::is_untyped(dictionary) =>
+            {
+                let mut map = serializer.serialize_map(Some(dictionary.len()))?;
+                dictionary.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+                map.end()
+            }
+            other => serializer.serialize_newtype_variant(
+                form::NAME,
+                ty.id().into(),
+                ty.name(),
+                &Content(ty, form::content(other.clone())),
+            ),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        ValueVisitor { is_foreign: &Cell::new(false), is_buffered: false, has_type: false }
-            .deserialize(deserializer)
+        read_field(deserializer).map(|(value, _)| value)
     }
 }
 
-/// Reads a value for a field whose type is known. The bool says whether it comes from another format or from serde's
-/// buffer: then it may be the content of a form alone.
-pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, bool), D::Error> {
-    let is_foreign = Cell::new(false);
-    let visitor = ValueVisitor { is_foreign: &is_foreign, is_buffered: false, has_type: true };
-    let value = visitor.deserialize(deserializer)?;
-    Ok((value, is_foreign.get()))
+/// What a value is read from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// A whole [`Value`].
+    Value,
+    /// serde's buffer of one.
+    Buffer,
+    /// Another format.
+    Foreign,
 }
 
-/// Whether an error type is that of this crate's own serializer and deserializer. Where serde buffers, as for flattened
-/// fields, it keeps the error type.
-pub(super) fn is_own_error<E>() -> bool {
-    type_name::<E>() == type_name::<Error>()
+/// Reads a value, and says what it is read from: in another format, it may be the content of a form alone.
+pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, Source), D::Error> {
+    let source = Cell::new(Source::Value);
+    let value = ValueVisitor { source: &source }.deserialize(deserializer)?;
+    Ok((value, source.get()))
 }
-
-const LOST_TYPE: &str = "a vector, a packed array or another value made of numbers has lost its type, because serde \
-     buffers flattened fields, untagged enums and internally tagged enums; instead of Value, use a type of your own \
-     there, with a module of variant_codec::serde";
 
 #[derive(Clone, Copy)]
 struct ValueVisitor<'a> {
-    /// Set once it is known that the value is not read from a [`Value`].
-    is_foreign: &'a Cell<bool>,
-    /// Whether it is read from serde's buffer of a [`Value`].
-    is_buffered: bool,
-    /// Whether the caller knows the type, so that components do not need it.
-    has_type: bool,
+    source: &'a Cell<Source>,
 }
 
 impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
@@ -88,13 +107,6 @@ impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_newtype_struct(form::NAME, self)
-    }
-}
-
-impl ValueVisitor<'_> {
-    /// A component, which is an error if its type is lost.
-    fn component<E: serde::de::Error>(self, value: Value) -> Result<Value, E> {
-        if self.is_buffered && !self.has_type { Err(E::custom(LOST_TYPE)) } else { Ok(value) }
     }
 }
 
@@ -107,8 +119,12 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     /// Only other deserializers call this.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.is_foreign.set(true);
-        deserializer.deserialize_any(Self { is_buffered: is_own_error::<D::Error>(), ..self })
+        if is_own_error::<D::Error>() {
+            self.source.set(Source::Buffer);
+            return buffer::read(deserializer);
+        }
+        self.source.set(Source::Foreign);
+        deserializer.deserialize_any(self)
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -127,10 +143,6 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(value.into())
     }
 
-    fn visit_i32<E: serde::de::Error>(self, value: i32) -> Result<Value, E> {
-        self.component(value.into())
-    }
-
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
         Ok(value.into())
     }
@@ -139,8 +151,8 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Value::try_from(value).map_err(E::custom)
     }
 
-    fn visit_f32<E: serde::de::Error>(self, value: f32) -> Result<Value, E> {
-        self.component(Value::Float(form::widen(value)))
+    fn visit_f32<E>(self, value: f32) -> Result<Value, E> {
+        Ok(Value::Float(form::widen(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
@@ -177,11 +189,11 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         while let Some(entry) = entries.next_entry_seed(self, self)? {
             dictionary.entries.push(entry);
         }
-        if dictionary.len() == 1
+        if !is_own_error::<A::Error>()
             && let [(Value::String(name), payload)] = &mut dictionary.entries[..]
             && form_named(name).is_some()
         {
-            return Form::read(name, std::mem::take(payload)).map_err(A::Error::custom);
+            return form::named(name, std::mem::take(payload)).map_err(A::Error::custom);
         }
         Ok(dictionary.into())
     }

@@ -4,23 +4,23 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserializer, Serialize, Serializer};
 
-use super::form::{self, Form};
+use super::buffer;
+use super::form;
 use super::ser::ValueSerializer;
-use super::value::{is_own_error, read_field};
+use super::value::{Source, is_own_serializer, read_field};
 use crate::error::ErrorKind;
 use crate::format::VariantType;
-use crate::value::Value;
 
 fn write<T: Serialize + ?Sized, S: Serializer>(
     ty: VariantType,
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    if is_own_error::<S::Error>() {
+    if is_own_serializer::<S>() {
         return serializer.serialize_newtype_variant(form::NAME, ty.id().into(), ty.name(), value);
     }
     let value =
-        value.serialize(ValueSerializer::default()).and_then(|payload| Form::of_field(ty.name(), payload));
+        value.serialize(ValueSerializer::default()).and_then(|payload| form::of_field(ty.name(), payload));
     value.map_err(S::Error::custom)?.serialize(serializer)
 }
 
@@ -28,13 +28,14 @@ fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     ty: VariantType,
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let (mut value, is_foreign) = read_field(deserializer)?;
-    if is_foreign {
-        value = Form::of_plain(ty, value).map_err(D::Error::custom)?;
-    } else if value.ty() != ty && value != Value::Nil {
-        let kind = ErrorKind::UnexpectedType { expected: ty.name(), found: value.ty() };
-        return Err(D::Error::custom(kind));
-    }
+    let (value, source) = read_field(deserializer)?;
+    let value = match source {
+        Source::Value if value.ty() == ty || value.is_nil() => Ok(value),
+        Source::Value => Err(ErrorKind::UnexpectedType { expected: ty.name(), found: value.ty() }.into()),
+        Source::Buffer => buffer::of_field(ty, value),
+        Source::Foreign => form::of_plain(ty, value),
+    };
+    let value = value.map_err(D::Error::custom)?;
     T::deserialize(value).map_err(D::Error::custom)
 }
 

@@ -140,7 +140,7 @@ func _run() -> void:
 	for refusal in Refusals.REASONS:
 		print("Refused on purpose: %s, met %d times" % [refusal, Refusals.met.get(refusal, 0)])
 	print("Inputs whose value the engine itself does not repeat: %d" % Oracle.unrepeatable)
-	print("Inputs with a Dictionary typed by a script, which the engine reads without (compared by type only): %d" % Oracle.scripted)
+	print("Inputs with a Dictionary typed by a script, which the engine misreads (compared by type only): %d" % Oracle.scripted)
 	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
 	print("%s\n%d passed, %d failed" % [_summary(done, now - started), done - _findings, _findings])
 
@@ -227,7 +227,7 @@ func _objects_problem(bytes: PackedByteArray) -> String:
 	return problem
 
 
-## The engine keeps objects of a value that it refuses half way, if nothing counts their references. The codec must not.
+## If the engine refuses a value halfway, it leaks objects that are not reference-counted. The codec must not.
 func _leak_problem(bytes: PackedByteArray) -> String:
 	var before := Performance.get_monitor(Performance.OBJECT_COUNT)
 	Oracle.release(Oracle.codec_decode(bytes, true))

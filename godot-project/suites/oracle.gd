@@ -139,8 +139,8 @@ static func _decode_problem(
 	return "decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 
 
-## Whether a value that the engine decoded says more than its type: what the engine does not repeat, or does not read as
-## it was written, says no more.
+## Whether a value that the engine decoded can be compared in full. If the engine does not repeat it, or does not read it
+## as it was written, only its type can be compared.
 static func is_reference(bytes: PackedByteArray, expected: Variant, allow_objects: bool) -> bool:
 	if allow_objects and _has_scripted_types(bytes):
 		scripted += 1

@@ -151,5 +151,5 @@ func _report(watch: RefCounted) -> void:
 	for refusal in Refusals.REASONS:
 		print("  %-32s met %5d times. %s" % [refusal, Refusals.met.get(refusal, 0), Refusals.REASONS[refusal]])
 	print("Inputs whose value the engine itself does not repeat (compared by type only): %d" % Oracle.unrepeatable)
-	print("Inputs with a Dictionary typed by a script, which the engine reads without (compared by type only): %d" % Oracle.scripted)
+	print("Inputs with a Dictionary typed by a script, which the engine misreads (compared by type only): %d" % Oracle.scripted)
 	print("\n%d passed, %d failed" % [_checks.passed, _checks.failed])

@@ -17,11 +17,11 @@ const KIND_HELP: PackedStringArray = [
 	"Fills up to a multiple of 4 bytes.",
 	"Bytes that were not decoded, or that follow the value.",
 ]
-## Also the records that are looked into.
+## Also the maximum of records that are decoded.
 const MAX_NODES := 10_000
-## Of those that are bad, and of those that are odd.
+## The maximum of errors, and likewise of non-canonical encodings.
 const MAX_PROBLEMS := 1000
-## Bytes of a file, which one array cannot hold.
+## A file of this many bytes does not fit into one array.
 const LARGEST := 1 << 31
 ## Bytes of the length in front of a record.
 const FRAME := 4
@@ -48,7 +48,7 @@ var has_records: bool
 var nodes: Array[Dictionary] = []
 var outermost := PackedInt32Array()
 var problems: Array[Problem] = []
-## Problems that are not among them.
+## Problems beyond the maximum, which `problems` does not hold.
 var errors_left_out := 0
 var notes_left_out := 0
 var record_count := 0

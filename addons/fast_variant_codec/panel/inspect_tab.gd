@@ -102,7 +102,7 @@ static func bytes_of(text: String) -> PackedByteArray:
 static func _bytes_of_numbers(numbers: PackedStringArray) -> PackedByteArray:
 	var bytes := PackedByteArray()
 	for number in numbers:
-		# Longer ones may lie beyond 64 bits, of which the engine warns.
+		# Longer ones may not fit in 64 bits, and the engine would print a warning.
 		var digits := number.strip_edges().trim_suffix(".0")
 		if digits.length() > 3 or not digits.is_valid_int() or digits.to_int() != clampi(digits.to_int(), 0, 255):
 			return PackedByteArray()

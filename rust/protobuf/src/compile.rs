@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// names and lists, each of which takes it hundreds of bytes.
 const MAX_STATEMENTS: usize = 10_000;
 const MAX_PARTS: usize = 20_000;
-/// Characters of an error of the compiler.
+/// The maximum number of characters kept of a compiler error.
 const MAX_REASON: usize = 300;
 /// The maximum nesting of brackets and of imports, because the compiler is recursive. Its own limit for nested messages
 /// is lower.
@@ -231,7 +231,7 @@ fn check_text(file: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the compiler takes this for the path of a file; its own error names something else.
+/// Whether the compiler accepts this as a file path; its own error message names another cause.
 fn is_import_path(path: &[u8]) -> bool {
     !path.contains(&b'\\') && path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }

@@ -217,7 +217,7 @@ impl<'a> Trial<'a> {
         let game = export::game(&project, self.folder.path(), template)?;
         let packed = fs::read(game.with_extension("pck"))?;
         let copies = packed.windows(FILTERED.len()).filter(|bytes| *bytes == FILTERED.as_bytes()).count();
-        ensure!(copies == 1, "the game contains a schema that the preset's filters include {copies} times");
+        ensure!(copies == 1, "the game contains {copies} copies, not 1, of a schema in the preset's filters");
         let mut run = project.engine(&game);
         run.arg("--headless");
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)

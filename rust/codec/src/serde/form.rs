@@ -79,7 +79,7 @@ pub(super) fn content(value: Value) -> Value {
 /// The value of the form with this name.
 ///
 /// # Errors
-/// What is no such form.
+/// If the payload is not such a form.
 pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     match form_named(name) {
         Some(ty) => read(ty, payload),
@@ -234,7 +234,7 @@ fn element_form(element: OwnedElementType) -> Value {
 /// The value of this type that a form holds.
 ///
 /// # Errors
-/// What is no such form.
+/// If the payload is not such a form.
 pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 

@@ -14,7 +14,7 @@ pub(super) enum Identity<'a> {
 
 impl<'a> Identity<'a> {
     /// # Errors
-    /// What cannot be encoded.
+    /// If the key cannot be encoded.
     pub fn of(key: &'a Value) -> Result<Option<Self>> {
         Ok(match key {
             Value::String(text) | Value::StringName(text) => Some(Self::Text(text)),

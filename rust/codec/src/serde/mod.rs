@@ -61,7 +61,7 @@
 //! |---|---|---|
 //! | Nil, bool, int, float, String, PackedByteArray | the same type | the same type |
 //! | values with 32-bit components, PackedInt32Array, PackedFloat32Array | the same type | the same type |
-//! | an empty packed array, but for bytes | Array | by that of any packed array |
+//! | an empty packed array other than PackedByteArray | Array | empty, by the module of any packed array |
 //! | values with 64-bit components | Array | an error |
 //! | PackedInt64Array, PackedFloat64Array, PackedStringArray | Array | the same type; also from an Array of such elements |
 //! | StringName, NodePath | String | the same type; also from the others |
@@ -71,23 +71,23 @@
 //! | typed containers | untyped ones | |
 //!
 //! Other Rust types are read as usual, except that i128 and u128 are errors, and so is a PackedByteArray for a
-//! `Vec<u8>`: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below; serde's
-//! buffer of another format, such as JSON, does hold forms.
+//! `Vec<u8>`: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below. When serde
+//! buffers another format, such as JSON, forms are recognised.
 //!
-//! Only an untyped Dictionary can be written as a flattened [`Value`], or as one that is all of a variant of an
-//! internally tagged enum. Nil adds nothing there, and is read as an empty Dictionary. Others are errors.
+//! A flattened [`Value`], or one that is the whole content of a variant of an internally tagged enum, must be an untyped
+//! Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary. Other values are errors.
 //!
 //! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped, or an error if a flattened map
 //! would take it. An internally tagged enum accepts only text as keys.
 //!
-//! The buffer takes memory that [`Limits::max_memory`] does not count, and untagged enums within each other keep one
-//! copy per level. 720 KB of ints, 30 Arrays deep, take 80 MB as an untagged enum of ints and of sequences of itself;
-//! with 900 levels, 2.5 GB. For packets from strangers, lower [`Limits::max_bytes`] and [`Limits::max_depth`], or use
-//! no untagged enum that holds itself.
+//! The buffer takes memory that [`Limits::max_memory`] does not count, and nested untagged enums keep one copy
+//! per level. Read as an untagged enum of ints and of sequences of itself, 720 KB of ints take 80 MB if they are nested
+//! 30 Arrays deep, and 2.5 GB at 900 levels. For packets from strangers, lower [`Limits::max_bytes`] and
+//! [`Limits::max_depth`], or avoid recursive untagged enums.
 //!
 //! # Deep data
 //!
-//! Each level of nesting takes stack, and a stack that overflows ends the process. [`Limits::for_network`] allows 32
+//! Each level of nesting uses stack, and a stack overflow ends the process. [`Limits::for_network`] allows 32
 //! levels, which fit anywhere. [`Limits::for_save_files`] allows the format's 1024, which need 4 MiB, but the threads
 //! that Rust starts have 2 MiB. The deepest data that can be read:
 //!
@@ -102,8 +102,8 @@
 //! So give a thread that reads deep data 8 MiB and optimise dependencies in debug builds, or lower
 //! [`Limits::max_depth`].
 //!
-//! A type that is nothing but itself again, such as `struct List(Option<Box<List>>)`, reads any value without an end,
-//! as with every format of serde.
+//! Reading a type that contains nothing but itself, such as `struct List(Option<Box<List>>)`, recurses without end, as
+//! with every serde format.
 //!
 //! # Values in other formats
 //!

@@ -28,7 +28,7 @@ impl Serialize for Content {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if is_own_serializer::<S>() {
             return Err(S::Error::custom(format!(
-                "only untyped Dictionaries can be flattened or stand in a variant of an internally tagged enum, not {}",
+                "only untyped Dictionaries can be flattened or used as a variant of an internally tagged enum, not {}",
                 self.0
             )));
         }
@@ -45,7 +45,7 @@ impl Serialize for Value {
                 Err(S::Error::custom("this Value is of another version of variant_codec"))
             });
         }
-        // What is put around the own serializer passes everything on to it, in which nothing looks like a form.
+        // A wrapper around this crate's own serializer passes everything on to it, and that writes no forms.
         let is_own = is_own_error::<S::Error>();
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),

@@ -15,8 +15,8 @@ use crate::threads::lock;
 
 /// What [FastVariantCodec] accepts when it decodes strictly.
 ///
-/// Counts include nested values. [code]-1[/code] is no limit; any other negative number, which the engine makes of
-/// numbers that no int holds, allows nothing. A new resource has the limits of [method for_save_files].
+/// Counts include nested values. [code]-1[/code] means no limit; any other negative number allows nothing, because
+/// the engine turns NaN and floats outside the range of int into such numbers. A new resource has the limits of [method for_save_files].
 /// Any thread may set the properties at any time; a call uses them as they were when it began.
 ///
 /// ```gdscript

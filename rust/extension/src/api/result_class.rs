@@ -73,7 +73,7 @@ impl IRefCounted for FastVariantResult {
 
 /// The message of results and jobs after that, and of those that a script makes.
 const LOST: &str =
-    "holds nothing: made by a script instead of a method, or lost when the editor reloaded the extension";
+    "holds nothing: created by a script with new(), or emptied when the editor reloaded the extension";
 
 #[godot_api]
 impl FastVariantResult {

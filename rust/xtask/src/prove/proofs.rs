@@ -311,8 +311,8 @@ fn changing_jobs(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
     Ok(Done { parts: BTreeMap::from([(how.to_owned(), jobs)]), ..done(jobs, tally) })
 }
 
-/// The entry points that are searched at once. The search counts the time of its own thread, but two cores may be two
-/// threads of one: `inspect`, which comes closest to the bound, is searched alone.
+/// The entry points that are searched at once. The search counts the time of its own thread, but two logical
+/// processors may share one core: `inspect`, which comes closest to the bound, is searched alone.
 const SEARCHED_AT_ONCE: [&[&str]; 4] = [
     &["try_decode", "validate"],
     &["unpack_batch", "try_decode_godot3"],

@@ -245,7 +245,11 @@ pub const PROOFS: &[Proof] = &[
         name: "sanitizers, Rust tests",
         goal: 1,
         unit: "run with each",
-        code: &[&["rust/codec", "rust/protobuf"], BUILD, &["tests", "rust/xtask/src/sanitize.rs"]],
+        code: &[
+            &["rust/codec", "rust/protobuf"],
+            BUILD,
+            &["tests", "rust/xtask/src/sanitize.rs", "rust/xtask/tsan.supp"],
+        ],
         scripts: &[],
         command: "cargo xtask sanitize",
         slice: |tools, _, left| Ok(done(left, sanitize::run(tools.workspace)?)),

@@ -1,4 +1,4 @@
-//! The other tests but godot.rs and godot3_engine.rs in one program, which is compiled soonest: for `cargo xtask mutants`.
+//! The tests of the codec crate in one program, which is compiled soonest: for `cargo xtask mutants`.
 
 mod depth;
 mod errors;

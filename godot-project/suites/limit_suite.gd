@@ -26,7 +26,7 @@ func test_each_limit_has_its_code() -> bool:
 	var trusting := FastVariantLimits.for_save_files()
 	trusting.allow_objects = true
 	# Property, bytes, a value that is enough, one that is not, the code, the offset.
-	for row: Array in [
+	var rows := [
 		["max_bytes", two_nils, 16, 15, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_depth", two_nils, 1, 0, FastVariantCodec.MAX_DEPTH_EXCEEDED, 8],
 		["max_elements", two_nils, 3, 2, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 4],
@@ -35,7 +35,9 @@ func test_each_limit_has_its_code() -> bool:
 		["allow_trailing_bytes", two_nils + Wire.word(0), true, false, FastVariantCodec.TRAILING_BYTES, 16],
 		["allow_objects", object, true, false, FastVariantCodec.OBJECTS_NOT_ALLOWED, 0],
 		["allowed_types", two_nils, 1 << TYPE_ARRAY | 1 << TYPE_NIL, 1 << TYPE_ARRAY, FastVariantCodec.TYPE_NOT_ALLOWED, 8],
-	]:
+	]
+	_check_complete(rows, ["allowed_classes", "allow_non_canonical", "refuse_colliding_keys"])
+	for row: Array in rows:
 		checks.subject(checks.MIXED, row[0])
 		var limits := FastVariantLimits.for_save_files()
 		limits.set(row[0], row[2])
@@ -47,6 +49,12 @@ func test_each_limit_has_its_code() -> bool:
 	checks.truth("a class that is listed", FastVariantCodec.try_decode(object, trusting).value is RefCounted)
 	trusting.allowed_classes = ["Resource"]
 	_check_refused(object, trusting, FastVariantCodec.CLASS_NOT_ALLOWED, "allowed_classes", 0)
+	checks.subject(TYPE_BOOL, "allow_non_canonical")
+	var odd := Wire.header(TYPE_BOOL) + Wire.word(2)
+	var tolerant := FastVariantLimits.for_save_files()
+	checks.same_int("refused", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(odd, tolerant).error)
+	tolerant.allow_non_canonical = true
+	checks.truth("allowed", FastVariantCodec.try_decode(odd, tolerant).is_ok())
 	checks.subject(TYPE_DICTIONARY, "refuse_colliding_keys")
 	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
 	var limits := FastVariantLimits.for_save_files()
@@ -62,7 +70,7 @@ func test_presets() -> bool:
 	var network := FastVariantLimits.for_network()
 	var saves := FastVariantLimits.for_save_files()
 	var unlimited := FastVariantLimits.unlimited()
-	for row: Array in [
+	var rows := [
 		["max_bytes", 1 << 20, 0x7fffffff, 0x7fffffff],
 		["max_depth", 32, 1024, 1024],
 		["max_elements", 100_000, -1, -1],
@@ -74,7 +82,9 @@ func test_presets() -> bool:
 		["allow_objects", false, false, false],
 		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
 		["allowed_types", (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1],
-	]:
+	]
+	_check_complete(rows, [])
+	for row: Array in rows:
 		checks.same_value("%s for the network" % row[0], row[1], network.get(row[0]))
 		checks.same_value("%s for save files" % row[0], row[2], saves.get(row[0]))
 		checks.same_value("%s without limits" % row[0], row[3], unlimited.get(row[0]))
@@ -476,3 +486,12 @@ func test_keys_that_are_too_deep() -> bool:
 		checks.truth("is read", read.is_ok() == (levels <= 101))
 		checks.same_int("written as it is read", read.get_error_code(), written.get_error_code())
 	return true
+
+
+## The rows and the others name each limit that there is.
+func _check_complete(rows: Array, others: PackedStringArray) -> void:
+	checks.subject(checks.MIXED, "all limits")
+	var named := Array(others) + rows.map(func(row: Array) -> String: return row[0])
+	for property: Dictionary in ClassDB.class_get_property_list("FastVariantLimits", true):
+		if property["usage"] & PROPERTY_USAGE_STORAGE:
+			checks.truth("%s has a row" % property["name"], named.has(property["name"]), str(named))

@@ -1,4 +1,5 @@
-## Prints test vectors made by the engine, one tab-separated row each, between "@@ begin" and "@@ end".
+## Prints test vectors made by the engine, one tab-separated row each, after a line with the engine's version
+## and one with the columns, between "@@ begin" and "@@ end".
 ##
 ## The rows are the bytes of the edge values that are small enough, each also cut by one byte and with its flag bits
 ## set, and the hand-made inputs. Instance ids differ from run to run: where a re-encoded value holds some, the rest of
@@ -11,7 +12,7 @@ const Oracle := preload("res://suites/oracle.gd")
 const Values := preload("res://suites/values.gd")
 
 const MAX_BYTES := 160
-const HEADER := "engine\tmode\tinput_hex\tresult\tconsumed\treencoded_hex\tlabel"
+const HEADER := "mode\tinput_hex\tresult\tconsumed\treencoded_hex\tlabel"
 
 var _engine_version: String = Engine.get_version_info()["string"].get_slice("-", 0)
 var _printed: Dictionary[PackedByteArray, bool] = {}
@@ -21,7 +22,7 @@ func _initialize() -> void:
 	quit(1)  # Stands if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
-	print("@@ begin\n" + HEADER)
+	print("@@ begin\nGodot %s\n%s" % [_engine_version, HEADER])
 	for input_name in Crafted.INPUTS:
 		_print_row(Crafted.INPUTS[input_name].hex_decode(), input_name)
 	var values := Values.new()
@@ -69,7 +70,7 @@ func _print_row(bytes: PackedByteArray, label: String) -> void:
 	if _printed.has(bytes):
 		return
 	_printed[bytes] = true
-	var row := PackedStringArray([_engine_version, "plain", bytes.hex_encode()])
+	var row := PackedStringArray(["plain", bytes.hex_encode()])
 	if Oracle.engine_accepts(bytes):
 		row.append_array(["ok", str(Oracle.engine_consumed(bytes)), _reencoded(bytes)])
 	else:

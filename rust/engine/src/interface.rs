@@ -90,7 +90,7 @@ pub(crate) fn load() {
                     hash,
                 )
             };
-            method.unwrap_or_else(|| panic!("this engine has no {ty}.{name}; Godot 4.4 or newer is needed"))
+            method.unwrap_or_else(|| panic!("this engine has no {ty}.{name} as of Godot 4.4: it is older, or so new that this addon must be updated"))
         };
         let sized = |ty: VariantType| {
             use variant_codec::format::Shape;

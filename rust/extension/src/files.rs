@@ -15,9 +15,9 @@ use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::check_room;
 use variant_codec::{Limits, frames};
+use variant_disk::{self as disk, Failure};
 use variant_engine as engine;
 
-use crate::disk::{self, Failure};
 use crate::turns::Turn;
 
 /// Why a file cannot be read or written.
@@ -76,7 +76,9 @@ impl Target {
 impl FileError {
     fn new(path: String, failure: &Failure) -> Self {
         let code = match failure {
-            Failure::IsFolder | Failure::NoFolder | Failure::ReservedName => Code::ERR_FILE_BAD_PATH,
+            Failure::IsFolder | Failure::NoFolder | Failure::ReservedName | Failure::DeviceName => {
+                Code::ERR_FILE_BAD_PATH
+            }
             Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
             Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,

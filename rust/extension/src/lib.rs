@@ -6,18 +6,18 @@
 //! | `api/` | the API for scripts: classes, help, errors, results |
 //! | `jobs.rs` | background jobs for batches and files |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
-//! | `files.rs`, `turns.rs`, `disk/` | files of values, the order of access, safe writing |
+//! | `files.rs`, `turns.rs` | files of values, and the order of access |
 //! | `batch/` | batches |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |
 //! | `threads/` | threads |
 //! | `panics.rs`, `scratch.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
-//! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`.
+//! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`, safe writing to
+//! files in `variant_disk`.
 
 mod api;
 mod batch;
-mod disk;
 mod entry_point;
 mod files;
 mod godot3;

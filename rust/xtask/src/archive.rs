@@ -38,6 +38,28 @@ pub fn unpack(zip: &Path, folder: &Path) -> Result<()> {
     ZipArchive::new(file)?.extract(folder).with_context(|| format!("cannot unpack {}", zip.display()))
 }
 
+/// How large a file is, and how large in the archive.
+pub struct Size {
+    /// The name in the archive.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Those that it takes there.
+    pub packed: u64,
+}
+
+/// The sizes of all files in an archive.
+pub fn sizes(zip: &Path) -> Result<Vec<Size>> {
+    let file = File::open(zip).with_context(|| format!("cannot open {}", zip.display()))?;
+    let mut archive = ZipArchive::new(file)?;
+    let count = archive.len();
+    let size = |index| {
+        let entry = archive.by_index(index)?;
+        Ok(Size { name: entry.name()?.into_owned(), bytes: entry.size(), packed: entry.compressed_size() })
+    };
+    (0..count).map(size).collect()
+}
+
 /// Every file under `folder`, sorted, as paths relative to it.
 pub fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();

@@ -22,13 +22,15 @@ use crate::library::{self, Build, Profile};
 use crate::misuse;
 use crate::package;
 use crate::panel;
+use crate::platforms;
 use crate::protobuf;
 use crate::run::{self, Echo};
 use crate::stress;
 use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
 use crate::valgrind;
-use crate::workspace::{EXTENSION, Workspace};
+use crate::workflows;
+use crate::workspace::Workspace;
 use crate::writers;
 
 /// Every step, in order. A step may use what earlier steps made.
@@ -37,11 +39,12 @@ const STEPS: &[Step] = &[
     step("lints", lints),
     step("build", |on| plain(library::build(on.workspace, &Build::default()))),
     step("Rust tests", rust_tests),
+    step("workflows", |on| workflows::check(on.workspace)).unless(no_npm),
     step("crates for programs in Rust", |on| crates::check(on.workspace)),
     step("public interfaces", |on| crates::interfaces(on.workspace, crates::Options::default()))
         .unless(unreadable_interfaces),
     step("protobuf oracle", protobuf_oracle),
-    step("conformance, 1 thread", |on| conformance(on, threads(1))),
+    step("conformance of what is split, 1 thread", |on| conformance_of(on, threads(1), &SPLIT)),
     step("conformance, 2 threads", |on| conformance(on, threads(2))),
     step("conformance, 2 threads, portable", |on| conformance(on, Access { portable: true, ..threads(2) })),
     step("conformance, 4 threads, all shared out", |on| conformance(on, SHARED_OUT)),
@@ -72,6 +75,8 @@ const STEPS: &[Step] = &[
     step("killed while saving, 20 times", |on| killed(on, 20)).only(When::Briefly),
     step("killed while saving, 200 times", |on| killed(on, 200)).only(When::AtLength),
     step("double precision compiles", double_precision),
+    step("other platforms", |on| platforms::brief(on.workspace)).only(When::Briefly).unless(no_room),
+    step("all platforms", |on| platforms::all(on.workspace)).only(When::AtLength).unless(no_room),
     step("package", |on| plain(on.zip())),
     step("first open of a new project", |on| on.trial()?.first_open()),
     step("a script in that project", |on| on.trial()?.script()),
@@ -135,12 +140,13 @@ impl Step {
     }
 }
 
-/// Runs all checks, or stops at the first failure, and returns whether all passed; `at_length` adds the long ones.
+/// Runs all checks, or stops at the first failure, and returns whether all passed; `at_length` adds the long ones, and
+/// `from` names the step to begin with.
 ///
 /// The last line that it prints is `N passed, N failed`.
-pub fn all(workspace: &Workspace, at_length: bool) -> bool {
+pub fn all(workspace: &Workspace, at_length: bool, from: Option<&str>) -> bool {
     let mut list = Checklist::default();
-    let verdict = run_all(workspace, at_length, &mut list);
+    let verdict = run_all(workspace, at_length, from, &mut list);
     if let Err(error) = &verdict {
         eprintln!("error: {error:#}");
     }
@@ -148,7 +154,12 @@ pub fn all(workspace: &Workspace, at_length: bool) -> bool {
     verdict.is_ok()
 }
 
-fn run_all(workspace: &Workspace, at_length: bool, list: &mut Checklist) -> Result<()> {
+fn run_all(workspace: &Workspace, at_length: bool, from: Option<&str>, list: &mut Checklist) -> Result<()> {
+    let first = match from {
+        Some(name) => STEPS.iter().position(|step| step.name == name),
+        None => Some(0),
+    };
+    let first = first.with_context(|| format!("there is no step \"{}\"", from.unwrap_or_default()))?;
     let godot = &list.step("godot", || {
         let godot = godot::find_or_install(workspace)?;
         println!("{} at {}", godot.version, godot.editor.display());
@@ -156,7 +167,7 @@ fn run_all(workspace: &Workspace, at_length: bool, list: &mut Checklist) -> Resu
     })?;
     let stage = Stage { workspace, godot, zip: OnceCell::new(), trial: OnceCell::new() };
     let left_out = if at_length { When::Briefly } else { When::AtLength };
-    for Step { name, check, unless, .. } in STEPS.iter().filter(|step| step.when != left_out) {
+    for Step { name, check, unless, .. } in STEPS[first..].iter().filter(|step| step.when != left_out) {
         match unless(&stage)? {
             Some(reason) => list.skip(name, reason),
             None => list.step(name, || Ok((check(&stage)?, ())))?,
@@ -196,6 +207,17 @@ pub fn documentation(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(trial.snippets()? + trial.help()?)
 }
 
+/// A zip in a new project, as users install it.
+pub fn trial(workspace: &Workspace, godot: &Godot, zip: &Path) -> Result<Tally> {
+    let trial = Trial::install(workspace, godot, zip)?;
+    let opened = trial.first_open()?;
+    let called = trial.script()?;
+    match godot.template_release.as_deref() {
+        Some(template) => Ok(opened + called + trial.exported_game(template)?),
+        None => Ok(opened + called),
+    }
+}
+
 fn plain<T>(result: Result<T>) -> Result<Tally> {
     result.map(|_| Tally::default())
 }
@@ -230,6 +252,16 @@ const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
 fn no_template(on: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok(on.godot.template_release.is_none().then_some(NO_TEMPLATE))
+}
+
+fn no_npm(_: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok((!workflows::can_be_checked())
+        .then_some("npm and node are not installed; on Debian: apt-get install npm"))
+}
+
+fn no_room(on: &Stage<'_>) -> Result<Option<&'static str>> {
+    let reason = "Debian's compilers cannot be installed or run here; cargo xtask platforms says why";
+    Ok(platforms::obstacle(on.workspace).is_some().then_some(reason))
 }
 
 fn no_valgrind(on: &Stage<'_>) -> Result<Option<&'static str>> {
@@ -277,6 +309,18 @@ fn conformance(on: &Stage<'_>, access: Access) -> Result<Tally> {
     suites::conformance(on.workspace, on.godot, &Conformance { access, ..Default::default() })
 }
 
+/// The suites whose values are split among threads, or that run beside the game.
+const SPLIT: [&str; 9] =
+    ["batches", "large", "threads", "files", "jobs", "ownership", "messages", "dialects", "random"];
+
+fn conformance_of(on: &Stage<'_>, access: Access, suites: &[&str]) -> Result<Tally> {
+    let one = |only: &&str| {
+        let options = Conformance { access, only: Some((*only).to_owned()), ..Default::default() };
+        suites::conformance(on.workspace, on.godot, &options)
+    };
+    suites.iter().map(one).sum()
+}
+
 fn random_conformance(on: &Stage<'_>, values: u64) -> Result<Tally> {
     let options = Conformance { random: Some(values), ..Default::default() };
     suites::conformance(on.workspace, on.godot, &options)
@@ -315,9 +359,8 @@ fn killed(on: &Stage<'_>, times: u64) -> Result<Tally> {
 /// There is no engine of that kind here, so the available one describes its API.
 fn double_precision(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
-    cargo
-        .args(["check", "--package", EXTENSION, "--no-default-features", "--features", "double"])
-        .env("GODOT4_GDEXTENSION_JSON", api_description(on.workspace, on.godot)?);
+    let double = Some(api_description(on.workspace, on.godot)?);
+    library::choose(cargo.arg("check"), &Build { double, ..Build::default() });
     plain(run::through(&mut cargo))
 }
 

@@ -14,14 +14,20 @@ use crate::run::{self, Echo};
 const PRESETS: &str = include_str!("../trial/export_presets.cfg");
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Exports the project in `folder`, which is imported if it has never been opened, and returns the game.
+/// This machine's architecture, as the engine names it.
+pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
+
+/// Exports the project in `folder`, which is imported if it has never been opened, as a game for a machine of this
+/// architecture, and returns the game.
 ///
 /// # Errors
 /// What the engine printed, if there was an error in it, or if it made no game.
-pub fn game(project: &Project<'_>, folder: &Path, template: &Path) -> Result<PathBuf> {
-    let presets = PRESETS.replace("{template}", &template.display().to_string());
+pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture: &str) -> Result<PathBuf> {
+    let presets = PRESETS
+        .replace("{template}", &template.display().to_string())
+        .replace("{architecture}", architecture);
     fs::write(folder.join("export_presets.cfg"), presets)?;
-    let game = folder.join("build/game.x86_64");
+    let game = folder.join(format!("build/game.{architecture}"));
     fs::create_dir_all(game.parent().expect("it was just joined"))?;
     let step = Progress::spinner("exporting a game");
     let mut export = project.headless();

@@ -12,7 +12,8 @@ use crate::workspace::{EXTENSION, Workspace};
 
 /// The name that stands for both Mac targets in one file.
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
-const WEB: &str = "wasm32-unknown-emscripten";
+/// The web's target triple.
+pub const WEB: &str = "wasm32-unknown-emscripten";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
 /// How the code is compiled.
@@ -47,6 +48,9 @@ pub struct Build {
     pub target: Option<String>,
     /// Without threads, for games exported to the web without thread support.
     pub no_threads: bool,
+    /// For engines compiled with `precision=double`: such an engine's description of its API, from
+    /// `--dump-extension-api`.
+    pub double: Option<PathBuf>,
 }
 
 /// A platform as the `.gdextension` file names it.
@@ -65,42 +69,28 @@ pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
 
 /// The same for a copy of the addon.
 pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<PathBuf> {
-    let mut platform = match &build.target {
+    let file = match &build.target {
         Some(triple) => platform(triple)?,
         None => host()?,
-    };
-    let built = match build.target.as_deref() {
-        Some(MAC_UNIVERSAL) => mac_universal(workspace, build, &platform.file)?,
-        target => compile(workspace, build, target, &platform.file)?,
-    };
-    if build.no_threads && build.target.as_deref() == Some(WEB) {
-        platform.file = format!("{EXTENSION}.nothreads.wasm");
     }
-    let folder = addon.join("bin").join(platform.folder);
-    fs::create_dir_all(&folder)?;
-    let library = folder.join(&platform.file);
-    replace(&built, &library)?;
-    Ok(library)
+    .file;
+    let built = match build.target.as_deref() {
+        Some(MAC_UNIVERSAL) => mac_universal(workspace, build, &file)?,
+        target => compile(workspace, build, target, &file)?,
+    };
+    put(&built, build, addon)
 }
 
 fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &str) -> Result<PathBuf> {
     let mut cargo = workspace.cargo();
     let (profile, folder) = build.profile.names();
     cargo.args(["build", "--profile", profile]);
-    match (build.profile, target) {
+    match (build.profile, target, features(build)) {
         // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
-        (Profile::Debug, None) => cargo.args(["--workspace", "--lib"]),
-        _ => cargo.args(["--package", EXTENSION]),
-    };
-    if target == Some(WEB) {
-        // There is no standard library with atomics to download, so it is compiled along.
-        cargo.args(["-Zbuild-std", "--features", "godot/experimental-wasm"]);
-    }
-    if build.no_threads {
-        cargo.arg("--features").arg(format!("{EXTENSION}/no-threads"));
-        if target == Some(WEB) {
-            cargo.args(["--features", "godot/experimental-wasm-nothreads"]);
+        (Profile::Debug, None, None) => {
+            cargo.args(["--workspace", "--lib"]);
         }
+        _ => choose(&mut cargo, build),
     }
     let mut output = workspace.target.clone();
     if let Some(triple) = target {
@@ -110,6 +100,57 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
     run::through(&mut cargo)?;
     output.push(folder);
     Ok(output.join(file))
+}
+
+/// Tells Cargo which package to compile, how, and with which features, but not for which target.
+pub fn choose(cargo: &mut Command, build: &Build) {
+    cargo.args(["--package", EXTENSION]);
+    if let Some(features) = features(build) {
+        cargo.args(["--no-default-features", "--features", &features.join(",")]);
+    }
+    if let Some(api) = &build.double {
+        cargo.env("GODOT4_GDEXTENSION_JSON", api);
+    }
+    if build.target.as_deref() == Some(WEB) {
+        // There is no standard library with atomics, nor one for side modules, to download: it is compiled along.
+        cargo.arg("-Zbuild-std").env("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", web_flags(build));
+    }
+}
+
+/// The features, unless they are the default ones.
+fn features(build: &Build) -> Option<Vec<&'static str>> {
+    let is_web = build.target.as_deref() == Some(WEB);
+    let mut features = vec![if build.double.is_some() { "double" } else { "single" }];
+    if build.no_threads {
+        features.push("no-threads");
+    }
+    // On the web, a game without threads runs in an engine that has none either.
+    if !(is_web && build.no_threads) {
+        features.push("threads");
+    }
+    if is_web {
+        features.push("godot/experimental-wasm");
+        if build.no_threads {
+            features.push("godot/experimental-wasm-nothreads");
+        }
+    }
+    (features != ["single", "threads"]).then_some(features)
+}
+
+/// What makes a library that a web export loads beside the engine.
+fn web_flags(build: &Build) -> String {
+    let mut flags = vec![
+        "-Clink-args=-sSIDE_MODULE=2",
+        "-Zlink-native-libraries=no",
+        "-Cllvm-args=-enable-emscripten-cxx-exceptions=0",
+        // emscripten's own linker, which Rust's distributors replace differently.
+        "-Zunstable-options",
+        "-Clink-self-contained=-linker",
+    ];
+    if !build.no_threads {
+        flags.extend(["-Clink-args=-pthread", "-Ctarget-feature=+atomics"]);
+    }
+    flags.join(" ")
 }
 
 /// Both Mac targets, joined by the system's `lipo`.
@@ -123,6 +164,27 @@ fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<Pat
     }
     run::through(&mut lipo)?;
     Ok(joined)
+}
+
+/// Puts a finished library for a target into a copy of the addon, and returns where it is.
+pub fn put(library: &Path, build: &Build, addon: &Path) -> Result<PathBuf> {
+    let mut platform = match &build.target {
+        Some(triple) => platform(triple)?,
+        None => host()?,
+    };
+    if build.no_threads && build.target.as_deref() == Some(WEB) {
+        platform.file = format!("{EXTENSION}.nothreads.wasm");
+    }
+    let folder = addon.join("bin").join(platform.folder);
+    fs::create_dir_all(&folder)?;
+    let place = folder.join(&platform.file);
+    replace(library, &place)?;
+    Ok(place)
+}
+
+/// The file that Cargo writes for a target.
+pub fn file_name(triple: &str) -> Result<String> {
+    Ok(platform(triple)?.file)
 }
 
 /// Renames a finished copy into place, so a running editor keeps the old file and no one sees a partial one.

@@ -14,7 +14,7 @@ use xtask::suites::{self, Conformance};
 use xtask::workspace::Workspace;
 use xtask::{
     bench, checks, coverage, crates, diff, endure, exchange, fuzz, jobs, kill, mutants, package, panel,
-    protobuf, prove, python, sanitize, stress, valgrind, writers,
+    platforms, protobuf, prove, python, sanitize, stress, valgrind, writers,
 };
 
 /// Every chore of this repository.
@@ -139,17 +139,30 @@ enum Chore {
     Panel(panel::Options),
     /// Check the crates for programs in Rust: packages, documentation without warnings, public interfaces with examples
     Crates(crates::Options),
+    /// Build the library for every platform, run what this machine can run, and print a table
+    ///
+    /// Compilers, emulators and engines come from Debian and stay under target/platforms. A platform that fails is named,
+    /// and the others go on.
+    Platforms(platforms::Options),
     /// Write the zip for users, with every library that has been built
     Package {
         /// Where to write it [default: target/package/fast_variant_codec-VERSION.zip]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    /// Install a zip in a new project, open it in the editor, and compare a batch with the engine's own functions
+    Trial {
+        /// The zip that `cargo xtask package` writes
+        zip: PathBuf,
+    },
     /// Run every check: format, lints, Rust tests, and everything that needs a real Godot
     Test {
         /// Longer checks as well: more random values, kills and quits, valgrind, reloading, an editor window
         #[arg(long)]
         all: bool,
+        /// Only this step and those after it
+        #[arg(long, value_name = "STEP")]
+        from: Option<String>,
     },
 }
 
@@ -164,6 +177,9 @@ struct BuildArgs {
     /// Without threads, for games exported to the web without thread support
     #[arg(long)]
     no_threads: bool,
+    /// For an engine compiled with precision=double, given the file that its --dump-extension-api writes
+    #[arg(long, value_name = "FILE")]
+    double: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -216,8 +232,13 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Python => print_python(at),
         Chore::Panel(options) => total(panel::window(at, &ready(at)?, &package::write(at, None)?, &options)),
         Chore::Crates(options) => total(crates::check(at).and_then(|_| crates::interfaces(at, options))),
-        Chore::Package { out } => print_path(package::write(at, out)),
-        Chore::Test { all } => Ok(checks::all(at, all)),
+        Chore::Platforms(options) => platforms::run(at, &options),
+        Chore::Package { out } => {
+            println!("{}", package::contents(at, &package::write(at, out)?)?);
+            Ok(true)
+        }
+        Chore::Trial { zip } => total(checks::trial(at, &godot::find_or_install(at)?, &zip)),
+        Chore::Test { all, from } => Ok(checks::all(at, all, from.as_deref())),
     }
 }
 
@@ -263,7 +284,8 @@ fn print_python(workspace: &Workspace) -> Result<bool> {
 
 fn build(workspace: &Workspace, args: BuildArgs) -> Result<bool> {
     let profile = if args.debug { Profile::Debug } else { Profile::Release };
-    let build = Build { profile, target: args.target, no_threads: args.no_threads };
+    let double = args.double.map(std::path::absolute).transpose()?;
+    let build = Build { profile, target: args.target, no_threads: args.no_threads, double };
     print_path(library::build(workspace, &build))
 }
 

@@ -1,9 +1,12 @@
 //! The zip that users install.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use indicatif::DecimalBytes;
+use sha2::{Digest, Sha256};
 
 use crate::archive::{self, Entry};
 use crate::notices;
@@ -40,8 +43,43 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     }
     fs::create_dir_all(out.parent().context("the zip needs a folder")?)?;
     archive::pack(entries, &out)?;
+    write_checksum(&out)?;
     step.done();
     Ok(out)
+}
+
+/// Writes the checksum beside a file, as `sha256sum --check` reads it.
+fn write_checksum(file: &Path) -> Result<()> {
+    let name = file.file_name().context("a file has a name")?.to_string_lossy();
+    let sum = hex::encode(Sha256::digest(fs::read(file)?));
+    let beside = file.with_file_name(format!("{name}.sha256"));
+    Ok(fs::write(beside, format!("{sum}  {name}\n"))?)
+}
+
+/// What the zip at `zip` holds: its size, the size of each library before packing and packed, and which are missing.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
+    let manifest = fs::read_to_string(workspace.addon().join(format!("{EXTENSION}.gdextension")))?;
+    let held = archive::sizes(zip)?;
+    let mut lines = vec![format!("{}: {}", zip.display(), DecimalBytes(fs::metadata(zip)?.len()))];
+    for library in libraries(&manifest) {
+        let sizes = held.iter().find(|size| size.name.ends_with(&library));
+        lines.push(match sizes {
+            Some(size) => {
+                format!("  {library}: {}, {} packed", DecimalBytes(size.bytes), DecimalBytes(size.packed))
+            }
+            None => format!("  {library}: missing"),
+        });
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The libraries that the `.gdextension` file names, each once.
+fn libraries(manifest: &str) -> BTreeSet<String> {
+    let named = manifest.split('"').skip(1).step_by(2).filter(|name| name.starts_with("bin/"));
+    named.map(str::to_owned).collect()
 }
 
 /// Whether a file of the addon folder is part of the product: of `bin/`, only what the `.gdextension` file names.
@@ -60,6 +98,12 @@ fn slashes(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_library_is_named_once() {
+        let manifest = "entry_symbol = \"x\"\nlinux.debug = \"bin/l/x.so\"\nlinux.release = \"bin/l/x.so\"\n";
+        assert_eq!(libraries(manifest).into_iter().collect::<Vec<_>>(), ["bin/l/x.so"]);
+    }
 
     #[test]
     fn only_the_product_ships() {

@@ -1,7 +1,7 @@
 //! Running Godot projects headless.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -17,7 +17,7 @@ use crate::workspace::{EXTENSION, Workspace};
 pub struct Project<'a> {
     godot: &'a Godot,
     folder: &'a Path,
-    home: std::path::PathBuf,
+    home: PathBuf,
 }
 
 impl<'a> Project<'a> {
@@ -70,6 +70,11 @@ impl<'a> Project<'a> {
 
 /// A copy of the bundled project with a library of its own, so that the addon keeps the one that it has.
 pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
+    copied_with(workspace, |addon| library::build_into(workspace, build, addon))
+}
+
+/// The same with a library that `put` puts into the copy of the addon.
+pub fn copied_with(workspace: &Workspace, put: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("copy-").tempdir_in(&workspace.target)?;
     for part in ["bench", "suites"] {
         archive::copy(&workspace.project().join(part), &folder.path().join(part))?;
@@ -77,7 +82,7 @@ pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
     fs::copy(workspace.project().join("project.godot"), folder.path().join("project.godot"))?;
     let addon = folder.path().join("addons").join(EXTENSION);
     archive::copy(&workspace.addon(), &addon)?;
-    library::build_into(workspace, build, &addon)?;
+    put(&addon)?;
     Ok(folder)
 }
 

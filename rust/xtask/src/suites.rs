@@ -104,6 +104,14 @@ pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) 
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
+/// The same in any project that holds the suites, silently.
+pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration) -> Result<Tally> {
+    let mut command = project.script("res://suites/run.gd", &options.arguments());
+    options.access.apply(&mut command);
+    let outcome = run::watch(&mut command, Echo::Nothing, limit)?;
+    judge::suite(&outcome).with_context(|| format!("the suite printed:\n{}", outcome.log))
+}
+
 /// Lets the editor enable the addon, whose export plugin adds what games need.
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
@@ -111,27 +119,35 @@ const PLUGIN: &str =
 /// Exports the bundled project as a release game that runs all suites.
 pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
     let folder = project::copied(workspace, &Build::default())?;
+    let game = exported_game(workspace, godot, folder.path(), template, export::ARCHITECTURE)?;
+    let mut command = bundled(workspace, godot, folder.path())?.engine(&game);
+    command.arg("--headless");
+    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+}
+
+/// Exports the copy of the project in `folder` as a game for this architecture that runs all suites.
+pub fn exported_game(
+    workspace: &Workspace,
+    godot: &Godot,
+    folder: &Path,
+    template: &Path,
+    architecture: &str,
+) -> Result<PathBuf> {
     // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
-    let runner = folder.path().join("suites/run.gd");
+    let runner = folder.join("suites/run.gd");
     let script =
         fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
     fs::write(&runner, script)?;
-    let settings = folder.path().join("project.godot");
+    let settings = folder.join("project.godot");
     let demo = fs::read_to_string(&settings)?;
     let lines = demo.lines().map(|line| match line.starts_with("run/main_scene=") {
         true => "run/main_loop_type=\"Runner\"\nrun/main_scene=\"res://empty.tscn\"",
         false => line,
     });
-    fs::write(
-        folder.path().join("empty.tscn"),
-        "[gd_scene format=3]\n\n[node name=\"Empty\" type=\"Node\"]\n",
-    )?;
+    fs::write(folder.join("empty.tscn"), "[gd_scene format=3]\n\n[node name=\"Empty\" type=\"Node\"]\n")?;
     fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?;
-    let project = bundled(workspace, godot, folder.path())?;
-    let game = export::game(&project, folder.path(), template)?;
-    let mut command = project.engine(&game);
-    command.arg("--headless");
-    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
+    let project = bundled(workspace, godot, folder)?;
+    export::game(&project, folder, template, architecture)
 }
 
 /// Runs the suites for batches, files and jobs with a library without threads.

@@ -214,7 +214,7 @@ impl<'a> Trial<'a> {
     pub fn exported_game(&self, template: &Path) -> Result<Tally> {
         self.add_schemas()?;
         let project = self.project()?;
-        let game = export::game(&project, self.folder.path(), template)?;
+        let game = export::game(&project, self.folder.path(), template, export::ARCHITECTURE)?;
         let packed = fs::read(game.with_extension("pck"))?;
         let copies = packed.windows(FILTERED.len()).filter(|bytes| *bytes == FILTERED.as_bytes()).count();
         ensure!(copies == 1, "the game contains {copies} copies, not 1, of a schema in the preset's filters");

@@ -66,7 +66,8 @@ impl<'a> Stage<'a> {
         stage.project()?.register_extension()?;
         if builds.contains(&Build::Release) {
             let template = godot.template_release.as_deref().context("there is no release template")?;
-            stage.game = export::game(&stage.project()?, stage.folder.path(), template)?;
+            stage.game =
+                export::game(&stage.project()?, stage.folder.path(), template, export::ARCHITECTURE)?;
         }
         Ok(stage)
     }

@@ -5,6 +5,7 @@
 
 mod apt_sources;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,6 +27,8 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The suite with the newest programs.
 pub const TESTING: &str = "testing";
+/// The architecture of the programs, unless a package's name ends with another, as in `libc6:arm64`.
+const ARCHITECTURE: &str = "amd64";
 
 /// A machine with apt and a Debian archive.
 pub struct Machine {
@@ -63,7 +66,7 @@ impl Machine {
     /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` names them
     /// in the output.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
-        let apt = Apt::prepare(folder, self, suite)?;
+        let apt = Apt::prepare(folder, self, suite, packages)?;
 
         let step = Progress::spinner(format!("reading the package lists of Debian {suite}"));
         run::read(apt.command().arg("update"))?;
@@ -88,6 +91,21 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// Downloads the source of a package into `folder`, and returns its `.dsc` file.
+    pub fn source(&self, suite: &str, package: &str, folder: &Path) -> Result<PathBuf> {
+        let apt = Apt::prepare(folder, self, suite, &[])?;
+        let step = Progress::spinner(format!("downloading the source of {package}"));
+        run::read(apt.command().arg("update"))?;
+        let mut download = apt.command();
+        download.args(["source", "--download-only", package]).current_dir(folder);
+        run::read(&mut download)?;
+        step.done();
+        fs::remove_dir_all(&apt.folder)?;
+        files_with_extension(folder, "dsc")?.pop().context("apt downloaded no source")
+    }
+}
+
 /// An apt configuration with only one suite and its whole state in one folder.
 struct Apt {
     folder: PathBuf,
@@ -95,17 +113,18 @@ struct Apt {
 }
 
 impl Apt {
-    fn prepare(parent: &Path, machine: &Machine, suite: &str) -> Result<Self> {
+    fn prepare(parent: &Path, machine: &Machine, suite: &str, packages: &[&str]) -> Result<Self> {
         let folder = parent.join("apt");
         for part in ["lists/partial", "cache/archives/partial", "empty"] {
             fs::create_dir_all(folder.join(part))?;
         }
         let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
-        let source = format!("deb {}{} {suite} main\n", key.unwrap_or_default(), machine.archive.uri);
-        fs::write(folder.join("sources.list"), source)?;
+        let source = format!("{}{} {suite} main\n", key.unwrap_or_default(), machine.archive.uri);
+        fs::write(folder.join("sources.list"), format!("deb {source}deb-src {source}"))?;
         fs::write(folder.join("status"), "")?;
 
         let path = folder.display();
+        let architectures = architectures(packages);
         // Ignores the machine's own hooks, pins and download users.
         let configuration = format!(
             r##"Dir::Etc::sourcelist "{path}/sources.list";
@@ -118,8 +137,8 @@ Dir::State::extended_states "{path}/extended_states";
 Dir::Cache "{path}/cache";
 Dir::Cache::archives "archives";
 Dir::Log "{path}";
-APT::Architecture "amd64";
-APT::Architectures "amd64";
+APT::Architecture "{ARCHITECTURE}";
+APT::Architectures {{ {architectures} }};
 APT::Install-Recommends "false";
 APT::Keep-Downloaded-Packages "true";
 Debug::NoLocking "true";
@@ -181,6 +200,13 @@ Acquire::Retries "3";
     fn archives(&self) -> Result<Vec<PathBuf>> {
         files_with_extension(&self.folder.join("cache/archives"), "deb")
     }
+}
+
+/// Those of the packages, as apt's configuration lists them.
+fn architectures(packages: &[&str]) -> String {
+    let others = packages.iter().filter_map(|package| Some(package.split_once(':')?.1));
+    let all: BTreeSet<&str> = others.chain([ARCHITECTURE]).collect();
+    all.iter().map(|name| format!("\"{name}\";")).collect()
 }
 
 /// The sum of the sizes that `apt-get --print-uris` prints: `'uri' file size hash`.
@@ -255,6 +281,12 @@ pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn architectures_come_from_the_names_of_packages() {
+        assert_eq!(architectures(&["gcc"]), "\"amd64\";");
+        assert_eq!(architectures(&["libc6:s390x", "gcc", "libc6:i386"]), "\"amd64\";\"i386\";\"s390x\";");
+    }
 
     #[test]
     fn sizes_are_summed() {

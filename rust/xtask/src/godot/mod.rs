@@ -79,7 +79,7 @@ fn try_program(program: &Path) -> Result<Godot> {
 }
 
 /// The engine's version, if it starts and is new enough.
-fn version(program: &Path) -> Result<String> {
+pub fn version(program: &Path) -> Result<String> {
     let answer = run::read(Command::new(program).args(["--headless", "--version"]))?;
     let version = answer.lines().last().unwrap_or_default().trim().to_owned();
     let numbers = parse_version(&version)

@@ -59,3 +59,16 @@ pub fn rename(from: &Path, to: &Path, old: Option<File>) -> io::Result<()> {
 
 /// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
+
+/// Whether most programs take this name for that of a device, whatever follows the first dot. A canonical path, which
+/// we write to, can have such a name, and the file could hardly be removed.
+pub fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_lowercase();
+    match stem.as_str() {
+        "aux" | "con" | "nul" | "prn" => true,
+        stem => ["com", "lpt"].iter().any(|port| {
+            stem.strip_prefix(port)
+                .is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+        }),
+    }
+}

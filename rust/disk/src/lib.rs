@@ -1,5 +1,5 @@
-//! Atomic replacing of files, and appending to them, with one writer at a time among all processes. Independent of the
-//! engine.
+//! Atomic replacing of files, and appending to them, with one writer at a time among all processes. Independent of
+//! the engine, and tested without it on each platform.
 //!
 //! **The lock is on the file itself**, so there are no lock files, and the system releases it when a process ends for
 //! any reason. A save replaces the file, and a lock on the old file then excludes no one: after locking, a writer
@@ -12,13 +12,11 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::{Builder, TempPath};
 use variant_codec::frames;
-
-use crate::threads::lock;
 
 #[cfg_attr(windows, path = "windows.rs")]
 #[cfg_attr(not(windows), path = "unix.rs")]
@@ -65,6 +63,9 @@ pub enum Failure {
     /// The name of a temporary file.
     #[error("name is reserved for the temporary files of saves, which are removed")]
     ReservedName,
+    /// On Windows, the name of a device such as `nul`, with any suffix.
+    #[error("name is that of a device on Windows")]
+    DeviceName,
     /// The last record, which starts at this byte, is truncated.
     #[error(
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
@@ -324,6 +325,9 @@ fn alone(place: &Path, options: &OpenOptions) -> Result<File, Failure> {
     if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
         return Err(Failure::ReservedName);
     }
+    if place.file_name().is_some_and(|name| access::is_device(&name.to_string_lossy())) {
+        return Err(Failure::DeviceName);
+    }
     waited_for(place, |place| access::hold(place, options))
 }
 
@@ -343,4 +347,9 @@ fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<
             return Err(Failure::Locked(holder));
         }
     }
+}
+
+/// No panic leaves what is behind these locks half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

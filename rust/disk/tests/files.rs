@@ -1,0 +1,290 @@
+//! Files as other processes see them: replaced at once, appended to in turn, whole after a kill.
+//!
+//! `cargo xtask platforms` runs these on each platform. `EMULATOR` names the program that starts this one there.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+use variant_codec::frames;
+use variant_disk::{Failure, append, at_rest, open, replace, resolved};
+
+fn folder() -> Result<TempDir> {
+    Ok(tempfile::tempdir()?)
+}
+
+fn read(place: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(place)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// A record with one int.
+fn record(number: u32) -> Vec<u8> {
+    [8_u32, 2, number].iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_file_is_made_and_replaced_whole() -> Result<()> {
+    let folder = folder()?;
+    let place = resolved(folder.path().join("save.dat"))?;
+    replace(&place, &[b"one ".to_vec(), b"two".to_vec()])?;
+    assert_eq!(read(&place)?, b"one two");
+    replace(&place, &[b"3".to_vec()])?;
+    assert_eq!(read(&place)?, b"3");
+    replace(&place, &[])?;
+    assert_eq!(read(&place)?, b"");
+    assert_eq!(names(folder.path())?, ["save.dat"]);
+    Ok(())
+}
+
+/// Windows refuses to replace a file that somebody opened without sharing it; Rust and Godot share.
+#[test]
+fn a_reader_keeps_the_old_file() -> Result<()> {
+    let folder = folder()?;
+    let place = resolved(folder.path().join("save.dat"))?;
+    replace(&place, &[b"old".to_vec()])?;
+    let mut reader = File::open(&place)?;
+    replace(&place, &[b"new".to_vec()])?;
+    let mut seen = String::new();
+    reader.read_to_string(&mut seen)?;
+    assert_eq!((seen.as_str(), read(&place)?.as_slice()), ("old", b"new".as_slice()));
+    assert_eq!(names(folder.path())?, ["save.dat"]);
+    Ok(())
+}
+
+#[test]
+fn names_are_long_and_in_any_script() -> Result<()> {
+    let folder = folder()?;
+    let mut place = folder.path().to_owned();
+    // More than the 260 characters that old Windows programs manage.
+    for name in ["長い名前のフォルダー", "Ünïcödé und Leerzeichen", "папка", "🗡️ 🛡️"].iter().cycle().take(24)
+    {
+        place.push(name);
+    }
+    fs::create_dir_all(resolved(folder.path().to_owned())?.join(place.strip_prefix(folder.path())?))?;
+    let place = resolved(
+        resolved(folder.path().to_owned())?.join(place.strip_prefix(folder.path())?).join("säve.dat"),
+    )?;
+    ensure!(place.to_string_lossy().chars().count() > 300, "{}", place.display());
+    replace(&place, &[b"one".to_vec()])?;
+    replace(&place, &[record(1)])?;
+    append(&place, &[record(2)])?;
+    assert_eq!(read(&place)?, [record(1), record(2)].concat());
+    Ok(())
+}
+
+#[test]
+fn what_is_no_file_is_refused() -> Result<()> {
+    let folder = folder()?;
+    let at = |name: &str| resolved(folder.path().join(name));
+    fs::create_dir(folder.path().join("folder"))?;
+    for write in [replace, append] {
+        let failure = |place: PathBuf| write(&place, &[record(1)]).expect_err("it is no file");
+        assert!(matches!(failure(at("folder")?), Failure::IsFolder));
+        assert!(matches!(failure(at("none/save.dat")?), Failure::NoFolder));
+        assert!(matches!(failure(at(".fast-variant-codec-0123456789abcdef.tmp")?), Failure::ReservedName));
+    }
+    assert_eq!(names(folder.path())?, ["folder"]);
+    Ok(())
+}
+
+/// Windows programs can neither open nor remove a file of such a name, if one gets made.
+#[test]
+#[cfg(windows)]
+fn names_of_devices_are_refused() -> Result<()> {
+    let folder = folder()?;
+    for name in ["con", "NUL", "aux.dat", "Com1.tar.gz", "lpt9"] {
+        for write in [replace, append] {
+            let written = write(&resolved(folder.path().join(name))?, &[record(1)]);
+            assert!(matches!(written, Err(Failure::DeviceName)), "{name}: {written:?}");
+        }
+    }
+    for name in ["console.dat", "com10", "null"] {
+        replace(&resolved(folder.path().join(name))?, &[record(1)])?;
+    }
+    assert_eq!(names(folder.path())?.len(), 3);
+    Ok(())
+}
+
+#[test]
+fn a_truncated_record_is_not_appended_to() -> Result<()> {
+    let folder = folder()?;
+    let place = resolved(folder.path().join("log.dat"))?;
+    append(&place, &[record(1), record(2)])?;
+    let torn = [record(1), record(2), record(3)[..9].to_vec()].concat();
+    fs::write(&place, &torn)?;
+    assert!(matches!(append(&place, &[record(4)]), Err(Failure::Truncated(24))));
+    assert_eq!(read(&place)?, torn);
+    Ok(())
+}
+
+#[test]
+#[cfg(unix)]
+#[cfg(not(target_family = "wasm"))]
+fn links_are_followed_and_modes_kept() -> Result<()> {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder()?;
+    let place = folder.path().join("save.dat");
+    fs::write(&place, "old")?;
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o640))?;
+    symlink("save.dat", folder.path().join("link"))?;
+    replace(&resolved(folder.path().join("link"))?, &[b"new".to_vec()])?;
+    assert!(folder.path().join("link").is_symlink());
+    assert_eq!(fs::read(&place)?, b"new");
+    assert_eq!(fs::metadata(&place)?.permissions().mode() & 0o777, 0o640);
+    Ok(())
+}
+
+#[cfg(not(target_family = "wasm"))]
+mod processes {
+    //! A test runs this program again with a task of its own.
+
+    use std::env;
+    use std::io::{BufRead, BufReader, Cursor, Write};
+    use std::process::{Child, ChildStdout, Command, Stdio};
+    use std::time::Duration;
+
+    use super::*;
+
+    const TASK: &str = "DISK_TASK";
+    const PLACE: &str = "DISK_PLACE";
+
+    /// What a process does that another test started; as a test of its own, nothing.
+    #[test]
+    fn task() -> Result<()> {
+        let (Ok(task), Some(place)) = (env::var(TASK), env::var_os(PLACE)) else { return Ok(()) };
+        let place = PathBuf::from(place);
+        let ready = || {
+            println!("\nready");
+            std::io::stdout().flush()
+        };
+        match task.as_str() {
+            "append" => {
+                ready()?;
+                (0..100).try_for_each(|number| append(&place, &[record(number)]))?;
+            }
+            "replace" => {
+                ready()?;
+                for number in 0.. {
+                    replace(&place, &vec![record(number); 1000])?;
+                }
+            }
+            "hold" => {
+                let _held = at_rest(&place).context("cannot hold it")?;
+                ready()?;
+                std::thread::sleep(Duration::from_secs(env::var("DISK_SECONDS")?.parse()?));
+            }
+            other => anyhow::bail!("no task {other}"),
+        }
+        Ok(())
+    }
+
+    /// A running task, and its output, which it could not write to if nobody held it.
+    struct Process(Child, Option<BufReader<ChildStdout>>);
+
+    impl Drop for Process {
+        fn drop(&mut self) {
+            drop(self.0.kill());
+            drop(self.0.wait());
+        }
+    }
+
+    /// Starts a task and waits until it begins.
+    fn start(task: &str, place: &Path, seconds: u32) -> Result<Process> {
+        let own = env::current_exe()?;
+        let mut command = match env::var_os("EMULATOR") {
+            Some(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(own);
+                command
+            }
+            None => Command::new(own),
+        };
+        command.args(["--exact", "processes::task", "--nocapture"]);
+        command.env(TASK, task).env(PLACE, place).env("DISK_SECONDS", seconds.to_string());
+        let mut process = Process(command.stdout(Stdio::piped()).spawn()?, None);
+        let mut output = BufReader::new(process.0.stdout.take().context("a stream")?);
+        let mut line = String::new();
+        while output.read_line(&mut line)? > 0 {
+            if line.trim() == "ready" {
+                process.1 = Some(output);
+                return Ok(process);
+            }
+            line.clear();
+        }
+        anyhow::bail!("the process for {task} did not begin")
+    }
+
+    #[test]
+    fn processes_append_in_turn() -> Result<()> {
+        let folder = folder()?;
+        let place = resolved(folder.path().join("log.dat"))?;
+        let mut others = [start("append", &place, 0)?, start("append", &place, 0)?];
+        (0..100).try_for_each(|number| append(&place, &[record(number)]))?;
+        for other in &mut others {
+            assert!(other.0.wait()?.success());
+        }
+        let bytes = read(&place)?;
+        assert_eq!(bytes.len(), 300 * record(0).len());
+        assert!(frames::find_torn(&mut Cursor::new(&bytes), bytes.len() as u64)?.is_none());
+        for number in 0..100 {
+            let found = bytes.chunks(12).filter(|found| **found == *record(number)).count();
+            assert_eq!(found, 3, "record {number}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_writer_waits_for_another_process() -> Result<()> {
+        let folder = folder()?;
+        let place = resolved(folder.path().join("save.dat"))?;
+        replace(&place, &[b"old".to_vec()])?;
+        let _other = start("hold", &place, 1)?;
+        replace(&place, &[b"new".to_vec()])?;
+        assert_eq!(read(&place)?, b"new");
+        Ok(())
+    }
+
+    #[test]
+    fn a_writer_gives_up_and_changes_nothing() -> Result<()> {
+        let folder = folder()?;
+        let place = resolved(folder.path().join("save.dat"))?;
+        replace(&place, &[record(1)])?;
+        let _other = start("hold", &place, 3600)?;
+        for write in [replace, append] {
+            assert!(matches!(write(&place, &[record(2)]), Err(Failure::Locked(_))));
+        }
+        assert_eq!(read(&place)?, record(1));
+        assert_eq!(names(folder.path())?, ["save.dat"]);
+        Ok(())
+    }
+
+    /// A killed process leaves the old or the new file, and the next one removes what else it left.
+    #[test]
+    fn a_file_is_whole_after_a_kill() -> Result<()> {
+        let folder = folder()?;
+        let place = resolved(folder.path().join("save.dat"))?;
+        replace(&place, &vec![record(0); 1000])?;
+        for pause in 0..10 {
+            let process = start("replace", &place, 0)?;
+            std::thread::sleep(Duration::from_millis(20 + 7 * pause));
+            drop(process);
+            let bytes = read(&place)?;
+            let (first, rest) = bytes.split_at(12);
+            assert_eq!(bytes.len(), 12_000);
+            assert!(rest.chunks(12).all(|other| other == first), "records of two saves");
+        }
+        Ok(())
+    }
+}

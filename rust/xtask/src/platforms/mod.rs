@@ -1,0 +1,147 @@
+//! `cargo xtask platforms`: every platform that the addon is for, built and run as far as this machine can.
+
+mod double;
+mod engine;
+mod report;
+mod table;
+mod toolchain;
+mod wine;
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::judge::Tally;
+use crate::workspace::Workspace;
+use report::Row;
+use table::{BRIEF_CHECKS, BRIEF_TESTS, Engine, Library, PLATFORMS, Platform, Runner, named};
+use toolchain::{Extent, Toolchain};
+
+/// What to run.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Options {
+    /// Only these platforms [default: all]
+    #[arg(value_name = "NAME", value_parser = PLATFORMS.map(|platform| platform.name))]
+    names: Vec<String>,
+    /// Only what fits in every test run
+    #[arg(long, conflicts_with_all = ["names", "write"])]
+    brief: bool,
+    /// Write what was found to docs/platforms.json, and the tables of README.md and docs/platforms.md
+    #[arg(long)]
+    write: bool,
+}
+
+/// Builds and runs what the options choose, prints the table, and returns whether all went well. A platform that fails
+/// is named, and the others go on.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    if options.brief {
+        println!("{}", brief(workspace)?);
+        return Ok(true);
+    }
+    let toolchain = Toolchain::open(workspace)?;
+    let chosen: Vec<_> = PLATFORMS
+        .iter()
+        .filter(|platform| options.names.is_empty() || options.names.iter().any(|name| name == platform.name))
+        .map(|platform| platform.name)
+        .map(named)
+        .collect();
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
+    for platform in chosen {
+        println!("\n== {}", platform.title);
+        let started = Instant::now();
+        match one(&toolchain, platform) {
+            Ok(row) => rows.push(Row { seconds: started.elapsed().as_secs(), ..row }),
+            Err(error) => {
+                eprintln!("error: {}: {error:#}", platform.name);
+                failed.push(platform.name);
+            }
+        }
+    }
+    println!("\n{}", report::printed(&rows));
+    if options.write {
+        report::write(workspace, rows)?;
+    }
+    if !failed.is_empty() {
+        println!("failed: {}", failed.join(", "));
+    }
+    Ok(failed.is_empty())
+}
+
+/// The same as a check: all platforms, or the first reason why not.
+pub fn all(workspace: &Workspace) -> Result<Tally> {
+    ensure!(run(workspace, &Options::default())?, "not all platforms are well");
+    Ok(Tally { passed: PLATFORMS.len() as u64, failed: 0 })
+}
+
+/// What fits in every test run.
+pub fn brief(workspace: &Workspace) -> Result<Tally> {
+    let toolchain = Toolchain::open(workspace)?;
+    let tested = BRIEF_TESTS.map(named);
+    for platform in tested {
+        toolchain.furnish(platform)?;
+    }
+    toolchain.check(&BRIEF_CHECKS.map(named))?;
+    let mut total = Tally { passed: BRIEF_CHECKS.len() as u64, failed: 0 };
+    for platform in tested {
+        total =
+            total + tests(&toolchain, platform, Extent::Brief)?.context("these are run under emulation")?;
+    }
+    Ok(total)
+}
+
+/// Why the platforms cannot be run here, if they cannot.
+pub fn obstacle(workspace: &Workspace) -> Option<String> {
+    Toolchain::open(workspace).err().map(|error| format!("{error:#}"))
+}
+
+fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
+    toolchain.furnish(platform)?;
+    let mut row = Row::of(platform.name, platform.title);
+    row.tests = tests(toolchain, platform, Extent::Whole)?.map(|tally| tally.passed);
+    match (platform.library, platform.engine) {
+        (_, Engine::Double) => {
+            let (version, tally) = double::conformance(toolchain)?;
+            row.library = "built".into();
+            (row.engine, row.checks) = (Some(version), tally.passed);
+        }
+        (Library::Without, _) => row.library = "no Godot 4 for it".into(),
+        (Library::Checked, _) => {
+            toolchain.check(&[platform])?;
+            row.library = "types checked".into();
+        }
+        (Library::Built, engine) => {
+            let library = toolchain.library(platform)?;
+            row.library = "built".into();
+            if let Engine::Debian(architecture) = engine {
+                let (version, tally) = engine::conformance(toolchain, platform, architecture, &library)?;
+                (row.engine, row.checks) = (Some(version), tally.passed);
+            }
+            if platform.runner == Runner::Wine {
+                wine::start(toolchain, &library)?;
+            }
+        }
+    }
+    Ok(row)
+}
+
+/// The tests of the crates that need no engine, as programs of the platform.
+fn tests(toolchain: &Toolchain<'_>, platform: &Platform, extent: Extent) -> Result<Option<Tally>> {
+    let tally = match platform.runner {
+        Runner::Nothing => return Ok(None),
+        Runner::Qemu(emulator) => toolchain.tests(platform, extent, &|program| {
+            let mut command = toolchain.command(emulator);
+            command.arg(program).env("EMULATOR", emulator);
+            command
+        }),
+        Runner::Node => toolchain.tests(platform, extent, &|program| {
+            let mut command = toolchain.command("node");
+            command.arg(program);
+            command
+        }),
+        Runner::Wine => {
+            let wine = wine::Wine::open(toolchain)?;
+            toolchain.tests(platform, extent, &|program| wine.command(program))
+        }
+    };
+    tally.map(Some)
+}

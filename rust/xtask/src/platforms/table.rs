@@ -1,0 +1,261 @@
+//! The platforms.
+
+use crate::library::{Build, Profile, WEB};
+
+/// How far the library is built here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// Types are checked; this machine cannot link it.
+    Checked,
+    /// Linked as it is released.
+    Built,
+    /// There is no Godot 4 for this machine. Only the crates that need no engine are built.
+    Without,
+}
+
+/// What runs the platform's programs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Runner {
+    /// Nothing here does.
+    Nothing,
+    /// QEMU's user mode, by the name of its program.
+    Qemu(&'static str),
+    /// Wine.
+    Wine,
+    /// Node.js.
+    Node,
+}
+
+/// In which engine the library runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// In none, here.
+    Nothing,
+    /// Debian's, for the platform, under QEMU.
+    Debian(&'static str),
+    /// One compiled from Debian's source with `precision=double`.
+    Double,
+}
+
+/// A platform that the addon is for, or one that shows something about the format.
+pub struct Platform {
+    /// As the command takes it.
+    pub name: &'static str,
+    /// As people read it.
+    pub title: &'static str,
+    pub triple: &'static str,
+    /// What it needs beside the compiler, from Debian.
+    pub packages: &'static [&'static str],
+    pub linker: &'static str,
+    /// There is no standard library in Debian for it.
+    pub compiles_std: bool,
+    /// For the compiler, when tests are built.
+    pub variables: &'static [(&'static str, &'static str)],
+    pub no_threads: bool,
+    pub library: Library,
+    pub runner: Runner,
+    pub engine: Engine,
+}
+
+const NONE: Platform = Platform {
+    name: "",
+    title: "",
+    triple: "",
+    packages: &[],
+    linker: "",
+    compiles_std: false,
+    variables: &[],
+    no_threads: false,
+    library: Library::Checked,
+    runner: Runner::Nothing,
+    engine: Engine::Nothing,
+};
+
+/// Every platform, in the order of the table.
+pub const PLATFORMS: [Platform; 13] = [
+    Platform {
+        name: "linux-x86_64-double",
+        title: "Linux x86_64, double precision",
+        triple: "x86_64-unknown-linux-gnu",
+        library: Library::Built,
+        engine: Engine::Double,
+        ..NONE
+    },
+    Platform {
+        name: "linux-arm64",
+        title: "Linux arm64",
+        triple: "aarch64-unknown-linux-gnu",
+        packages: &[
+            "gcc-aarch64-linux-gnu",
+            "libc6-dev-arm64-cross",
+            "libc6:arm64",
+            "libgcc-s1:arm64",
+            "libstd-rust-dev:arm64",
+            "qemu-user",
+        ],
+        linker: "aarch64-linux-gnu-gcc",
+        library: Library::Built,
+        runner: Runner::Qemu("qemu-aarch64"),
+        engine: Engine::Debian("arm64"),
+        ..NONE
+    },
+    Platform {
+        name: "linux-i386",
+        title: "Linux i386 (32-bit)",
+        triple: "i686-unknown-linux-gnu",
+        packages: &[
+            "gcc-i686-linux-gnu",
+            "libc6-dev-i386-cross",
+            "libc6:i386",
+            "libgcc-s1:i386",
+            "libstd-rust-dev:i386",
+            "qemu-user",
+        ],
+        linker: "i686-linux-gnu-gcc",
+        runner: Runner::Qemu("qemu-i386"),
+        ..NONE
+    },
+    Platform {
+        name: "linux-armhf",
+        title: "Linux armhf (32-bit)",
+        triple: "armv7-unknown-linux-gnueabihf",
+        packages: &[
+            "gcc-arm-linux-gnueabihf",
+            "libc6-dev-armhf-cross",
+            "libc6:armhf",
+            "libgcc-s1:armhf",
+            "libstd-rust-dev:armhf",
+            "qemu-user",
+        ],
+        linker: "arm-linux-gnueabihf-gcc",
+        runner: Runner::Qemu("qemu-arm"),
+        ..NONE
+    },
+    Platform {
+        name: "linux-s390x",
+        title: "Linux s390x (big-endian)",
+        triple: "s390x-unknown-linux-gnu",
+        packages: &[
+            "gcc-s390x-linux-gnu",
+            "libc6-dev-s390x-cross",
+            "libc6:s390x",
+            "libgcc-s1:s390x",
+            "libstd-rust-dev:s390x",
+            "qemu-user",
+        ],
+        linker: "s390x-linux-gnu-gcc",
+        library: Library::Without,
+        runner: Runner::Qemu("qemu-s390x"),
+        ..NONE
+    },
+    Platform {
+        name: "windows-x86_64",
+        title: "Windows x86_64",
+        triple: "x86_64-pc-windows-gnu",
+        packages: &["gcc-mingw-w64-x86-64-posix", "g++-mingw-w64-x86-64-posix"],
+        linker: "x86_64-w64-mingw32-gcc-posix",
+        compiles_std: true,
+        library: Library::Built,
+        runner: Runner::Wine,
+        ..NONE
+    },
+    Platform {
+        name: "windows-arm64",
+        title: "Windows arm64",
+        triple: "aarch64-pc-windows-msvc",
+        compiles_std: true,
+        ..NONE
+    },
+    Platform {
+        name: "web",
+        title: "Web, with threads",
+        triple: WEB,
+        packages: &["emscripten", "nodejs"],
+        compiles_std: true,
+        variables: &[("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=16777216 -sALLOW_MEMORY_GROWTH=1")],
+        library: Library::Built,
+        runner: Runner::Nothing,
+        ..NONE
+    },
+    Platform {
+        name: "web-nothreads",
+        title: "Web, without threads",
+        triple: WEB,
+        packages: &["emscripten", "nodejs"],
+        compiles_std: true,
+        variables: &[("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=16777216 -sALLOW_MEMORY_GROWTH=1")],
+        no_threads: true,
+        library: Library::Built,
+        runner: Runner::Node,
+        ..NONE
+    },
+    Platform {
+        name: "macos-arm64",
+        title: "macOS arm64",
+        triple: "aarch64-apple-darwin",
+        compiles_std: true,
+        ..NONE
+    },
+    Platform {
+        name: "macos-x86_64",
+        title: "macOS x86_64",
+        triple: "x86_64-apple-darwin",
+        compiles_std: true,
+        ..NONE
+    },
+    Platform {
+        name: "android-arm64",
+        title: "Android arm64",
+        triple: "aarch64-linux-android",
+        compiles_std: true,
+        ..NONE
+    },
+    Platform {
+        name: "android-x86_64",
+        title: "Android x86_64",
+        triple: "x86_64-linux-android",
+        compiles_std: true,
+        ..NONE
+    },
+];
+
+/// What every test run checks: one of each family of `cfg`, and the engine-free tests with other pointers and another
+/// order of bytes.
+pub const BRIEF_CHECKS: [&str; 6] =
+    ["windows-arm64", "android-arm64", "macos-arm64", "linux-i386", "web", "web-nothreads"];
+pub const BRIEF_TESTS: [&str; 2] = ["linux-i386", "linux-s390x"];
+
+impl Platform {
+    /// How its library is built.
+    pub fn build(&self) -> Build {
+        Build {
+            profile: Profile::Release,
+            target: Some(self.triple.to_owned()),
+            no_threads: self.no_threads,
+            double: None,
+        }
+    }
+
+    /// Whether Cargo can compile both at once.
+    pub fn has_features_of(&self, other: &Self) -> bool {
+        (self.triple == WEB, self.no_threads) == (other.triple == WEB, other.no_threads)
+    }
+}
+
+/// The platform of this name.
+pub fn named(name: &str) -> &'static Platform {
+    const ALL: &[Platform] = &PLATFORMS;
+    ALL.iter().find(|platform| platform.name == name).expect("the lists above name platforms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_name_platforms() {
+        for name in BRIEF_CHECKS.iter().chain(&BRIEF_TESTS) {
+            assert_eq!(named(name).name, *name);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Debian's Rust in a room, with what compiles for other machines and runs their programs.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::Message;
+
+use crate::debian::{self, Machine, TESTING};
+use crate::judge::{self, Tally};
+use crate::library;
+use crate::room::Room;
+use crate::run::{self, Echo};
+use crate::workspace::Workspace;
+
+use super::table::Platform;
+
+/// Compiles for every target. Compiling the standard library along needs its source.
+const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
+/// The crates that need no engine, with their tests.
+const PACKAGES: [&str; 4] = ["conformance", "variant_codec", "variant_disk", "variant_protobuf"];
+/// Left out: they read documents and source, which are the same everywhere.
+const OF_SOURCE: [&str; 4] = ["documents", "errors_document", "layers", "security_document"];
+/// Long enough for an unoptimised test under emulation.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// A compiler for other machines.
+pub struct Toolchain<'a> {
+    /// The repository.
+    pub workspace: &'a Workspace,
+    /// Where Debian's packages come from.
+    pub machine: Machine,
+    /// Where the compiler lives.
+    pub room: Room,
+    folder: PathBuf,
+    cargo_home: PathBuf,
+}
+
+impl<'a> Toolchain<'a> {
+    /// Installs the compiler under `target/`, unless it is there.
+    ///
+    /// # Errors
+    /// One line if this machine is not made for it.
+    pub fn open(workspace: &'a Workspace) -> Result<Self> {
+        let machine = debian::machine()
+            .filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")))
+            .context("other platforms are built with Debian's packages, on Linux x86_64 with apt and a Debian archive")?;
+        let folder = workspace.target.join("platforms");
+        fs::create_dir_all(folder.join("target"))?;
+        let room = Room::open(&machine, &workspace.tools(), &folder.join("room"))?;
+        room.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
+        let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
+        let cargo_home =
+            cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")?;
+        Ok(Self { workspace, machine, room, folder, cargo_home })
+    }
+
+    /// A folder for this purpose, beside the room.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Installs what a platform needs to be linked and run.
+    pub fn furnish(&self, platform: &Platform) -> Result<()> {
+        self.room.add(&self.machine, TESTING, &format!("what {} needs", platform.name), platform.packages)
+    }
+
+    /// A program of the room that sees the repository and what Cargo keeps.
+    pub fn command(&self, program: &str) -> Command {
+        let open = [self.workspace.root.as_path(), &self.workspace.target, &self.cargo_home];
+        let mut command = self.room.command(program, &open);
+        command.current_dir(&self.workspace.root);
+        command
+    }
+
+    /// Debian's Cargo.
+    pub fn cargo(&self) -> Command {
+        let mut cargo = self.command("cargo");
+        cargo.env("CARGO_HOME", &self.cargo_home).env("CARGO_TARGET_DIR", self.folder.join("target"));
+        // Debian's compilers are not called `cc`.
+        cargo.env("HOST_CC", "gcc").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc");
+        // Lets a stable compiler compile the standard library along.
+        cargo.env("RUSTC_BOOTSTRAP", "1");
+        cargo
+    }
+
+    fn cargo_for(&self, platform: &Platform, action: &[&str]) -> Command {
+        let mut cargo = self.cargo();
+        let variable = platform.triple.to_uppercase().replace('-', "_");
+        if !platform.linker.is_empty() {
+            cargo.env(format!("CARGO_TARGET_{variable}_LINKER"), platform.linker);
+            cargo.env(format!("CC_{}", platform.triple.replace('-', "_")), platform.linker);
+        }
+        cargo.args(action).args(["--target", platform.triple]);
+        cargo
+    }
+
+    /// Compiles the library of each platform as far as types go; those with the same features at once.
+    pub fn check(&self, platforms: &[&Platform]) -> Result<()> {
+        let mut left: Vec<&Platform> = platforms.to_vec();
+        while let Some(first) = left.first().copied() {
+            let (now, later) = left.into_iter().partition(|other| other.has_features_of(first));
+            left = later;
+            let mut cargo = self.cargo();
+            library::choose(cargo.args(["check", "--quiet"]), &first.build());
+            if first.build().target.as_deref() != Some(library::WEB) {
+                cargo.arg("-Zbuild-std");
+            }
+            for platform in now {
+                println!("checking the library for {}", platform.name);
+                cargo.args(["--target", platform.triple]);
+            }
+            run::through(&mut cargo)?;
+        }
+        Ok(())
+    }
+
+    /// Builds the release library for a platform, and returns where it is.
+    pub fn library(&self, platform: &Platform) -> Result<PathBuf> {
+        let mut cargo = self.cargo_for(platform, &["build", "--release"]);
+        library::choose(&mut cargo, &platform.build());
+        if platform.compiles_std && platform.build().target.as_deref() != Some(library::WEB) {
+            cargo.arg("-Zbuild-std=std,panic_unwind,panic_abort");
+        }
+        run::through(&mut cargo)?;
+        let folder = self.folder.join("target").join(platform.triple).join("release");
+        Ok(folder.join(library::file_name(platform.triple)?))
+    }
+
+    /// Builds the tests of the crates that need no engine, and runs them as programs of the platform.
+    pub fn tests(
+        &self,
+        platform: &Platform,
+        extent: Extent,
+        runner: &dyn Fn(&Path) -> Command,
+    ) -> Result<Tally> {
+        let mut cargo = self.cargo_for(platform, &["test", "--no-run", "--lib", "--tests"]);
+        cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+        cargo.args([
+            "--features",
+            "variant_codec/serde",
+            "--message-format=json-render-diagnostics",
+            "--quiet",
+        ]);
+        if platform.compiles_std {
+            cargo.arg("-Zbuild-std=std,panic_unwind,panic_abort");
+        }
+        for (name, value) in platform.variables {
+            cargo.env(name, value);
+        }
+        println!("building the tests for {}", platform.name);
+        let outcome = run::watch(&mut cargo, Echo::Nothing, LIMIT)?;
+        ensure!(outcome.bad_end().is_none(), "the tests cannot be built:\n{}", outcome.stderr);
+        let mut total = Tally::default();
+        for Program { name, file, package } in programs(&outcome.stdout)? {
+            if !extent.takes(&name) {
+                continue;
+            }
+            let mut command = runner(&file);
+            extent.apply(command.current_dir(package));
+            total = total + one(&name, &mut command).with_context(|| format!("the tests `{name}`"))?;
+        }
+        println!("{}: {total}", platform.name);
+        Ok(total)
+    }
+}
+
+/// How much is tested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// As natively.
+    Whole,
+    /// In a few minutes under emulation: fewer random values, and no corpus of the fuzz targets.
+    Brief,
+}
+
+impl Extent {
+    fn takes(self, name: &str) -> bool {
+        !OF_SOURCE.contains(&name) && (self == Self::Whole || name != "fuzz")
+    }
+
+    fn apply(self, command: &mut Command) {
+        if self == Self::Brief {
+            command.env("PROPTEST_CASES", "16");
+        }
+    }
+}
+
+/// Runs one test program.
+fn one(name: &str, command: &mut Command) -> Result<Tally> {
+    let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
+    let tally = judge::rust_tally(&outcome.stdout);
+    if let Some(end) = outcome.bad_end() {
+        bail!("the program {end}; {tally}\n{}", outcome.log);
+    }
+    ensure!(tally.failed == 0, "{tally}\n{}", outcome.log);
+    println!("  {name}: {tally}, {:.1} s", outcome.elapsed.as_secs_f32());
+    Ok(tally)
+}
+
+struct Program {
+    name: String,
+    file: PathBuf,
+    /// The folder of its package, where Cargo would start it.
+    package: PathBuf,
+}
+
+/// The test programs that Cargo's messages name.
+fn programs(messages: &str) -> Result<Vec<Program>> {
+    let mut found = Vec::new();
+    for message in Message::parse_stream(messages.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && let Some(file) = artifact.executable
+            && artifact.profile.test
+        {
+            let package = artifact.manifest_path.parent().context("a manifest lies in a folder")?;
+            found.push(Program {
+                name: artifact.target.name,
+                file: file.into_std_path_buf(),
+                package: package.as_std_path().to_owned(),
+            });
+        }
+    }
+    ensure!(!found.is_empty(), "there are no test programs");
+    Ok(found)
+}

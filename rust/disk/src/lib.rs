@@ -88,13 +88,16 @@ pub enum Failure {
 /// A chain of links without an end.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..MAX_LINKS {
-        match place.canonicalize() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            found => return found,
-        }
-        // A pipe or a deleted file, by way of /proc, exists without a path.
-        if place.metadata().is_ok() {
-            return Ok(place);
+        // Windows would look at the device.
+        if !is_named_as_device(&place) {
+            match place.canonicalize() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                found => return found,
+            }
+            // A pipe or a deleted file, by way of /proc, exists without a path.
+            if place.metadata().is_ok() {
+                return Ok(place);
+            }
         }
         let (Some(Ok(folder)), Some(name)) = (place.parent().map(in_full), place.file_name()) else {
             return Ok(place);
@@ -104,6 +107,10 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
         place = folder.join(next);
     }
     Err(io::Error::other("too many levels of symbolic links"))
+}
+
+fn is_named_as_device(place: &Path) -> bool {
+    place.file_name().is_some_and(|name| access::is_device(&name.to_string_lossy()))
 }
 
 fn in_full(folder: &Path) -> io::Result<PathBuf> {
@@ -125,7 +132,7 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 
 fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     // Opened without truncating, to check write permission.
-    let old = match alone(place, OpenOptions::new().write(true)) {
+    let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
     };
@@ -141,7 +148,13 @@ fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
         file.sync_all()
     };
     let (_file, mut beside) = beside(folder, fill)?;
-    access::rename(&beside, place, old)?;
+    let deadline = Instant::now() + LONGEST_WAIT;
+    while let Some(refusal) = access::rename(&beside, place, &mut old)? {
+        if Instant::now() > deadline {
+            return Err(Failure::Locked(format!("a program that has it open: {refusal}")));
+        }
+        std::thread::sleep(PAUSE);
+    }
     beside.disable_cleanup(true);
     access::sync_folder(folder);
     Ok(())
@@ -216,12 +229,13 @@ pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 fn append_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    let (file, is_new) = match alone(place, &options) {
+    let (file, is_new) = match alone(place, |place| access::hold_in_place(place, &options)) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
             if !place.parent().is_some_and(Path::is_dir) {
                 return Err(Failure::NoFolder);
             }
-            (alone(place, options.create(true))?, true)
+            options.create(true);
+            (alone(place, |place| access::hold_in_place(place, &options))?, true)
         }
         file => (file?, false),
     };
@@ -320,15 +334,15 @@ fn has_written() {
     }
 }
 
-/// A locked file: no one else who respects the lock writes to it.
-fn alone(place: &Path, options: &OpenOptions) -> Result<File, Failure> {
+/// A file that `hold` has locked: no one else who respects the lock writes to it.
+fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
     if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
         return Err(Failure::ReservedName);
     }
-    if place.file_name().is_some_and(|name| access::is_device(&name.to_string_lossy())) {
+    if is_named_as_device(place) {
         return Err(Failure::DeviceName);
     }
-    waited_for(place, |place| access::hold(place, options))
+    waited_for(place, hold)
 }
 
 fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {

@@ -20,6 +20,11 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     lock(options.open(place)?)
 }
 
+/// The same: [`leads_to`] tells whether the file has been replaced.
+pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
+    hold(place, options)
+}
+
 /// Locks an open file exclusively.
 pub fn lock(file: File) -> io::Result<Held> {
     let locked = try_lock(&file, false);
@@ -80,9 +85,9 @@ pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
     file.set_permissions(other.permissions())
 }
 
-/// Renames a file over an old one, which stays locked until then.
-pub fn rename(from: &Path, to: &Path, _old: Option<File>) -> io::Result<()> {
-    fs::rename(from, to)
+/// Renames a file over an old one, which stays locked until then. There is nothing to wait for here.
+pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Option<io::Error>> {
+    fs::rename(from, to).map(|()| None)
 }
 
 /// Syncs the names in a folder to disk.

@@ -6,10 +6,14 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// `FILE_SHARE_READ` and `FILE_SHARE_DELETE`: others may read, replace and remove the file, but not write to it.
-const NO_WRITERS: u32 = 1 | 4;
+/// `FILE_SHARE_READ`: others may read the file.
+const READERS: u32 = 1;
+/// `FILE_SHARE_DELETE` too: they may also replace and remove it, but not write to it.
+const NO_WRITERS: u32 = READERS | 4;
 /// `ERROR_SHARING_VIOLATION`
 const IN_USE: i32 = 32;
+/// `ERROR_ACCESS_DENIED`: what renaming says of an old file that is open.
+const DENIED: i32 = 5;
 
 /// The result of locking a file.
 pub enum Held {
@@ -22,9 +26,19 @@ pub enum Held {
     ByOthers,
 }
 
-/// Opens a file and locks it against other writers.
+/// Opens a file and locks it against other writers; it may be replaced.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
-    match options.clone().share_mode(NO_WRITERS).open(place) {
+    opened(place, options, NO_WRITERS)
+}
+
+/// Opens a file and locks it against other writers and against being replaced: what is written to a replaced file would
+/// be lost.
+pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
+    opened(place, options, READERS)
+}
+
+fn opened(place: &Path, options: &OpenOptions, shared: u32) -> io::Result<Held> {
+    match options.clone().share_mode(shared).open(place) {
         Ok(file) => Ok(Held::Locked(file)),
         Err(error) if error.raw_os_error() == Some(IN_USE) => Ok(Held::ByOthers),
         Err(error) => Err(error),
@@ -51,10 +65,18 @@ pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames a file over an old one, which on some file systems must not be open.
-pub fn rename(from: &Path, to: &Path, old: Option<File>) -> io::Result<()> {
-    drop(old);
-    fs::rename(from, to)
+/// Renames a file over an old one, which stays locked until then if the file system can replace an open file. Returns
+/// the system's refusal if somebody else has the old one open, which passes.
+pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Option<io::Error>> {
+    let mut renamed = fs::rename(from, to);
+    if renamed.is_err() && old.take().is_some() {
+        renamed = fs::rename(from, to);
+    }
+    match renamed {
+        Ok(()) => Ok(None),
+        Err(error) if matches!(error.raw_os_error(), Some(DENIED | IN_USE)) => Ok(Some(error)),
+        Err(error) => Err(error),
+    }
 }
 
 /// The system syncs names to disk by itself.

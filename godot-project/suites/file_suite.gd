@@ -321,6 +321,34 @@ func test_objects() -> bool:
 	return true
 
 
+## On the web, files are in memory. A page that is closed between two frames finds later what was saved: the engine stores
+## files in the browser when it has written one itself, or is asked to.
+func test_a_page_that_is_opened_again() -> bool:
+	checks.subject(checks.MIXED, "opened again")
+	if OS.get_name() != "Web":
+		return true
+	var bridge := Engine.get_singleton(&"JavaScriptBridge")
+	const REPLACED := "user://opened_again.dat"
+	const APPENDED := "user://opened_again.log"
+	if bridge.call(&"eval", "sessionStorage.saved") != "1":
+		bridge.call(&"eval", "sessionStorage.saved = 1")
+		for path: String in [REPLACED, APPENDED]:
+			DirAccess.remove_absolute(path)
+		await _frames(60)
+		checks.same_int("save", OK, FastVariantCodec.save_batch(REPLACED, ["kept", 1]))
+		checks.same_int("append", OK, FastVariantCodec.append_batch(APPENDED, [2]))
+		await _frames(60)
+		checks.same_int("save again", OK, FastVariantCodec.save_batch(REPLACED, ["kept", 2]))
+		await _frames(60)
+		bridge.call(&"eval", "location.reload()")
+		await _frames(600)
+		checks.fail("opening the page again", "the page went on")
+		return true
+	checks.same_value("replaced", ["kept", 2], FastVariantCodec.load_batch(REPLACED))
+	checks.same_value("appended", [2], FastVariantCodec.load_batch(APPENDED))
+	return true
+
+
 func test_nothing_is_left_over() -> bool:
 	checks.subject(checks.MIXED, "files in the folder")
 	var names := DirAccess.open(FOLDER)
@@ -386,3 +414,8 @@ func _write_silently(writer: String, path: String, batch: Array) -> Error:
 			else FastVariantCodec.append_batch(path, batch)
 	Engine.print_error_messages = true
 	return code
+
+
+func _frames(count: int) -> void:
+	for i in count:
+		await (Engine.get_main_loop() as SceneTree).process_frame

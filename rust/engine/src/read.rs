@@ -378,7 +378,7 @@ impl Reader {
 
     /// Whether reading this Array modifies it, so that only one thread may read it.
     ///
-    /// Up to Godot 4.5, the documented function copies an element of a read-only Array to a place that all readers
+    /// Before Godot 4.5, the documented function copies an element of a read-only Array to a place that all readers
     /// share.
     pub fn reading_changes(self, array: &Variant) -> bool {
         self.layout.is_none()

@@ -4,8 +4,8 @@ use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};
 use variant_codec::stream::Precision;
 
-#[cfg(target_endian = "big")]
-compile_error!(
+const _: () = assert!(
+    cfg!(target_endian = "little"),
     "components are copied between memory and wire as they are, which needs a little-endian machine"
 );
 

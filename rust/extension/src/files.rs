@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use godot::builtin::{GString, PackedByteArray};
 use godot::classes::file_access::ModeFlags;
-use godot::classes::{FileAccess, ProjectSettings};
+use godot::classes::{Engine, FileAccess};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
@@ -18,6 +18,7 @@ use variant_codec::{Limits, frames};
 use variant_disk::{self as disk, Failure};
 use variant_engine as engine;
 
+use crate::settings;
 use crate::turns::Turn;
 
 /// Why a file cannot be read or written.
@@ -44,7 +45,7 @@ impl Target {
     pub fn of(path: &GString) -> Result<Self, FileError> {
         let name = path.to_string();
         // The engine accepts both kinds of slashes on every system.
-        let place = ProjectSettings::singleton().globalize_path(path).to_string().replace('\\', "/");
+        let place = settings::globalize_path(path).replace('\\', "/");
         let error = |reason: &str| {
             Err(FileError { path: name.clone(), reason: reason.into(), code: Code::ERR_FILE_BAD_PATH })
         };
@@ -176,7 +177,9 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
 /// # Errors
 /// Why the file cannot be written; then it is unchanged.
 pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
-    turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))
+    turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))?;
+    keep();
+    Ok(())
 }
 
 /// Appends these parts, in order, to a file of records; see [`disk::append`].
@@ -184,5 +187,17 @@ pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), Fil
 /// # Errors
 /// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
 pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
-    turn.take(|| disk::append(&target.place, parts)).map_err(|failure| target.error(&failure))
+    turn.take(|| disk::append(&target.place, parts)).map_err(|failure| target.error(&failure))?;
+    keep();
+    Ok(())
+}
+
+/// Files on the web are in memory. At the end of a frame the engine stores those of `user://` in the browser, if it
+/// wrote any itself or is asked to.
+fn keep() {
+    if cfg!(target_family = "wasm")
+        && let Some(mut bridge) = Engine::singleton().get_singleton("JavaScriptBridge")
+    {
+        bridge.call("force_fs_sync", &[]);
+    }
 }

@@ -1,9 +1,10 @@
 //! Settings: from the project settings, overridden by the environment.
 
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use godot::builtin::{Variant, vdict};
-use godot::classes::ProjectSettings;
+use godot::builtin::{GString, Variant, vdict};
+use godot::classes::Engine;
 use godot::meta::ToGodot;
 use godot::obj::{EngineEnum, Singleton};
 use godot::register::info::PropertyHint;
@@ -27,18 +28,29 @@ pub fn register() {
 }
 
 fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
-    let mut settings = ProjectSettings::singleton();
-    let default = default.to_variant();
-    if !settings.has_setting(name) {
-        settings.set_setting(name, &default);
+    let (name, default) = (name.to_variant(), default.to_variant());
+    if !project("has_setting", slice::from_ref(&name)).try_to().unwrap_or(false) {
+        project("set_setting", &[name.clone(), default.clone()]);
     }
-    settings.set_initial_value(name, &default);
+    project("set_initial_value", &[name.clone(), default.clone()]);
     let info = vdict! {
-        "name" => name, "type" => default.get_type().ord(), "hint" => hint.ord(), "hint_string" => choices,
+        "name" => &name, "type" => default.get_type().ord(), "hint" => hint.ord(), "hint_string" => choices,
     };
-    settings.add_property_info(&info.upcast_any_dictionary());
+    project("add_property_info", &[info.to_variant()]);
     // They are read when the library starts.
-    settings.set_restart_if_changed(name, true);
+    project("set_restart_if_changed", &[name, true.to_variant()]);
+}
+
+/// Calls a method of the engine's `ProjectSettings`, for which Rust has no class here: see `godot` in Cargo.toml.
+fn project(method: &str, arguments: &[Variant]) -> Variant {
+    Engine::singleton()
+        .get_singleton("ProjectSettings")
+        .map_or_else(Variant::nil, |mut settings| settings.call(method, arguments))
+}
+
+/// The path in the file system of one that begins with `user://` or `res://`.
+pub fn globalize_path(path: &GString) -> String {
+    project("globalize_path", &[path.to_variant()]).stringify().to_string()
 }
 
 /// The number of threads for a batch; 0 is one per core.
@@ -97,5 +109,5 @@ fn from_environment(name: &str) -> Option<String> {
 
 /// With overrides for platforms and other feature tags.
 fn from_project(name: &str) -> Variant {
-    ProjectSettings::singleton().get_setting_with_override(name)
+    project("get_setting_with_override", &[name.to_variant()])
 }

@@ -1,12 +1,10 @@
 //! `cargo xtask test`: all checks, the fastest to fail first.
 
 use std::cell::OnceCell;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::checklist::Checklist;
 use crate::crates;
@@ -359,27 +357,9 @@ fn killed(on: &Stage<'_>, times: u64) -> Result<Tally> {
 /// There is no engine of that kind here, so the available one describes its API.
 fn double_precision(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
-    let double = Some(api_description(on.workspace, on.godot)?);
+    let double = Some(godot::api_description(on.workspace, on.godot)?);
     library::choose(cargo.arg("check"), &Build { double, ..Build::default() });
     plain(run::through(&mut cargo))
-}
-
-/// The engine's description of itself, written once for each version so that nothing is compiled twice.
-fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
-    const LIMIT: Duration = Duration::from_secs(120);
-
-    let kept = workspace.target.join(format!("extension_api-{}.json", godot.version));
-    if kept.is_file() {
-        return Ok(kept);
-    }
-    let written = tempfile::tempdir_in(&workspace.target)?;
-    let mut command = Command::new(&godot.editor);
-    command.args(["--headless", "--dump-extension-api"]).current_dir(written.path());
-    let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-    ensure!(outcome.bad_end().is_none(), "Godot could not describe itself:\n{}", outcome.log);
-    fs::rename(written.path().join("extension_api.json"), &kept)
-        .context("Godot wrote no extension_api.json")?;
-    Ok(kept)
 }
 
 fn template<'a>(on: &Stage<'a>) -> Result<&'a Path> {

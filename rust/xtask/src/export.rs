@@ -1,4 +1,4 @@
-//! Exporting a project as a game for Linux.
+//! Exporting a project as a game for Linux, or as a page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use crate::project::Project;
 use crate::run::{self, Echo};
 
 const PRESETS: &str = include_str!("../trial/export_presets.cfg");
+const PAGE: &str = include_str!("../platforms/export_presets.cfg");
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// This machine's architecture, as the engine names it.
@@ -26,15 +27,40 @@ pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture:
     let presets = PRESETS
         .replace("{template}", &template.display().to_string())
         .replace("{architecture}", architecture);
-    fs::write(folder.join("export_presets.cfg"), presets)?;
     let game = folder.join(format!("build/game.{architecture}"));
-    fs::create_dir_all(game.parent().expect("it was just joined"))?;
+    export(project, folder, &presets, ["--export-release", "Linux"], &game)?;
+    Ok(game)
+}
+
+/// Exports the project in `folder` as a page that shows nothing: its shell is the file `shell.html` there. Returns the
+/// page.
+///
+/// # Errors
+/// As for [`game`].
+pub fn page(project: &Project<'_>, folder: &Path, template: &Path, threads: bool) -> Result<PathBuf> {
+    let presets = PAGE
+        .replace("{template}", &template.display().to_string())
+        .replace("{threads}", if threads { "true" } else { "false" });
+    let page = folder.join("build/index.html");
+    export(project, folder, &presets, ["--export-debug", "Web"], &page)?;
+    Ok(page)
+}
+
+fn export(
+    project: &Project<'_>,
+    folder: &Path,
+    presets: &str,
+    arguments: [&str; 2],
+    game: &Path,
+) -> Result<()> {
+    fs::write(folder.join("export_presets.cfg"), presets)?;
+    fs::create_dir_all(game.parent().context("a game lies in a folder")?)?;
     let step = Progress::spinner("exporting a game");
     let mut export = project.headless();
-    export.args(["--export-release", "Linux"]).arg(&game);
+    export.args(arguments).arg(game);
     let outcome = run::watch(&mut export, Echo::Nothing, LIMIT)?;
     judge::clean(&outcome).with_context(|| format!("the export printed:\n{}", outcome.log))?;
     ensure!(game.is_file(), "the export made no game:\n{}", outcome.log);
     step.done();
-    Ok(game)
+    Ok(())
 }

@@ -70,6 +70,14 @@ impl Room {
         Ok(fs::write(&list, lines.join("\n"))?)
     }
 
+    /// Gives a program of `usr/bin` another name, as Debian's alternatives do when packages are configured.
+    ///
+    /// # Errors
+    /// If the link cannot be made.
+    pub fn alternative(&self, name: &str, program: &str) -> Result<()> {
+        link(Path::new(program), &self.root().join("usr/bin").join(name))
+    }
+
     /// The root folder, seen from outside.
     pub fn root(&self) -> PathBuf {
         root(&self.home)
@@ -79,7 +87,9 @@ impl Room {
     pub fn command(&self, program: &str, open: &[&Path]) -> Command {
         let mut command = Command::new(&self.bubblewrap);
         command.arg("--bind").arg(self.root()).arg("/");
-        command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--die-with-parent"]);
+        command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+        // What a program leaves running ends with it: wine's server would hold its output.
+        command.args(["--unshare-pid", "--die-with-parent"]);
         for file in SHARED {
             command.args(["--ro-bind-try", file, file]);
         }

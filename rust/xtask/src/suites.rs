@@ -133,6 +133,13 @@ pub fn exported_game(
     template: &Path,
     architecture: &str,
 ) -> Result<PathBuf> {
+    make_game(folder)?;
+    let project = bundled(workspace, godot, folder)?;
+    export::game(&project, folder, template, architecture)
+}
+
+/// Makes the copy of the project in `folder` a game that runs all suites.
+pub fn make_game(folder: &Path) -> Result<()> {
     // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
     let runner = folder.join("suites/run.gd");
     let script =
@@ -145,9 +152,7 @@ pub fn exported_game(
         false => line,
     });
     fs::write(folder.join("empty.tscn"), "[gd_scene format=3]\n\n[node name=\"Empty\" type=\"Node\"]\n")?;
-    fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?;
-    let project = bundled(workspace, godot, folder)?;
-    export::game(&project, folder, template, architecture)
+    Ok(fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?)
 }
 
 /// Runs the suites for batches, files and jobs with a library without threads.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use apt_sources::Archive;
 
 use crate::progress::Progress;
@@ -27,6 +27,8 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The suite with the newest programs.
 pub const TESTING: &str = "testing";
+/// The newest stable suite.
+pub const STABLE: &str = "trixie";
 /// The architecture of the programs, unless a package's name ends with another, as in `libc6:arm64`.
 const ARCHITECTURE: &str = "amd64";
 
@@ -92,17 +94,24 @@ impl Machine {
 }
 
 impl Machine {
-    /// Downloads the source of a package into `folder`, and returns its `.dsc` file.
-    pub fn source(&self, suite: &str, package: &str, folder: &Path) -> Result<PathBuf> {
-        let apt = Apt::prepare(folder, self, suite, &[])?;
+    /// Downloads the source of a package into `folder`, with its `.dsc` file, from the first suite that has it: archives
+    /// that keep copies may lack a file of one suite.
+    pub fn source(&self, suites: &[&str], package: &str, folder: &Path) -> Result<()> {
         let step = Progress::spinner(format!("downloading the source of {package}"));
-        run::read(apt.command().arg("update"))?;
-        let mut download = apt.command();
-        download.args(["source", "--download-only", package]).current_dir(folder);
-        run::read(&mut download)?;
+        let mut verdict = Err(anyhow!("there is no suite"));
+        for suite in suites {
+            let apt = Apt::prepare(folder, self, suite, &[])?;
+            run::read(apt.command().arg("update"))?;
+            let mut download = apt.command();
+            download.args(["source", "--download-only", package]).current_dir(folder);
+            verdict = run::read(&mut download).map(drop);
+            fs::remove_dir_all(&apt.folder)?;
+            if verdict.is_ok() {
+                break;
+            }
+        }
         step.done();
-        fs::remove_dir_all(&apt.folder)?;
-        files_with_extension(folder, "dsc")?.pop().context("apt downloaded no source")
+        verdict
     }
 }
 

@@ -7,12 +7,13 @@ pub(crate) mod release;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use std::{env, io};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::run;
+use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 pub use program::Godot;
 
@@ -50,6 +51,27 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
         }
     }
     private(&workspace.private_godot())
+}
+
+/// The engine's description of itself, written once for each version so that nothing is compiled twice.
+///
+/// # Errors
+/// What the engine printed, if it wrote none.
+pub fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
+    const LIMIT: Duration = Duration::from_secs(120);
+
+    let kept = workspace.target.join(format!("extension_api-{}.json", godot.version));
+    if kept.is_file() {
+        return Ok(kept);
+    }
+    let written = tempfile::tempdir_in(&workspace.target)?;
+    let mut command = Command::new(&godot.editor);
+    command.args(["--headless", "--dump-extension-api"]).current_dir(written.path());
+    let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+    ensure!(outcome.bad_end().is_none(), "Godot could not describe itself:\n{}", outcome.log);
+    fs::rename(written.path().join("extension_api.json"), &kept)
+        .context("Godot wrote no extension_api.json")?;
+    Ok(kept)
 }
 
 /// Valgrind for this engine: one of its own where it brings its own C library, else the machine's.

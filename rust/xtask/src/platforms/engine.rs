@@ -1,25 +1,27 @@
-//! Debian's Godot for another machine, under emulation.
+//! The suites in engines for other machines; Debian's run under emulation.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
 
 use super::table::{Platform, Runner};
 use super::toolchain::Toolchain;
 use crate::debian::TESTING;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
+use crate::library::Build;
 use crate::project;
 use crate::room::starter;
 use crate::run::{self, Echo};
 use crate::suites::{self, Access, Conformance};
 
 /// Random values for each run: emulation is some twenty times slower.
-const RANDOM: u64 = 500;
+pub const RANDOM: u64 = 500;
 /// All suites but `hostile`, which repeats for thousands of packets what `random` does, and takes most of an hour here.
-const SUITES: [&str; 19] = [
+pub const SUITES: [&str; 19] = [
     "surface",
     "report",
     "values",
@@ -44,45 +46,91 @@ const SUITES: [&str; 19] = [
 const AGAIN: [&str; 5] = ["values", "batches", "large", "files", "jobs"];
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// The suites in the engine for a platform, and in an exported game; with the engine's version.
+/// All suites in the engine of this machine; with its version.
+pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
+    let godot = godot::find_or_install(toolchain.workspace)?;
+    let folder = project::copied(toolchain.workspace, &Build::default())?;
+    let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
+    let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
+    Ok((godot.version, tally))
+}
+
+/// The suites in Debian's engine for a platform, and in an exported game; with the engine's version.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
     architecture: &str,
     library: &Path,
 ) -> Result<(String, Tally)> {
-    let Runner::Qemu(emulator) = platform.runner else { anyhow::bail!("no emulator for {}", platform.name) };
+    let Runner::Qemu(emulator) = platform.runner else { bail!("no emulator for {}", platform.name) };
     let emulated = Emulated { toolchain, emulator };
     let godot = emulated.install(architecture)?;
-    let folder = project::copied_with(toolchain.workspace, |addon| {
-        crate::library::put(library, &platform.build(), addon)
-    })?;
-    let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
-    let mut total = Tally::default();
-    let one = Access { threads: Some(1), portable: true, ..Access::default() };
-    let two = Access { threads: Some(2), ..Access::default() };
-    for (access, names) in [(two, SUITES.as_slice()), (one, &AGAIN)] {
-        for only in names {
-            let choices =
-                Conformance { access, random: Some(RANDOM), only: Some((*only).to_owned()), seed: None };
-            let tally = suites::in_project(&project, &choices, LIMIT).with_context(|| (*only).to_owned())?;
-            println!("{}, suite {only}, {access:?}: {tally}", platform.name);
-            total = total + tally;
-        }
-    }
+    let mut total = suites(toolchain, platform, &godot, library)?;
     if let Some(template) = &godot.template_release {
         // The editor of this machine exports; the game runs on the other.
         let own = godot::find_or_install(toolchain.workspace)?;
+        let folder = copy_of_project(toolchain, platform, library)?;
         let game = suites::exported_game(toolchain.workspace, &own, folder.path(), template, architecture)?;
         let mut command = suites::bundled(toolchain.workspace, &own, folder.path())?.engine(Path::new("sh"));
         let start = folder.path().join("start.sh");
         starter(emulated.command(&game).arg("--headless"), &start)?;
-        command.arg(&start);
-        let tally = judge::suite(&run::watch(&mut command, Echo::Nothing, LIMIT)?)?;
-        println!("{}, exported game: {tally}", platform.name);
+        command.arg(&start).args(["--", "--random", &RANDOM.to_string(), "--only", "values"]);
+        let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
+        let tally =
+            judge::suite(&outcome).with_context(|| format!("the exported game printed:\n{}", outcome.log))?;
+        println!("{}, exported game, suite values: {tally}", platform.name);
         total = total + tally;
     }
     Ok((godot.version, total))
+}
+
+/// The suites in this engine with this library. All are run even if some fail.
+pub fn suites(
+    toolchain: &Toolchain<'_>,
+    platform: &Platform,
+    godot: &Godot,
+    library: &Path,
+) -> Result<Tally> {
+    let folder = copy_of_project(toolchain, platform, library)?;
+    let project = suites::bundled(toolchain.workspace, godot, folder.path())?;
+    let one = Access { threads: Some(1), portable: true, ..Access::default() };
+    let two = Access { threads: Some(2), ..Access::default() };
+    let with = |access: Access, names: &[&'static str]| {
+        each(platform, names, |only| {
+            let choices =
+                Conformance { access, random: Some(RANDOM), only: Some(only.to_owned()), seed: None };
+            suites::in_project(&project, &choices, LIMIT).with_context(|| format!("{access:?}"))
+        })
+    };
+    let (first, second) = (with(two, &SUITES), with(one, &AGAIN));
+    Ok(first? + second?)
+}
+
+/// Runs these suites, all of them even if some fail.
+pub fn each(
+    platform: &Platform,
+    names: &[&'static str],
+    run: impl Fn(&str) -> Result<Tally>,
+) -> Result<Tally> {
+    let (mut total, mut failed) = (Tally::default(), Vec::new());
+    for name in names {
+        match run(name) {
+            Ok(tally) => {
+                println!("{}, suite {name}: {tally}", platform.name);
+                total = total + tally;
+            }
+            Err(error) => {
+                eprintln!("error: {}, suite {name}: {error:#}", platform.name);
+                failed.push(*name);
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "{total}, and these suites failed: {}", failed.join(", "));
+    Ok(total)
+}
+
+fn copy_of_project(toolchain: &Toolchain<'_>, platform: &Platform, library: &Path) -> Result<TempDir> {
+    project::copied_with(toolchain.workspace, |addon| crate::library::put(library, &platform.build(), addon))
 }
 
 struct Emulated<'a> {

@@ -1,10 +1,13 @@
 //! `cargo xtask platforms`: every platform that the addon is for, built and run as far as this machine can.
 
+mod compile;
 mod double;
 mod engine;
 mod report;
 mod table;
 mod toolchain;
+mod web;
+mod windows;
 mod wine;
 
 use std::time::Instant;
@@ -70,7 +73,17 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
 /// The same as a check: all platforms, or the first reason why not.
 pub fn all(workspace: &Workspace) -> Result<Tally> {
     ensure!(run(workspace, &Options::default())?, "not all platforms are well");
-    Ok(Tally { passed: PLATFORMS.len() as u64, failed: 0 })
+    Ok(Tally { passed: COUNT, failed: 0 })
+}
+
+/// How many there are.
+pub const COUNT: u64 = PLATFORMS.len() as u64;
+
+/// Builds and runs the platform of this number, from 0; returns its name and what passed.
+pub fn numbered(workspace: &Workspace, number: u64) -> Result<(&'static str, Tally)> {
+    let name = PLATFORMS.get(number as usize).context("there is no such platform")?.name;
+    let row = one(&Toolchain::open(workspace)?, named(name))?;
+    Ok((name, Tally { passed: row.tests.unwrap_or(0) + row.checks, failed: 0 }))
 }
 
 /// What fits in every test run.
@@ -99,8 +112,11 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
     let mut row = Row::of(platform.name, platform.title);
     row.tests = tests(toolchain, platform, Extent::Whole)?.map(|tally| tally.passed);
     match (platform.library, platform.engine) {
-        (_, Engine::Double) => {
-            let (version, tally) = double::conformance(toolchain)?;
+        (_, Engine::Own | Engine::Double) => {
+            let (version, tally) = match platform.engine {
+                Engine::Double => double::conformance(toolchain, platform)?,
+                _ => engine::own(toolchain)?,
+            };
             row.library = "built".into();
             (row.engine, row.checks) = (Some(version), tally.passed);
         }
@@ -112,13 +128,18 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;
             row.library = "built".into();
-            if let Engine::Debian(architecture) = engine {
-                let (version, tally) = engine::conformance(toolchain, platform, architecture, &library)?;
-                (row.engine, row.checks) = (Some(version), tally.passed);
-            }
             if platform.runner == Runner::Wine {
                 wine::start(toolchain, &library)?;
             }
+            let (version, tally) = match engine {
+                Engine::Debian(architecture) => {
+                    engine::conformance(toolchain, platform, architecture, &library)?
+                }
+                Engine::Windows => windows::conformance(toolchain, platform, &library)?,
+                Engine::Web => web::conformance(toolchain, platform, &library)?,
+                Engine::Own | Engine::Double | Engine::Nothing => return Ok(row),
+            };
+            (row.engine, row.checks) = (Some(version), tally.passed);
         }
     }
     Ok(row)
@@ -128,6 +149,9 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
 fn tests(toolchain: &Toolchain<'_>, platform: &Platform, extent: Extent) -> Result<Option<Tally>> {
     let tally = match platform.runner {
         Runner::Nothing => return Ok(None),
+        Runner::Itself => {
+            toolchain.tests(platform, extent, &|program| toolchain.command(&program.display().to_string()))
+        }
         Runner::Qemu(emulator) => toolchain.tests(platform, extent, &|program| {
             let mut command = toolchain.command(emulator);
             command.arg(program).env("EMULATOR", emulator);

@@ -18,6 +18,8 @@ pub enum Library {
 pub enum Runner {
     /// Nothing here does.
     Nothing,
+    /// This machine does.
+    Itself,
     /// QEMU's user mode, by the name of its program.
     Qemu(&'static str),
     /// Wine.
@@ -31,10 +33,16 @@ pub enum Runner {
 pub enum Engine {
     /// In none, here.
     Nothing,
+    /// The one that all tests run in.
+    Own,
     /// Debian's, for the platform, under QEMU.
     Debian(&'static str),
-    /// One compiled from Debian's source with `precision=double`.
+    /// One compiled from Debian's source, on this machine, with `precision=double`.
     Double,
+    /// One compiled from Debian's source, under wine.
+    Windows,
+    /// One compiled from Debian's source, in a browser.
+    Web,
 }
 
 /// A platform that the addon is for, or one that shows something about the format.
@@ -72,7 +80,16 @@ const NONE: Platform = Platform {
 };
 
 /// Every platform, in the order of the table.
-pub const PLATFORMS: [Platform; 13] = [
+pub const PLATFORMS: [Platform; 14] = [
+    Platform {
+        name: "linux-x86_64",
+        title: "Linux x86_64",
+        triple: "x86_64-unknown-linux-gnu",
+        library: Library::Built,
+        runner: Runner::Itself,
+        engine: Engine::Own,
+        ..NONE
+    },
     Platform {
         name: "linux-x86_64-double",
         title: "Linux x86_64, double precision",
@@ -157,6 +174,7 @@ pub const PLATFORMS: [Platform; 13] = [
         compiles_std: true,
         library: Library::Built,
         runner: Runner::Wine,
+        engine: Engine::Windows,
         ..NONE
     },
     Platform {
@@ -174,7 +192,7 @@ pub const PLATFORMS: [Platform; 13] = [
         compiles_std: true,
         variables: &[("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=16777216 -sALLOW_MEMORY_GROWTH=1")],
         library: Library::Built,
-        runner: Runner::Nothing,
+        engine: Engine::Web,
         ..NONE
     },
     Platform {
@@ -187,6 +205,7 @@ pub const PLATFORMS: [Platform; 13] = [
         no_threads: true,
         library: Library::Built,
         runner: Runner::Node,
+        engine: Engine::Web,
         ..NONE
     },
     Platform {
@@ -234,6 +253,11 @@ impl Platform {
             no_threads: self.no_threads,
             double: None,
         }
+    }
+
+    /// Whether the library needs a standard library that Debian does not have. Every library for the web does.
+    pub fn lacks_std(&self) -> bool {
+        self.compiles_std && self.triple != WEB
     }
 
     /// Whether Cargo can compile both at once.

@@ -24,6 +24,8 @@ const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
 const PACKAGES: [&str; 4] = ["conformance", "variant_codec", "variant_disk", "variant_protobuf"];
 /// Left out: they read documents and source, which are the same everywhere.
 const OF_SOURCE: [&str; 4] = ["documents", "errors_document", "layers", "security_document"];
+/// Compiles the standard library along, where Debian has none for a target.
+const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,panic_abort";
 /// Long enough for an unoptimised test under emulation.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -102,12 +104,13 @@ impl<'a> Toolchain<'a> {
     pub fn check(&self, platforms: &[&Platform]) -> Result<()> {
         let mut left: Vec<&Platform> = platforms.to_vec();
         while let Some(first) = left.first().copied() {
-            let (now, later) = left.into_iter().partition(|other| other.has_features_of(first));
+            let (now, later): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|other| other.has_features_of(first));
             left = later;
             let mut cargo = self.cargo();
             library::choose(cargo.args(["check", "--quiet"]), &first.build());
-            if first.build().target.as_deref() != Some(library::WEB) {
-                cargo.arg("-Zbuild-std");
+            if now.iter().any(|platform| platform.lacks_std()) {
+                cargo.arg(BUILD_STD);
             }
             for platform in now {
                 println!("checking the library for {}", platform.name);
@@ -122,8 +125,8 @@ impl<'a> Toolchain<'a> {
     pub fn library(&self, platform: &Platform) -> Result<PathBuf> {
         let mut cargo = self.cargo_for(platform, &["build", "--release"]);
         library::choose(&mut cargo, &platform.build());
-        if platform.compiles_std && platform.build().target.as_deref() != Some(library::WEB) {
-            cargo.arg("-Zbuild-std=std,panic_unwind,panic_abort");
+        if platform.lacks_std() {
+            cargo.arg(BUILD_STD);
         }
         run::through(&mut cargo)?;
         let folder = self.folder.join("target").join(platform.triple).join("release");
@@ -146,7 +149,7 @@ impl<'a> Toolchain<'a> {
             "--quiet",
         ]);
         if platform.compiles_std {
-            cargo.arg("-Zbuild-std=std,panic_unwind,panic_abort");
+            cargo.arg(BUILD_STD);
         }
         for (name, value) in platform.variables {
             cargo.env(name, value);

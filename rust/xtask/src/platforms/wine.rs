@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::toolchain::Toolchain;
+use crate::debian::STABLE;
 use crate::room::Room;
 use crate::run::{self, Echo};
 
-/// The newest stable suite: testing has no wine.
-const SUITE: &str = "trixie";
-/// Wine, and the zlib that its own libraries are linked with, which Debian has in another place.
-const PACKAGES: [&str; 3] = ["wine64", "libwine", "libz-mingw-w64"];
+/// Wine, which testing does not have, the zlib that its own libraries are linked with, which Debian has in another place, and a locale with which
+/// files can have any name.
+const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";
 const PROGRAM: &str = "/usr/lib/wine/wine64";
@@ -33,7 +33,7 @@ impl<'a> Wine<'a> {
     /// Installs it, unless it is there.
     pub fn open(toolchain: &'a Toolchain<'a>) -> Result<Self> {
         let room = Room::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
-        room.add(&toolchain.machine, SUITE, "wine", &PACKAGES)?;
+        room.add(&toolchain.machine, STABLE, "wine", &PACKAGES)?;
         let own = room.root().join(OWN_LIBRARIES);
         fs::copy(room.root().join(ZLIB), own.join("zlib1.dll")).context("wine has no zlib")?;
         // Debian's script of that name looks for its folder by way of /etc/alternatives.

@@ -11,7 +11,9 @@ use crate::endure::{self, Endurance};
 use crate::judge::Tally;
 use crate::suites::{self, Access, ENTRIES, Search};
 use crate::workspace::Workspace;
-use crate::{diff, exchange, fuzz, godot3, jobs, kill, protobuf, sanitize, stress, valgrind, writers};
+use crate::{
+    diff, exchange, fuzz, godot3, jobs, kill, platforms, protobuf, sanitize, stress, valgrind, writers,
+};
 
 /// One long run.
 pub struct Proof {
@@ -63,6 +65,7 @@ const CHECKS: &[&str] = &["tests/Cargo.toml", ":(glob)tests/*.rs", "tests/fuzzin
 const FUZZ: &[&str] = &["tests/fuzz", "rust/xtask/src/fuzz.rs"];
 /// The library, the project that uses it inside the engine, and what judges it.
 const ENGINE: &[&str] = &[
+    "rust/disk",
     "rust/engine",
     "rust/extension",
     "addons/fast_variant_codec/fast_variant_codec.gdextension",
@@ -253,6 +256,29 @@ pub const PROOFS: &[Proof] = &[
         scripts: &[],
         command: "cargo xtask sanitize",
         slice: |tools, _, left| Ok(done(left, sanitize::run(tools.workspace)?)),
+    },
+    Proof {
+        name: "platforms",
+        goal: platforms::COUNT,
+        unit: "platforms",
+        code: &[
+            CODEC,
+            BUILD,
+            CHECKS,
+            ENGINE,
+            &[
+                "rust/xtask/platforms",
+                "rust/xtask/src/debian",
+                "rust/xtask/src/platforms",
+                "rust/xtask/src/room.rs",
+            ],
+        ],
+        scripts: &["suites/run.gd"],
+        command: "cargo xtask platforms",
+        slice: |tools, slice, _| {
+            let (name, tally) = platforms::numbered(tools.workspace, slice)?;
+            Ok(Done { parts: BTreeMap::from([(name.to_owned(), 1)]), ..done(1, tally) })
+        },
     },
 ];
 

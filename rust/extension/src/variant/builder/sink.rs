@@ -1,9 +1,9 @@
 //! The builder as a sink of events.
 
 use godot::builtin::{GString, StringName, Variant};
-use godot::classes::{EncodedObjectAsId, Object};
+use godot::classes::{ClassDb, Object};
 use godot::meta::ToGodot;
-use godot::obj::{Gd, NewGd};
+use godot::obj::{Gd, Singleton};
 use variant_codec::error::{Oddity, quoted};
 use variant_codec::format::BOM;
 use variant_codec::stream::{
@@ -194,9 +194,9 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if id == 0 {
             self.building.put_null_object();
         } else {
-            let mut stand_in = EncodedObjectAsId::new_gd();
-            stand_in.set_object_id(id);
-            self.building.put(stand_in.to_variant());
+            let stand_in = ClassDb::singleton().instantiate("EncodedObjectAsID");
+            stand_in.call("set_object_id", &[id.cast_signed().to_variant()]);
+            self.building.put(stand_in);
         }
         Ok(())
     }

@@ -1,0 +1,181 @@
+//! Godot compiled from Debian's source, for machines that Debian has no binary for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::toolchain::Toolchain;
+use crate::archive;
+use crate::debian::{STABLE, TESTING, files_with_extension};
+use crate::progress::Progress;
+use crate::run::{self, Echo};
+
+/// The engine's build system, and what unpacks Debian's sources.
+const PACKAGES: [&str; 14] = [
+    "bzip2",
+    "coreutils",
+    "dash",
+    "dpkg-dev",
+    "g++",
+    "gcc",
+    "gzip",
+    "libc-bin",
+    "patch",
+    "pkgconf",
+    "scons",
+    "sed",
+    "tar",
+    "xz-utils",
+];
+/// The engine.
+const GODOT: &str = "godot";
+/// A library that Debian took out of the engine's source.
+struct Library {
+    /// Debian's source package.
+    package: &'static str,
+    /// The folder in `thirdparty/`.
+    folder: &'static str,
+    /// What is copied from the package to where in that folder. `*` stands for the C files and headers of a folder.
+    files: &'static [(&'static str, &'static str)],
+}
+const LIBRARIES: [Library; 4] = [
+    Library {
+        package: "libpng1.6",
+        folder: "libpng",
+        files: &[("*", ""), ("intel", "intel"), ("scripts/pnglibconf.h.prebuilt", "pnglibconf.h")],
+    },
+    Library { package: "libzstd", folder: "zstd", files: &[("lib", "")] },
+    Library {
+        package: "mbedtls",
+        folder: "mbedtls",
+        files: &[("include", "include"), ("library/*", "library")],
+    },
+    Library { package: "zlib", folder: "zlib", files: &[("*", "")] },
+];
+/// Files of Godot's own that were in those folders.
+const OWN: [(&str, &str); 3] = [
+    (
+        "mbedtls/include/godot_core_mbedtls_config.h",
+        include_str!("../../platforms/mbedtls/godot_core_mbedtls_config.h"),
+    ),
+    (
+        "mbedtls/library/godot_core_mbedtls_platform.c",
+        include_str!("../../platforms/mbedtls/godot_core_mbedtls_platform.c"),
+    ),
+    ("certs/ca-bundle.crt", ""),
+];
+/// An engine that runs scripts: without drivers, and modules but these.
+const OPTIONS: [&str; 14] = [
+    "scu_build=yes",
+    "debug_symbols=no",
+    "optimize=none",
+    "modules_enabled_by_default=no",
+    "module_gdscript_enabled=yes",
+    "module_text_server_fb_enabled=yes",
+    // For `--script`.
+    "disable_path_overrides=no",
+    "accesskit=no",
+    "brotli=no",
+    "builtin_certs=no",
+    "opengl3=no",
+    "sdl=no",
+    "vulkan=no",
+    "--jobs=2",
+];
+const LIMIT: Duration = Duration::from_secs(2 * 3600);
+
+/// The engine for a platform, with these options of its build system, compiled unless it is there. `made` are the files
+/// that make it up, in the source's folder `bin`; their paths are returned.
+pub fn engine<const N: usize>(
+    toolchain: &Toolchain<'_>,
+    platform: &str,
+    options: &[&str],
+    made: [&str; N],
+) -> Result<[PathBuf; N]> {
+    let source = source(toolchain)?;
+    let made = made.map(|name| source.join("bin").join(name));
+    // The build system writes the last of them at the end.
+    if !made.iter().all(|file| file.is_file()) {
+        let step = Progress::spinner(format!("compiling Godot for {platform}"));
+        let mut scons = toolchain.command("scons");
+        scons.current_dir(&source).args(OPTIONS).args(options);
+        let outcome = run::watch(&mut scons, Echo::Nothing, LIMIT)?;
+        ensure!(outcome.bad_end().is_none(), "Godot does not compile:\n{}", tail(&outcome.log));
+        step.done();
+    }
+    for file in &made {
+        ensure!(file.is_file(), "compiling Godot made no {}", file.display());
+    }
+    Ok(made)
+}
+
+/// Debian's source, complete again.
+fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
+    toolchain.room.add(&toolchain.machine, TESTING, "what compiles Godot", &PACKAGES)?;
+    let folder = toolchain.folder("godot-source");
+    let source = folder.join(GODOT);
+    if source.is_dir() {
+        return Ok(source);
+    }
+    // An interrupted one is never taken for a finished one.
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    for Library { package, .. } in LIBRARIES {
+        toolchain.machine.source(&[TESTING, STABLE], package, &folder)?;
+    }
+    toolchain.machine.source(&[TESTING], GODOT, &folder)?;
+    let unfinished = unpacked(toolchain, &folder, GODOT)?;
+    for Library { package, folder: name, files } in LIBRARIES {
+        let from = unpacked(toolchain, &folder, package)?;
+        let to = unfinished.join("thirdparty").join(name);
+        for (what, place) in files {
+            copy(&from, what, &to.join(place)).with_context(|| format!("{package}: {what}"))?;
+        }
+    }
+    for (name, text) in OWN {
+        let file = unfinished.join("thirdparty").join(name);
+        fs::create_dir_all(file.parent().expect("it was just joined"))?;
+        fs::write(file, text)?;
+    }
+    fs::rename(unfinished, &source)?;
+    Ok(source)
+}
+
+/// A package's source with Debian's patches, in a folder of its own.
+fn unpacked(toolchain: &Toolchain<'_>, folder: &Path, package: &str) -> Result<PathBuf> {
+    let start = format!("{package}_");
+    let is_it =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
+    let description = files_with_extension(folder, "dsc")?;
+    let description =
+        description.into_iter().find(is_it).with_context(|| format!("no source of {package}"))?;
+    let to = folder.join(format!("{package}.unpacked"));
+    let mut unpack = toolchain.command("dpkg-source");
+    unpack.args(["--extract", "--no-check"]).arg(&description).arg(&to);
+    run::read(unpack.current_dir(folder))?;
+    Ok(to)
+}
+
+/// One file, one folder with all that is in it, or the C files and headers of a folder.
+fn copy(from: &Path, what: &str, to: &Path) -> Result<()> {
+    if let Some(folder) = what.strip_suffix('*') {
+        fs::create_dir_all(to)?;
+        for extension in ["c", "h"] {
+            for file in files_with_extension(&from.join(folder), extension)? {
+                fs::copy(&file, to.join(file.file_name().expect("files have names")))?;
+            }
+        }
+        return Ok(());
+    }
+    let from = from.join(what);
+    if from.is_dir() { archive::copy(&from, to) } else { Ok(fs::copy(&from, to).map(drop)?) }
+}
+
+fn tail(log: &str) -> String {
+    let lines: Vec<_> = log.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
+}

@@ -1,0 +1,43 @@
+//! Godot for Windows, compiled from Debian's source, under wine.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::compile;
+use super::engine;
+use super::table::Platform;
+use super::toolchain::Toolchain;
+use super::wine::Wine;
+use crate::godot::{self, Godot};
+use crate::judge::Tally;
+use crate::room;
+
+const OPTIONS: [&str; 6] = [
+    "target=template_debug",
+    "platform=windows",
+    "arch=x86_64",
+    "use_mingw=yes",
+    "d3d12=no",
+    "windows_subsystem=console",
+];
+const PROGRAM: &str = "godot.windows.template_debug.x86_64.exe";
+
+/// The suites in such an engine, and its version.
+pub fn conformance(
+    toolchain: &Toolchain<'_>,
+    platform: &Platform,
+    library: &Path,
+) -> Result<(String, Tally)> {
+    for tool in ["g++", "gcc", "gcc-ar", "gcc-ranlib"] {
+        let name = format!("x86_64-w64-mingw32-{tool}");
+        toolchain.room.alternative(&name, &format!("{name}-posix"))?;
+    }
+    let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
+    let editor = toolchain.folder("godot-windows.sh");
+    room::starter(&Wine::open(toolchain)?.command(&program), &editor)?;
+    let godot =
+        Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None };
+    let tally = engine::suites(toolchain, platform, &godot, library)?;
+    Ok((godot.version, tally))
+}

@@ -1,8 +1,6 @@
 //! How deep values may nest: 1025 containers, the innermost one empty, and not one more.
 
-use std::thread;
-
-use conformance::{measure, transcode};
+use conformance::{measure, transcode, with_stack};
 use variant_codec::limits::Limit;
 use variant_codec::stream::Precision;
 use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Object, Strictness, Value};
@@ -28,10 +26,7 @@ fn limits() -> Limits {
 }
 
 fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
-    let thread = thread::Builder::new().stack_size(STACK).spawn(test).expect("a thread starts");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
+    with_stack(STACK, test);
 }
 
 /// `count` openers around what `inside` says, which for typed containers must be of their type.

@@ -702,10 +702,7 @@ fn runs_of_values_lie_at_a_level_too() {
     let nested = |arrays| {
         (0..arrays).fold(Value::from(vec![Value::Int(1), Value::Int(2)]), |inside, _| vec![inside].into())
     };
-    let levels = |arrays| {
-        let thread = std::thread::Builder::new().stack_size(64 << 20);
-        thread.spawn(move || nested(arrays).encode().map(drop)).expect("a thread").join().expect("no panic")
-    };
+    let levels = |arrays| conformance::with_stack(64 << 20, move || nested(arrays).encode().map(drop));
     assert_eq!(levels(1023), Ok(()));
     assert_eq!(levels(1024).expect_err("too deep").kind(), &ErrorKind::TooDeep);
 }

@@ -1,9 +1,9 @@
 //! What the fuzz targets check, on the inputs that fuzzing kept and found, on the engine's vectors, and on a few more
 //! made of those.
 
+use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
-use std::{fs, thread};
 
 use conformance::fuzzing::{self, mutate::mutate};
 use conformance::random_messages::{EVERYTHING, OLD, random_message, schema};
@@ -104,10 +104,7 @@ fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>)
             check(&input);
         }
     };
-    let thread = thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread starts");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
+    conformance::with_stack(STACK, run);
 }
 
 macro_rules! targets {

@@ -1,7 +1,5 @@
 //! The outline of bytes: it agrees with what the engine and the decoder read, and ends where they do.
 
-use std::thread;
-
 use conformance::fuzzing::outline::{check_pieces, check_places, check_value, kind_at};
 use conformance::{Row, rows};
 use variant_codec::error::Oddity;
@@ -268,10 +266,7 @@ fn the_deepest_value_fits_a_small_stack() {
             assert!(outline.to_string().lines().all(|line| line.len() < 600));
         }
     };
-    let thread = thread::Builder::new().stack_size(STACK).spawn(deepest).expect("a thread starts");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
+    conformance::with_stack(STACK, deepest);
 }
 
 #[test]

@@ -340,12 +340,7 @@ fn nesting_ends() {
         let error: Error = to_value(&endless).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::TooDeep);
     };
-    std::thread::Builder::new()
-        .stack_size(16 << 20)
-        .spawn(move || too_deep(Endless))
-        .unwrap()
-        .join()
-        .unwrap();
+    conformance::with_stack(16 << 20, move || too_deep(Endless));
 }
 
 #[test]
@@ -557,7 +552,7 @@ fn the_deepest_values_come_back() {
         assert_eq!(to_bytes(&nested(innermost(), 1024, typed)).unwrap_err().kind(), &ErrorKind::TooDeep);
         assert_eq!(to_bytes(&nested(Value::Nil, 1025, object)).unwrap_err().kind(), &ErrorKind::TooDeep);
     };
-    std::thread::Builder::new().stack_size(16 << 20).spawn(run).unwrap().join().unwrap();
+    conformance::with_stack(16 << 20, run);
 }
 
 #[derive(Debug, PartialEq, Deserialize, Serialize)]

@@ -6,7 +6,9 @@ pub mod random_messages;
 
 use std::collections::HashSet;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use anyhow::Context as _;
 use proptest::collection::vec;
@@ -18,6 +20,15 @@ use variant_codec::{
     Array, Dictionary, EncodeOptions, Error, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Result,
     Strictness, Value, VariantType, format,
 };
+
+/// Runs this on a stack of so many bytes. On the web without threads, that is the page's own, whose size the linker sets.
+pub fn with_stack<T: Send + 'static>(bytes: usize, run: impl FnOnce() -> T + Send + 'static) -> T {
+    if cfg!(target_family = "wasm") {
+        return run();
+    }
+    let thread = thread::Builder::new().stack_size(bytes).spawn(run).expect("a thread starts");
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
 
 /// One line of `vectors/godot4.tsv`: bytes, and what the engine made of them.
 #[derive(Clone, Debug)]

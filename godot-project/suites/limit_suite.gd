@@ -108,12 +108,15 @@ func test_values_out_of_range() -> bool:
 			limits.set(property, number)
 		for bytes in [var_to_bytes({1: [2]}), Oracle.engine_encode(Values.nested_arrays(1000))]:
 			checks.same_value("%d" % number, "", FastVariantCodec.try_decode(bytes, limits).message)
-	# The engine makes the lowest int of floats that no int holds.
+	# Of floats that no int holds, the engine makes what the processor gives: the lowest int on x86, the nearest on ARM.
 	for number: Variant in [-2, -9223372036854775808, NAN, 1e300, -INF]:
 		for property in LIMITS:
 			var limits := FastVariantLimits.new()
 			limits.set(property, number)
 			var result := FastVariantCodec.try_decode(var_to_bytes({1: [2]}), limits)
+			if int(number) == 9223372036854775807:
+				checks.truth("%s %s allows everything" % [property, number], result.is_ok(), result.message)
+				continue
 			checks.truth("%s %s allows nothing" % [property, number], not result.is_ok(), result.message)
 			checks.truth("and says so", str(limits).contains(property), str(limits))
 	return true

@@ -208,7 +208,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let at = self.at;
         let count = self.count(element)?;
         let le = self.take(count * element)?;
-        self.budget.packed(count, le.len()).at(at)?;
+        self.budget.packed_lanes(lane, precision, count, le.len()).at(at)?;
         if lane == Lane::Byte {
             // The engine counts this padding as read even where the data end before it.
             let padding = format::padding(count);

@@ -11,21 +11,24 @@
 
 pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
-use crate::events::ElementType;
-use crate::format::{self, VariantType};
+use crate::events::{ElementType, Precision};
+use crate::format::{self, Lane, VariantType};
 use crate::memory::check_room;
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 
-/// What values cost in bytes of engine memory, by the sources of Godot 4.6.3, single precision, with what its debug
+/// What values cost in bytes of engine memory, by the sources of Godot 4.6.3, with what its debug
 /// builds and the C library add to each allocation. `limit_suite.gd` compares it with what the engine takes.
 mod cost {
-    use super::{ElementType, VariantType};
+    use super::{ElementType, Lane, Precision, VariantType};
     use crate::format::Shape;
 
+    /// Whether the engine has 64-bit vector components.
+    const DOUBLE: bool = cfg!(feature = "double");
+
     /// A place in the container that holds the value.
-    pub const SLOT: u64 = 24;
+    pub const SLOT: u64 = if DOUBLE { 40 } else { 24 };
     /// An Array beside its elements.
     pub const ARRAY: u64 = 112;
     /// A Dictionary beside its entries.
@@ -55,11 +58,12 @@ mod cost {
     /// A value of each type beside what is charged for its contents: the larger ones lie outside of their slot.
     const VALUES: [u64; VariantType::COUNT] = {
         let mut costs = [SLOT; VariantType::COUNT];
-        costs[VariantType::Transform2D.id() as usize] += 24;
-        costs[VariantType::Aabb.id() as usize] += 24;
-        costs[VariantType::Basis.id() as usize] += 48;
-        costs[VariantType::Transform3D.id() as usize] += 48;
-        costs[VariantType::Projection.id() as usize] += 64;
+        let times = if DOUBLE { 2 } else { 1 };
+        costs[VariantType::Transform2D.id() as usize] += 24 * times;
+        costs[VariantType::Aabb.id() as usize] += 24 * times;
+        costs[VariantType::Basis.id() as usize] += 48 * times;
+        costs[VariantType::Transform3D.id() as usize] += 48 * times;
+        costs[VariantType::Projection.id() as usize] += 64 * times;
         costs
     };
 
@@ -79,6 +83,13 @@ mod cost {
             }
             _ => 0,
         }
+    }
+
+    /// The elements of a packed array that take so many bytes on the wire.
+    #[inline(always)]
+    pub fn lanes(lane: Lane, precision: Precision, bytes: usize) -> usize {
+        let widens = DOUBLE && lane == Lane::Real && precision == Precision::Single;
+        if widens { bytes.saturating_mul(2) } else { bytes }
     }
 
     #[inline(always)]
@@ -394,6 +405,18 @@ impl<'l> Budget<'l> {
     #[inline(always)]
     pub fn packed(&mut self, elements: usize, bytes: usize) -> Result<()> {
         self.charge(elements as u64, cost::PACKED + cost::buffer(bytes))
+    }
+
+    /// Charges a packed array whose elements take so many bytes on the wire.
+    #[inline(always)]
+    pub(crate) fn packed_lanes(
+        &mut self,
+        lane: Lane,
+        precision: Precision,
+        elements: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        self.packed(elements, cost::lanes(lane, precision, bytes))
     }
 
     /// Charges a PackedStringArray; its texts are charged as they come.

@@ -6,10 +6,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_codec::frames;
-use variant_disk::{Failure, append, at_rest, open, replace, resolved};
+use variant_disk::{Failure, append, open, replace, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -189,6 +188,10 @@ mod processes {
     use std::io::{BufRead, BufReader, Cursor, Write};
     use std::process::{Child, ChildStdout, Command, Stdio};
     use std::time::Duration;
+
+    use anyhow::Context;
+    use variant_codec::frames;
+    use variant_disk::at_rest;
 
     use super::*;
 

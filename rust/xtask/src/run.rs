@@ -118,6 +118,21 @@ pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outco
     Ok(outcome)
 }
 
+/// The same program with a limit of the system, as `ulimit` of the shell takes it.
+pub fn limited(command: &Command, limit: &str) -> Command {
+    let mut limited = Command::new("sh");
+    // A limit set in the shell applies to the program that it becomes.
+    limited.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited
+}
+
 /// Runs `command` with this program's own streams; an unsuccessful end is an error.
 pub fn through(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;

@@ -261,16 +261,7 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
         Access { threads: Some(1), portable: true, ..Access::default() },
     ] {
         let script = project.script("res://suites/no_memory.gd", &[]);
-        // The limit set in the shell applies to the program it execs.
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -v {} && exec \"$0\" \"$@\"", ADDRESS_SPACE >> 10)]);
-        command.arg(script.get_program()).args(script.get_args());
-        for (name, value) in script.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        let mut command = run::limited(&script, &format!("-v {}", ADDRESS_SPACE >> 10));
         command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
         access.apply(&mut command);
         let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;

@@ -16,3 +16,8 @@
 // Godot gives the entropy.
 #define MBEDTLS_NO_PLATFORM_ENTROPY
 #define MBEDTLS_PLATFORM_ZEROIZE_ALT
+
+#ifdef _WIN32
+// Wanted there, though none of its functions is used.
+#define MBEDTLS_PLATFORM_C
+#endif

@@ -95,6 +95,7 @@ pub fn engine<const N: usize>(
     made: [&str; N],
 ) -> Result<[PathBuf; N]> {
     let source = source(toolchain)?;
+    add_own(&source)?;
     let made = made.map(|name| source.join("bin").join(name));
     // The build system writes the last of them at the end.
     if !made.iter().all(|file| file.is_file()) {
@@ -136,13 +137,18 @@ fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
             copy(&from, what, &to.join(place)).with_context(|| format!("{package}: {what}"))?;
         }
     }
-    for (name, text) in OWN {
-        let file = unfinished.join("thirdparty").join(name);
-        fs::create_dir_all(file.parent().expect("it was just joined"))?;
-        fs::write(file, text)?;
-    }
     fs::rename(unfinished, &source)?;
     Ok(source)
+}
+
+/// Adds our own files, which the build system takes for changed only if they are.
+fn add_own(source: &Path) -> Result<()> {
+    for (name, text) in OWN {
+        let file = source.join("thirdparty").join(name);
+        fs::create_dir_all(file.parent().context("a file lies in a folder")?)?;
+        fs::write(file, text)?;
+    }
+    Ok(())
 }
 
 /// A package's source with Debian's patches, in a folder of its own.

@@ -11,6 +11,7 @@ use crate::judge::Tally;
 use crate::library::Build;
 use crate::project;
 use crate::room;
+use crate::run;
 use crate::suites::{self, Conformance, LIMIT};
 
 /// What an editor needs, too.
@@ -37,6 +38,8 @@ const OPTIONS: [&str; 19] = [
     "wayland=no",
     "x11=no",
 ];
+/// An unoptimised engine takes 100 KiB of it for each call of a script's function.
+const STACK: &str = "-s 262144";
 const PROGRAM: &str = "godot.linuxbsd.editor.double.x86_64";
 
 /// All suites in such an engine, with a library for it; and the engine's version.
@@ -44,7 +47,8 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     toolchain.room.add(&toolchain.machine, TESTING, "the editor's libraries", &PACKAGES)?;
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
     let editor = toolchain.folder("godot-double.sh");
-    room::starter(&toolchain.command(&program.display().to_string()), &editor)?;
+    let command = toolchain.command(&program.display().to_string());
+    room::starter(&run::limited(&command, STACK), &editor)?;
     let godot =
         Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None };
     let description = godot::api_description(toolchain.workspace, &godot)?;

@@ -120,10 +120,15 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
             row.library = "built".into();
             (row.engine, row.checks) = (Some(version), tally.passed);
         }
-        (Library::Without, _) => row.library = "no Godot 4 for it".into(),
+        (Library::Without, _) => row.library = "none: no Godot 4".into(),
         (Library::Checked, _) => {
             toolchain.check(&[platform])?;
-            row.library = "types checked".into();
+            row.library = if platform.ships {
+                "types checked; built by the workflow, not by us"
+            } else {
+                "types checked"
+            }
+            .into();
         }
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;

@@ -4,19 +4,23 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result};
-use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
-use super::table::PLATFORMS;
+use super::table::{PLATFORMS, Platform, named};
 use crate::document;
 use crate::workspace::Workspace;
 
 const FILE: &str = "docs/platforms.json";
-/// The documents with the table, between comments of this name.
-const DOCUMENTS: [&str; 1] = ["docs/platforms.md"];
+/// The documents with a table, between comments of this name.
+const DOCUMENTS: [(&str, Table); 2] = [("README.md", in_short), ("docs/platforms.md", documented)];
 const NAME: &str = "platforms";
+
+/// Writes a table.
+type Table = fn(&Found) -> String;
+/// What became of each platform, by its name.
+type Found = BTreeMap<String, Row>;
 
 /// What became of one platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,36 +47,49 @@ impl Row {
 
 /// A table for the terminal, with the time that each took.
 pub fn printed(rows: &[Row]) -> String {
-    let mut table = Table::new();
+    let mut table = comfy_table::Table::new();
     table.load_preset(ASCII_MARKDOWN);
     table.set_header(["platform", "library", "engine-free tests", "in a real engine", "checks", "seconds"]);
     for row in rows {
-        let [title, library, tests, engine, checks] = cells(row);
+        let [title, library, tests, engine, checks] = cells(named(&row.name), row);
         table.add_row([title, library, tests, engine, checks, row.seconds.to_string()]);
     }
     table.to_string()
 }
 
 /// The same for documents, without times.
-fn documented(found: &BTreeMap<String, Row>) -> String {
+fn documented(found: &Found) -> String {
     let mut lines = vec![
         "| platform | library | engine-free tests | in a real engine | checks |".to_owned(),
         "|---|---|---:|---|---:|".to_owned(),
     ];
-    for row in PLATFORMS.iter().filter_map(|platform| found.get(platform.name)) {
-        lines.push(format!("| {} |", cells(row).join(" | ")));
+    lines.extend(rows(found).map(|(platform, row)| format!("| {} |", cells(platform, row).join(" | "))));
+    lines.join("\n")
+}
+
+/// The platforms that the addon has a library for, and how it was run.
+fn in_short(found: &Found) -> String {
+    let mut lines = vec!["| platform | library | in a real engine |".to_owned(), "|---|---|---|".to_owned()];
+    for (platform, row) in rows(found).filter(|(platform, _)| platform.ships) {
+        let [title, library, _, engine, _] = cells(platform, row);
+        lines.push(format!("| {title} | {library} | {engine} |"));
     }
     lines.join("\n")
 }
 
-fn cells(row: &Row) -> [String; 5] {
+fn rows(found: &Found) -> impl Iterator<Item = (&'static Platform, &Row)> {
+    PLATFORMS.iter().filter_map(|platform| Some((platform, found.get(platform.name)?)))
+}
+
+fn cells(platform: &Platform, row: &Row) -> [String; 5] {
     let or_no = |text: Option<String>| text.unwrap_or_else(|| "not run".into());
+    let under = if platform.under.is_empty() { String::new() } else { format!(", {}", platform.under) };
     let checks = if row.engine.is_some() { HumanCount(row.checks).to_string() } else { String::new() };
     [
         row.title.clone(),
         row.library.clone(),
         or_no(row.tests.map(|tests| format!("{tests} passed"))),
-        or_no(row.engine.as_ref().map(|version| format!("Godot {}", short(version)))),
+        or_no(row.engine.as_ref().map(|version| format!("Godot {}{under}", short(version)))),
         checks,
     ]
 }
@@ -85,13 +102,13 @@ fn short(version: &str) -> &str {
 /// Notes these rows beside those of earlier runs, and writes the tables.
 pub fn write(workspace: &Workspace, rows: Vec<Row>) -> Result<()> {
     let file = workspace.root.join(FILE);
-    let mut found: BTreeMap<String, Row> = serde_json::from_str(&fs::read_to_string(&file)?)?;
+    let mut found: Found = serde_json::from_str(&fs::read_to_string(&file)?)?;
     found.extend(rows.into_iter().map(|row| (row.name.clone(), row)));
     fs::write(&file, format!("{}\n", serde_json::to_string_pretty(&found)?))?;
-    for name in DOCUMENTS {
+    for (name, table) in DOCUMENTS {
         let file = workspace.root.join(name);
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
-        fs::write(&file, document::replaced(&text, NAME, &documented(&found))?)?;
+        fs::write(&file, document::replaced(&text, NAME, &table(&found))?)?;
     }
     Ok(())
 }
@@ -106,9 +123,9 @@ mod tests {
     fn documents_show_what_was_found() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let found = serde_json::from_str(&fs::read_to_string(root.join(FILE)).unwrap()).unwrap();
-        for name in DOCUMENTS {
+        for (name, table) in DOCUMENTS {
             let text = fs::read_to_string(root.join(name)).unwrap();
-            assert_eq!(text, document::replaced(&text, NAME, &documented(&found)).unwrap(), "{name}");
+            assert_eq!(text, document::replaced(&text, NAME, &table(&found)).unwrap(), "{name}");
         }
     }
 }

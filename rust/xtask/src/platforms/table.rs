@@ -9,7 +9,7 @@ pub enum Library {
     Checked,
     /// Linked as it is released.
     Built,
-    /// There is no Godot 4 for this machine. Only the crates that need no engine are built.
+    /// Godot 4 does not run there. Only the crates that need no engine are built.
     Without,
 }
 
@@ -63,7 +63,18 @@ pub struct Platform {
     pub library: Library,
     pub runner: Runner,
     pub engine: Engine,
+    /// What makes it run here, if it is not this machine.
+    pub under: &'static str,
+    /// Whether the addon has a library for it. Others show something about the format.
+    pub ships: bool,
 }
+
+/// Programs for Node.js that see the machine's files, with a stack for the deepest values.
+const IN_NODE: [(&str, &str); 2] = [
+    ("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=67108864 -sALLOW_MEMORY_GROWTH=1"),
+    // emscripten's own linker, which Rust's distributors replace differently.
+    ("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", "-Zunstable-options -Clink-self-contained=-linker"),
+];
 
 const NONE: Platform = Platform {
     name: "",
@@ -77,6 +88,8 @@ const NONE: Platform = Platform {
     library: Library::Checked,
     runner: Runner::Nothing,
     engine: Engine::Nothing,
+    under: "",
+    ships: true,
 };
 
 /// Every platform, in the order of the table.
@@ -114,6 +127,7 @@ pub const PLATFORMS: [Platform; 14] = [
         library: Library::Built,
         runner: Runner::Qemu("qemu-aarch64"),
         engine: Engine::Debian("arm64"),
+        under: "under QEMU",
         ..NONE
     },
     Platform {
@@ -130,6 +144,7 @@ pub const PLATFORMS: [Platform; 14] = [
         ],
         linker: "i686-linux-gnu-gcc",
         runner: Runner::Qemu("qemu-i386"),
+        ships: false,
         ..NONE
     },
     Platform {
@@ -146,6 +161,7 @@ pub const PLATFORMS: [Platform; 14] = [
         ],
         linker: "arm-linux-gnueabihf-gcc",
         runner: Runner::Qemu("qemu-arm"),
+        ships: false,
         ..NONE
     },
     Platform {
@@ -163,6 +179,7 @@ pub const PLATFORMS: [Platform; 14] = [
         linker: "s390x-linux-gnu-gcc",
         library: Library::Without,
         runner: Runner::Qemu("qemu-s390x"),
+        ships: false,
         ..NONE
     },
     Platform {
@@ -175,6 +192,7 @@ pub const PLATFORMS: [Platform; 14] = [
         library: Library::Built,
         runner: Runner::Wine,
         engine: Engine::Windows,
+        under: "under wine",
         ..NONE
     },
     Platform {
@@ -190,9 +208,10 @@ pub const PLATFORMS: [Platform; 14] = [
         triple: WEB,
         packages: &["emscripten", "nodejs"],
         compiles_std: true,
-        variables: &[("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=16777216 -sALLOW_MEMORY_GROWTH=1")],
+        variables: &IN_NODE,
         library: Library::Built,
         engine: Engine::Web,
+        under: "in Chromium",
         ..NONE
     },
     Platform {
@@ -201,11 +220,12 @@ pub const PLATFORMS: [Platform; 14] = [
         triple: WEB,
         packages: &["emscripten", "nodejs"],
         compiles_std: true,
-        variables: &[("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=16777216 -sALLOW_MEMORY_GROWTH=1")],
+        variables: &IN_NODE,
         no_threads: true,
         library: Library::Built,
         runner: Runner::Node,
         engine: Engine::Web,
+        under: "in Chromium",
         ..NONE
     },
     Platform {

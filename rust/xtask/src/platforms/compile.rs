@@ -67,10 +67,9 @@ const OWN: [(&str, &str); 3] = [
     ("certs/ca-bundle.crt", ""),
 ];
 /// An engine that runs scripts: without drivers, and modules but these.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 13] = [
     "scu_build=yes",
     "debug_symbols=no",
-    "optimize=none",
     "modules_enabled_by_default=no",
     "module_gdscript_enabled=yes",
     "module_text_server_fb_enabled=yes",

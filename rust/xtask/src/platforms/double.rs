@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::compile;
+use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
 use crate::debian::TESTING;
@@ -17,8 +18,9 @@ use crate::suites::{self, Conformance, LIMIT};
 /// What an editor needs, too.
 const PACKAGES: [&str; 4] = ["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"];
 /// Only an editor describes its API, which differs from that of other engines in the hashes of some methods.
-const OPTIONS: [&str; 19] = [
+const OPTIONS: [&str; 20] = [
     "target=editor",
+    "optimize=none",
     "module_freetype_enabled=yes",
     "module_regex_enabled=yes",
     "module_svg_enabled=yes",
@@ -54,6 +56,7 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     let description = godot::api_description(toolchain.workspace, &godot)?;
     let folder =
         project::copied(toolchain.workspace, &Build { double: Some(description), ..Build::default() })?;
+    engine::for_small_engine(folder.path())?;
     let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
     let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
     Ok((godot.version, tally))

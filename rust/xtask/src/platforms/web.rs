@@ -20,7 +20,9 @@ use crate::run::{self, Echo};
 use crate::suites;
 
 const PACKAGES: [&str; 2] = ["chromium", "zip"];
-const OPTIONS: [&str; 4] = ["target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
+/// Without optimisation, its functions would not fit on a browser's stack.
+const OPTIONS: [&str; 5] =
+    ["optimize=size", "target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
 const SERVER: &str = include_str!("../../platforms/browser.mjs");
 const SHELL: &str = include_str!("../../platforms/shell.html");
 /// Without a window, and without looking for the network.
@@ -56,6 +58,7 @@ pub fn conformance(
     fs::write(folder.path().join("shell.html"), SHELL)?;
     let godot = godot::find_or_install(toolchain.workspace)?;
     suites::make_game(folder.path())?;
+    engine::for_small_engine(folder.path())?;
     let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
     let page = export::page(&project, folder.path(), &template, !platform.no_threads)?;
     let page = page.parent().context("the page lies in a folder")?;

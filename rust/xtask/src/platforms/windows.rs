@@ -13,13 +13,16 @@ use crate::godot::{self, Godot};
 use crate::judge::Tally;
 use crate::room;
 
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 8] = [
     "target=template_debug",
+    "optimize=none",
     "platform=windows",
     "arch=x86_64",
     "use_mingw=yes",
     "d3d12=no",
     "windows_subsystem=console",
+    // An unoptimised engine takes 100 KiB of it for each call of a script's function.
+    "linkflags=-Wl,--stack,268435456",
 ];
 const PROGRAM: &str = "godot.windows.template_debug.x86_64.exe";
 

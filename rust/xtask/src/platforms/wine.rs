@@ -48,6 +48,8 @@ impl<'a> Wine<'a> {
             let boot = run::watch(wine.bare().args(["wineboot", "--init"]), Echo::Nothing, LIMIT)?;
             ensure!(is_made(), "wine does not start:\n{}", boot.log);
         }
+        let system = wine.prefix.join("drive_c/windows/system32/zlib1.dll");
+        fs::copy(wine.room.root().join(ZLIB), system).context("wine has no zlib")?;
         Ok(wine)
     }
 
@@ -62,6 +64,7 @@ impl<'a> Wine<'a> {
         let open = [self.toolchain.workspace.root.as_path(), &self.toolchain.workspace.target];
         let mut command = self.room.command(PROGRAM, &open);
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("HOME", &self.prefix);
+        command.env("XDG_RUNTIME_DIR", "/tmp");
         command.current_dir(&self.toolchain.workspace.root);
         command
     }

@@ -123,12 +123,7 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
         (Library::Without, _) => row.library = "none: no Godot 4".into(),
         (Library::Checked, _) => {
             toolchain.check(&[platform])?;
-            row.library = if platform.ships {
-                "types checked; built by the workflow, not by us"
-            } else {
-                "types checked"
-            }
-            .into();
+            row.library = "types checked".into();
         }
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;

@@ -8,7 +8,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
-use super::table::{PLATFORMS, Platform, named};
+use super::table::{Library, PLATFORMS, Platform, named};
 use crate::document;
 use crate::workspace::Workspace;
 
@@ -85,9 +85,14 @@ fn cells(platform: &Platform, row: &Row) -> [String; 5] {
     let or_no = |text: Option<String>| text.unwrap_or_else(|| "not run".into());
     let under = if platform.under.is_empty() { String::new() } else { format!(", {}", platform.under) };
     let checks = if row.engine.is_some() { HumanCount(row.checks).to_string() } else { String::new() };
+    let by_workflow = if platform.ships && platform.library == Library::Checked {
+        "; built by the workflow, not run by us"
+    } else {
+        ""
+    };
     [
         row.title.clone(),
-        row.library.clone(),
+        format!("{}{by_workflow}", row.library),
         or_no(row.tests.map(|tests| format!("{tests} passed"))),
         or_no(row.engine.as_ref().map(|version| format!("Godot {}{under}", short(version)))),
         checks,

@@ -120,7 +120,7 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
             row.library = "built".into();
             (row.engine, row.checks) = (Some(version), tally.passed);
         }
-        (Library::Without, _) => row.library = "none: no Godot 4".into(),
+        (Library::Without, _) => row.library = "no Godot 4 for it".into(),
         (Library::Checked, _) => {
             toolchain.check(&[platform])?;
             row.library = "types checked".into();

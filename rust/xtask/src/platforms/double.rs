@@ -7,11 +7,10 @@ use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
 use crate::debian::TESTING;
-use crate::godot::{self, Godot};
+use crate::godot;
 use crate::judge::Tally;
 use crate::library::Build;
 use crate::project;
-use crate::room;
 use crate::run;
 use crate::suites::{self, Conformance, LIMIT};
 
@@ -48,11 +47,8 @@ const PROGRAM: &str = "godot.linuxbsd.editor.double.x86_64";
 pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(String, Tally)> {
     toolchain.room.add(&toolchain.machine, TESTING, "the editor's libraries", &PACKAGES)?;
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
-    let editor = toolchain.folder("godot-double.sh");
-    let command = toolchain.command(&program.display().to_string());
-    room::starter(&run::limited(&command, STACK), &editor)?;
-    let godot =
-        Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None };
+    let command = run::limited(&toolchain.command(&program.display().to_string()), STACK);
+    let godot = engine::started(toolchain, "godot-double.sh", &command)?;
     let description = godot::api_description(toolchain.workspace, &godot)?;
     let folder =
         project::copied(toolchain.workspace, &Build { double: Some(description), ..Build::default() })?;

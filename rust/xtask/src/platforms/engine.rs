@@ -133,6 +133,13 @@ pub fn each(
     Ok(total)
 }
 
+/// The engine that this command starts, by a script of this name.
+pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Result<Godot> {
+    let editor = toolchain.folder(name);
+    starter(command, &editor)?;
+    Ok(Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None })
+}
+
 /// Prepares a copy of the project for an engine that was compiled without modules: it has no physics, and no editor has
 /// listed the scripts.
 pub fn for_small_engine(folder: &Path) -> Result<()> {

@@ -9,9 +9,7 @@ use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
 use super::wine::Wine;
-use crate::godot::{self, Godot};
 use crate::judge::Tally;
-use crate::room;
 use crate::run;
 
 const OPTIONS: [&str; 7] = [
@@ -42,10 +40,8 @@ pub fn conformance(
     let with_stack = toolchain.folder("godot-windows.exe");
     let mut objcopy = toolchain.command("x86_64-w64-mingw32-objcopy");
     run::read(objcopy.arg(STACK).arg(&program).arg(&with_stack))?;
-    let editor = toolchain.folder("godot-windows.sh");
-    room::starter(&Wine::open(toolchain)?.command(&with_stack), &editor)?;
-    let godot =
-        Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None };
+    let wine = Wine::open(toolchain)?;
+    let godot = engine::started(toolchain, "godot-windows.sh", &wine.command(&with_stack))?;
     let tally = engine::suites(toolchain, platform, &godot, library)?;
     Ok((godot.version, tally))
 }

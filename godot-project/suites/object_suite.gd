@@ -145,8 +145,9 @@ func test_accessors_that_meddle() -> bool:
 			var_to_bytes_with_objects([meddler, "tail"]), encoded[0])
 	meddler.free()
 
-	# Freed by its own getter before the last property is read; in release builds of the engine the getter crashes.
-	if not OS.is_debug_build():
+	# Freed by its own getter before the last property is read. In release builds and on the web, the engine crashes after
+	# the getter.
+	if not OS.is_debug_build() or OS.has_feature("web"):
 		return true
 	var doomed: Array[Object] = [Meddler.new(), Meddler.new()]
 	for object: Meddler in doomed:

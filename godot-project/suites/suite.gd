@@ -2,6 +2,7 @@
 ##
 ## Every method whose name begins with `test_` is run, in the order of the file. It returns true on its last line: a
 ## test that the engine aborts half-way (a script error) returns nothing and so counts as failed. It may wait for frames.
+## A test with "thread" in its name is not run in an engine without threads.
 extends RefCounted
 
 const Checks := preload("res://suites/checks.gd")
@@ -21,9 +22,14 @@ func all_tests() -> PackedStringArray:
 	var names := PackedStringArray()
 	for method in (get_script() as Script).get_script_method_list():
 		var method_name: String = method["name"]
-		if method_name.begins_with("test_"):
+		if method_name.begins_with("test_") and (has_threads() or not "thread" in method_name):
 			names.append(method_name)
 	return names
+
+
+## Whether the engine has threads; some games for the web have none.
+static func has_threads() -> bool:
+	return OS.has_feature("threads")
 
 
 ## A generator of its own for every test, so that one test's length does not change another's input.

@@ -263,9 +263,14 @@ func test_jobs_show_how_far_they_are() -> bool:
 	job = FastVariantCodec.encode_batch_async([1])
 	job.cancel()
 	checks.same_value("cancelled", _shown(job, "done, error CANCELLED: %s" % job.wait().message), str(job))
-	# Any thread may ask, while others work on it.
+	return true
+
+
+## Any thread may ask, while others work on it.
+func test_jobs_shown_on_several_threads() -> bool:
+	checks.subject(checks.MIXED, "what a job shows")
 	var buffers := FastVariantCodec.encode_batch(range(30_000).map(func(i: int) -> Array: return [i, str(i)]))
-	job = FastVariantCodec.decode_batch_async(buffers)
+	var job := FastVariantCodec.decode_batch_async(buffers)
 	var thread := Thread.new()
 	thread.start(func() -> bool:
 		var starts := "<FastVariantJob#%d " % job.get_instance_id()

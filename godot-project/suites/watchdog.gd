@@ -1,4 +1,5 @@
-## Ends the process when something takes too long, so that what hangs fails instead of stalling.
+## Ends the process when something takes too long, so that what hangs fails instead of stalling. Needs threads: without
+## them, whoever started the process has to end it.
 extends RefCounted
 
 const PAUSE_MS := 50
@@ -13,7 +14,8 @@ var _stopped := false
 func _init(what: String, limit_ms: int) -> void:
 	_what = what
 	_limit_ms = limit_ms
-	_thread.start(_watch)
+	if OS.has_feature("threads"):
+		_thread.start(_watch)
 
 
 ## What was watched has come to its end.
@@ -21,7 +23,8 @@ func stop() -> void:
 	_mutex.lock()
 	_stopped = true
 	_mutex.unlock()
-	_thread.wait_to_finish()
+	if _thread.is_started():
+		_thread.wait_to_finish()
 
 
 func _watch() -> void:

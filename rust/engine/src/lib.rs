@@ -18,6 +18,7 @@
 //! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `optional.rs` | arguments whose default is null |
+//! | `unwinding.rs` | what panics need on the web |
 //!
 //! There are two access paths to a Variant, documented functions and direct access; `probe.rs` decides which one is
 //! used. Both give the same bytes and values, under the same tests.
@@ -27,6 +28,9 @@
 //! lock guards what they refer to. So while one thread reads or changes a container, no script and no other thread
 //! may change it through any other Variant, slot or `OwnArray`. Code that runs scripts meanwhile reads
 //! copies (`Reader::entries`), and whatever outlives a call owns what it reads (`owned.rs`).
+
+#![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
+#![cfg_attr(target_os = "emscripten", allow(internal_features))]
 
 mod arguments;
 mod behaviour;
@@ -47,6 +51,8 @@ mod refusal;
 mod slots;
 mod strings;
 mod types;
+#[cfg(target_os = "emscripten")]
+mod unwinding;
 
 pub use arguments::with_checked_arguments;
 pub use behaviour::can_share_out;

@@ -142,7 +142,6 @@ fn web_flags(build: &Build) -> String {
     let mut flags = vec![
         "-Clink-args=-sSIDE_MODULE=2",
         "-Zlink-native-libraries=no",
-        "-Cllvm-args=-enable-emscripten-cxx-exceptions=0",
         // emscripten's own linker, which Rust's distributors replace differently.
         "-Zunstable-options",
         "-Clink-self-contained=-linker",

@@ -109,6 +109,8 @@ impl<'a> Toolchain<'a> {
             left = later;
             let mut cargo = self.cargo();
             library::choose(cargo.args(["check", "--quiet"]), &first.build());
+            // Its tests are another on each platform.
+            cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
             if now.iter().any(|platform| platform.lacks_std()) {
                 cargo.arg(BUILD_STD);
             }

@@ -1,0 +1,48 @@
+//! Unwinding on the web, so that a panic is caught there too.
+//!
+//! Rust expects three symbols of C++'s runtime: the tag of its exceptions, and two functions of libunwind. Godot is compiled
+//! without C++ exceptions and does not offer them. No exception leaves the library, so a tag of its own will do.
+
+use std::arch::global_asm;
+use std::ffi::c_int;
+
+global_asm!(".globl __cpp_exception", ".tagtype __cpp_exception i32", "__cpp_exception:");
+
+unsafe extern "C-unwind" {
+    /// The instruction, for which Rust has no name of its own. Tag 0 is the one above.
+    #[link_name = "llvm.wasm.throw"]
+    fn throw(tag: i32, exception: *mut Exception) -> !;
+}
+
+/// `_URC_FOREIGN_EXCEPTION_CAUGHT` of libunwind.
+const CAUGHT_ELSEWHERE: c_int = 1;
+
+/// The start of libunwind's `_Unwind_Exception`.
+#[repr(C)]
+struct Exception {
+    class: u64,
+    cleanup: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
+}
+
+/// Throws an exception.
+///
+/// # Safety
+/// Only Rust's runtime calls it, with an exception that it made.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut Exception) -> c_int {
+    // SAFETY: Rust's runtime catches what it throws.
+    unsafe { throw(0, exception) }
+}
+
+/// Frees an exception.
+///
+/// # Safety
+/// Only Rust's runtime calls it, with an exception that it caught.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _Unwind_DeleteException(exception: *mut Exception) {
+    // SAFETY: Rust's runtime made it, and set the function for this.
+    if let Some(cleanup) = unsafe { (*exception).cleanup } {
+        // SAFETY: As above.
+        unsafe { cleanup(CAUGHT_ELSEWHERE, exception) }
+    }
+}

@@ -61,7 +61,9 @@ func _initialize() -> void:
 
 func _process(_delta: float) -> bool:
 	if _waiting.is_empty():
-		quit(_exit_code)
+		# Before its second frame, a page cannot stop its sound.
+		if Engine.get_process_frames() > 1:
+			quit(_exit_code)
 	elif Time.get_ticks_msec() > _waits_until:
 		printerr("%s waits in vain, or a script error stopped it" % _waiting)
 		quit(1)

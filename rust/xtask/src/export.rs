@@ -15,6 +15,9 @@ const PRESETS: &str = include_str!("../trial/export_presets.cfg");
 const PAGE: &str = include_str!("../platforms/export_presets.cfg");
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// The folder of an exported game in its project.
+pub const FOLDER: &str = "build";
+
 /// This machine's architecture, as the engine names it.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
 
@@ -27,7 +30,7 @@ pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture:
     let presets = PRESETS
         .replace("{template}", &template.display().to_string())
         .replace("{architecture}", architecture);
-    let game = folder.join(format!("build/game.{architecture}"));
+    let game = folder.join(FOLDER).join(format!("game.{architecture}"));
     export(project, folder, &presets, ["--export-release", "Linux"], &game)?;
     Ok(game)
 }
@@ -41,7 +44,7 @@ pub fn page(project: &Project<'_>, folder: &Path, template: &Path, threads: bool
     let presets = PAGE
         .replace("{template}", &template.display().to_string())
         .replace("{threads}", if threads { "true" } else { "false" });
-    let page = folder.join("build/index.html");
+    let page = folder.join(FOLDER).join("index.html");
     export(project, folder, &presets, ["--export-debug", "Web"], &page)?;
     Ok(page)
 }

@@ -29,7 +29,7 @@ const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
 /// Injects a panic at a place, to check that no panic reaches a script.
-const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
+pub const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
 
 /// The timeout, long enough for the slowest suite on a slow machine.
 pub const LIMIT: Duration = Duration::from_secs(20 * 60);
@@ -133,15 +133,20 @@ pub fn exported_game(
     template: &Path,
     architecture: &str,
 ) -> Result<PathBuf> {
-    make_game(folder)?;
+    make_game(folder, RUNNER)?;
     let project = bundled(workspace, godot, folder)?;
     export::game(&project, folder, template, architecture)
 }
 
-/// Makes the copy of the project in `folder` a game that runs all suites.
-pub fn make_game(folder: &Path) -> Result<()> {
-    // Release templates take no `--script`; the runner is the game's main loop instead, for which it needs a name.
-    let runner = folder.join("suites/run.gd");
+/// The script that runs all suites.
+pub const RUNNER: &str = "suites/run.gd";
+/// The script that has every method panic.
+pub const PANICS: &str = "suites/panics.gd";
+
+/// Makes the copy of the project in `folder` a game that runs this script.
+pub fn make_game(folder: &Path, script: &str) -> Result<()> {
+    // Release templates take no `--script`; it is the game's main loop instead, for which it needs a name.
+    let runner = folder.join(script);
     let script =
         fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
     fs::write(&runner, script)?;
@@ -241,7 +246,7 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
-    let mut command = project.script("res://suites/panics.gd", &[]);
+    let mut command = project.script(&format!("res://{PANICS}"), &[]);
     command.env(PANIC_VARIABLE, "nowhere");
     Access { threads: Some(4), threshold: Some(0), portable: false }.apply(&mut command);
     announced(&mut command)
@@ -273,7 +278,7 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 }
 
 /// Calls that a script announces, each with the number of error lines that it may print.
-fn announced(command: &mut Command) -> Result<Tally> {
+pub fn announced(command: &mut Command) -> Result<Tally> {
     let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
     let calls = match judge::expectations(&outcome.stderr) {
         Ok(calls) => calls,

@@ -1,10 +1,12 @@
 //! Godot for the web, compiled from Debian's source, in Debian's Chromium.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
 
 use super::compile;
 use super::engine::{self, RANDOM};
@@ -56,26 +58,62 @@ pub fn conformance(
     let template = format!("godot.web.template_debug.wasm32{kind}.dlink.zip");
     let [template] = compile::engine(toolchain, platform.name, &options, [&template])?;
 
-    let folder =
-        project::copied_with(toolchain.workspace, |addon| library::put(library, &platform.build(), addon))?;
-    fs::write(folder.path().join("shell.html"), SHELL)?;
-    let godot = godot::find_or_install(toolchain.workspace)?;
-    suites::make_game(folder.path())?;
-    engine::for_small_engine(folder.path())?;
-    let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
-    let page = export::page(&project, folder.path(), &template, !platform.no_threads)?;
-    let page = page.parent().context("the page lies in a folder")?;
-
-    let server = toolchain.folder("browser.mjs");
-    fs::write(&server, SERVER)?;
+    let game = Game { toolchain, platform, library, template };
+    let suites = game.export(suites::RUNNER)?;
     let threads = !platform.no_threads;
     let names: Vec<_> = engine::SUITES.into_iter().filter(|&name| threads || name != "threads").collect();
     let tally = engine::each(platform, &names, |only| {
-        let mut node = toolchain.command("node");
-        node.arg(&server).arg(page).arg(format!("--random {RANDOM} --only {only}"));
-        node.arg(BROWSER).args(CHROMIUM);
-        let outcome = run::watch(&mut node, Echo::Nothing, LIMIT)?;
+        let mut browser = game.opened(suites.path(), &format!("--random {RANDOM} --only {only}"))?;
+        let outcome = run::watch(&mut browser, Echo::Nothing, LIMIT)?;
         judge::suite(&outcome).with_context(|| format!("the page printed:\n{}", outcome.log))
     })?;
-    Ok((godot.version, tally))
+
+    let panics = game.export(suites::PANICS)?;
+    set_variable(panics.path(), suites::PANIC_VARIABLE, "nowhere")?;
+    let panics = suites::announced(&mut game.opened(panics.path(), "")?)?;
+    println!("{}, panics: {panics}", platform.name);
+    Ok((godot::find_or_install(toolchain.workspace)?.version, tally + panics))
+}
+
+/// A game with the addon, for the web.
+struct Game<'a> {
+    toolchain: &'a Toolchain<'a>,
+    platform: &'a Platform,
+    library: &'a Path,
+    template: PathBuf,
+}
+
+impl Game<'_> {
+    /// A copy of the project that was exported with this script as its main loop.
+    fn export(&self, script: &str) -> Result<TempDir> {
+        let Self { toolchain, platform, .. } = self;
+        let folder = project::copied_with(toolchain.workspace, |addon| {
+            library::put(self.library, &platform.build(), addon)
+        })?;
+        fs::write(folder.path().join("shell.html"), SHELL)?;
+        suites::make_game(folder.path(), script)?;
+        engine::for_small_engine(folder.path())?;
+        let godot = godot::find_or_install(toolchain.workspace)?;
+        let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
+        export::page(&project, folder.path(), &self.template, !platform.no_threads)?;
+        Ok(folder)
+    }
+
+    /// What opens the page of an exported copy with these arguments of the game.
+    fn opened(&self, folder: &Path, arguments: &str) -> Result<Command> {
+        let server = self.toolchain.folder("browser.mjs");
+        fs::write(&server, SERVER)?;
+        let mut node = self.toolchain.command("node");
+        node.arg(&server).arg(folder.join(export::FOLDER)).arg(arguments).arg(BROWSER).args(CHROMIUM);
+        Ok(node)
+    }
+}
+
+/// Has an exported game see this variable of the environment when it starts.
+fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
+    let file = folder.join(export::FOLDER).join("index.js");
+    let script = fs::read_to_string(&file)?;
+    let first = "USER:\"web_user\"";
+    ensure!(script.matches(first).count() == 1, "emscripten sets variables in another way");
+    Ok(fs::write(&file, script.replace(first, &format!("{name}:\"{value}\",{first}")))?)
 }

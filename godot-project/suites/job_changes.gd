@@ -103,7 +103,7 @@ class Change:
 				packed.reverse()
 
 
-## Another thread, which changes what it is given.
+## Another thread, which changes what it is given. Without threads nothing is changed.
 class Changer:
 	extends RefCounted
 	var _thread := Thread.new()
@@ -114,10 +114,13 @@ class Changer:
 	var _ends := false
 
 	func start() -> void:
-		_thread.start(_run)
+		if OS.has_feature("threads"):
+			_thread.start(_run)
 
 	## The caller keeps nothing of them.
 	func give(things: Array, choice: int) -> void:
+		if not _thread.is_started():
+			return
 		_lock.lock()
 		_things.append([things, choice])
 		_lock.unlock()
@@ -135,7 +138,8 @@ class Changer:
 		_ends = true
 		_lock.unlock()
 		_given.post()
-		_thread.wait_to_finish()
+		if _thread.is_started():
+			_thread.wait_to_finish()
 
 	func _run() -> void:
 		while true:

@@ -145,7 +145,7 @@ func test_accessors_that_meddle() -> bool:
 			var_to_bytes_with_objects([meddler, "tail"]), encoded[0])
 	meddler.free()
 
-	# Freed by its own getter before the last property is read. In release builds and on the web, the engine crashes after
+	# The getter frees its own object before the last property is read. In release builds and on the web, the engine crashes after
 	# the getter.
 	if not OS.is_debug_build() or OS.has_feature("web"):
 		return true

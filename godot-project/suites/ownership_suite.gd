@@ -347,7 +347,7 @@ func _start(how: String, count := UNWANTED) -> FastVariantJob:
 	return FastVariantCodec.decode_batch_async(_node_buffers(count), _with_objects())
 
 
-## Those of these ways that need no thread, if there are none.
+## Without threads, only the ways that need none.
 func _possible(ways: Array[String]) -> Array[String]:
 	return ways.filter(func(way: String) -> bool: return has_threads() or not way.ends_with("in a thread"))
 

@@ -61,11 +61,11 @@ func _initialize() -> void:
 
 func _process(_delta: float) -> bool:
 	if _waiting.is_empty():
-		# Before its second frame, a page cannot stop its sound.
+		# On the web, the engine cannot stop its audio before the second frame.
 		if Engine.get_process_frames() > 1:
 			quit(_exit_code)
 	elif Time.get_ticks_msec() > _waits_until:
-		printerr("%s waits in vain, or a script error stopped it" % _waiting)
+		printerr("%s timed out, or a script error stopped it" % _waiting)
 		quit(1)
 	return false
 

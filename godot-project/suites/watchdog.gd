@@ -1,5 +1,5 @@
-## Ends the process when something takes too long, so that what hangs fails instead of stalling. Needs threads: without
-## them, whoever started the process has to end it.
+## Ends the process when something takes too long, so that a hang fails the run. Needs threads; without them, the parent
+## process must end it.
 extends RefCounted
 
 const PAUSE_MS := 50

@@ -61,10 +61,10 @@ pub enum Failure {
     #[error("folder does not exist")]
     NoFolder,
     /// The name of a temporary file.
-    #[error("name is reserved for the temporary files of saves, which are removed")]
+    #[error("name is reserved for temporary files, which are deleted automatically")]
     ReservedName,
     /// On Windows, the name of a device such as `nul`, with any suffix.
-    #[error("name is that of a device on Windows")]
+    #[error("name is reserved for a device on Windows")]
     DeviceName,
     /// The last record, which starts at this byte, is truncated.
     #[error(
@@ -75,7 +75,7 @@ pub enum Failure {
     #[error("file locked by {0}")]
     Locked(String),
     /// The temporary file of a save cannot be created.
-    #[error("cannot create the temporary file beside it that saving needs: {0}")]
+    #[error("cannot create a temporary file in the same folder: {0}")]
     NoTemporaryFile(io::Error),
     /// An error of the system.
     #[error("{0}")]
@@ -85,13 +85,15 @@ pub enum Failure {
 /// The canonical path of a file, with links resolved; the file need not exist.
 ///
 /// # Errors
-/// A chain of links without an end.
+/// Too many links, as in a loop.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..MAX_LINKS {
-        // Windows would look at the device.
+        // On Windows, this would access the device.
         if !is_named_as_device(&place) {
             match place.canonicalize() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // Some drives of Windows cannot say, nor wine for long paths.
+                Err(_) if cfg!(windows) && place.metadata().is_ok() => return std::path::absolute(place),
                 found => return found,
             }
             // A pipe or a deleted file, by way of /proc, exists without a path.
@@ -118,7 +120,7 @@ fn in_full(folder: &Path) -> io::Result<PathBuf> {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
-/// Replaces a file by these parts, in order, atomically: readers find the old or the new content, even after a crash. A
+/// Replaces a file with these parts, in order, atomically: readers find the old or the new content, even after a crash. A
 /// new file gets default permissions, an existing one keeps its own.
 ///
 /// # Errors
@@ -151,7 +153,9 @@ fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let deadline = Instant::now() + LONGEST_WAIT;
     while let Some(refusal) = access::rename(&beside, place, &mut old)? {
         if Instant::now() > deadline {
-            return Err(Failure::Locked(format!("a program that has it open: {refusal}")));
+            return Err(Failure::Locked(format!(
+                "another program, or replacing it is not permitted ({refusal})"
+            )));
         }
         std::thread::sleep(PAUSE);
     }
@@ -357,13 +361,13 @@ fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<
             Held::ByOthers => std::thread::sleep(PAUSE),
         }
         if Instant::now() > deadline {
-            let holder = system::holder(place).unwrap_or_else(|| "somebody else".into());
+            let holder = system::holder(place).unwrap_or_else(|| "another process".into());
             return Err(Failure::Locked(holder));
         }
     }
 }
 
-/// No panic leaves what is behind these locks half changed.
+/// A panic cannot leave what these locks guard half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,7 +19,7 @@ pub fn name(file: &File, place: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// The process that has locked a file; unknown for processes outside of the own container.
+/// The process that has locked a file; unknown for processes outside this container.
 pub fn holder(place: &Path) -> Option<String> {
     let found = fs::metadata(place).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(found.dev()), minor(found.dev()), found.ino());

@@ -96,7 +96,7 @@ pub fn sync_folder(folder: &Path) {
     drop(File::open(folder).and_then(|folder| folder.sync_all()));
 }
 
-/// Devices are files of any name here.
+/// Unix has no reserved device names.
 pub fn is_device(_name: &str) -> bool {
     false
 }

@@ -12,7 +12,7 @@ const READERS: u32 = 1;
 const NO_WRITERS: u32 = READERS | 4;
 /// `ERROR_SHARING_VIOLATION`
 const IN_USE: i32 = 32;
-/// `ERROR_ACCESS_DENIED`: what renaming says of an old file that is open.
+/// `ERROR_ACCESS_DENIED`: returned by renaming while the old file is open.
 const DENIED: i32 = 5;
 
 /// The result of locking a file.
@@ -66,7 +66,7 @@ pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
 }
 
 /// Renames a file over an old one, which stays locked until then if the file system can replace an open file. Returns
-/// the system's refusal if somebody else has the old one open, which passes.
+/// the system's refusal if another process may have the old one open; then it is worth trying again.
 pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Option<io::Error>> {
     let mut renamed = fs::rename(from, to);
     if renamed.is_err() && old.take().is_some() {
@@ -82,15 +82,15 @@ pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Opti
 /// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether most programs take this name for that of a device, whatever follows the first dot. A canonical path, which
-/// we write to, can have such a name, and the file could hardly be removed.
+/// Whether most programs treat this name as a device, whatever follows the first dot. Canonical paths allow such names, but
+/// most programs cannot delete the file.
 pub fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_lowercase();
     match stem.as_str() {
-        "aux" | "con" | "nul" | "prn" => true,
+        "aux" | "clock$" | "con" | "conin$" | "conout$" | "nul" | "prn" => true,
         stem => ["com", "lpt"].iter().any(|port| {
-            stem.strip_prefix(port)
-                .is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+            let number = stem.strip_prefix(port).unwrap_or_default();
+            number.chars().count() == 1 && "0123456789¹²³".contains(number)
         }),
     }
 }

@@ -114,7 +114,11 @@ fn names_are_long_and_in_any_script() -> Result<()> {
     replace(&place, &[b"one".to_vec()])?;
     replace(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
-    assert_eq!(read(&place)?, [record(1), record(2)].concat());
+    // The path of a file that exists is looked up in another way.
+    append(&resolved(place.clone())?, &[record(3)])?;
+    assert_eq!(read(&place)?, [record(1), record(2), record(3)].concat());
+    replace(&resolved(place.clone())?, &[record(4)])?;
+    assert_eq!(read(&place)?, record(4));
     Ok(())
 }
 
@@ -138,16 +142,16 @@ fn what_is_no_file_is_refused() -> Result<()> {
 #[cfg(windows)]
 fn names_of_devices_are_refused() -> Result<()> {
     let folder = folder()?;
-    for name in ["con", "NUL", "aux.dat", "Com1.tar.gz", "lpt9"] {
+    for name in ["con", "NUL", "aux.dat", "Com1.tar.gz", "lpt9", "COM¹", "clock$", "CONIN$.dat"] {
         for write in [replace, append] {
             let written = write(&resolved(folder.path().join(name))?, &[record(1)]);
             assert!(matches!(written, Err(Failure::DeviceName)), "{name}: {written:?}");
         }
     }
-    for name in ["console.dat", "com10", "null"] {
+    for name in ["console.dat", "com10", "com", "null"] {
         replace(&resolved(folder.path().join(name))?, &[record(1)])?;
     }
-    assert_eq!(names(folder.path())?.len(), 3);
+    assert_eq!(names(folder.path())?.len(), 4);
     Ok(())
 }
 

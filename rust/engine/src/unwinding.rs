@@ -1,7 +1,7 @@
 //! Unwinding on the web, so that a panic is caught there too.
 //!
-//! Rust expects three symbols of C++'s runtime: the tag of its exceptions, and two functions of libunwind. Godot is compiled
-//! without C++ exceptions and does not offer them. No exception leaves the library, so a tag of its own will do.
+//! Rust's unwinder expects three symbols from the C++ runtime: the exception tag and two functions of libunwind. Godot is
+//! compiled without C++ exceptions and does not export them. No exception leaves the library, so it can define its own tag.
 
 use std::arch::global_asm;
 use std::ffi::c_int;
@@ -9,7 +9,7 @@ use std::ffi::c_int;
 global_asm!(".globl __cpp_exception", ".tagtype __cpp_exception i32", "__cpp_exception:");
 
 unsafe extern "C-unwind" {
-    /// The instruction, for which Rust has no name of its own. Tag 0 is the one above.
+    /// The WebAssembly instruction `throw`. Tag 0 is `__cpp_exception`.
     #[link_name = "llvm.wasm.throw"]
     fn throw(tag: i32, exception: *mut Exception) -> !;
 }
@@ -40,7 +40,7 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut Exception) ->
 /// Only Rust's runtime calls it, with an exception that it caught.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Unwind_DeleteException(exception: *mut Exception) {
-    // SAFETY: Rust's runtime made it, and set the function for this.
+    // SAFETY: Rust's runtime created the exception and its cleanup function.
     if let Some(cleanup) = unsafe { (*exception).cleanup } {
         // SAFETY: As above.
         unsafe { cleanup(CAUGHT_ELSEWHERE, exception) }

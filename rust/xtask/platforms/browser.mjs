@@ -1,4 +1,4 @@
-// Serves an exported game to this machine alone, opens it in a browser without a window, and prints what the game prints.
+// Serves an exported game on localhost, opens it in a browser, and prints what the game prints.
 // Ends with the game's exit code.
 //
 //     node browser.mjs FOLDER "ARGUMENTS OF THE GAME" BROWSER [OPTION…]
@@ -19,7 +19,7 @@ function end(code) {
 }
 
 const server = createServer((request, response) => {
-	// Without these no page may share memory among threads.
+	// Browsers require these for memory that threads share.
 	response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
 	response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
 	const path = normalize(new URL(request.url, "http://localhost").pathname);

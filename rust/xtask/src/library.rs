@@ -142,7 +142,7 @@ fn web_flags(build: &Build) -> String {
     let mut flags = vec![
         "-Clink-args=-sSIDE_MODULE=2",
         "-Zlink-native-libraries=no",
-        // emscripten's own linker, which Rust's distributors replace differently.
+        // Use emscripten's linker: Rust distributions override it in different ways.
         "-Zunstable-options",
         "-Clink-self-contained=-linker",
     ];

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::foreground::{self, Current, Progress};
 use super::lock;
-use super::pool::{STACK_BYTES, background_pool};
+use super::pool::{STACK_BYTES, background_pool, starts_threads};
 use crate::panics::forward_panic;
 
 /// Runs this on the threads of the pool, if there are any, and updates `progress`.
@@ -65,7 +65,7 @@ static WORKERS: Mutex<Workers> = Mutex::new(Workers { reading: None, writing: No
 pub fn queue(lane: Lane, make: impl FnOnce() -> Work) -> Result<(), Work> {
     let mut workers = lock(&WORKERS);
     let work = make();
-    if workers.stopped || cfg!(feature = "no-threads") {
+    if workers.stopped || !starts_threads() {
         return Err(work);
     }
     let (worker, name) = match lane {

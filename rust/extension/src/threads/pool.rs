@@ -104,12 +104,22 @@ fn kept(pool: &LazyPool, start: impl FnOnce() -> Option<Pool>) -> Option<Arc<Poo
     lock(pool).get_or_insert_with(|| start().map(Arc::new)).clone()
 }
 
-/// The configured number of threads; by default one per core.
+/// The configured number of threads; by default one per core, and on the web one.
 fn thread_count() -> usize {
     match usize::try_from(settings::threads()) {
         Ok(count) if count > 0 => count.min(MAX_THREADS),
+        _ if !starts_threads() => 1,
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }
+}
+
+/// Whether this library may start threads. A page has a fixed number of threads ready, which the engine uses too; waiting
+/// for one more on the main thread never ends. So on the web, threads are started only if the settings ask for them.
+pub fn starts_threads() -> bool {
+    if cfg!(feature = "no-threads") {
+        return false;
+    }
+    !cfg!(target_family = "wasm") || settings::threads() > 0
 }
 
 /// The number of threads for a call, including the calling one.
@@ -120,7 +130,7 @@ pub fn width() -> usize {
 /// Whether the calling thread works alone, regardless of settings: the platform has no threads, or the engine does not
 /// let several threads fill a container.
 fn is_alone() -> bool {
-    cfg!(feature = "no-threads") || !can_share_out()
+    !starts_threads() || !can_share_out()
 }
 
 impl Pool {

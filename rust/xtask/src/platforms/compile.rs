@@ -54,7 +54,7 @@ const LIBRARIES: [Library; 4] = [
     },
     Library { package: "zlib", folder: "zlib", files: &[("*", "")] },
 ];
-/// Files of Godot's own that were in those folders.
+/// Godot's own files from those folders.
 const OWN: [(&str, &str); 3] = [
     (
         "mbedtls/include/godot_core_mbedtls_config.h",
@@ -66,7 +66,7 @@ const OWN: [(&str, &str); 3] = [
     ),
     ("certs/ca-bundle.crt", ""),
 ];
-/// An engine that runs scripts: without drivers, and modules but these.
+/// An engine that runs scripts: no drivers, and only these modules.
 const OPTIONS: [&str; 13] = [
     "scu_build=yes",
     "debug_symbols=no",
@@ -140,7 +140,7 @@ fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     Ok(source)
 }
 
-/// Adds our own files, which the build system takes for changed only if they are.
+/// Adds those files. The build system compares contents, so writing them again causes no rebuild.
 fn add_own(source: &Path) -> Result<()> {
     for (name, text) in OWN {
         let file = source.join("thirdparty").join(name);

@@ -1,4 +1,4 @@
-//! `cargo xtask platforms`: every platform that the addon is for, built and run as far as this machine can.
+//! `cargo xtask platforms`: builds and tests each platform as far as this machine can.
 
 mod compile;
 mod double;
@@ -26,10 +26,10 @@ pub struct Options {
     /// Only these platforms [default: all]
     #[arg(value_name = "NAME", value_parser = PLATFORMS.map(|platform| platform.name))]
     names: Vec<String>,
-    /// Only what fits in every test run
+    /// Only the part that `cargo xtask test` runs
     #[arg(long, conflicts_with_all = ["names", "write"])]
     brief: bool,
-    /// Write what was found to docs/platforms.json, and the tables of README.md and docs/platforms.md
+    /// Save the results to docs/platforms.json, and update the tables in README.md and docs/platforms.md
     #[arg(long)]
     write: bool,
 }
@@ -62,7 +62,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     }
     println!("\n{}", report::printed(&rows));
     if options.write {
-        report::write(workspace, rows)?;
+        report::write(workspace, rows, &failed)?;
     }
     if !failed.is_empty() {
         println!("failed: {}", failed.join(", "));
@@ -70,9 +70,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// The same as a check: all platforms, or the first reason why not.
+/// Runs all platforms as one check, which fails if any of them does.
 pub fn all(workspace: &Workspace) -> Result<Tally> {
-    ensure!(run(workspace, &Options::default())?, "not all platforms are well");
+    ensure!(run(workspace, &Options::default())?, "some platforms failed");
     Ok(Tally { passed: COUNT, failed: 0 })
 }
 
@@ -96,8 +96,9 @@ pub fn brief(workspace: &Workspace) -> Result<Tally> {
     toolchain.check(&BRIEF_CHECKS.map(named))?;
     let mut total = Tally { passed: BRIEF_CHECKS.len() as u64, failed: 0 };
     for platform in tested {
-        total =
-            total + tests(&toolchain, platform, Extent::Brief)?.context("these are run under emulation")?;
+        total = total
+            + tests(&toolchain, platform, Extent::Brief)?
+                .context("a platform in BRIEF_TESTS has no runner")?;
     }
     Ok(total)
 }

@@ -86,7 +86,7 @@ fn cells(platform: &Platform, row: &Row) -> [String; 5] {
     let under = if platform.under.is_empty() { String::new() } else { format!(", {}", platform.under) };
     let checks = if row.engine.is_some() { HumanCount(row.checks).to_string() } else { String::new() };
     let by_workflow = if platform.ships && platform.library == Library::Checked {
-        "; built by the workflow, not run by us"
+        "; job in the workflow, never run"
     } else {
         ""
     };
@@ -104,11 +104,12 @@ fn short(version: &str) -> &str {
     version.split(".stable").next().unwrap_or(version)
 }
 
-/// Notes these rows beside those of earlier runs, and writes the tables.
-pub fn write(workspace: &Workspace, rows: Vec<Row>) -> Result<()> {
+/// Notes these rows beside those of earlier runs, without the platforms that failed, and writes the tables.
+pub fn write(workspace: &Workspace, rows: Vec<Row>, failed: &[&str]) -> Result<()> {
     let file = workspace.root.join(FILE);
     let mut found: Found = serde_json::from_str(&fs::read_to_string(&file)?)?;
     found.extend(rows.into_iter().map(|row| (row.name.clone(), row)));
+    found.retain(|name, _| !failed.contains(&name.as_str()));
     fs::write(&file, format!("{}\n", serde_json::to_string_pretty(&found)?))?;
     for (name, table) in DOCUMENTS {
         let file = workspace.root.join(name);

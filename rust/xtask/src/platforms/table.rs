@@ -5,7 +5,7 @@ use crate::library::{Build, Profile, WEB};
 /// How far the library is built here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Library {
-    /// Types are checked; this machine cannot link it.
+    /// Type-checked with `cargo check`, not linked.
     Checked,
     /// Linked as it is released.
     Built,
@@ -47,9 +47,9 @@ pub enum Engine {
 
 /// A platform that the addon is for, or one that shows something about the format.
 pub struct Platform {
-    /// As the command takes it.
+    /// The name on the command line.
     pub name: &'static str,
-    /// As people read it.
+    /// The title in the tables.
     pub title: &'static str,
     pub triple: &'static str,
     /// What it needs beside the compiler, from Debian.
@@ -63,7 +63,7 @@ pub struct Platform {
     pub library: Library,
     pub runner: Runner,
     pub engine: Engine,
-    /// What makes it run here, if it is not this machine.
+    /// What the engine runs under, if not natively.
     pub under: &'static str,
     /// Whether the addon has a library for it. Others show something about the format.
     pub ships: bool,
@@ -72,7 +72,7 @@ pub struct Platform {
 /// Programs for Node.js that see the machine's files, with a stack for the deepest values.
 const IN_NODE: [(&str, &str); 2] = [
     ("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=67108864 -sALLOW_MEMORY_GROWTH=1"),
-    // emscripten's own linker, which Rust's distributors replace differently.
+    // Use emscripten's linker: Rust distributions override it in different ways.
     ("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", "-Zunstable-options -Clink-self-contained=-linker"),
 ];
 
@@ -275,7 +275,7 @@ impl Platform {
         }
     }
 
-    /// Whether the library needs a standard library that Debian does not have. Every library for the web does.
+    /// Whether `BUILD_STD` must be passed. Not for the web: `library::choose` passes `-Zbuild-std` there.
     pub fn lacks_std(&self) -> bool {
         self.compiles_std && self.triple != WEB
     }

@@ -24,7 +24,7 @@ const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
 const PACKAGES: [&str; 4] = ["conformance", "variant_codec", "variant_disk", "variant_protobuf"];
 /// Left out: they read documents and source, which are the same everywhere.
 const OF_SOURCE: [&str; 4] = ["documents", "errors_document", "layers", "security_document"];
-/// Compiles the standard library along, where Debian has none for a target.
+/// Compiles the standard library too, where Debian has none for a target.
 const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,panic_abort";
 /// Long enough for an unoptimised test under emulation.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -49,7 +49,7 @@ impl<'a> Toolchain<'a> {
     pub fn open(workspace: &'a Workspace) -> Result<Self> {
         let machine = debian::machine()
             .filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")))
-            .context("other platforms are built with Debian's packages, on Linux x86_64 with apt and a Debian archive")?;
+            .context("building for other platforms needs Linux x86_64 with apt and a Debian archive")?;
         let folder = workspace.target.join("platforms");
         fs::create_dir_all(folder.join("target"))?;
         let room = Room::open(&machine, &workspace.tools(), &folder.join("room"))?;
@@ -84,7 +84,7 @@ impl<'a> Toolchain<'a> {
         cargo.env("CARGO_HOME", &self.cargo_home).env("CARGO_TARGET_DIR", self.folder.join("target"));
         // Debian's compilers are not called `cc`.
         cargo.env("HOST_CC", "gcc").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc");
-        // Lets a stable compiler compile the standard library along.
+        // Lets a stable compiler compile the standard library too.
         cargo.env("RUSTC_BOOTSTRAP", "1");
         cargo
     }
@@ -100,7 +100,7 @@ impl<'a> Toolchain<'a> {
         cargo
     }
 
-    /// Compiles the library of each platform as far as types go; those with the same features at once.
+    /// Type-checks the library for each platform; one run of Cargo per set of features.
     pub fn check(&self, platforms: &[&Platform]) -> Result<()> {
         let mut left: Vec<&Platform> = platforms.to_vec();
         while let Some(first) = left.first().copied() {
@@ -109,7 +109,7 @@ impl<'a> Toolchain<'a> {
             left = later;
             let mut cargo = self.cargo();
             library::choose(cargo.args(["check", "--quiet"]), &first.build());
-            // Its tests are another on each platform.
+            // Its tests differ between platforms.
             cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
             if now.iter().any(|platform| platform.lacks_std()) {
                 cargo.arg(BUILD_STD);

@@ -27,7 +27,7 @@ const OPTIONS: [&str; 5] =
     ["optimize=size", "target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
 const SERVER: &str = include_str!("../../platforms/browser.mjs");
 const SHELL: &str = include_str!("../../platforms/shell.html");
-/// Itself, without the shell script that starts it.
+/// The binary, not Debian's wrapper script.
 const BROWSER: &str = "/usr/lib/chromium/chromium";
 /// Without a window, and without looking for the network.
 const CHROMIUM: [&str; 11] = [
@@ -61,7 +61,8 @@ pub fn conformance(
     let game = Game { toolchain, platform, library, template };
     let suites = game.export(suites::RUNNER)?;
     let threads = !platform.no_threads;
-    let names: Vec<_> = engine::SUITES.into_iter().filter(|&name| threads || name != "threads").collect();
+    let names = engine::SUITES.into_iter().filter(|&name| threads || name != "threads");
+    let names: Vec<_> = names.chain(["hostile"]).collect();
     let tally = engine::each(platform, &names, |only| {
         let mut browser = game.opened(suites.path(), &format!("--random {RANDOM} --only {only}"))?;
         let outcome = run::watch(&mut browser, Echo::Nothing, LIMIT)?;
@@ -99,7 +100,7 @@ impl Game<'_> {
         Ok(folder)
     }
 
-    /// What opens the page of an exported copy with these arguments of the game.
+    /// The command that opens an exported page and passes these arguments to the game.
     fn opened(&self, folder: &Path, arguments: &str) -> Result<Command> {
         let server = self.toolchain.folder("browser.mjs");
         fs::write(&server, SERVER)?;
@@ -109,11 +110,14 @@ impl Game<'_> {
     }
 }
 
-/// Has an exported game see this variable of the environment when it starts.
+/// Sets an environment variable in an exported game.
 fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     let file = folder.join(export::FOLDER).join("index.js");
     let script = fs::read_to_string(&file)?;
     let first = "USER:\"web_user\"";
-    ensure!(script.matches(first).count() == 1, "emscripten sets variables in another way");
+    ensure!(
+        script.matches(first).count() == 1,
+        "index.js does not contain `{first}` exactly once; emscripten may set variables in another way"
+    );
     Ok(fs::write(&file, script.replace(first, &format!("{name}:\"{value}\",{first}")))?)
 }

@@ -18,7 +18,7 @@ const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";
 const PROGRAM: &str = "/usr/lib/wine/wine64";
-/// Loads a library and looks for its entry symbol.
+/// Loads a library and calls its entry symbol without any functions of an engine.
 const HOST: &str = include_str!("../../platforms/host.c");
 const LIMIT: Duration = Duration::from_secs(600);
 

@@ -97,6 +97,9 @@ impl Game<'_> {
         let godot = godot::find_or_install(toolchain.workspace)?;
         let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
         export::page(&project, folder.path(), &self.template, !platform.no_threads)?;
+        if !platform.no_threads {
+            mend_threads(folder.path())?;
+        }
         Ok(folder)
     }
 
@@ -112,12 +115,23 @@ impl Game<'_> {
 
 /// Sets an environment variable in an exported game.
 fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
+    let first = "USER:\"web_user\"";
+    edit(folder, first, &format!("{name}:\"{value}\",{first}"))
+}
+
+/// emscripten 6.0.5 looks at a thread's memory before the thread has any, and the thread ends.
+fn mend_threads(folder: &Path) -> Result<()> {
+    let looks = "function growMemViews(){if(wasmMemory";
+    edit(folder, looks, &format!("{looks}&&wasmMemory"))
+}
+
+/// Replaces this text of an exported game's script.
+fn edit(folder: &Path, from: &str, to: &str) -> Result<()> {
     let file = folder.join(export::FOLDER).join("index.js");
     let script = fs::read_to_string(&file)?;
-    let first = "USER:\"web_user\"";
     ensure!(
-        script.matches(first).count() == 1,
-        "index.js does not contain `{first}` exactly once; emscripten may set variables in another way"
+        script.matches(from).count() == 1,
+        "index.js does not contain `{from}` exactly once; emscripten may have changed"
     );
-    Ok(fs::write(&file, script.replace(first, &format!("{name}:\"{value}\",{first}")))?)
+    Ok(fs::write(&file, script.replace(from, to))?)
 }

@@ -43,7 +43,7 @@ const CHROMIUM: [&str; 11] = [
     "--no-proxy-server",
     "--user-data-dir=/tmp/chromium",
 ];
-const LIMIT: Duration = Duration::from_secs(3600);
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// The suites in an exported game, and the engine's version.
 pub fn conformance(

@@ -6,7 +6,6 @@ use super::compile;
 use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
-use crate::debian::TESTING;
 use crate::godot;
 use crate::judge::Tally;
 use crate::library::Build;
@@ -14,8 +13,6 @@ use crate::project;
 use crate::run;
 use crate::suites::{self, Conformance, LIMIT};
 
-/// What an editor needs, too.
-const PACKAGES: [&str; 4] = ["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"];
 /// Only an editor describes its API, which differs from that of other engines in the hashes of some methods.
 const OPTIONS: [&str; 20] = [
     "target=editor",
@@ -45,7 +42,6 @@ const PROGRAM: &str = "godot.linuxbsd.editor.double.x86_64";
 
 /// All suites in such an engine, with a library for it; and the engine's version.
 pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(String, Tally)> {
-    toolchain.room.add(&toolchain.machine, TESTING, "the editor's libraries", &PACKAGES)?;
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
     let command = run::limited(&toolchain.command(&program.display().to_string()), STACK);
     let godot = engine::started(toolchain, "godot-double.sh", &command)?;

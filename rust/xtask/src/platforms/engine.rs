@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 use super::table::{Engine, Platform, Runner};
 use super::toolchain::Toolchain;
-use crate::debian::TESTING;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
 use crate::library::Build;
@@ -65,7 +64,7 @@ pub fn conformance(
 ) -> Result<(String, Tally)> {
     let Runner::Qemu(emulator) = platform.runner else { bail!("no emulator for {}", platform.name) };
     let emulated = Emulated { toolchain, emulator };
-    let godot = emulated.install(architecture)?;
+    let godot = emulated.godot(architecture)?;
     let mut total = suites(toolchain, platform, &godot, library)?;
     if let Some(template) = &godot.template_release {
         // The editor of this machine exports; the game runs on the other.
@@ -163,17 +162,11 @@ struct Emulated<'a> {
 }
 
 impl Emulated<'_> {
-    /// The engine of this architecture.
-    fn install(&self, architecture: &str) -> Result<Godot> {
-        let Toolchain { machine, room, .. } = self.toolchain;
-        let [editor, template] =
-            ["godot", "godot-template-release"].map(|name| format!("{name}:{architecture}"));
-        // The suite `files` makes pipes and links with programs of the machine.
-        let packages = [&*editor, &*template, "coreutils", "dash"];
-        room.add(machine, TESTING, &format!("Godot for {architecture}"), &packages)?;
+    /// Debian's engine, whose packages are those of the platform.
+    fn godot(&self, architecture: &str) -> Result<Godot> {
         let editor = self.toolchain.folder(&format!("godot-{architecture}.sh"));
         starter(&self.command(Path::new("/usr/bin/godot")), &editor)?;
-        let template = room.root().join("usr/bin/godot-template-release");
+        let template = self.toolchain.room.root().join("usr/bin/godot-template-release");
         Ok(Godot {
             version: godot::version(&editor)?,
             editor,

@@ -10,10 +10,13 @@ mod web;
 mod windows;
 mod wine;
 
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::godot;
 use crate::judge::Tally;
 use crate::workspace::Workspace;
 use report::Row;
@@ -34,6 +37,9 @@ pub struct Options {
     write: bool,
 }
 
+/// How many platforms are worked on at once: while one compiles, the suites of another keep one processor busy.
+const AT_ONCE: usize = 2;
+
 /// Builds and runs what the options choose, prints the table, and returns whether all went well. A platform that fails
 /// is named, and the others go on.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
@@ -45,21 +51,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let chosen: Vec<_> = PLATFORMS
         .iter()
         .filter(|platform| options.names.is_empty() || options.names.iter().any(|name| name == platform.name))
-        .map(|platform| platform.name)
-        .map(named)
+        .map(|platform| named(platform.name))
         .collect();
-    let (mut rows, mut failed) = (Vec::new(), Vec::new());
-    for platform in chosen {
-        println!("\n== {}", platform.title);
-        let started = Instant::now();
-        match one(&toolchain, platform) {
-            Ok(row) => rows.push(Row { seconds: started.elapsed().as_secs(), ..row }),
-            Err(error) => {
-                eprintln!("error: {}: {error:#}", platform.name);
-                failed.push(platform.name);
-            }
-        }
-    }
+    let (rows, failed) = each(&toolchain, &chosen);
     println!("\n{}", report::printed(&rows));
     if options.write {
         report::write(workspace, rows, &failed)?;
@@ -68,6 +62,38 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
         println!("failed: {}", failed.join(", "));
     }
     Ok(failed.is_empty())
+}
+
+/// What became of these platforms, and the names of those that failed, both in this order.
+fn each(toolchain: &Toolchain<'_>, chosen: &[&'static Platform]) -> (Vec<Row>, Vec<&'static str>) {
+    // First of all, because a program may not find a file of the room while packages are unpacked there.
+    let furnished: Vec<_> = chosen.iter().map(|platform| (*platform, furnish(toolchain, platform))).collect();
+    let next = Mutex::new(furnished.into_iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some((index, (platform, furnished))) = taken(&next) {
+                    println!("\n== {}", platform.title);
+                    let started = Instant::now();
+                    let row = furnished.and_then(|()| one(toolchain, platform));
+                    let row = row.map(|row| Row { seconds: started.elapsed().as_secs(), ..row });
+                    if let Err(error) = &row {
+                        eprintln!("error: {}: {error:#}", platform.name);
+                    }
+                    done.lock().expect("no holder panics").push((index, platform.name, row.ok()));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no holder panics");
+    done.sort_by_key(|(index, ..)| *index);
+    let failed = done.iter().filter(|(.., row)| row.is_none()).map(|(_, name, _)| *name).collect();
+    (done.into_iter().filter_map(|(.., row)| row).collect(), failed)
+}
+
+fn taken<T>(next: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    next.lock().expect("no holder panics").next()
 }
 
 /// Runs all platforms as one check, which fails if any of them does.
@@ -82,7 +108,9 @@ pub const COUNT: u64 = PLATFORMS.len() as u64;
 /// Builds and runs the platform of this number, from 0; returns its name and what passed.
 pub fn numbered(workspace: &Workspace, number: u64) -> Result<(&'static str, Tally)> {
     let name = PLATFORMS.get(number as usize).context("there is no such platform")?.name;
-    let row = one(&Toolchain::open(workspace)?, named(name))?;
+    let toolchain = Toolchain::open(workspace)?;
+    furnish(&toolchain, named(name))?;
+    let row = one(&toolchain, named(name))?;
     Ok((name, Tally { passed: row.tests.unwrap_or(0) + row.checks, failed: 0 }))
 }
 
@@ -108,8 +136,19 @@ pub fn obstacle(workspace: &Workspace) -> Option<String> {
     Toolchain::open(workspace).err().map(|error| format!("{error:#}"))
 }
 
-fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
+/// Installs all that a platform needs.
+fn furnish(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
     toolchain.furnish(platform)?;
+    if platform.runner == Runner::Wine {
+        wine::Wine::open(toolchain)?;
+    }
+    if platform.engine != Engine::Nothing {
+        godot::find_or_install(toolchain.workspace)?;
+    }
+    Ok(())
+}
+
+fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
     let mut row = Row::of(platform.name, platform.title);
     row.tests = tests(toolchain, platform, Extent::Whole)?.map(|tally| tally.passed);
     match (platform.library, platform.engine) {

@@ -53,7 +53,7 @@ pub struct Platform {
     pub title: &'static str,
     pub triple: &'static str,
     /// What it needs beside the compiler, from Debian.
-    pub packages: &'static [&'static str],
+    pub packages: &'static [&'static [&'static str]],
     pub linker: &'static str,
     /// There is no standard library in Debian for it.
     pub compiles_std: bool,
@@ -74,6 +74,24 @@ const IN_NODE: [(&str, &str); 2] = [
     ("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=67108864 -sALLOW_MEMORY_GROWTH=1"),
     // Use emscripten's linker: Rust distributions override it in different ways.
     ("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", "-Zunstable-options -Clink-self-contained=-linker"),
+];
+
+/// The engine's build system, and what unpacks Debian's sources.
+const COMPILES_GODOT: &[&str] = &[
+    "bzip2",
+    "coreutils",
+    "dash",
+    "dpkg-dev",
+    "g++",
+    "gcc",
+    "gzip",
+    "libc-bin",
+    "patch",
+    "pkgconf",
+    "scons",
+    "sed",
+    "tar",
+    "xz-utils",
 ];
 
 const NONE: Platform = Platform {
@@ -107,6 +125,8 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-x86_64-double",
         title: "Linux x86_64, double precision",
         triple: "x86_64-unknown-linux-gnu",
+        // What an editor needs, too.
+        packages: &[COMPILES_GODOT, &["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"]],
         library: Library::Built,
         engine: Engine::Double,
         ..NONE
@@ -115,14 +135,19 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-arm64",
         title: "Linux arm64",
         triple: "aarch64-unknown-linux-gnu",
-        packages: &[
+        packages: &[&[
+            // The suite `files` makes pipes and links with programs of the machine.
+            "coreutils",
+            "dash",
             "gcc-aarch64-linux-gnu",
+            "godot:arm64",
+            "godot-template-release:arm64",
             "libc6-dev-arm64-cross",
             "libc6:arm64",
             "libgcc-s1:arm64",
             "libstd-rust-dev:arm64",
             "qemu-user",
-        ],
+        ]],
         linker: "aarch64-linux-gnu-gcc",
         library: Library::Built,
         runner: Runner::Qemu("qemu-aarch64"),
@@ -134,14 +159,14 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-i386",
         title: "Linux i386 (32-bit)",
         triple: "i686-unknown-linux-gnu",
-        packages: &[
+        packages: &[&[
             "gcc-i686-linux-gnu",
             "libc6-dev-i386-cross",
             "libc6:i386",
             "libgcc-s1:i386",
             "libstd-rust-dev:i386",
             "qemu-user",
-        ],
+        ]],
         linker: "i686-linux-gnu-gcc",
         runner: Runner::Qemu("qemu-i386"),
         ships: false,
@@ -151,14 +176,14 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-armhf",
         title: "Linux armhf (32-bit)",
         triple: "armv7-unknown-linux-gnueabihf",
-        packages: &[
+        packages: &[&[
             "gcc-arm-linux-gnueabihf",
             "libc6-dev-armhf-cross",
             "libc6:armhf",
             "libgcc-s1:armhf",
             "libstd-rust-dev:armhf",
             "qemu-user",
-        ],
+        ]],
         linker: "arm-linux-gnueabihf-gcc",
         runner: Runner::Qemu("qemu-arm"),
         ships: false,
@@ -168,14 +193,14 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-s390x",
         title: "Linux s390x (big-endian)",
         triple: "s390x-unknown-linux-gnu",
-        packages: &[
+        packages: &[&[
             "gcc-s390x-linux-gnu",
             "libc6-dev-s390x-cross",
             "libc6:s390x",
             "libgcc-s1:s390x",
             "libstd-rust-dev:s390x",
             "qemu-user",
-        ],
+        ]],
         linker: "s390x-linux-gnu-gcc",
         library: Library::Without,
         runner: Runner::Qemu("qemu-s390x"),
@@ -186,7 +211,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "windows-x86_64",
         title: "Windows x86_64",
         triple: "x86_64-pc-windows-gnu",
-        packages: &["gcc-mingw-w64-x86-64-posix", "g++-mingw-w64-x86-64-posix"],
+        packages: &[COMPILES_GODOT, &["g++-mingw-w64-x86-64-posix", "gcc-mingw-w64-x86-64-posix"]],
         linker: "x86_64-w64-mingw32-gcc-posix",
         compiles_std: true,
         library: Library::Built,
@@ -206,7 +231,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "web",
         title: "Web, with threads",
         triple: WEB,
-        packages: &["emscripten", "nodejs"],
+        packages: &[COMPILES_GODOT, &["chromium", "emscripten", "nodejs", "zip"]],
         compiles_std: true,
         variables: &IN_NODE,
         library: Library::Built,
@@ -218,7 +243,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "web-nothreads",
         title: "Web, without threads",
         triple: WEB,
-        packages: &["emscripten", "nodejs"],
+        packages: &[COMPILES_GODOT, &["chromium", "emscripten", "nodejs", "zip"]],
         compiles_std: true,
         variables: &IN_NODE,
         no_threads: true,

@@ -67,7 +67,8 @@ impl<'a> Toolchain<'a> {
 
     /// Installs what a platform needs to be linked and run.
     pub fn furnish(&self, platform: &Platform) -> Result<()> {
-        self.room.add(&self.machine, TESTING, &format!("what {} needs", platform.name), platform.packages)
+        let what = format!("what {} needs", platform.name);
+        self.room.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }
 
     /// A program of the room that sees the repository and what Cargo keeps.

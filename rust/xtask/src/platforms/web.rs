@@ -12,7 +12,6 @@ use super::compile;
 use super::engine::{self, RANDOM};
 use super::table::Platform;
 use super::toolchain::Toolchain;
-use crate::debian::TESTING;
 use crate::export;
 use crate::godot;
 use crate::judge::{self, Tally};
@@ -21,7 +20,6 @@ use crate::project;
 use crate::run::{self, Echo};
 use crate::suites;
 
-const PACKAGES: [&str; 2] = ["chromium", "zip"];
 /// Without optimisation, its functions would not fit on a browser's stack.
 const OPTIONS: [&str; 5] =
     ["optimize=size", "target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
@@ -51,7 +49,6 @@ pub fn conformance(
     platform: &Platform,
     library: &Path,
 ) -> Result<(String, Tally)> {
-    toolchain.room.add(&toolchain.machine, TESTING, "a browser", &PACKAGES)?;
     let (threads, kind) =
         if platform.no_threads { ("threads=no", ".nothreads") } else { ("threads=yes", "") };
     let options = [OPTIONS.as_slice(), &[threads]].concat();

@@ -40,7 +40,8 @@ class Started:
 	var expected: Array[PackedByteArray] = []
 	## Where the result is a file.
 	var path := ""
-	var needs_main_thread := false
+	## Always on the web, where the library starts no threads of its own.
+	var needs_main_thread := OS.get_name() == "Web"
 
 
 ## What is done to buffers, other packed arrays, containers and objects, in one of several ways.

@@ -45,6 +45,43 @@ class Sharer:
 			good_rounds += 1
 
 
+## All that is done with one deep value, below some calls of script functions.
+class DeepWork:
+	extends RefCounted
+	const CALLS := 40
+	var value: Variant
+	var bytes: PackedByteArray
+	var engine_does := false
+	## What was encoded, by the name of the call.
+	var encoded: Dictionary[String, PackedByteArray] = {}
+	## What was decoded.
+	var decoded: Dictionary[String, Variant] = {}
+	var succeeded: Dictionary[String, bool] = {}
+
+	func run(calls := CALLS) -> void:
+		if calls > 0:
+			run(calls - 1)
+			return
+		var limits := FastVariantLimits.unlimited()
+		engine_does = var_to_bytes(value) == bytes and bytes_to_var(bytes) != null
+		encoded["encode"] = FastVariantCodec.encode(value)
+		encoded["encode, with objects"] = FastVariantCodec.encode(value, true)
+		encoded["try_encode"] = FastVariantCodec.try_encode(value).value
+		encoded["encode_batch"] = FastVariantCodec.encode_batch([value])[0]
+		decoded["decode"] = FastVariantCodec.decode(bytes)
+		decoded["decode, with objects"] = FastVariantCodec.decode(bytes, true)
+		decoded["try_decode"] = FastVariantCodec.try_decode(bytes, limits).value
+		decoded["decode_batch"] = FastVariantCodec.decode_batch([bytes])[0]
+		var old := FastVariantCodec.encode_godot3(value)
+		decoded["Godot 3"] = FastVariantCodec.try_decode_godot3(old, limits).value
+		var packed := FastVariantCodec.pack_batch([value])
+		decoded["unpack_batch"] = FastVariantCodec.unpack_batch(packed, limits).value[0]
+		succeeded["encoded_size"] = FastVariantCodec.encoded_size(value) == bytes.size()
+		succeeded["validate"] = FastVariantCodec.validate(bytes, limits).is_ok()
+		succeeded["inspect"] = not FastVariantCodec.inspect(bytes).is_empty()
+		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
+
+
 func test_main_thread() -> bool:
 	checks.subject(checks.MIXED, "main thread")
 	var work := _work(false)
@@ -69,6 +106,30 @@ func test_threads_at_once() -> bool:
 func test_thread_with_objects() -> bool:
 	checks.subject(checks.MIXED, "one Thread, with objects")
 	_check_work(_on_threads(1, true)[0], true)
+	return true
+
+
+## A browser gives a thread half a megabyte of stack, and what does not fit ends the page.
+func test_deepest_values_on_a_thread() -> bool:
+	var deepest: Dictionary[String, Variant] = {
+		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),
+	}
+	for title in deepest:
+		checks.subject(checks.MIXED, "1024 %s in each other, on a Thread" % title)
+		var work := DeepWork.new()
+		work.value = deepest[title]
+		work.bytes = var_to_bytes(work.value)
+		var thread := Thread.new()
+		thread.start(work.run)
+		thread.wait_to_finish()
+		checks.truth("the engine does it", work.engine_does)
+		for call in work.encoded:
+			checks.same_bytes(call, work.bytes, work.encoded[call])
+		for call in work.decoded:
+			checks.same_bytes(call, work.bytes, var_to_bytes(work.decoded[call]))
+		for call in work.succeeded:
+			checks.truth(call, work.succeeded[call])
+		checks.same_int("calls", 14, work.encoded.size() + work.decoded.size() + work.succeeded.size())
 	return true
 
 

@@ -223,9 +223,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.packed(ty, Lanes { precision, le })
     }
 
-    /// Pours what follows the header of a value that starts at `at`.
-    #[inline(always)]
-    fn pour_payload<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
+    /// Pours what follows the header of a value that starts at `at`, unless that holds other values. In a browser, a
+    /// function's stack frame has room for each variable, and such a frame counts at each level of nesting.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn pour_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
         use VariantType as T;
 
         let wide = header & format::FLAG_64 != 0;
@@ -289,15 +291,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 let id = if D::HAS_FLAGS { self.u64()? } else { 0 };
                 sink.rid(id)
             }
-            T::Object => self.pour_object(sink, header, at),
             T::Callable => sink.callable(),
             T::Signal => {
                 let name = self.name()?;
                 let object = self.u64()?;
                 sink.signal(name.into(), object).at(at)
             }
-            T::Dictionary => self.pour_dictionary(sink, header),
-            T::Array => self.pour_array(sink, header),
+            T::Object | T::Dictionary | T::Array => unreachable!("{ty} is no leaf"),
             T::PackedByteArray
             | T::PackedInt32Array
             | T::PackedInt64Array
@@ -313,6 +313,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 }
 
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
+    #[cfg_attr(target_family = "wasm", inline(always))]
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         if !S::BUILDS {
             self.budget.builds_nothing();
@@ -328,7 +329,12 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
         let header = if D::HAS_FLAGS { header } else { header & D::header_mask(ty) };
         self.budget.value(ty).at(at)?;
         sink.value_starts(at, header, ty);
-        let poured = self.pour_payload(sink, at, header, ty);
+        let poured = match ty {
+            VariantType::Array => self.pour_array(sink, header),
+            VariantType::Dictionary => self.pour_dictionary(sink, header),
+            VariantType::Object => self.pour_object(sink, header, at),
+            _ => self.pour_leaf(sink, at, header, ty),
+        };
         if S::WANTS_PLACES && poured.is_ok() {
             sink.value_ends(self.at);
         }

@@ -147,7 +147,7 @@ fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
             access::make_alike(file, like)?;
         }
         parts.iter().try_for_each(|part| file.write_all(part))?;
-        file.sync_all()
+        access::sync(file)
     };
     let (_file, mut beside) = beside(folder, fill)?;
     let deadline = Instant::now() + LONGEST_WAIT;
@@ -259,13 +259,13 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     let is_known = *lock(&APPENDED) == Some(state);
     if !is_known {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
-        file.sync_all()?;
+        access::sync(file)?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {
             return Err(Failure::Truncated(torn));
         }
     }
     file.seek(SeekFrom::End(0))?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| file.sync_all());
+    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| access::sync(file));
     if written.is_err() {
         // If there is no room for a record, it is removed rather than left truncated.
         file.set_len(before.len())?;

@@ -90,10 +90,16 @@ pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Opt
     fs::rename(from, to).map(|()| None)
 }
 
+/// Syncs a file to disk. Files on the web are in memory: to store them in the browser, the main thread must return to the page,
+/// which it may not do before a thread that calls this ends.
+pub fn sync(file: &File) -> io::Result<()> {
+    if cfg!(target_family = "wasm") { Ok(()) } else { file.sync_all() }
+}
+
 /// Syncs the names in a folder to disk.
 pub fn sync_folder(folder: &Path) {
     // The new file is already in place, so an error would be misleading.
-    drop(File::open(folder).and_then(|folder| folder.sync_all()));
+    drop(File::open(folder).and_then(|folder| sync(&folder)));
 }
 
 /// Unix has no reserved device names.

@@ -79,6 +79,11 @@ pub fn rename(from: &Path, to: &Path, old: &mut Option<File>) -> io::Result<Opti
     }
 }
 
+/// Syncs a file to disk.
+pub fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
 /// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 

@@ -145,9 +145,10 @@ impl<'a> Walker<'a, '_> {
         Ok(())
     }
 
-    /// Pours a value that takes few bytes; `None` for others. Apart from [`Self::pour_large`], whose stack frame counts at
-    /// each level of nesting.
-    #[inline(always)]
+    /// Pours a value that takes few bytes; `None` for others. In a browser, a function's stack frame has room for each
+    /// variable, and the frame of [`Self::pour`] counts at each level of nesting.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[cfg_attr(target_family = "wasm", inline(never))]
     fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
         use VariantType as T;
 
@@ -178,14 +179,20 @@ impl<'a> Walker<'a, '_> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
-        match self.pour_small(variant, sink) {
-            Some(poured) => poured,
-            None => self.pour_large(variant, sink, depth),
+        match self.reader.ty(variant) {
+            Some(VariantType::Array) => self.pour_array(variant, sink, depth),
+            Some(VariantType::Dictionary) => self.pour_dictionary(variant, sink, depth),
+            Some(VariantType::Object) => self.pour_object(variant, sink, depth),
+            _ => match self.pour_small(variant, sink) {
+                Some(poured) => poured,
+                None => self.pour_large(variant, sink),
+            },
         }
     }
 
+    /// Pours another value that holds no others.
     #[inline(never)]
-    fn pour_large<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn pour_large<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         use VariantType as T;
 
         let reader = self.reader;
@@ -201,10 +208,7 @@ impl<'a> Walker<'a, '_> {
                 }
             }
             T::NodePath => self.pour_node_path(variant, sink),
-            T::Object => self.pour_object(variant, sink, depth),
             T::Signal => self.pour_signal(variant, sink),
-            T::Dictionary => self.pour_dictionary(variant, sink, depth),
-            T::Array => self.pour_array(variant, sink, depth),
             T::PackedStringArray => self.pour_packed_strings(variant, sink),
             _ => sink.packed(ty, reader.packed(variant, ty)),
         }
@@ -259,7 +263,7 @@ impl<'a> Walker<'a, '_> {
         true
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so it is copied where scripts cannot reach it.
         if self.objects == Objects::Full || self.reader.reading_changes(variant) {
@@ -269,7 +273,7 @@ impl<'a> Walker<'a, '_> {
         self.pour_array_in_place(variant, sink, depth)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn pour_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         let elements = self.reader.elements(variant);

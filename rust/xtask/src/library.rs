@@ -186,6 +186,15 @@ pub fn file_name(triple: &str) -> Result<String> {
     Ok(platform(triple)?.file)
 }
 
+/// Where this machine's library is in the addon.
+///
+/// # Errors
+/// If there is none for it.
+pub fn own_place() -> Result<String> {
+    let platform = host()?;
+    Ok(format!("bin/{}/{}", platform.folder, platform.file))
+}
+
 /// Renames a finished copy into place, so a running editor keeps the old file and no one sees a partial one.
 fn replace(from: &Path, to: &Path) -> Result<()> {
     let copy = to.with_extension("new");

@@ -76,6 +76,14 @@ pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
+/// Whether the zip has this file of the addon.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn holds(zip: &Path, file: &str) -> Result<bool> {
+    Ok(archive::sizes(zip)?.iter().any(|held| held.name.ends_with(file)))
+}
+
 /// The libraries that the `.gdextension` file names, each once.
 fn libraries(manifest: &str) -> BTreeSet<String> {
     let named = manifest.split('"').skip(1).step_by(2).filter(|name| name.starts_with("bin/"));

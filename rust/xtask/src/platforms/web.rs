@@ -1,5 +1,6 @@
 //! Godot for the web, compiled from Debian's source, in Debian's Chromium.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,9 +61,13 @@ pub fn conformance(
     let threads = !platform.no_threads;
     let names = engine::SUITES.into_iter().filter(|&name| threads || name != "threads");
     let names: Vec<_> = names.chain(["hostile"]).collect();
+    let version = OnceCell::new();
     let tally = engine::each(platform, &names, |only| {
         let mut browser = game.opened(suites.path(), &format!("--random {RANDOM} --only {only}"))?;
         let outcome = run::watch(&mut browser, Echo::Nothing, LIMIT)?;
+        if let Some(said) = version_in(&outcome.log) {
+            version.get_or_init(|| said.to_owned());
+        }
         judge::suite(&outcome).with_context(|| format!("the page printed:\n{}", outcome.log))
     })?;
 
@@ -70,7 +75,12 @@ pub fn conformance(
     set_variable(panics.path(), suites::PANIC_VARIABLE, "nowhere")?;
     let panics = suites::announced(&mut game.opened(panics.path(), "")?)?;
     println!("{}, panics: {panics}", platform.name);
-    Ok((godot::find_or_install(toolchain.workspace)?.version, tally + panics))
+    Ok((version.into_inner().context("the engine does not say its version")?, tally + panics))
+}
+
+/// The version in the engine's first line.
+fn version_in(log: &str) -> Option<&str> {
+    log.lines().find_map(|line| line.strip_prefix("Godot Engine v")?.split(' ').next())
 }
 
 /// A game with the addon, for the web.

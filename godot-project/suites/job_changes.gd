@@ -6,6 +6,7 @@ extends RefCounted
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
 const RandomValues := preload("res://suites/random_values.gd")
+const Suite := preload("res://suites/suite.gd")
 const Wire := preload("res://suites/wire.gd")
 
 ## Jobs that are at work at the same time.
@@ -40,8 +41,7 @@ class Started:
 	var expected: Array[PackedByteArray] = []
 	## Where the result is a file.
 	var path := ""
-	## Always on the web, where the library starts no threads of its own.
-	var needs_main_thread := OS.get_name() == "Web"
+	var needs_main_thread := Suite.has_jobs_on_main_thread()
 
 
 ## What is done to buffers, other packed arrays, containers and objects, in one of several ways.

@@ -253,16 +253,14 @@ func test_waiting_on_another_thread() -> bool:
 		"decode_batch_async with objects": _start("decode", NODES),
 		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, _with_objects()),
 	}
-	var others: Dictionary[String, FastVariantJob] = {
+	var refused_without_threads: Dictionary[String, FastVariantJob] = {
 		"decode_batch_async": FastVariantCodec.decode_batch_async(_buffers(range(3000))),
 		"load_batch_async": FastVariantCodec.load_batch_async(_path),
 	}
 	var allowed: Dictionary[String, FastVariantJob] = {
 		"save_batch_async": FastVariantCodec.save_batch_async(_path, range(3000)),
 	}
-	# On the web, the library starts no threads unless the settings ask for them.
-	var is_alone: bool = OS.get_name() == "Web" and FastVariantCodec.get_engine_report()["threads"] == 1
-	(refused if is_alone else allowed).merge(others)
+	(refused if has_jobs_on_main_thread() else allowed).merge(refused_without_threads)
 	for job_name in refused:
 		checks.subject(checks.MIXED, "waiting on a thread for " + job_name)
 		var result := _joined(refused[job_name])

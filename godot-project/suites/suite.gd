@@ -27,6 +27,11 @@ func all_tests() -> PackedStringArray:
 	return names
 
 
+## Whether jobs run on the main thread because the library starts no threads: the default on the web.
+static func has_jobs_on_main_thread() -> bool:
+	return OS.get_name() == "Web" and FastVariantCodec.get_engine_report()["threads"] == 1
+
+
 ## Whether the engine has threads; some games for the web have none.
 static func has_threads() -> bool:
 	return OS.has_feature("threads")

@@ -45,25 +45,25 @@ class Sharer:
 			good_rounds += 1
 
 
-## All that is done with one deep value, below some calls of script functions.
+## Every operation on one deeply nested value, inside nested script calls.
 class DeepWork:
 	extends RefCounted
-	const CALLS := 40
+	const SCRIPT_DEPTH := 40
 	var value: Variant
 	var bytes: PackedByteArray
-	var engine_does := false
-	## What was encoded, by the name of the call.
+	var engine_agrees := false
+	## What was encoded, by the name of the operation.
 	var encoded: Dictionary[String, PackedByteArray] = {}
 	## What was decoded.
 	var decoded: Dictionary[String, Variant] = {}
 	var succeeded: Dictionary[String, bool] = {}
 
-	func run(calls := CALLS) -> void:
-		if calls > 0:
-			run(calls - 1)
+	func run(depth := SCRIPT_DEPTH) -> void:
+		if depth > 0:
+			run(depth - 1)
 			return
 		var limits := FastVariantLimits.unlimited()
-		engine_does = var_to_bytes(value) == bytes and bytes_to_var(bytes) != null
+		engine_agrees = var_to_bytes(value) == bytes and bytes_to_var(bytes) != null
 		encoded["encode"] = FastVariantCodec.encode(value)
 		encoded["encode, with objects"] = FastVariantCodec.encode(value, true)
 		encoded["try_encode"] = FastVariantCodec.try_encode(value).value
@@ -73,7 +73,7 @@ class DeepWork:
 		decoded["try_decode"] = FastVariantCodec.try_decode(bytes, limits).value
 		decoded["decode_batch"] = FastVariantCodec.decode_batch([bytes])[0]
 		var old := FastVariantCodec.encode_godot3(value)
-		decoded["Godot 3"] = FastVariantCodec.try_decode_godot3(old, limits).value
+		decoded["try_decode_godot3"] = FastVariantCodec.try_decode_godot3(old, limits).value
 		var packed := FastVariantCodec.pack_batch([value])
 		decoded["unpack_batch"] = FastVariantCodec.unpack_batch(packed, limits).value[0]
 		succeeded["encoded_size"] = FastVariantCodec.encoded_size(value) == bytes.size()
@@ -109,27 +109,27 @@ func test_thread_with_objects() -> bool:
 	return true
 
 
-## A browser gives a thread half a megabyte of stack, and what does not fit ends the page.
+## In Chromium, a thread has about half a megabyte of stack, and overflowing it crashes the page.
 func test_deepest_values_on_a_thread() -> bool:
 	var deepest: Dictionary[String, Variant] = {
 		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),
 	}
 	for title in deepest:
-		checks.subject(checks.MIXED, "1024 %s in each other, on a Thread" % title)
+		checks.subject(checks.MIXED, "1024 nested %s, on a Thread" % title)
 		var work := DeepWork.new()
 		work.value = deepest[title]
 		work.bytes = var_to_bytes(work.value)
 		var thread := Thread.new()
 		thread.start(work.run)
 		thread.wait_to_finish()
-		checks.truth("the engine does it", work.engine_does)
-		for call in work.encoded:
-			checks.same_bytes(call, work.bytes, work.encoded[call])
-		for call in work.decoded:
-			checks.same_bytes(call, work.bytes, var_to_bytes(work.decoded[call]))
-		for call in work.succeeded:
-			checks.truth(call, work.succeeded[call])
-		checks.same_int("calls", 14, work.encoded.size() + work.decoded.size() + work.succeeded.size())
+		checks.truth("the engine agrees", work.engine_agrees)
+		for operation in work.encoded:
+			checks.same_bytes(operation, work.bytes, work.encoded[operation])
+		for operation in work.decoded:
+			checks.same_bytes(operation, work.bytes, var_to_bytes(work.decoded[operation]))
+		for operation in work.succeeded:
+			checks.truth(operation, work.succeeded[operation])
+		checks.same_int("number of operations", 14, work.encoded.size() + work.decoded.size() + work.succeeded.size())
 	return true
 
 

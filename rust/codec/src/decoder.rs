@@ -223,8 +223,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.packed(ty, Lanes { precision, le })
     }
 
-    /// Pours what follows the header of a value that starts at `at`, unless that holds other values. In a browser, a
-    /// function's stack frame has room for each variable, and such a frame counts at each level of nesting.
+    /// Pours what follows the header of a value that starts at `at`, and that is no Array, Dictionary or Object. Not inlined
+    /// in WebAssembly: its locals would enlarge the frame of the recursive caller, once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
     fn pour_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
@@ -297,7 +297,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 let object = self.u64()?;
                 sink.signal(name.into(), object).at(at)
             }
-            T::Object | T::Dictionary | T::Array => unreachable!("{ty} is no leaf"),
+            T::Object | T::Dictionary | T::Array => unreachable!("{ty} can contain other values"),
             T::PackedByteArray
             | T::PackedInt32Array
             | T::PackedInt64Array
@@ -313,6 +313,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 }
 
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
+    // In WebAssembly, one frame for each level of nesting instead of three.
     #[cfg_attr(target_family = "wasm", inline(always))]
     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         if !S::BUILDS {

@@ -90,8 +90,8 @@ pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Opt
     fs::rename(from, to).map(|()| None)
 }
 
-/// Syncs a file to disk. Files on the web are in memory: to store them in the browser, the main thread must return to the page,
-/// which it may not do before a thread that calls this ends.
+/// Syncs a file to disk. Does nothing on the web, where files are in memory and the engine stores them from the main thread: if
+/// that waits for the calling thread, a sync would never end.
 pub fn sync(file: &File) -> io::Result<()> {
     if cfg!(target_family = "wasm") { Ok(()) } else { file.sync_all() }
 }

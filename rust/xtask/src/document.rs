@@ -1,6 +1,9 @@
-//! Generated parts of documents.
+//! Generated parts of documents, and text that is replaced in files.
 
-use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
 
 /// Replaces the text between the two comments with this name.
 ///
@@ -12,6 +15,16 @@ pub fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
         text.split_once(&begin).with_context(|| format!("there is no `{}`", begin.trim()))?;
     let (_, after) = rest.split_once(&end).with_context(|| format!("there is no `{end}`"))?;
     Ok(format!("{before}{begin}{}\n{end}{after}", content.trim_end()))
+}
+
+/// Replaces a text that a file contains exactly once.
+///
+/// # Errors
+/// If it does not.
+pub fn replace_once(file: &Path, from: &str, to: &str) -> Result<()> {
+    let text = fs::read_to_string(file)?;
+    ensure!(text.matches(from).count() == 1, "{} does not contain `{from}` exactly once", file.display());
+    Ok(fs::write(file, text.replace(from, to))?)
 }
 
 #[cfg(test)]

@@ -186,11 +186,11 @@ pub fn file_name(triple: &str) -> Result<String> {
     Ok(platform(triple)?.file)
 }
 
-/// Where this machine's library is in the addon.
+/// The path of this machine's library in the addon's folder.
 ///
 /// # Errors
-/// If there is none for it.
-pub fn own_place() -> Result<String> {
+/// If the addon does not support this machine.
+pub fn host_library_path() -> Result<String> {
     let platform = host()?;
     Ok(format!("bin/{}/{}", platform.folder, platform.file))
 }

@@ -76,11 +76,11 @@ pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// Whether the zip has this file of the addon.
+/// Whether the zip contains this file, given by its path in the addon's folder.
 ///
 /// # Errors
-/// If it cannot be read.
-pub fn holds(zip: &Path, file: &str) -> Result<bool> {
+/// If the zip cannot be read.
+pub fn contains_file(zip: &Path, file: &str) -> Result<bool> {
     Ok(archive::sizes(zip)?.iter().any(|held| held.name.ends_with(file)))
 }
 

@@ -23,9 +23,9 @@ pub struct Project<'a> {
 impl<'a> Project<'a> {
     /// The project in `folder`, as it is.
     pub fn new(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Self> {
-        // Each copy has its own, since several may run at once.
-        let is_copy = folder.starts_with(&workspace.target);
-        let home = if is_copy { folder.join(".godot/home") } else { workspace.godot_home() };
+        // Each project under `target/` has its own, because several may run at once.
+        let is_temporary = folder.starts_with(&workspace.target);
+        let home = if is_temporary { folder.join(".godot/home") } else { workspace.godot_home() };
         for part in HOMES.map(|(_, part)| part) {
             fs::create_dir_all(home.join(part))?;
         }

@@ -99,6 +99,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_array(array).at(at)
     }
 
+    // See `Decoder::pour`.
     #[cfg_attr(target_family = "wasm", inline(always))]
     pub(super) fn pour_elements<S: Sink>(
         &mut self,

@@ -145,8 +145,8 @@ impl<'a> Walker<'a, '_> {
         Ok(())
     }
 
-    /// Pours a value that takes few bytes; `None` for others. In a browser, a function's stack frame has room for each
-    /// variable, and the frame of [`Self::pour`] counts at each level of nesting.
+    /// Pours a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals would enlarge the
+    /// frame of [`Self::pour`], once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
     fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
@@ -185,14 +185,14 @@ impl<'a> Walker<'a, '_> {
             Some(VariantType::Object) => self.pour_object(variant, sink, depth),
             _ => match self.pour_small(variant, sink) {
                 Some(poured) => poured,
-                None => self.pour_large(variant, sink),
+                None => self.pour_rest(variant, sink),
             },
         }
     }
 
-    /// Pours another value that holds no others.
+    /// Pours a value of the other types that contain no Variants.
     #[inline(never)]
-    fn pour_large<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
+    fn pour_rest<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         use VariantType as T;
 
         let reader = self.reader;
@@ -263,6 +263,7 @@ impl<'a> Walker<'a, '_> {
         true
     }
 
+    // So that a level of nesting takes one frame beside that of `pour`.
     #[inline(always)]
     fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so it is copied where scripts cannot reach it.

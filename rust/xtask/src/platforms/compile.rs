@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use super::toolchain::Toolchain;
 use crate::archive;
 use crate::debian::{STABLE, TESTING, files_with_extension};
+use crate::document;
 use crate::progress::Progress;
 use crate::run::{self, Echo};
 
@@ -69,13 +70,14 @@ const OPTIONS: [&str; 13] = [
 ];
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Mistakes in this version of the engine's source: the file, what it says, and what it must say.
-const MISTAKES: [(&str, &str, &str); 1] = [
-    // `memdelete` ends the game; in debug builds it frees what lies before memory that `new` got.
+/// Bugs in this version of the engine's source: the file, what it says, and what it must say.
+const PATCHES: [(&str, &str, &str); 1] = [
+    // When the game quits, the engine frees this object with `memdelete`. In debug builds, that expects a header, which only
+    // `memnew` allocates: after `new`, it frees the wrong address.
     ("platform/web/web_main.cpp", "os = new OS_Web();", "os = memnew(OS_Web);"),
 ];
-/// Two runs of its build system would share the folder of the source.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Builds share the folder of the source, so there is one at a time.
+static BUILD_LOCK: Mutex<()> = Mutex::new(());
 
 /// The engine for a platform, with these options of its build system, compiled unless it is there. `made` are the files
 /// that make it up, in the source's folder `bin`; their paths are returned.
@@ -85,25 +87,28 @@ pub fn engine<const N: usize>(
     options: &[&str],
     made: [&str; N],
 ) -> Result<[PathBuf; N]> {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = BUILD_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let source = source(toolchain)?;
     add_own(&source)?;
-    correct(&source)?;
+    apply_patches(&source)?;
     let made = made.map(|name| source.join("bin").join(name));
-    // Says how they were made; without it, they may be unfinished.
-    let note = source.join("bin").join(format!("{platform}.txt"));
-    let how = format!("{OPTIONS:?}\n{options:?}\n{MISTAKES:?}\n");
-    if fs::read_to_string(&note).ok().as_ref() != Some(&how) || !made.iter().all(|file| file.is_file()) {
+    // The options and patches of the last complete build.
+    let stamp = source.join("bin").join(format!("{platform}.txt"));
+    let recipe = format!("{OPTIONS:?}\n{options:?}\n{PATCHES:?}\n");
+    if fs::read_to_string(&stamp).ok().as_ref() != Some(&recipe) || !made.iter().all(|file| file.is_file()) {
         let step = Progress::spinner(format!("compiling Godot for {platform}"));
         let mut scons = toolchain.command("scons");
         scons.current_dir(&source).args(OPTIONS).args(options);
+        if stamp.is_file() {
+            fs::remove_file(&stamp)?;
+        }
         let outcome = run::watch(&mut scons, Echo::Nothing, LIMIT)?;
         ensure!(outcome.bad_end().is_none(), "Godot does not compile:\n{}", tail(&outcome.log));
         step.done();
         for file in &made {
             ensure!(file.is_file(), "compiling Godot made no {}", file.display());
         }
-        fs::write(&note, how)?;
+        fs::write(&stamp, recipe)?;
     }
     drop(alone);
     Ok(made)
@@ -147,14 +152,12 @@ fn add_own(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Corrects those mistakes, unless that is done.
-fn correct(source: &Path) -> Result<()> {
-    for (name, from, to) in MISTAKES {
+/// Applies the patches that are not applied yet.
+fn apply_patches(source: &Path) -> Result<()> {
+    for (name, from, to) in PATCHES {
         let file = source.join(name);
-        let text = fs::read_to_string(&file)?;
-        if !text.contains(to) {
-            ensure!(text.matches(from).count() == 1, "{name} does not say `{from}` once");
-            fs::write(&file, text.replace(from, to))?;
+        if !fs::read_to_string(&file)?.contains(to) {
+            document::replace_once(&file, from, to)?;
         }
     }
     Ok(())

@@ -162,7 +162,7 @@ struct Emulated<'a> {
 }
 
 impl Emulated<'_> {
-    /// Debian's engine, whose packages are those of the platform.
+    /// Debian's engine for this architecture. Its packages are among those of the platform.
     fn godot(&self, architecture: &str) -> Result<Godot> {
         let editor = self.toolchain.folder(&format!("godot-{architecture}.sh"));
         starter(&self.command(Path::new("/usr/bin/godot")), &editor)?;

@@ -37,7 +37,7 @@ pub struct Options {
     write: bool,
 }
 
-/// How many platforms are worked on at once: while one compiles, the suites of another keep one processor busy.
+/// How many platforms run at once: the suites of one mostly use a single core, so another can compile meanwhile.
 const AT_ONCE: usize = 2;
 
 /// Builds and runs what the options choose, prints the table, and returns whether all went well. A platform that fails
@@ -53,7 +53,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
         .filter(|platform| options.names.is_empty() || options.names.iter().any(|name| name == platform.name))
         .map(|platform| named(platform.name))
         .collect();
-    let (rows, failed) = each(&toolchain, &chosen);
+    let (rows, failed) = run_each(&toolchain, &chosen);
     println!("\n{}", report::printed(&rows));
     if options.write {
         report::write(workspace, rows, &failed)?;
@@ -64,36 +64,41 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// What became of these platforms, and the names of those that failed, both in this order.
-fn each(toolchain: &Toolchain<'_>, chosen: &[&'static Platform]) -> (Vec<Row>, Vec<&'static str>) {
-    // First of all, because a program may not find a file of the room while packages are unpacked there.
-    let furnished: Vec<_> = chosen.iter().map(|platform| (*platform, furnish(toolchain, platform))).collect();
-    let next = Mutex::new(furnished.into_iter().enumerate());
+/// Builds and runs platforms, [`AT_ONCE`] at a time. Returns the rows of those that succeeded and the names of those that
+/// failed, each in the order of `chosen`.
+fn run_each(toolchain: &Toolchain<'_>, chosen: &[&'static Platform]) -> (Vec<Row>, Vec<&'static str>) {
+    // Before all else: while packages are being unpacked, a running program might not find its files.
+    let prepared: Vec<_> = chosen.iter().map(|platform| (*platform, prepare(toolchain, platform))).collect();
+    let next = Mutex::new(prepared.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some((index, (platform, furnished))) = taken(&next) {
-                    println!("\n== {}", platform.title);
+                while let Some((index, (platform, prepared))) = take_next(&next) {
+                    println!("\n== {}: started", platform.title);
                     let started = Instant::now();
-                    let row = furnished.and_then(|()| one(toolchain, platform));
+                    let row = prepared.and_then(|()| one(toolchain, platform));
                     let row = row.map(|row| Row { seconds: started.elapsed().as_secs(), ..row });
                     if let Err(error) = &row {
                         eprintln!("error: {}: {error:#}", platform.name);
                     }
-                    done.lock().expect("no holder panics").push((index, platform.name, row.ok()));
+                    done.lock().expect("no thread panics while it holds this lock").push((
+                        index,
+                        platform.name,
+                        row.ok(),
+                    ));
                 }
             });
         }
     });
-    let mut done = done.into_inner().expect("no holder panics");
+    let mut done = done.into_inner().expect("no thread panics while it holds this lock");
     done.sort_by_key(|(index, ..)| *index);
     let failed = done.iter().filter(|(.., row)| row.is_none()).map(|(_, name, _)| *name).collect();
     (done.into_iter().filter_map(|(.., row)| row).collect(), failed)
 }
 
-fn taken<T>(next: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
-    next.lock().expect("no holder panics").next()
+fn take_next<T>(next: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    next.lock().expect("no thread panics while it holds this lock").next()
 }
 
 /// Runs all platforms as one check, which fails if any of them does.
@@ -109,7 +114,7 @@ pub const COUNT: u64 = PLATFORMS.len() as u64;
 pub fn numbered(workspace: &Workspace, number: u64) -> Result<(&'static str, Tally)> {
     let name = PLATFORMS.get(number as usize).context("there is no such platform")?.name;
     let toolchain = Toolchain::open(workspace)?;
-    furnish(&toolchain, named(name))?;
+    prepare(&toolchain, named(name))?;
     let row = one(&toolchain, named(name))?;
     Ok((name, Tally { passed: row.tests.unwrap_or(0) + row.checks, failed: 0 }))
 }
@@ -119,7 +124,7 @@ pub fn brief(workspace: &Workspace) -> Result<Tally> {
     let toolchain = Toolchain::open(workspace)?;
     let tested = BRIEF_TESTS.map(named);
     for platform in tested {
-        toolchain.furnish(platform)?;
+        toolchain.install_packages(platform)?;
     }
     toolchain.check(&BRIEF_CHECKS.map(named))?;
     let mut total = Tally { passed: BRIEF_CHECKS.len() as u64, failed: 0 };
@@ -136,9 +141,9 @@ pub fn obstacle(workspace: &Workspace) -> Option<String> {
     Toolchain::open(workspace).err().map(|error| format!("{error:#}"))
 }
 
-/// Installs all that a platform needs.
-fn furnish(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
-    toolchain.furnish(platform)?;
+/// Installs a platform's packages and, where it needs them, wine and this machine's Godot.
+fn prepare(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
+    toolchain.install_packages(platform)?;
     if platform.runner == Runner::Wine {
         wine::Wine::open(toolchain)?;
     }

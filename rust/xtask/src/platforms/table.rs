@@ -52,7 +52,7 @@ pub struct Platform {
     /// The title in the tables.
     pub title: &'static str,
     pub triple: &'static str,
-    /// What it needs beside the compiler, from Debian.
+    /// What it needs beside the compiler, from Debian; in groups, which platforms can share.
     pub packages: &'static [&'static [&'static str]],
     pub linker: &'static str,
     /// There is no standard library in Debian for it.
@@ -125,7 +125,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-x86_64-double",
         title: "Linux x86_64, double precision",
         triple: "x86_64-unknown-linux-gnu",
-        // What an editor needs, too.
+        // Also what an editor needs.
         packages: &[COMPILES_GODOT, &["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"]],
         library: Library::Built,
         engine: Engine::Double,
@@ -136,7 +136,7 @@ pub const PLATFORMS: [Platform; 14] = [
         title: "Linux arm64",
         triple: "aarch64-unknown-linux-gnu",
         packages: &[&[
-            // The suite `files` makes pipes and links with programs of the machine.
+            // The suite `files` makes pipes and links with the first two.
             "coreutils",
             "dash",
             "gcc-aarch64-linux-gnu",

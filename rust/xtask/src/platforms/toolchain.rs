@@ -65,8 +65,8 @@ impl<'a> Toolchain<'a> {
         self.folder.join(name)
     }
 
-    /// Installs what a platform needs to be linked and run.
-    pub fn furnish(&self, platform: &Platform) -> Result<()> {
+    /// Installs a platform's Debian packages.
+    pub fn install_packages(&self, platform: &Platform) -> Result<()> {
         let what = format!("what {} needs", platform.name);
         self.room.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }

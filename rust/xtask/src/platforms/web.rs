@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::compile;
 use super::engine::{self, RANDOM};
 use super::table::Platform;
 use super::toolchain::Toolchain;
+use crate::document;
 use crate::export;
 use crate::godot;
 use crate::judge::{self, Tally};
@@ -75,7 +76,7 @@ pub fn conformance(
     set_variable(panics.path(), suites::PANIC_VARIABLE, "nowhere")?;
     let panics = suites::announced(&mut game.opened(panics.path(), "")?)?;
     println!("{}, panics: {panics}", platform.name);
-    Ok((version.into_inner().context("the engine does not say its version")?, tally + panics))
+    Ok((version.into_inner().context("no suite's log contains the engine's version")?, tally + panics))
 }
 
 /// The version in the engine's first line.
@@ -123,22 +124,16 @@ impl Game<'_> {
 /// Sets an environment variable in an exported game.
 fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     let first = "USER:\"web_user\"";
-    edit(folder, first, &format!("{name}:\"{value}\",{first}"))
+    document::replace_once(&script(folder), first, &format!("{name}:\"{value}\",{first}"))
 }
 
 /// emscripten 6.0.5 looks at a thread's memory before the thread has any, and the thread ends.
 fn mend_threads(folder: &Path) -> Result<()> {
     let looks = "function growMemViews(){if(wasmMemory";
-    edit(folder, looks, &format!("{looks}&&wasmMemory"))
+    document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))
 }
 
-/// Replaces this text of an exported game's script.
-fn edit(folder: &Path, from: &str, to: &str) -> Result<()> {
-    let file = folder.join(export::FOLDER).join("index.js");
-    let script = fs::read_to_string(&file)?;
-    ensure!(
-        script.matches(from).count() == 1,
-        "index.js does not contain `{from}` exactly once; emscripten may have changed"
-    );
-    Ok(fs::write(&file, script.replace(from, to))?)
+/// The script of an exported game.
+fn script(folder: &Path) -> PathBuf {
+    folder.join(export::FOLDER).join("index.js")
 }

@@ -87,7 +87,7 @@ pub fn engine<const N: usize>(
     options: &[&str],
     made: [&str; N],
 ) -> Result<[PathBuf; N]> {
-    let alone = BUILD_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let only_build = BUILD_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let source = source(toolchain)?;
     add_own(&source)?;
     apply_patches(&source)?;
@@ -110,7 +110,7 @@ pub fn engine<const N: usize>(
         }
         fs::write(&stamp, recipe)?;
     }
-    drop(alone);
+    drop(only_build);
     Ok(made)
 }
 

@@ -66,6 +66,9 @@ pub enum Failure {
     /// On Windows, the name of a device such as `nul`, with any suffix.
     #[error("name is reserved for a device on Windows")]
     DeviceName,
+    /// On Windows, a name that means another file: a stream, a file of another drive, or one without its last dots and spaces.
+    #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
+    AmbiguousName,
     /// The last record, which starts at this byte, is truncated.
     #[error(
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
@@ -89,7 +92,7 @@ pub enum Failure {
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..MAX_LINKS {
         // On Windows, this would access the device.
-        if !is_named_as_device(&place) {
+        if !is_named_as_device(&place) && !is_ambiguous(&place) {
             match place.canonicalize() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // Some drives of Windows cannot say, nor wine for long paths.
@@ -104,11 +107,19 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
         let (Some(Ok(folder)), Some(name)) = (place.parent().map(in_full), place.file_name()) else {
             return Ok(place);
         };
+        if is_ambiguous(&place) {
+            return Ok(place);
+        }
         place = folder.join(name);
         let Ok(next) = place.read_link() else { return Ok(place) };
         place = folder.join(next);
     }
     Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Whether the name means another file than the one that a folder would list by it.
+fn is_ambiguous(place: &Path) -> bool {
+    access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }
 
 fn is_named_as_device(place: &Path) -> bool {
@@ -345,6 +356,9 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
     }
     if is_named_as_device(place) {
         return Err(Failure::DeviceName);
+    }
+    if is_ambiguous(place) {
+        return Err(Failure::AmbiguousName);
     }
     waited_for(place, hold)
 }

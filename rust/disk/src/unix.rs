@@ -106,3 +106,8 @@ pub fn sync_folder(folder: &Path) {
 pub fn is_device(_name: &str) -> bool {
     false
 }
+
+/// On Unix, each name means one file.
+pub fn is_ambiguous(_place: &str) -> bool {
+    false
+}

@@ -87,10 +87,19 @@ pub fn sync(file: &File) -> io::Result<()> {
 /// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether most programs treat this name as a device, whatever follows the first dot. Canonical paths allow such names, but
+/// Whether the last name of a path means another file than it says: a colon starts a stream, or a path on another drive, and dots
+/// and spaces at the end are dropped where the file exists.
+pub fn is_ambiguous(place: &str) -> bool {
+    // The path as it was written: the standard library takes `C:name` in a folder for a drive.
+    let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
+    let is_bare_drive = place.len() == 2;
+    (name.contains(':') && !is_bare_drive) || (name.ends_with(['.', ' ']) && !matches!(name, "." | ".."))
+}
+
+/// Whether most programs treat this name as a device, whatever follows the first dot or colon. Canonical paths allow such names, but
 /// most programs cannot delete the file.
 pub fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_lowercase();
+    let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end().to_ascii_lowercase();
     match stem.as_str() {
         "aux" | "clock$" | "con" | "conin$" | "conout$" | "nul" | "prn" => true,
         stem => ["com", "lpt"].iter().any(|port| {

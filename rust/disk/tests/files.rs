@@ -156,6 +156,31 @@ fn names_of_devices_are_refused() -> Result<()> {
     Ok(())
 }
 
+/// Windows takes such a name for a stream, for a file on another drive, or for one without its last dots and spaces.
+#[test]
+#[cfg(windows)]
+fn names_that_mean_another_file_are_refused() -> Result<()> {
+    let folder = folder()?;
+    replace(&resolved(folder.path().join("there.dat"))?, &[record(1)])?;
+    let start = folder.path().display().to_string();
+    for name in
+        ["C:there.dat", "z:new.dat", "there.dat:stream", "there.dat.", "there.dat ", "new.dat.", "new. ."]
+    {
+        for write in [replace, append] {
+            // Joined as text: a path would take `C:` for a drive.
+            let written = write(&resolved(format!("{start}/{name}").into())?, &[record(2)]);
+            assert!(matches!(written, Err(Failure::AmbiguousName)), "{name}: {written:?}");
+        }
+    }
+    for name in ["NUL:", "com1:x"] {
+        let written = replace(&resolved(format!("{start}/{name}").into())?, &[record(2)]);
+        assert!(matches!(written, Err(Failure::DeviceName)), "{name}: {written:?}");
+    }
+    assert_eq!(names(folder.path())?, ["there.dat"]);
+    assert_eq!(fs::read(folder.path().join("there.dat"))?, record(1));
+    Ok(())
+}
+
 #[test]
 fn a_truncated_record_is_not_appended_to() -> Result<()> {
     let folder = folder()?;

@@ -17,6 +17,7 @@
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
 //! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
+//! | `precision.rs` | whether the engine has this library's precision, asked before all else |
 //! | `optional.rs` | arguments whose default is null |
 //! | `unwinding.rs` | what panics need on the web |
 //!
@@ -45,6 +46,7 @@ mod interface;
 mod layout;
 mod optional;
 mod owned;
+mod precision;
 mod probe;
 mod read;
 mod refusal;
@@ -65,6 +67,7 @@ pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::is_debug_build;
 pub use optional::OrNull;
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
+pub use precision::fits_precision;
 pub use probe::{Access, Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, is_instance};
 pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};

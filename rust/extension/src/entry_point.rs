@@ -4,7 +4,7 @@
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
 
 use godot::sys;
-use variant_engine::with_checked_arguments;
+use variant_engine::{fits_precision, with_checked_arguments};
 
 use crate::{api, panics, settings, threads};
 
@@ -27,7 +27,7 @@ unsafe impl ExtensionLibrary for Extension {
 }
 
 /// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first: starts godot-rust, with
-/// arguments checked before it sees them.
+/// arguments checked before it sees them. An engine of another precision is refused.
 ///
 /// # Safety
 /// - Called by the engine, with the documented arguments.
@@ -39,7 +39,12 @@ unsafe extern "C" fn gdext_rust_init(
 ) -> sys::GDExtensionBool {
     // SAFETY: all three arguments come from the engine (`# Safety`), and the wrapped lookup returns the engine's
     // functions.
-    unsafe { godot_rust_init(with_checked_arguments(get_proc_address), library, init) }
+    unsafe {
+        if !fits_precision(get_proc_address) {
+            return 0;
+        }
+        godot_rust_init(with_checked_arguments(get_proc_address), library, init)
+    }
 }
 
 /// Called by the engine after its own classes and the library's have been registered.

@@ -77,9 +77,11 @@ impl Target {
 impl FileError {
     fn new(path: String, failure: &Failure) -> Self {
         let code = match failure {
-            Failure::IsFolder | Failure::NoFolder | Failure::ReservedName | Failure::DeviceName => {
-                Code::ERR_FILE_BAD_PATH
-            }
+            Failure::IsFolder
+            | Failure::NoFolder
+            | Failure::ReservedName
+            | Failure::DeviceName
+            | Failure::AmbiguousName => Code::ERR_FILE_BAD_PATH,
             Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
             Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,

@@ -13,6 +13,9 @@ use crate::threads::lock;
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
+/// Whether names that differ in case usually mean one file. Where they mean two, these wait for each other needlessly.
+const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
+
 /// A place in the queue of a file, until dropped. Jobs take theirs when they are started, so that later calls see their
 /// results.
 pub struct Turn {
@@ -23,11 +26,13 @@ pub struct Turn {
 impl Turn {
     /// The last place in the queue.
     pub fn at(place: &Path) -> Self {
+        let place =
+            if IGNORES_CASE { place.to_string_lossy().to_lowercase().into() } else { place.to_owned() };
         let mut turns = lock(&TURNS);
-        let queue = turns.entry(place.to_owned()).or_default();
+        let queue = turns.entry(place.clone()).or_default();
         let number = queue.back().map_or(0, |last| last + 1);
         queue.push_back(number);
-        Self { place: place.to_owned(), number }
+        Self { place, number }
     }
 
     /// Runs `work` when all earlier turns are done, and then starts the next one.

@@ -1,6 +1,6 @@
 //! An engine with 64-bit vector components.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::compile;
 use super::engine;
@@ -9,8 +9,8 @@ use super::toolchain::Toolchain;
 use crate::godot;
 use crate::judge::Tally;
 use crate::library::Build;
-use crate::project;
-use crate::run;
+use crate::project::{self, Project};
+use crate::run::{self, Echo};
 use crate::suites::{self, Conformance, LIMIT};
 
 /// Only an editor describes its API, which differs from that of other engines in the hashes of some methods.
@@ -51,5 +51,25 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     engine::for_small_engine(folder.path())?;
     let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
     let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
-    Ok((godot.version, tally))
+
+    let own = godot::find_or_install(toolchain.workspace)?;
+    is_refused(&suites::bundled(toolchain.workspace, &own, folder.path())?, "double")?;
+    let folder = project::copied(toolchain.workspace, &Build::default())?;
+    engine::for_small_engine(folder.path())?;
+    is_refused(&suites::bundled(toolchain.workspace, &godot, folder.path())?, "single")?;
+    let refused = Tally { passed: 2, failed: 0 };
+    Ok((godot.version, tally + refused))
+}
+
+/// Whether an engine refuses the library for the other precision, says so, and goes on without it.
+fn is_refused(project: &Project<'_>, precision: &str) -> Result<()> {
+    let outcome = run::watch(project.headless().arg("--quit"), Echo::Nothing, LIMIT)?;
+    let message = format!("this library is for engines with {precision} precision");
+    let said = outcome.log.matches(&message).count();
+    ensure!(
+        said == 1 && outcome.bad_end().is_none(),
+        "the library for {precision} precision is not refused:\n{}",
+        outcome.log
+    );
+    Ok(())
 }

@@ -17,8 +17,6 @@ use crate::document;
 use crate::export;
 use crate::godot;
 use crate::judge::{self, Tally};
-use crate::library;
-use crate::project;
 use crate::run::{self, Echo};
 use crate::suites;
 
@@ -96,9 +94,7 @@ impl Game<'_> {
     /// A copy of the project that was exported with this script as its main loop.
     fn export(&self, script: &str) -> Result<TempDir> {
         let Self { toolchain, platform, .. } = self;
-        let folder = project::copied_with(toolchain.workspace, |addon| {
-            library::put(self.library, &platform.build(), addon)
-        })?;
+        let folder = engine::exportable(toolchain, platform, self.library)?;
         fs::write(folder.path().join("shell.html"), SHELL)?;
         suites::make_game(folder.path(), script)?;
         engine::for_small_engine(folder.path())?;

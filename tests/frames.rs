@@ -1,9 +1,11 @@
 //! Batches: records behind their lengths, found wherever the bytes end.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write};
+use std::sync::Mutex;
 
 use conformance::rows;
 use variant_codec::format::MAX_BYTES;
+use variant_codec::frames::Index;
 use variant_codec::limits::Limit;
 use variant_codec::{ErrorKind, Limits, frames};
 
@@ -82,4 +84,52 @@ fn limits_hold_for_the_batch() {
         let exceeded = (!is_enough).then_some(ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64));
         assert_eq!(broken.map(|error| error.kind().clone()), exceeded);
     }
+}
+
+#[test]
+fn an_index_finds_what_reading_all_finds() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for count in [0, 1, 7, 3000] {
+        let mut batch = Vec::new();
+        let mut starts = Vec::new();
+        for _ in 0..count {
+            starts.push(batch.len());
+            let size = if rng.u8(..) < 3 { rng.usize(0..200_000) } else { rng.usize(0..40) };
+            frames::append(&mut batch, &vec![7; size]);
+        }
+        let (records, _) = frames::records(&batch, &Limits::unlimited());
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&batch).unwrap();
+        let file = Mutex::new(file);
+        let (index, of_file) = (Index::default(), Index::default());
+        for _ in 0..300 {
+            let wanted = rng.usize(0..=records.len());
+            let expected = records.get(wanted).map(|record| record.start as u64..record.end as u64);
+            assert_eq!(index.find(&batch[..], wanted as u64).unwrap(), expected);
+            assert_eq!(of_file.find(&file, wanted as u64).unwrap(), expected);
+        }
+        assert_eq!(index.count(&batch[..]).unwrap(), records.len() as u64);
+        assert_eq!(of_file.count(&file).unwrap(), records.len() as u64);
+        assert!(index.memory() <= 64 + batch.len() / 64);
+    }
+}
+
+#[test]
+fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
+    let mut batch = Vec::new();
+    frames::append(&mut batch, b"first");
+    let whole = batch.len();
+    frames::append(&mut batch, b"second");
+    let index = Index::default();
+    let torn = &batch[..batch.len() - 1];
+    assert_eq!(index.find(torn, 0).unwrap(), Some(4..9));
+    let error = index.find(torn, 1).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::UnexpectedEnd { needed: 6, left: 5 });
+    assert_eq!(error.offset(), Some(whole));
+    assert!(index.count(torn).is_err());
+    assert_eq!(index.find(&batch[..], 1).unwrap(), Some(13..19));
+    assert_eq!(index.count(&batch[..]).unwrap(), 2);
+    // A file that has shrunk since.
+    assert_eq!(index.find(&batch[..whole], 1).unwrap(), None);
+    assert_eq!(index.find(&batch[..3], 2).unwrap(), None);
 }

@@ -129,6 +129,8 @@ mod target {
         values: noise;
         godot3: values_of_both;
         text: noise;
+        views: values_of_both;
+        patches: batches;
         protobuf: messages;
         schemas: schemas;
     }

@@ -3,9 +3,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use conformance::rows;
+use conformance::{Values, rows};
+use proptest::prelude::*;
+use variant_codec::stream::Precision;
 use variant_codec::value::Lookup;
-use variant_codec::{Array, Dictionary, Error, ErrorKind, NodePath, Object, Strictness, Value, VariantType};
+use variant_codec::{
+    Array, Dictionary, Error, ErrorKind, Limits, NodePath, Object, Strictness, Value, VariantType,
+};
 
 /// Puts all entries of all Dictionaries in anew, as the engine does when it reads.
 fn inserted_anew(value: Value) -> Value {
@@ -170,4 +174,56 @@ fn dictionaries_are_changed() {
     array.push("four");
     (&mut array).into_iter().take(1).for_each(|value| *value = Value::Nil);
     assert_eq!(array.into_iter().collect::<Vec<_>>(), [Value::Nil, 2.into(), 3.into(), "four".into()]);
+}
+
+/// The definition, step by step, with the hash function alone from elsewhere.
+fn fingerprint_by_definition(value: &Value) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&form(value))
+}
+
+/// The encoded value in which sums stand for the entries of Dictionaries.
+fn form(value: &Value) -> Vec<u8> {
+    let list = |head: &Value, parts: &[&Value]| {
+        let mut form = head.encode().unwrap();
+        let count = form.len() - 4;
+        form[count..].copy_from_slice(&(parts.len() as u32).to_le_bytes());
+        parts.iter().for_each(|part| form.extend(self::form(part)));
+        form
+    };
+    match value {
+        Value::Array(array) => {
+            let empty = Value::Array(Array { element: array.element.clone(), values: Vec::new() });
+            list(&empty, &array.iter().collect::<Vec<_>>())
+        }
+        Value::Dictionary(dictionary) => {
+            let Dictionary { key, value, .. } = dictionary.clone();
+            let mut form =
+                Value::Dictionary(Dictionary { key, value, entries: Vec::new() }).encode().unwrap();
+            let count = form.len() - 4;
+            form[count..].copy_from_slice(&(dictionary.len() as u32).to_le_bytes());
+            let hashes = dictionary.iter().map(|(key, value)| {
+                xxhash_rust::xxh3::xxh3_64(&[self::form(key), self::form(value)].concat())
+            });
+            form.extend(hashes.fold(0_u64, u64::wrapping_add).to_le_bytes());
+            form
+        }
+        leaf => leaf.encode().unwrap(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fingerprint_is_what_its_definition_says(value in Values::default().any()) {
+        let found = value.fingerprint().unwrap();
+        prop_assert_eq!(found, fingerprint_by_definition(&value));
+        let bytes = value.encode().unwrap();
+        let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+        prop_assert_eq!(variant_codec::fingerprint(&bytes, Precision::Single, &limits).unwrap(), found);
+        if let Value::Dictionary(mut dictionary) = value {
+            dictionary.entries.reverse();
+            prop_assert_eq!(Value::Dictionary(dictionary).fingerprint().unwrap(), found);
+        }
+    }
 }

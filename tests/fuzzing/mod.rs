@@ -8,12 +8,14 @@ pub mod godot3;
 pub mod mutate;
 pub mod outline;
 pub mod parts;
+pub mod patches;
 pub mod protobuf;
 pub mod schemas;
 pub mod strict;
 pub mod text;
 pub mod transcode;
 pub mod values;
+pub mod views;
 
 use variant_codec::stream::{Decoder, Measure, Precision};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value};

@@ -3,6 +3,7 @@
 mod arrays;
 mod bytes;
 mod dictionaries;
+pub(crate) mod heads;
 mod objects;
 mod parts;
 mod runs;

@@ -37,7 +37,7 @@ use crate::utf8;
 ///
 /// assert_eq!(Godot3::id_of(VariantType::Vector2i), None);
 /// ```
-pub trait Dialect: Clone + Debug + 'static {
+pub trait Dialect: Clone + Debug + Default + 'static {
     /// Whether header bits tell reals of 64 bits and typed containers, and RIDs have an id.
     const HAS_FLAGS: bool;
     /// Whether writers have left garbage in padding, and small ints in 8 bytes.
@@ -48,6 +48,9 @@ pub trait Dialect: Clone + Debug + 'static {
     const HAS_CLASSES: bool;
     /// Bytes that follow the header of a value that may be part of a run, by id, narrow and wide; 0 for other types.
     const RUN_BYTES: [[u8; 2]; 256];
+    /// Bytes of a value with its header where every value of the type has as many, by id, for headers without and with
+    /// [`format::FLAG_64`]; 0 for other types and for ids that are none.
+    const FIXED_BYTES: [[u8; 2]; 256];
     /// Text as it is read.
     type Text<'a>: Deref<Target = str>;
 
@@ -84,6 +87,7 @@ impl Dialect for Godot4 {
     const HAS_LENIENT_TEXT: bool = false;
     const HAS_CLASSES: bool = true;
     const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&VariantType::ALL);
+    const FIXED_BYTES: [[u8; 2]; 256] = fixed_bytes(&VariantType::ALL, true);
     type Text<'a> = &'a str;
 
     #[inline(always)]
@@ -186,6 +190,7 @@ impl Dialect for Godot3 {
     const HAS_LENIENT_TEXT: bool = true;
     const HAS_CLASSES: bool = false;
     const RUN_BYTES: [[u8; 2]; 256] = run_bytes(&GODOT3_TYPES);
+    const FIXED_BYTES: [[u8; 2]; 256] = fixed_bytes(&GODOT3_TYPES, false);
     type Text<'a> = Cow<'a, str>;
 
     #[inline(always)]
@@ -240,6 +245,27 @@ const fn run_bytes(types: &[VariantType]) -> [[u8; 2]; 256] {
                 [(count * lane.width(false)) as u8, (count * lane.width(true)) as u8]
             }
             _ => [0; 2],
+        };
+        id += 1;
+    }
+    bytes
+}
+
+const fn fixed_bytes(types: &[VariantType], has_flags: bool) -> [[u8; 2]; 256] {
+    let mut bytes = [[0; 2]; 256];
+    let mut id = 0;
+    while id < types.len() {
+        bytes[id] = match types[id].shape() {
+            Shape::Empty => [4, 4],
+            Shape::Bool => [8, 8],
+            Shape::Int | Shape::Float => [8, 12],
+            Shape::Fixed(lane, count) => {
+                [4 + (count * lane.width(false)) as u8, 4 + (count * lane.width(has_flags)) as u8]
+            }
+            Shape::Rid if has_flags => [12, 12],
+            Shape::Rid => [4, 4],
+            Shape::Object => [0, 12],
+            _ => [0, 0],
         };
         id += 1;
     }

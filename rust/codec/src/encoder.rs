@@ -124,6 +124,10 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         &self.out
     }
 
+    pub(crate) fn output_mut(&mut self) -> &mut O {
+        &mut self.out
+    }
+
     /// The output with everything written.
     pub fn into_output(self) -> O {
         self.out

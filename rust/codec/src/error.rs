@@ -135,6 +135,17 @@ pub enum ErrorKind {
     /// Something that was handed over cannot be used, with the reason.
     #[error("{0}")]
     Argument(Cow<'static, str>),
+    /// A path leads to a key, index or property that is not there.
+    #[error("{found} has no {key}")]
+    NotFound {
+        /// What was asked for, in words: `key "hp"`, `element 3: it has 2`.
+        key: String,
+        /// Where it was looked for.
+        found: VariantType,
+    },
+    /// What is no patch, or does not fit the value, with the reason.
+    #[error("{0}")]
+    Patch(Cow<'static, str>),
     /// A value of another type than was asked for.
     #[error("expected {expected}, found {found}")]
     UnexpectedType {

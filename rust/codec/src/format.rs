@@ -39,6 +39,8 @@ pub const PACKED_ELEMENTS: usize = 8;
 pub const MAX_DEPTH: u32 = 1024;
 /// How deep containers may nest in a Dictionary's key: beyond, the engine complains each time it hashes the key.
 pub const MAX_KEY_DEPTH: u32 = 100;
+/// Bytes of the length in front of each record of a batch, a little-endian u32.
+pub const FRAME_BYTES: usize = 4;
 /// The engine counts bytes in signed 32-bit integers; larger values cannot be written.
 pub const MAX_BYTES: usize = i32::MAX as usize;
 /// What a reader without objects turns every object into, and what typed containers then hold.

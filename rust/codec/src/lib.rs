@@ -35,6 +35,7 @@ mod encoder;
 pub mod error;
 mod events;
 mod findings;
+mod fingerprint;
 pub mod format;
 pub mod frames;
 pub mod lanes;
@@ -42,17 +43,21 @@ pub mod limits;
 pub mod memory;
 pub mod outline;
 mod output;
+pub mod patch;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod skim;
 mod utf8;
 pub mod value;
+pub mod view;
 
 pub use encoder::EncodeOptions;
 pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::fingerprint;
 pub use format::VariantType;
 pub use limits::{Limits, Strictness};
 pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
+pub use view::View;
 
 /// Values as events: what pours them, what takes them, and what they carry.
 ///
@@ -74,6 +79,7 @@ pub mod stream {
     pub use crate::events::{
         ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,
     };
+    pub use crate::fingerprint::Fingerprint;
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
 }

@@ -190,8 +190,10 @@ impl Limits {
     /// [profile.dev.package."*"]
     /// opt-level = 1
     /// ```
-    pub fn for_save_files() -> Self {
-        Self { allow_trailing_bytes: false, ..Self::unlimited() }
+    pub const fn for_save_files() -> Self {
+        let mut limits = Self::unlimited();
+        limits.allow_trailing_bytes = false;
+        limits
     }
 
     /// Whether no value of so many bytes can exceed what is limited for a value as a whole: [`Limits::max_elements`],
@@ -204,7 +206,7 @@ impl Limits {
     }
 
     /// Everything that the format holds, whatever follows it. Objects are still off.
-    pub fn unlimited() -> Self {
+    pub const fn unlimited() -> Self {
         Self {
             max_bytes: format::MAX_BYTES,
             max_depth: format::MAX_DEPTH,

@@ -1,41 +1,34 @@
 //! Where values end, without reading them.
 
+use std::marker::PhantomData;
+
+use crate::dialect::{Dialect, Godot4};
 use crate::format::{self, ContainerKind, Shape, VariantType};
 
-/// Bytes of a value with its header where every value of the type has as many, for headers without and with
-/// [`format::FLAG_64`]; 0 for other types and for ids that are none.
-const FIXED: [[u8; 256]; 2] = [fixed(false), fixed(true)];
-
-const fn fixed(wide: bool) -> [u8; 256] {
-    let mut sizes = [0; 256];
-    let mut id = 0;
-    while id < VariantType::COUNT {
-        sizes[id] = match VariantType::ALL[id].shape() {
-            Shape::Empty => 4,
-            Shape::Bool => 8,
-            Shape::Int | Shape::Float if wide => 12,
-            Shape::Int | Shape::Float => 8,
-            Shape::Fixed(lane, count) => 4 + (count * lane.width(wide)) as u8,
-            Shape::Rid => 12,
-            Shape::Object if wide => 12,
-            _ => 0,
-        };
-        id += 1;
-    }
-    sizes
-}
+/// Objects in objects are passed over to this depth: each takes stack.
+const MAX_OBJECTS: u32 = format::MAX_DEPTH;
 
 /// Walks over values.
-pub struct Skimmer<'a> {
+pub struct Skimmer<'a, D: Dialect = Godot4> {
     bytes: &'a [u8],
     at: usize,
+    objects: u32,
+    dialect: PhantomData<D>,
 }
 
-impl<'a> Skimmer<'a> {
+impl<'a, D: Dialect> Skimmer<'a, D> {
+    #[inline(always)]
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
+        Self { bytes, at, objects: 0, dialect: PhantomData }
     }
 
+    /// The same for values that hold no objects with properties.
+    #[inline(always)]
+    pub fn without_objects(self) -> Self {
+        Self { objects: MAX_OBJECTS, ..self }
+    }
+
+    #[inline(always)]
     pub fn position(&self) -> usize {
         self.at
     }
@@ -43,24 +36,31 @@ impl<'a> Skimmer<'a> {
     /// The type of the next value.
     #[inline(always)]
     pub fn next_type(&self) -> Option<VariantType> {
-        VariantType::from_id(*self.bytes.get(self.at)?)
+        D::type_of(*self.bytes.get(self.at)?)
     }
 
     /// Goes on to the end of the next value, nested ones included, and says whether it takes at most so many bytes; if not,
-    /// that is all that is found out. `None` where the bytes are not those of a value, or hold objects with properties.
-    /// Otherwise the value may still turn out to be none when it is read.
+    /// that is all that is found out. `None` where the bytes are not those of a value. Otherwise the value may still turn
+    /// out to be none when it is read.
     #[inline(always)]
     pub fn skip_value(&mut self, most: usize) -> Option<bool> {
-        let header = self.header()?;
+        let header = self.peek()?;
         match Self::fixed_bytes(header) {
             0 => self.skip_long(header, most),
             bytes => self.skip(bytes).map(|()| true),
         }
     }
 
+    /// Goes on to the end of the next value, nested ones included.
+    #[inline(always)]
+    pub fn skip_all(&mut self) -> Option<()> {
+        self.skip_value(usize::MAX).map(drop)
+    }
+
     #[inline(always)]
     fn fixed_bytes(header: u32) -> usize {
-        FIXED[usize::from(header & format::FLAG_64 != 0)][(header & format::TYPE_MASK) as usize].into()
+        D::FIXED_BYTES[(header & format::TYPE_MASK) as usize][usize::from(header & format::FLAG_64 != 0)]
+            .into()
     }
 
     #[inline(never)]
@@ -72,7 +72,7 @@ impl<'a> Skimmer<'a> {
                 return Some(false);
             }
             values -= 1;
-            let header = self.header()?;
+            let header = self.peek()?;
             match Self::fixed_bytes(header) {
                 0 => values = values.checked_add(self.skip_head(header)?)?,
                 bytes => self.skip(bytes)?,
@@ -85,19 +85,20 @@ impl<'a> Skimmer<'a> {
     #[inline(always)]
     fn skip_head(&mut self, header: u32) -> Option<usize> {
         self.skip(4)?;
-        match VariantType::from_id((header & format::TYPE_MASK) as u8)?.shape() {
+        let wide = D::HAS_FLAGS && header & format::FLAG_64 != 0;
+        match D::type_of((header & format::TYPE_MASK) as u8)?.shape() {
             Shape::Text => self.skip_text()?,
             Shape::Array => {
-                self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
+                self.skip_element_type(header, format::KIND_SHIFT)?;
                 return self.container_count(4);
             }
             Shape::Dictionary => {
-                self.skip_element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
-                self.skip_element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
+                self.skip_element_type(header, format::KIND_SHIFT)?;
+                self.skip_element_type(header, format::VALUE_KIND_SHIFT)?;
                 return self.container_count(8)?.checked_mul(2);
             }
             Shape::Packed(lane, per_element) => {
-                let element = per_element * lane.width(header & format::FLAG_64 != 0);
+                let element = per_element * lane.width(wide);
                 let bytes = self.count(element)? * element;
                 self.skip(bytes + format::padding(bytes))?;
             }
@@ -120,13 +121,40 @@ impl<'a> Skimmer<'a> {
                 self.skip_text()?;
                 self.skip(8)?;
             }
+            Shape::Object => self.skip_object()?,
             _ => return None,
         }
         Some(0)
     }
 
-    fn skip_element_type(&mut self, kind: ContainerKind) -> Option<()> {
-        match kind {
+    /// Skips class and properties of an object.
+    #[inline(never)]
+    fn skip_object(&mut self) -> Option<()> {
+        if self.objects == MAX_OBJECTS {
+            return None;
+        }
+        self.objects += 1;
+        let has_class = self.peek()? != 0;
+        self.skip_text()?;
+        if !has_class {
+            self.objects -= 1;
+            return Some(());
+        }
+        let properties = self.count(8)?;
+        for _ in 0..properties {
+            self.skip_text()?;
+            self.skip_all()?;
+        }
+        self.objects -= 1;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn skip_element_type(&mut self, header: u32, shift: u32) -> Option<()> {
+        if !D::HAS_FLAGS {
+            return Some(());
+        }
+        match ContainerKind::of(header, shift) {
             ContainerKind::Untyped => Some(()),
             ContainerKind::Builtin => self.skip(4),
             ContainerKind::Class | ContainerKind::Script => self.skip_text(),
@@ -155,20 +183,20 @@ impl<'a> Skimmer<'a> {
     }
 
     #[inline(always)]
-    fn header(&self) -> Option<u32> {
+    fn peek(&self) -> Option<u32> {
         Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
     }
 
     #[inline(always)]
     fn u32(&mut self) -> Option<u32> {
-        let value = self.header()?;
+        let value = self.peek()?;
         self.at += 4;
         Some(value)
     }
 
     /// Never goes beyond the end.
     #[inline(always)]
-    fn skip(&mut self, bytes: usize) -> Option<()> {
+    pub fn skip(&mut self, bytes: usize) -> Option<()> {
         if bytes > self.bytes.len() - self.at {
             return None;
         }

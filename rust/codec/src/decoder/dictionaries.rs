@@ -78,7 +78,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Names the value of the entry whose key starts at `key_at`: by the key where it is text or a number.
     #[cold]
     #[inline(never)]
-    pub(super) fn step_of_key(&self, key_at: usize, index: usize) -> Step {
+    pub(crate) fn step_of_key(&self, key_at: usize, index: usize) -> Step {
         let mut key = Decoder::<'_, D>::at_start(
             self.dialect.clone(),
             self.bytes,

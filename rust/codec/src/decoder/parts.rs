@@ -27,7 +27,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         bytes: usize,
     ) -> Result<usize> {
         let mut first = 0;
-        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        let mut skimmer = Skimmer::<D>::new(self.bytes, self.at).without_objects();
         for index in 0..count {
             if skimmer.skip_text().is_none() {
                 break;
@@ -64,7 +64,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             }
         }
         let whole = first;
-        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        let mut skimmer = Skimmer::<D>::new(self.bytes, self.at).without_objects();
         for index in whole..count {
             let start = skimmer.position();
             if !Self::surely_takes(&element, &skimmer) || self.skimmable == 0 {
@@ -78,7 +78,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 self.hand_over(sink, array, start, index - first)?;
                 self.pour_element(sink, array, &element).map_err(|error| error.inside(Step::Index(index)))?;
                 first = index + 1;
-                skimmer = Skimmer::new(self.bytes, self.at);
+                skimmer = Skimmer::<D>::new(self.bytes, self.at).without_objects();
             } else if end - self.at >= bytes {
                 self.hand_over(sink, array, end, index + 1 - first)?;
                 first = index + 1;
@@ -95,7 +95,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Whether a container takes the next value without more being known of it: typed ones may convert, drop or refuse
     /// values of other types.
     #[inline(always)]
-    pub(super) fn surely_takes(element: &ElementType<'_>, skimmer: &Skimmer<'_>) -> bool {
+    pub(super) fn surely_takes(element: &ElementType<'_>, skimmer: &Skimmer<'_, D>) -> bool {
         match element.builtin() {
             None => true,
             Some(ty) => ty != VariantType::Object && skimmer.next_type() == Some(ty),
@@ -111,7 +111,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         value: &ElementType<'_>,
         bytes: usize,
     ) -> Result<bool> {
-        let mut skimmer = Skimmer::new(self.bytes, self.at);
+        let mut skimmer = Skimmer::<D>::new(self.bytes, self.at).without_objects();
         if self.skimmable == 0 || !Self::surely_takes(value, &skimmer) {
             return Ok(false);
         }

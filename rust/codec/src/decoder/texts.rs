@@ -45,13 +45,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok((self.counted_bytes(true)?, at))
     }
 
-    /// An element of a PackedStringArray, whose closing NUL is counted.
+    /// The text of an element of a PackedStringArray, without the closing NUL, which is counted.
     #[inline(always)]
-    pub(super) fn pour_terminated_string<S: Sink>(
-        &mut self,
-        sink: &mut S,
-        strings: &mut S::Strings,
-    ) -> Result<()> {
+    pub(super) fn terminated_bytes(&mut self) -> Result<&'a [u8]> {
         let at = self.at;
         let counted = self.counted_bytes(false)?;
         let (is_terminated, bytes) = match counted.split_last() {
@@ -59,6 +55,18 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             _ => (false, counted),
         };
         self.odd(!is_terminated, at, Oddity::MissingNul)?;
+        Ok(bytes)
+    }
+
+    /// An element of a PackedStringArray.
+    #[inline(always)]
+    pub(super) fn pour_terminated_string<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        strings: &mut S::Strings,
+    ) -> Result<()> {
+        let at = self.at;
+        let bytes = self.terminated_bytes()?;
         if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
             return self.budget.text(bytes.len()).at(at);
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Index;
 
+use super::same::is_same_key;
 use super::types::{Array, Dictionary, NodePath, Object, Value};
 
 /// What [`Value::get`] and [`Dictionary::get`] look for.
@@ -88,13 +89,7 @@ impl Lookup for Value {
     }
 
     fn is_key(&self, key: &Value) -> bool {
-        match (self, key) {
-            (Self::Float(a), Self::Float(b)) => a == b || a.is_nan() && b.is_nan(),
-            _ => match (self.as_str(), key.as_str()) {
-                (Some(a), Some(b)) => a == b,
-                _ => self == key,
-            },
-        }
+        is_same_key(self, key)
     }
 }
 

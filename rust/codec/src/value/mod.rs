@@ -15,6 +15,7 @@ mod access;
 pub(crate) mod builder;
 mod codec;
 mod convert;
+mod same;
 mod source;
 mod types;
 

@@ -105,10 +105,12 @@ impl From<&Error> for ErrorCode {
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             ErrorKind::Internal(_) => Self::InternalError,
             ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
-            // Only conversions in Rust return these.
-            ErrorKind::UnexpectedType { .. } | ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => {
-                Self::BadArgument
-            }
+            // Only calls in Rust return these.
+            ErrorKind::UnexpectedType { .. }
+            | ErrorKind::OutOfRange { .. }
+            | ErrorKind::NotFound { .. }
+            | ErrorKind::Patch(_)
+            | ErrorKind::Message(_) => Self::BadArgument,
             // For new kinds: `tests/errors_document.rs` finds those that are not listed here.
             _ => Self::InternalError,
         }

@@ -15,15 +15,17 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 
+mod index;
+
 use std::io::{self, Read, Seek};
 use std::ops::Range;
+
+pub use crate::format::FRAME_BYTES;
+pub use index::{Index, ReadAt};
 
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::format;
 use crate::limits::Limits;
-
-/// Bytes of the length in front of each value, a little-endian u32.
-pub const FRAME_BYTES: usize = 4;
 
 /// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
 /// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value

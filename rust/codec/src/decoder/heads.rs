@@ -1,0 +1,208 @@
+//! Containers without what they hold: their heads, judged as in decoding, and where the values in them end.
+
+use super::Decoder;
+use crate::dialect::Dialect;
+use crate::encoder::{EncodeOptions, Measure};
+use crate::error::{Error, ErrorKind, Locate, Result};
+use crate::events::{Lanes, Precision, Sink, Source, Text};
+use crate::findings::SpanKind;
+use crate::format::{self, ContainerKind, Shape, VariantType};
+use crate::lanes;
+use crate::limits::{Limit, Limits, Strictness};
+use crate::skim::Skimmer;
+
+/// What stands before the values that a value holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    /// How many elements, entries or properties there are; 0 where it holds none.
+    pub count: usize,
+    /// Where the first of them starts.
+    pub first: usize,
+    /// The components of elements in a packed array.
+    pub precision: Precision,
+}
+
+impl<'a, D: Dialect> Decoder<'a, D> {
+    /// A strict reader of what starts at `at`, so many levels deep.
+    #[inline]
+    pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
+        let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
+        (decoder.at, decoder.depth) = (at, depth);
+        decoder
+    }
+
+    /// The header of the value that starts here.
+    #[inline]
+    pub(crate) fn header_here(&mut self) -> Result<(u32, VariantType)> {
+        let at = self.at;
+        if self.depth > self.max_depth() {
+            return Err(self.too_deep());
+        }
+        let header = self.u32()?;
+        let id = (header & format::TYPE_MASK) as u8;
+        let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
+        self.budget.value(ty).at(at)?;
+        Ok((if D::HAS_FLAGS { header } else { header & D::header_mask(ty) }, ty))
+    }
+
+    /// What stands before the values that the value here holds. Stays where the first of them starts.
+    pub(crate) fn head(&mut self) -> Result<Head> {
+        let at = self.at;
+        let (header, ty) = self.header_here()?;
+        let precision = Self::precision(header);
+        let mut head = Head { count: 0, first: 0, precision };
+        match ty.shape() {
+            Shape::Array => {
+                self.element_type(self.kind(header, format::KIND_SHIFT))?;
+                head.count = self.container_count(4)?;
+            }
+            Shape::Dictionary => {
+                self.element_type(self.kind(header, format::KIND_SHIFT))?;
+                self.element_type(self.kind(header, format::VALUE_KIND_SHIFT))?;
+                head.count = self.container_count(8)?;
+                let limit = self.budget.limits.max_dictionary_entries;
+                if head.count as u64 > limit {
+                    let kind = ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit);
+                    return Err(self.error_at(at, kind));
+                }
+            }
+            // One without a class has no count.
+            Shape::Object if header & format::FLAG_OBJECT_AS_ID == 0 && !self.name()?.is_empty() => {
+                head.count = self.property_count()?;
+            }
+            Shape::Packed(lane, per_element) => {
+                let element = per_element * lane.width(precision == Precision::Double);
+                head.count = self.count(element)?;
+            }
+            Shape::PackedStrings => {
+                let start = self.at;
+                let count = self.u32_of(SpanKind::Count)? as i32;
+                head.count = match usize::try_from(count) {
+                    Ok(count) if count <= self.left() / 4 => count,
+                    _ => {
+                        let kind = ErrorKind::BadCount { count: count.into(), left: self.left() };
+                        return Err(self.error_at(start, kind));
+                    }
+                };
+            }
+            _ => {}
+        }
+        head.first = self.at;
+        Ok(head)
+    }
+
+    fn kind(&self, header: u32, shift: u32) -> ContainerKind {
+        if D::HAS_FLAGS { ContainerKind::of(header, shift) } else { ContainerKind::Untyped }
+    }
+
+    /// Passes over the value that starts here. Where that fails, it is judged as in decoding.
+    #[inline]
+    pub(crate) fn pass(&mut self) -> Result<()> {
+        let mut skimmer = Skimmer::<D>::new(self.bytes, self.at);
+        if skimmer.skip_all().is_some() {
+            self.at = skimmer.position();
+            return Ok(());
+        }
+        self.pour(&mut Measure::counting(EncodeOptions::default()))
+    }
+
+    /// Passes over the counted text that starts here.
+    #[inline]
+    pub(crate) fn pass_text(&mut self) -> Result<()> {
+        self.counted_bytes(true).map(drop)
+    }
+
+    /// The name of the property that starts here; stays where its value starts.
+    pub(crate) fn property_name(&mut self) -> Result<&'a str> {
+        self.name()
+    }
+
+    /// The int whose header has been read.
+    #[inline]
+    pub(crate) fn int_here(&mut self, header: u32) -> Result<i64> {
+        if header & format::FLAG_64 != 0 {
+            self.u64().map(|int| int as i64)
+        } else {
+            self.u32().map(|int| (int as i32).into())
+        }
+    }
+
+    /// The text of the String or StringName whose header has been read.
+    pub(crate) fn text_here(&mut self) -> Result<D::Text<'a>> {
+        let at = self.at;
+        let bytes = self.counted_bytes(false)?;
+        self.text(bytes, at)
+    }
+
+    /// Pours the element of a PackedStringArray that starts here as a String.
+    pub(crate) fn pour_string<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        self.budget.value(VariantType::String).at(at)?;
+        let text = self.string_here()?;
+        sink.text(VariantType::String, Text::Utf8(&text)).at(at)
+    }
+
+    /// The element of a PackedStringArray that starts here.
+    pub(crate) fn string_here(&mut self) -> Result<D::Text<'a>> {
+        let at = self.at;
+        let bytes = self.terminated_bytes()?;
+        self.text(bytes, at)
+    }
+
+    /// Pours the name of the property that starts here as a StringName.
+    pub(crate) fn pour_name<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        let at = self.at;
+        self.budget.value(VariantType::StringName).at(at)?;
+        let name = self.name()?;
+        sink.text(VariantType::StringName, name.into()).at(at)
+    }
+
+    /// So many bytes from `at` on.
+    pub(crate) fn bytes_at(bytes: &'a [u8], at: usize, count: usize) -> Result<&'a [u8]> {
+        bytes.get(at..).and_then(|rest| rest.get(..count)).ok_or_else(|| {
+            let left = bytes.len().saturating_sub(at);
+            Error::new(ErrorKind::UnexpectedEnd { needed: count, left }).at(at)
+        })
+    }
+
+    /// Pours the element of a packed array of type `packed` that starts here.
+    pub(crate) fn pour_packed_element<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        packed: VariantType,
+        precision: Precision,
+    ) -> Result<()> {
+        match packed {
+            VariantType::PackedByteArray => {
+                let [byte] = self.array()?;
+                sink.int(byte.into())
+            }
+            VariantType::PackedInt32Array => {
+                let int = i32::from_le_bytes(self.array()?);
+                sink.int(int.into())
+            }
+            VariantType::PackedInt64Array => {
+                let int = i64::from_le_bytes(self.array()?);
+                sink.int(int)
+            }
+            VariantType::PackedFloat32Array => {
+                let float = f32::from_le_bytes(self.array()?);
+                sink.float(lanes::widen_quieting_nan(float))
+            }
+            VariantType::PackedFloat64Array => {
+                let float = f64::from_le_bytes(self.array()?);
+                sink.float(float)
+            }
+            VariantType::PackedVector2Array => self.pour_lanes(sink, VariantType::Vector2, precision),
+            VariantType::PackedVector3Array => self.pour_lanes(sink, VariantType::Vector3, precision),
+            VariantType::PackedColorArray => self.pour_lanes(sink, VariantType::Color, precision),
+            _ => self.pour_lanes(sink, VariantType::Vector4, precision),
+        }
+    }
+
+    fn pour_lanes<S: Sink>(&mut self, sink: &mut S, ty: VariantType, precision: Precision) -> Result<()> {
+        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
+        let le = self.take(count * lane.width(precision == Precision::Double))?;
+        sink.fixed(ty, Lanes { precision, le })
+    }
+}

@@ -1,0 +1,167 @@
+//! [`Fingerprint`]: 64 bits that tell values apart.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::decoder::Decoder;
+use crate::encoder::{EncodeOptions, Encoder};
+use crate::error::{ErrorKind, Result};
+use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::format::VariantType;
+use crate::limits::{Limits, Strictness};
+use crate::value::Value;
+
+/// Hashes the value that is poured into it.
+///
+/// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which all entries of each Dictionary are replaced by one
+/// little-endian u64: the sum, modulo 2⁶⁴, of the fingerprints of the entries, each a key followed by its value. So the order of
+/// entries does not matter, and everything else that is encoded does: types, bits of floats, what a typed container declares.
+///
+/// Whoever chooses the values can make two that have the same fingerprint: it is no signature.
+///
+/// ```
+/// use variant_codec::stream::Fingerprint;
+/// use variant_codec::Value;
+///
+/// let (a, b) = (("name", Value::from("Ada")), ("hp", Value::from(7)));
+/// let one = Value::from_iter([a.clone(), b.clone()]).fingerprint()?;
+/// assert_eq!(one, Value::from_iter([b, a]).fingerprint()?);
+/// assert_ne!(one, Value::from_iter([("name", "Ada")]).fingerprint()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Fingerprint {
+    encoder: Encoder<Vec<u8>>,
+}
+
+impl Fingerprint {
+    /// For values of engines with this width of `real_t`.
+    pub fn new(precision: Precision) -> Self {
+        Self { encoder: Encoder::new(Vec::new(), EncodeOptions { precision, strict_text: false }) }
+    }
+
+    /// The fingerprint of what has been poured.
+    pub fn finish(&self) -> u64 {
+        xxh3_64(self.encoder.output())
+    }
+}
+
+/// The fingerprint of the value that `bytes` hold.
+///
+/// ```
+/// use variant_codec::stream::Precision;
+/// use variant_codec::{Limits, Value, fingerprint};
+///
+/// let value = Value::from_iter([("hp", 7)]);
+/// let found = fingerprint(&value.encode()?, Precision::Single, &Limits::for_network())?;
+/// assert_eq!(found, value.fingerprint()?);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Value::decode`].
+pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Result<u64> {
+    let mut sink = Fingerprint::new(precision);
+    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut sink)?;
+    Ok(sink.finish())
+}
+
+impl Value {
+    /// The value's [`Fingerprint`], as an engine of official builds has it.
+    ///
+    /// # Errors
+    /// As [`Value::encode`].
+    pub fn fingerprint(&self) -> Result<u64> {
+        use crate::events::Source as _;
+        let mut sink = Fingerprint::default();
+        let mut source = self;
+        source.pour(&mut sink)?;
+        Ok(sink.finish())
+    }
+}
+
+/// An open Dictionary.
+#[derive(Debug)]
+pub struct Entries {
+    sum: u64,
+    /// Where the open entry starts.
+    start: usize,
+}
+
+macro_rules! hand_over {
+    ($($event:ident($($argument:ident: $ty:ty),*) $(-> $output:ty)?;)*) => {
+        $(
+            #[inline(always)]
+            fn $event(&mut self, $($argument: $ty),*) -> Result<hand_over!(@ $($output)?)> {
+                self.encoder.$event($($argument),*)
+            }
+        )*
+    };
+    (@) => { () };
+    (@ $output:ty) => { $output };
+}
+
+impl Sink for Fingerprint {
+    type Array = ();
+    type Dictionary = Entries;
+    type Object = ();
+    type Strings = ();
+
+    hand_over! {
+        nil();
+        bool(value: bool);
+        int(value: i64);
+        float(value: f64);
+        text(ty: VariantType, text: Text<'_>);
+        fixed(ty: VariantType, lanes: Lanes<'_>);
+        packed(ty: VariantType, lanes: Lanes<'_>);
+        node_path(path: NodePathParts<'_>);
+        rid(id: u64);
+        callable();
+        signal(name: Text<'_>, object: u64);
+        object_id(id: u64);
+        begin_array(len: usize, element: ElementType<'_>);
+        ints(array: &mut (), ints: &mut impl Iterator<Item = i64>);
+        floats(array: &mut (), floats: &mut impl Iterator<Item = f64>);
+        begin_object(class: Text<'_>, properties: usize);
+        begin_property(object: &mut (), name: Text<'_>);
+        begin_strings(len: usize);
+        string(strings: &mut (), text: Text<'_>);
+    }
+
+    #[inline(always)]
+    fn fixed_run<const N: usize>(
+        &mut self,
+        array: &mut (),
+        ty: VariantType,
+        precision: Precision,
+        values: &mut impl Iterator<Item = [u8; N]>,
+    ) -> Result<()> {
+        self.encoder.fixed_run(array, ty, precision, values)
+    }
+
+    fn begin_dictionary(
+        &mut self,
+        len: usize,
+        key: ElementType<'_>,
+        value: ElementType<'_>,
+    ) -> Result<Entries> {
+        self.encoder.begin_dictionary(len, key, value)?;
+        Ok(Entries { sum: 0, start: self.encoder.output().len() })
+    }
+
+    #[inline(always)]
+    fn end_entry(&mut self, entries: &mut Entries) -> Result<()> {
+        let out = self.encoder.output_mut();
+        entries.sum = entries.sum.wrapping_add(xxh3_64(&out[entries.start..]));
+        out.truncate(entries.start);
+        Ok(())
+    }
+
+    fn end_dictionary(&mut self, entries: Entries) -> Result<()> {
+        let out = self.encoder.output_mut();
+        let sum = entries.sum.to_le_bytes();
+        out.try_reserve(sum.len()).map_err(|_| ErrorKind::OutOfMemory(sum.len()))?;
+        out.extend_from_slice(&sum);
+        Ok(())
+    }
+}

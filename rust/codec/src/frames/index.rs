@@ -1,0 +1,216 @@
+//! [`Index`]: where records lie in a file that is larger than memory.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::FRAME_BYTES;
+
+/// Records within so many bytes share a mark: their lengths are read again.
+const STRIDE: u64 = 4 << 10;
+/// So much is read at once while records are short, and while they are long.
+const BLOCK: usize = 64 << 10;
+const SHORT_BLOCK: usize = 512;
+
+/// Bytes that are read from anywhere, as those of a file.
+///
+/// ```
+/// use variant_codec::frames::ReadAt;
+///
+/// let mut two = [0; 2];
+/// assert_eq!([1, 2, 3][..].read_at(1, &mut two)?, 2);
+/// assert_eq!(two, [2, 3]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub trait ReadAt {
+    /// How many bytes there are now.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn size(&self) -> io::Result<u64>;
+    /// Reads from `at` on, and returns how many bytes: fewer than there is room for only at the end.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
+}
+
+impl ReadAt for [u8] {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}
+
+impl ReadAt for Mutex<File> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.lock().unwrap_or_else(PoisonError::into_inner).metadata()?.len())
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        let mut done = 0;
+        while done < into.len() {
+            match file.read(&mut into[done..]) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// Where the records of a batch lie, as far as it has been walked. Any thread may use it.
+///
+/// Records that are appended later are found; what has been walked must not change. It takes 16 bytes for each 4 KiB that are walked.
+///
+/// ```
+/// use variant_codec::frames::{Index, append};
+///
+/// let mut batch = Vec::new();
+/// for record in [&b"one"[..], b"three"] {
+///     append(&mut batch, record);
+/// }
+/// let index = Index::default();
+/// assert_eq!(index.find(&batch[..], 1)?, Some(11..16));
+/// assert_eq!(index.count(&batch[..])?, 2);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Index(Mutex<Marks>);
+
+/// Some records and where they start with their length, in order.
+#[derive(Debug, Default)]
+struct Marks {
+    marks: Vec<(u64, u64)>,
+    /// The record that has not been passed over yet, and where it starts.
+    next: (u64, u64),
+}
+
+impl Index {
+    /// Where the record at `index` lies, without its length; `None` if there are no more.
+    ///
+    /// # Errors
+    /// A record that the end cuts off; errors of the file.
+    pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = if index >= marks.next.0 { marks.next } else { marks.before(index) };
+        let mut walk = Walk::from(source, from)?;
+        while walk.index < index {
+            if walk.pass()?.is_none() {
+                return Ok(None);
+            }
+            marks.passed(walk.index, walk.at);
+        }
+        drop(marks);
+        walk.pass()
+    }
+
+    /// How many records there are now. Walks over all of them the first time.
+    ///
+    /// # Errors
+    /// As [`Index::find`].
+    pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walk = Walk::from(source, marks.next)?;
+        while walk.pass()?.is_some() {
+            marks.passed(walk.index, walk.at);
+        }
+        Ok(walk.index)
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).marks.capacity() * size_of::<(u64, u64)>()
+    }
+}
+
+impl Marks {
+    /// The last mark that is not behind the record.
+    fn before(&self, index: u64) -> (u64, u64) {
+        let behind = self.marks.partition_point(|(marked, _)| *marked <= index);
+        behind.checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or_default()
+    }
+
+    /// The record at `index` starts at `at`, or would.
+    fn passed(&mut self, index: u64, at: u64) {
+        if index <= self.next.0 {
+            return;
+        }
+        self.next = (index, at);
+        let last = self.marks.last().map_or(0, |(_, at)| *at);
+        if at - last >= STRIDE && self.marks.try_reserve(1).is_ok() {
+            self.marks.push((index, at));
+        }
+    }
+}
+
+/// Walks over records.
+struct Walk<'s, S: ?Sized> {
+    source: &'s S,
+    size: u64,
+    index: u64,
+    at: u64,
+    block: Vec<u8>,
+    /// Where the block starts.
+    block_at: u64,
+}
+
+impl<'s, S: ReadAt + ?Sized> Walk<'s, S> {
+    fn from(source: &'s S, (index, at): (u64, u64)) -> Result<Self> {
+        let size = source.size().map_err(Error::other)?;
+        Ok(Self { source, size, index, at, block: Vec::new(), block_at: 0 })
+    }
+
+    /// Goes over the next record and says where it lies.
+    fn pass(&mut self) -> Result<Option<Range<u64>>> {
+        let left = self.size.saturating_sub(self.at);
+        if left == 0 {
+            return Ok(None);
+        }
+        let Some(frame) = self.frame()? else { return Err(self.cut_off(FRAME_BYTES as u64, left)) };
+        let length = u64::from(u32::from_le_bytes(frame));
+        let start = self.at + FRAME_BYTES as u64;
+        if length > self.size.saturating_sub(start) {
+            return Err(self.cut_off(length, self.size.saturating_sub(start)));
+        }
+        (self.index, self.at) = (self.index + 1, start + length);
+        Ok(Some(start..self.at))
+    }
+
+    #[cold]
+    fn cut_off(&self, needed: u64, left: u64) -> Error {
+        let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let kind = ErrorKind::UnexpectedEnd { needed: size(needed), left: size(left) };
+        Error::new(kind).at(size(self.at))
+    }
+
+    /// The length of the next record.
+    fn frame(&mut self) -> Result<Option<[u8; FRAME_BYTES]>> {
+        let in_block = |walk: &Self| {
+            let offset = usize::try_from(walk.at.checked_sub(walk.block_at)?).ok()?;
+            walk.block.get(offset..)?.first_chunk().copied()
+        };
+        if let Some(frame) = in_block(self) {
+            return Ok(Some(frame));
+        }
+        // Far from the last block, the records are long, and their lengths lie far from one another.
+        let is_near = self.at - self.block_at <= 2 * BLOCK as u64;
+        self.block.resize(if is_near && self.index > 0 { BLOCK } else { SHORT_BLOCK }, 0);
+        let count = self.source.read_at(self.at, &mut self.block).map_err(Error::other)?;
+        self.block.truncate(count);
+        self.block_at = self.at;
+        Ok(in_block(self))
+    }
+}

@@ -1,0 +1,175 @@
+//! Which elements of two lists belong together.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use hashbrown::HashTable;
+use imara_diff::{Algorithm, Diff, Token};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::form::room;
+use crate::error::Result;
+use crate::format::VariantType;
+use crate::memory::check_room;
+use crate::view::View;
+
+/// Of memory, for each element of both lists.
+const BYTES_PER_ELEMENT: usize = 32;
+
+/// Elements of two lists that are not the same, in order. What stands between is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// One thing that has changed: its index in either list.
+    Changed(usize, usize),
+    /// Elements that are gone, and others that have come instead.
+    Replaced(Range<usize>, Range<usize>),
+}
+
+/// What has become of the elements.
+pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece>> {
+    let mut pieces = Vec::new();
+    for Hunk { old: gone, new: come } in changed_ranges(old, new)? {
+        if gone.len() == come.len() {
+            pieces.extend(gone.zip(come).map(|(old, new)| Piece::Changed(old, new)));
+            continue;
+        }
+        // Things that have changed are told from others by what stands first in them.
+        let alike = hunks(old.likenesses(gone.clone()), new.likenesses(come.clone()))?;
+        let (mut old_index, mut new_index) = (gone.start, come.start);
+        let end = Hunk { old: gone.len()..gone.len(), new: come.len()..come.len() };
+        for hunk in alike.into_iter().chain([end]) {
+            let (next_gone, next_come) = (shifted(&hunk.old, gone.start), shifted(&hunk.new, come.start));
+            pieces.extend(
+                (old_index..next_gone.start).zip(new_index..).map(|(old, new)| Piece::Changed(old, new)),
+            );
+            (old_index, new_index) = (next_gone.end, next_come.end);
+            if !next_gone.is_empty() || !next_come.is_empty() {
+                pieces.push(Piece::Replaced(next_gone, next_come));
+            }
+        }
+    }
+    Ok(pieces)
+}
+
+/// Where the lists differ. What they have in common at both ends costs nothing but the comparison.
+pub(super) fn changed_ranges(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Hunk>> {
+    let (mut old_range, mut new_range) = (0..old.len(), 0..new.len());
+    let is_same = |(a, b): &(&[u8], &[u8])| a == b;
+    let prefix = old.each(old_range.clone()).zip(new.each(new_range.clone())).take_while(is_same).count();
+    (old_range.start, new_range.start) = (prefix, prefix);
+    let back = old.each(old_range.clone()).rev().zip(new.each(new_range.clone()).rev());
+    let suffix = back.take_while(is_same).count();
+    (old_range.end, new_range.end) = (old_range.end - suffix, new_range.end - suffix);
+    let mut found = hunks(old.each(old_range), new.each(new_range))?;
+    for hunk in &mut found {
+        (hunk.old, hunk.new) = (shifted(&hunk.old, prefix), shifted(&hunk.new, prefix));
+    }
+    Ok(found)
+}
+
+fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
+/// The elements of an Array or PackedStringArray.
+pub(super) struct Elements<'a> {
+    list: View<'a>,
+    /// Where each starts, and where the last one ends.
+    starts: Vec<u32>,
+}
+
+impl<'a> Elements<'a> {
+    pub fn of(list: &View<'a>) -> Result<Self> {
+        let mut starts = room(list.len()?.saturating_add(1))?;
+        let mut elements = list.elements()?;
+        starts.push(elements.position() as u32);
+        while let Some(element) = elements.next() {
+            element?;
+            starts.push(elements.position() as u32);
+        }
+        Ok(Self { list: *list, starts })
+    }
+
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    pub fn view(&self, index: usize) -> Result<View<'a>> {
+        self.list.element_at(self.starts[index] as usize)
+    }
+
+    pub fn bytes(&self, range: Range<usize>) -> &'a [u8] {
+        let bytes = self.starts[range.start] as usize..self.starts[range.end] as usize;
+        self.list.whole().get(bytes).unwrap_or_default()
+    }
+
+    fn each(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &'a [u8]> + ExactSizeIterator {
+        range.map(|index| self.bytes(index..index + 1))
+    }
+
+    /// What tells each from others where they change: the first entry of a Dictionary, the first element of an Array.
+    fn likenesses(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        range.map(|index| self.view(index).ok().and_then(|element| likeness(&element)).unwrap_or_default())
+    }
+}
+
+fn likeness<'a>(element: &View<'a>) -> Option<&'a [u8]> {
+    match element.ty() {
+        VariantType::Dictionary => {
+            let (key, value) = element.entries().ok()?.next()?.ok()?;
+            element.whole().get(key.range().ok()?.start..value.range().ok()?.end)
+        }
+        VariantType::Array => element.elements().ok()?.next()?.ok()?.bytes().ok(),
+        _ => None,
+    }
+}
+
+/// A place where two lists differ: elements of the one, and those that stand in the other instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hunk {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
+
+/// Where two lists differ, in order. Not always the fewest places: the search is bounded.
+fn hunks<'e>(
+    old: impl ExactSizeIterator<Item = &'e [u8]>,
+    new: impl ExactSizeIterator<Item = &'e [u8]>,
+) -> Result<Vec<Hunk>> {
+    check_room((old.len() + new.len()).saturating_mul(BYTES_PER_ELEMENT))?;
+    let mut names = Names::default();
+    let old: Vec<Token> = old.map(|element| names.of(element)).collect();
+    let new: Vec<Token> = new.map(|element| names.of(element)).collect();
+    let mut diff = Diff::default();
+    diff.compute_with(Algorithm::Histogram, &old, &new, names.seen.len() as u32);
+    let wide = |range: Range<u32>| range.start as usize..range.end as usize;
+    Ok(diff.hunks().map(|hunk| Hunk { old: wide(hunk.before), new: wide(hunk.after) }).collect())
+}
+
+/// A number for each different element.
+struct Names<'e> {
+    seen: Vec<&'e [u8]>,
+    numbers: HashTable<u32>,
+    seed: u64,
+}
+
+impl Default for Names<'_> {
+    fn default() -> Self {
+        Self { seen: Vec::new(), numbers: HashTable::new(), seed: RandomState::new().hash_one(0) }
+    }
+}
+
+impl<'e> Names<'e> {
+    fn of(&mut self, element: &'e [u8]) -> Token {
+        let Self { seen, numbers, seed } = self;
+        let hash = |number: &u32| xxh3_64_with_seed(seen[*number as usize], *seed);
+        let wanted = xxh3_64_with_seed(element, *seed);
+        if let Some(number) = numbers.find(wanted, |number| seen[*number as usize] == element) {
+            return Token(*number);
+        }
+        let number = seen.len() as u32;
+        numbers.insert_unique(wanted, number, hash);
+        seen.push(element);
+        Token(number)
+    }
+}

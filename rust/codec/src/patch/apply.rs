@@ -1,0 +1,353 @@
+//! A value and a patch → another value.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::form::{
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, check, room,
+};
+use super::writer::Writer;
+use crate::error::{Error, ErrorKind, Result, Step};
+use crate::format::{Shape, VariantType};
+use crate::limits::Limits;
+use crate::view::View;
+
+/// The value that a patch makes of the one in `old`, encoded. The limits hold for the old and the new value.
+///
+/// ```
+/// use variant_codec::{Limits, Value, patch};
+///
+/// let limits = Limits::for_network();
+/// let (old, new) = (Value::from("old").encode()?, Value::from("new").encode()?);
+/// let change = patch::diff(&old, &new, &limits)?;
+/// assert_eq!(patch::apply(&old, &change, &limits)?, new);
+/// assert!(patch::apply(&old, &old, &limits).is_err());
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Value::decode`](crate::Value::decode), for the old value, the patch and the new value; [`ErrorKind::Patch`] where the patch
+/// is none, with the offset in it, or does not fit the old value, with the path.
+pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let new = patched(old, patch, limits)?;
+    check(&new, limits)?;
+    Ok(new)
+}
+
+/// The same, before the new value has been judged.
+pub(crate) fn patched(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    check(old, limits)?;
+    // A patch is nested deeper than what it makes, and holds more values.
+    let loose = Limits { allow_objects: true, ..Limits::unlimited() };
+    if patch.len() > limits.max_bytes {
+        check(patch, limits)?;
+    }
+    check(patch, &loose)?;
+    let old = View::within(old, limits)?;
+    let patch = View::within(patch, &loose)?;
+    let version = patch.find(&VERSION_KEY.into())?.map(|version| version.as_i64());
+    if !matches!(version, Some(Ok(VERSION))) {
+        return Err(malformed(&patch, "a Dictionary with 1 at the key \"patch\" is expected"));
+    }
+    let mut writer = Writer::default();
+    match patch.find(&CHANGE_KEY.into())? {
+        None => writer.raw(old.bytes()?)?,
+        Some(change) => apply_change(&mut writer, &old, &change, 0)?,
+    }
+    Ok(writer.out)
+}
+
+#[cold]
+fn malformed(at: &View<'_>, expected: &str) -> Error {
+    Error::new(ErrorKind::Patch(format!("not a patch: {expected}").into())).at(at.position())
+}
+
+#[cold]
+fn misfit(reason: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Patch(format!("the patch does not fit the value: {reason}").into()))
+}
+
+/// What a change of a container consists of.
+fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
+    if change.ty() != VariantType::Array || change.len()? > 4 {
+        return Err(malformed(change, "a change is an Array of 2 to 4 elements"));
+    }
+    change.elements()?.collect()
+}
+
+fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u32) -> Result<()> {
+    if level > MAX_CHANGES {
+        return Err(malformed(change, "changes are nested in no more than 64 others"));
+    }
+    let parts = parts(change)?;
+    let kind = parts.first().filter(|kind| kind.ty() == VariantType::String).map(|kind| kind.as_str());
+    match (kind.transpose()?, &parts[..]) {
+        (Some(SET), [_, value]) => writer.raw(value.bytes()?),
+        (Some(BYTES), [_, bytes]) => {
+            let bytes = bytes.as_bytes()?;
+            check(
+                bytes,
+                &Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() },
+            )?;
+            writer.raw(bytes)
+        }
+        (Some(DICTIONARY), [_, changes, rest @ ..]) => {
+            let (removed, order) = (rest.first(), rest.get(1));
+            apply_to_dictionary(writer, old, changes, removed, order, level)
+        }
+        (Some(ARRAY), [_, count, edits]) => {
+            fits(old, old.ty().shape() == Shape::Array, "an Array", count)?;
+            apply_to_array(writer, old, edits, level)
+        }
+        (Some(PACKED), [_, count, edits]) => {
+            let is_packed = matches!(old.ty().shape(), Shape::Packed(..) | Shape::PackedStrings);
+            fits(old, is_packed, "a packed array", count)?;
+            apply_to_packed(writer, old, edits)
+        }
+        _ => Err(malformed(
+            change,
+            "a change starts with \"set\", \"bytes\", \"dictionary\", \"array\" or \"packed\"",
+        )),
+    }
+}
+
+/// Whether there is a container of so many elements to be changed.
+fn fits(old: &View<'_>, is_kind: bool, expected: &str, count: &View<'_>) -> Result<()> {
+    if !is_kind {
+        return Err(misfit(format!("{expected} was expected, there is {}", old.ty())));
+    }
+    let (expected, found) = (index_of(count)?, old.len()?);
+    if expected == found {
+        Ok(())
+    } else {
+        Err(misfit(format!("{expected} elements were expected, there are {found}")))
+    }
+}
+
+fn index_of(view: &View<'_>) -> Result<usize> {
+    let index = if view.ty() == VariantType::Int { usize::try_from(view.as_i64()?).ok() } else { None };
+    index.ok_or_else(|| malformed(view, "an int that is not negative is expected"))
+}
+
+fn apply_to_dictionary(
+    writer: &mut Writer,
+    old: &View<'_>,
+    changes: &View<'_>,
+    removed: Option<&View<'_>>,
+    order: Option<&View<'_>>,
+    level: u32,
+) -> Result<()> {
+    if old.ty() != VariantType::Dictionary {
+        return Err(misfit(format!("a Dictionary was expected, there is {}", old.ty())));
+    }
+    if changes.ty() != VariantType::Dictionary {
+        return Err(malformed(changes, "changes by key are a Dictionary"));
+    }
+    // What becomes of each key: a change, or nothing.
+    let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
+    let expected = changes.len()? + removed.map_or(Ok(0), View::len)?;
+    wanted.try_reserve(expected).map_err(|_| ErrorKind::OutOfMemory(expected.saturating_mul(128)))?;
+    for entry in changes.entries()? {
+        let (key, change) = entry?;
+        if wanted.insert(key.bytes()?, Some(change)).is_some() {
+            return Err(malformed(&key, "each key changes once"));
+        }
+    }
+    if let Some(removed) = removed {
+        if removed.ty() != VariantType::Array {
+            return Err(malformed(removed, "removed keys are an Array"));
+        }
+        for key in removed.elements()? {
+            let key = key?;
+            match wanted.entry(key.bytes()?) {
+                Entry::Vacant(entry) => drop(entry.insert(None)),
+                Entry::Occupied(_) => return Err(malformed(&key, "each key changes once")),
+            }
+        }
+    }
+
+    writer.raw(old.declared()?)?;
+    let count_at = writer.count_later()?;
+    let start = writer.out.len();
+    // Where each entry ends.
+    let mut ends: Vec<usize> = room(old.len()?.saturating_add(changes.len()?))?;
+    for entry in old.entries()? {
+        let (key, value) = entry?;
+        let key_bytes = key.bytes()?;
+        match wanted.remove(key_bytes) {
+            Some(None) => continue,
+            Some(Some(change)) => {
+                writer.raw(key_bytes)?;
+                apply_change(writer, &value, &change, level + 1)
+                    .map_err(|error| inside(error, step_of(&key)))?;
+            }
+            None => {
+                writer.raw(key_bytes)?;
+                writer.raw(value.bytes()?)?;
+            }
+        }
+        ends.push(writer.out.len());
+    }
+    if !wanted.is_empty() {
+        for entry in changes.entries()? {
+            let (key, change) = entry?;
+            let key_bytes = key.bytes()?;
+            if wanted.remove(key_bytes).is_none() {
+                continue;
+            }
+            writer.raw(key_bytes)?;
+            let parts = parts(&change)?;
+            match &parts[..] {
+                [kind, value] if kind.as_str()? == SET => writer.raw(value.bytes()?)?,
+                _ => return Err(misfit(format!("there is no key {}", words(&key)))),
+            }
+            ends.push(writer.out.len());
+        }
+    }
+    if let Some((key, _)) = wanted.iter().next() {
+        let key = View::new(key)?;
+        return Err(misfit(format!("there is no key {}", words(&key))));
+    }
+    writer.set_count(count_at, ends.len());
+    match order {
+        Some(order) => reorder(&mut writer.out, start, &ends, order),
+        None => Ok(()),
+    }
+}
+
+/// Puts the entries, which start at `start`, in order.
+fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) -> Result<()> {
+    if order.ty() != VariantType::PackedInt32Array || order.len()? != ends.len() {
+        return Err(misfit(format!("an order of {} keys was expected", ends.len())));
+    }
+    let mut entries = room(out.len() - start)?;
+    let mut is_done = room(ends.len())?;
+    is_done.resize(ends.len(), false);
+    for position in order.elements()? {
+        let position = index_of(&position?)?;
+        match is_done.get_mut(position) {
+            Some(is_done) if !*is_done => *is_done = true,
+            _ => return Err(malformed(order, "an order names each position once")),
+        }
+        let from = if position == 0 { start } else { ends[position - 1] };
+        entries.extend_from_slice(&out[from..ends[position]]);
+    }
+    out.truncate(start);
+    out.extend_from_slice(&entries);
+    Ok(())
+}
+
+fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: u32) -> Result<()> {
+    writer.raw(old.declared()?)?;
+    let count_at = writer.count_later()?;
+    let (mut index, mut count) = (0, 0);
+    let mut elements = old.elements()?;
+    for edit in list(edits)? {
+        let edit = edit?;
+        let parts = parts(&edit)?;
+        let [at, rest @ ..] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let at = index_of(at)?;
+        if at < index {
+            return Err(malformed(&edit, "edits are in the order of their indexes"));
+        }
+        while index < at {
+            let element = elements.next().ok_or_else(|| misfit(format!("there is no element {at}")))??;
+            writer.raw(element.bytes()?)?;
+            (index, count) = (index + 1, count + 1);
+        }
+        match rest {
+            [change] => {
+                let element =
+                    elements.next().ok_or_else(|| misfit(format!("there is no element {at}")))??;
+                apply_change(writer, &element, change, level + 1)
+                    .map_err(|error| inside(error, Step::Index(at)))?;
+                (index, count) = (index + 1, count + 1);
+            }
+            [removed, inserted] => {
+                let removed = index_of(removed)?;
+                for gone in 0..removed {
+                    let there = elements.next();
+                    there.ok_or_else(|| misfit(format!("there is no element {}", at + gone)))??;
+                }
+                index += removed;
+                if inserted.ty() != VariantType::Array {
+                    return Err(malformed(inserted, "what is inserted is an Array"));
+                }
+                let come = inserted.len()?;
+                writer.raw(inserted.inner()?)?;
+                count += come;
+            }
+            _ => return Err(malformed(&edit, EDIT)),
+        }
+    }
+    for element in elements {
+        writer.raw(element?.bytes()?)?;
+        count += 1;
+    }
+    writer.set_count(count_at, count);
+    Ok(())
+}
+
+const EDIT: &str =
+    "an edit is an Array of an index and a change, or of an index, a count and what is inserted";
+
+fn list<'a>(edits: &View<'a>) -> Result<crate::view::Elements<'a, crate::dialect::Godot4>> {
+    if edits.ty() != VariantType::Array {
+        return Err(malformed(edits, "edits are an Array"));
+    }
+    edits.elements()
+}
+
+fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Result<()> {
+    writer.raw(old.declared()?)?;
+    let count_at = writer.count_later()?;
+    let start = writer.out.len();
+    let total = old.len()?;
+    let (mut index, mut count) = (0, 0);
+    // Texts have no fixed width, and are walked.
+    let mut places = old.inner_walk()?;
+    for edit in list(edits)? {
+        let edit = edit?;
+        let parts = parts(&edit)?;
+        let [at, removed, inserted] = &parts[..] else { return Err(malformed(&edit, EDIT)) };
+        let (at, removed) = (index_of(at)?, index_of(removed)?);
+        if at < index {
+            return Err(malformed(&edit, "edits are in the order of their indexes"));
+        }
+        let end = at.checked_add(removed).filter(|end| *end <= total);
+        let Some(end) = end else { return Err(misfit(format!("there are only {total} elements"))) };
+        if inserted.ty() != old.ty() || inserted.declared()? != old.declared()? {
+            return Err(misfit(format!("{} cannot be inserted in {}", inserted.ty(), old.ty())));
+        }
+        writer.raw(places.take(at - index)?)?;
+        places.take(end - at)?;
+        writer.raw(inserted.inner()?)?;
+        count += at - index + inserted.len()?;
+        index = end;
+    }
+    writer.raw(places.take(total - index)?)?;
+    count += total - index;
+    writer.set_count(count_at, count);
+    let bytes = writer.out.len() - start;
+    writer.raw(&[0; 3][..crate::format::padding(bytes)])
+}
+
+/// An error in a change, where it has no offset in the patch.
+fn inside(error: Error, step: Step) -> Error {
+    if error.offset().is_none() { error.inside(step) } else { error }
+}
+
+fn step_of(key: &View<'_>) -> Step {
+    match key.ty() {
+        VariantType::String | VariantType::StringName => key.as_str().map_or(Step::KeyAt(0), Step::text_key),
+        VariantType::Int => key.as_i64().map_or(Step::KeyAt(0), Step::int_key),
+        ty => Step::Key(format!("<{ty}>")),
+    }
+}
+
+fn words(key: &View<'_>) -> String {
+    match step_of(key) {
+        Step::Key(key) => key,
+        _ => String::new(),
+    }
+}

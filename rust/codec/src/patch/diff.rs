@@ -1,0 +1,338 @@
+//! Two values → what differs.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::align::{self, Elements, Hunk, Piece};
+use super::form::{
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, check, room,
+};
+use super::writer::Writer;
+use crate::error::{ErrorKind, Result};
+use crate::format::{Shape, VariantType};
+use crate::limits::Limits;
+use crate::view::View;
+
+/// Containers of no more bytes are replaced as a whole: what changes in them takes as many.
+const SMALL: usize = 64;
+/// Elements of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
+const GAP: usize = 48;
+
+/// The patch that makes the value in `new` of the one in `old`, both encoded. [`apply`](super::apply) gives `new` byte for byte.
+///
+/// ```
+/// use variant_codec::{Limits, Value, patch};
+///
+/// let old = Value::from((0..1000).collect::<Vec<i32>>()).encode()?;
+/// let new = Value::from((0..1001).collect::<Vec<i32>>()).encode()?;
+/// assert!(patch::diff(&old, &new, &Limits::for_save_files())?.len() < 200);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Value::decode`](crate::Value::decode), for either.
+pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    check(old, limits)?;
+    check(new, limits)?;
+    let (old, new) = (View::within(old, limits)?, View::within(new, limits)?);
+    let change = compare(&old, &new, 0)?;
+    let patch = written(&change, &new)?;
+    // A value that is nested as deep as the format allows has no place in another one, but its bytes have.
+    match check(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
+        Err(error) if *error.kind() == ErrorKind::TooDeep => written(&Change::Bytes, &new),
+        _ => Ok(patch),
+    }
+}
+
+fn written(change: &Change, new: &View<'_>) -> Result<Vec<u8>> {
+    let mut writer = Writer::default();
+    let count = writer.container(VariantType::Dictionary)?;
+    writer.text(VERSION_KEY)?;
+    writer.int(VERSION as usize)?;
+    writer.set_count(count, 1);
+    if !matches!(change, Change::None) {
+        writer.text(CHANGE_KEY)?;
+        change.write(&mut writer, new)?;
+        writer.set_count(count, 2);
+    }
+    Ok(writer.out)
+}
+
+/// What becomes of a value.
+#[derive(Debug)]
+enum Change {
+    /// Nothing.
+    None,
+    /// The new value stands in its place.
+    Set,
+    /// The same, as bytes in a PackedByteArray.
+    Bytes,
+    /// It changes inside, as these encoded bytes say.
+    Inside(Vec<u8>),
+}
+
+impl Change {
+    fn write(&self, writer: &mut Writer, new: &View<'_>) -> Result<()> {
+        match self {
+            Self::None => Ok(()),
+            Self::Set => {
+                writer.array(2)?;
+                writer.text(SET)?;
+                writer.raw(new.bytes()?)
+            }
+            Self::Bytes => {
+                writer.array(2)?;
+                writer.text(BYTES)?;
+                writer.bytes(new.bytes()?)
+            }
+            Self::Inside(bytes) => writer.raw(bytes),
+        }
+    }
+}
+
+/// What makes the new value of the old one, of which the bytes are good.
+fn compare(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
+    let (old_bytes, new_bytes) = (old.bytes()?, new.bytes()?);
+    if old_bytes == new_bytes {
+        return Ok(Change::None);
+    }
+    let is_same_kind = old.ty() == new.ty() && old.declared()? == new.declared()?;
+    if !is_same_kind || level == MAX_CHANGES || new_bytes.len() <= SMALL {
+        return Ok(Change::Set);
+    }
+    match new.ty().shape() {
+        Shape::Dictionary => dictionary(old, new, level),
+        Shape::Array => array(old, new, level),
+        Shape::PackedStrings => strings(old, new),
+        Shape::Packed(..) => packed(old, new),
+        _ => Ok(Change::Set),
+    }
+}
+
+fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
+    let (old_count, new_count) = (old.len()?, new.len()?);
+    let mut entries = HashMap::new();
+    let bytes = old_count.saturating_mul(size_of::<(&[u8], (View<'_>, bool))>());
+    entries.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+    let mut kept_keys = room(old_count)?;
+    for entry in old.entries()? {
+        let (key, value) = entry?;
+        let key = key.bytes()?;
+        if entries.insert(key, (value, false)).is_some() {
+            return Ok(Change::Set);
+        }
+        kept_keys.push(key);
+    }
+
+    let mut writer = Writer::default();
+    let part_count = writer.container(VariantType::Array)?;
+    writer.text(DICTIONARY)?;
+    let change_count = writer.container(VariantType::Dictionary)?;
+    let (mut changes, mut shared) = (0, 0);
+    // Written last, so that nothing is where nothing is shared.
+    let mut replaced = Vec::new();
+    let mut added = Vec::new();
+    let mut new_keys = room(new_count)?;
+    for entry in new.entries()? {
+        let (key, value) = entry?;
+        let key = key.bytes()?;
+        new_keys.push(key);
+        let Some((old_value, is_kept)) = entries.get_mut(key) else {
+            added.push((key, value));
+            continue;
+        };
+        if std::mem::replace(is_kept, true) {
+            return Ok(Change::Set);
+        }
+        match compare(old_value, &value, level + 1)? {
+            Change::None => shared += 1,
+            Change::Inside(bytes) => {
+                shared += 1;
+                changes += 1;
+                writer.raw(key)?;
+                writer.raw(&bytes)?;
+            }
+            Change::Set | Change::Bytes => replaced.push((key, value)),
+        }
+    }
+    if shared == 0 {
+        return Ok(Change::Set);
+    }
+    for (key, value) in replaced.iter().chain(&added) {
+        changes += 1;
+        writer.raw(key)?;
+        Change::Set.write(&mut writer, value)?;
+    }
+    writer.set_count(change_count, changes);
+
+    let mut removed = Vec::new();
+    kept_keys.retain(|key| {
+        let is_kept = entries.get(key).is_some_and(|(_, is_kept)| *is_kept);
+        if !is_kept {
+            removed.push(*key);
+        }
+        is_kept
+    });
+    // Without more being said, what is added comes last.
+    kept_keys.extend(added.iter().map(|(key, _)| *key));
+    let is_ordered = kept_keys == new_keys;
+    if !removed.is_empty() || !is_ordered {
+        writer.array(removed.len())?;
+        removed.iter().try_for_each(|key| writer.raw(key))?;
+    }
+    if !is_ordered {
+        let positions: HashMap<&[u8], u32> =
+            kept_keys.iter().enumerate().map(|(position, key)| (*key, position as u32)).collect();
+        let order: Vec<u32> =
+            new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()).collect();
+        writer.ints(&order)?;
+    }
+    let parts = if !is_ordered { 4 } else { 2 + usize::from(!removed.is_empty()) };
+    writer.set_count(part_count, parts);
+    Ok(Change::Inside(writer.out))
+}
+
+fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
+    let (old, new) = (Elements::of(old)?, Elements::of(new)?);
+    let mut edits = Edits::default();
+    let mut replaced = 0;
+    for piece in align::pieces(&old, &new)? {
+        match piece {
+            Piece::Changed(gone, come) => match compare(&old.view(gone)?, &new.view(come)?, level + 1)? {
+                Change::None => {}
+                Change::Inside(bytes) => edits.0.push(Edit::Inside(gone, bytes)),
+                Change::Set | Change::Bytes => {
+                    replaced += 1;
+                    edits.replace(gone..gone + 1, come..come + 1);
+                }
+            },
+            Piece::Replaced(gone, come) => {
+                replaced += gone.len();
+                edits.replace(gone, come);
+            }
+        }
+    }
+    if replaced == old.len() {
+        return Ok(Change::Set);
+    }
+
+    let mut writer = Writer::default();
+    writer.array(3)?;
+    writer.text(ARRAY)?;
+    writer.int(old.len())?;
+    writer.array(edits.0.len())?;
+    for edit in edits.0 {
+        match edit {
+            Edit::Inside(index, bytes) => {
+                writer.array(2)?;
+                writer.int(index)?;
+                writer.raw(&bytes)?;
+            }
+            Edit::Replace(gone, come) => {
+                writer.array(3)?;
+                writer.int(gone.start)?;
+                writer.int(gone.len())?;
+                writer.array(come.len())?;
+                writer.raw(new.bytes(come))?;
+            }
+        }
+    }
+    Ok(Change::Inside(writer.out))
+}
+
+fn strings(old: &View<'_>, new: &View<'_>) -> Result<Change> {
+    let (old, new) = (Elements::of(old)?, Elements::of(new)?);
+    let hunks = align::changed_ranges(&old, &new)?;
+    if hunks.iter().map(|hunk| hunk.old.len()).sum::<usize>() == old.len() {
+        return Ok(Change::Set);
+    }
+    let mut writer = packed_change(old.len(), hunks.len())?;
+    for Hunk { old: gone, new: come } in hunks {
+        writer.array(3)?;
+        writer.int(gone.start)?;
+        writer.int(gone.len())?;
+        let count = writer.container(VariantType::PackedStringArray)?;
+        writer.set_count(count, come.len());
+        writer.raw(new.bytes(come))?;
+    }
+    Ok(Change::Inside(writer.out))
+}
+
+fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
+    let (header, width) = (new.declared()?, new.element_width()?);
+    let (old, new) = (old.inner()?, new.inner()?);
+    let hunks = changed_lanes(old, new, width);
+    let written = |hunk: &Hunk| hunk.new.len() * width + GAP;
+    if hunks.iter().map(written).sum::<usize>() >= new.len() {
+        return Ok(Change::Set);
+    }
+    let mut writer = packed_change(old.len() / width, hunks.len())?;
+    for Hunk { old: gone, new: come } in hunks {
+        writer.array(3)?;
+        writer.int(gone.start)?;
+        writer.int(gone.len())?;
+        writer.raw(header)?;
+        let count = writer.count_later()?;
+        writer.set_count(count, come.len());
+        writer.padded(&new[come.start * width..come.end * width])?;
+    }
+    Ok(Change::Inside(writer.out))
+}
+
+/// Where elements of so many bytes differ.
+fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Vec<Hunk> {
+    let (old_count, new_count) = (old.len() / width, new.len() / width);
+    let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count() / width;
+    let most = (old_count.min(new_count) - prefix) * width;
+    let behind = old.iter().rev().zip(new.iter().rev()).take(most);
+    let suffix = behind.take_while(|(a, b)| a == b).count() / width;
+    let (old_end, new_end) = (old_count - suffix, new_count - suffix);
+    if old_count != new_count {
+        return vec![Hunk { old: prefix..old_end, new: prefix..new_end }];
+    }
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for index in prefix..new_end {
+        let lanes = index * width..(index + 1) * width;
+        if old[lanes.clone()] == new[lanes] {
+            continue;
+        }
+        match hunks.last_mut() {
+            Some(last) if (index - last.new.end) * width <= GAP => {
+                (last.old.end, last.new.end) = (index + 1, index + 1);
+            }
+            _ => hunks.push(Hunk { old: index..index + 1, new: index..index + 1 }),
+        }
+    }
+    hunks
+}
+
+fn packed_change(old_count: usize, edits: usize) -> Result<Writer> {
+    let mut writer = Writer::default();
+    writer.array(3)?;
+    writer.text(PACKED)?;
+    writer.int(old_count)?;
+    writer.array(edits)?;
+    Ok(writer)
+}
+
+/// Changes of an Array, in order.
+#[derive(Default)]
+struct Edits(Vec<Edit>);
+
+enum Edit {
+    Inside(usize, Vec<u8>),
+    Replace(Range<usize>, Range<usize>),
+}
+
+impl Edits {
+    fn replace(&mut self, gone: Range<usize>, come: Range<usize>) {
+        match self.0.last_mut() {
+            Some(Edit::Replace(last_gone, last_come))
+                if last_gone.end == gone.start && last_come.end == come.start =>
+            {
+                (last_gone.end, last_come.end) = (gone.end, come.end);
+            }
+            _ => self.0.push(Edit::Replace(gone, come)),
+        }
+    }
+}

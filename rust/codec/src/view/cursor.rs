@@ -1,0 +1,558 @@
+//! [`View`] and the steps that it makes.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::key::Key;
+use super::places::Places;
+
+use crate::decoder::Decoder;
+use crate::decoder::heads::Head;
+use crate::dialect::{Dialect, Godot3, Godot4};
+use crate::error::{Error, ErrorKind, Limit, Result, Step};
+use crate::events::{Precision, Sink, Source};
+use crate::format::{Shape, VariantType};
+use crate::limits::Limits;
+use crate::value::Value;
+use crate::value::builder::ValueBuilder;
+
+static SAVE_FILES: Limits = Limits::for_save_files();
+
+/// A value in encoded bytes, or a part of one.
+///
+/// A view borrows the bytes, allocates nothing and is copied freely. Bytes are passed over by their lengths and counts; only
+/// what is asked for is judged, as strictly as [`Value::decode`] does, with the same errors at the same offsets. Of equal keys in
+/// a Dictionary, which an engine has none of, the first counts.
+///
+/// Each step walks from the start of its container. [`Places`] remember what has been walked.
+///
+/// ```
+/// use variant_codec::{Value, View};
+///
+/// let bytes = Value::from(vec!["sword", "rope"]).encode()?;
+/// let items = View::new(&bytes)?;
+/// assert_eq!(items.len()?, 2);
+/// assert_eq!(items.index(1)?.as_str()?, "rope");
+/// assert_eq!(items.index(2).unwrap_err().to_string(), "Array has no element 2: it has 2 (at byte 0)");
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct View<'a, D: Dialect = Godot4> {
+    pub(super) bytes: &'a [u8],
+    pub(super) limits: &'a Limits,
+    places: Option<&'a Places>,
+    pub(super) at: usize,
+    pub(super) depth: u32,
+    pub(super) form: Form,
+    dialect: PhantomData<D>,
+}
+
+/// Where a view's value is: [`View::spot`].
+///
+/// ```
+/// use variant_codec::{Limits, Value, View};
+///
+/// let (bytes, limits) = (Value::from(vec!["a", "b"]).encode()?, Limits::for_save_files());
+/// let spot = View::within(&bytes, &limits)?.index(1)?.spot();
+/// let again: View<'_> = View::at_spot(&bytes, &limits, spot)?;
+/// assert_eq!(again.as_str()?, "b");
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    at: usize,
+    end: usize,
+    depth: u32,
+    form: Form,
+}
+
+impl Spot {
+    /// That of the value in these bytes: of a record.
+    pub fn of(bytes: Range<usize>) -> Self {
+        Self { at: bytes.start, end: bytes.end, depth: 0, form: Form::Value(VariantType::Nil) }
+    }
+}
+
+/// What passes over an element.
+type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// With its header.
+    Value(VariantType),
+    /// As components in a packed array of this type.
+    Lanes(VariantType, Precision),
+    /// As text in a PackedStringArray.
+    Text,
+    /// As the name of a property.
+    Name,
+}
+
+impl<D: Dialect> Clone for View<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Dialect> Copy for View<'_, D> {}
+
+impl<'a> View<'a> {
+    /// The value at the start of `bytes`, within [`Limits::for_save_files`].
+    ///
+    /// # Errors
+    /// A header that is none; more bytes than the limits allow.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        Self::within(bytes, &SAVE_FILES)
+    }
+
+    /// The value at the start of `bytes`. The limits hold for each part that is read.
+    ///
+    /// # Errors
+    /// As [`View::new`].
+    pub fn within(bytes: &'a [u8], limits: &'a Limits) -> Result<Self> {
+        Self::start(bytes, limits)
+    }
+}
+
+impl<'a> View<'a, Godot3> {
+    /// The value at the start of bytes in Godot 3's format.
+    ///
+    /// # Errors
+    /// As [`View::new`].
+    pub fn of_godot3(bytes: &'a [u8], limits: &'a Limits) -> Result<Self> {
+        Self::start(bytes, limits)
+    }
+}
+
+impl<'a, D: Dialect> View<'a, D> {
+    fn start(bytes: &'a [u8], limits: &'a Limits) -> Result<Self> {
+        if bytes.len() > limits.max_bytes {
+            let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
+            return Err(Error::new(kind).at(0));
+        }
+        let view = Self {
+            bytes,
+            limits,
+            places: None,
+            at: 0,
+            depth: 0,
+            form: Form::Value(VariantType::Nil),
+            dialect: PhantomData,
+        };
+        view.value_at(0, 0)
+    }
+
+    /// Where the value is, to come back to it.
+    pub fn spot(&self) -> Spot {
+        Spot { at: self.at, end: self.bytes.len(), depth: self.depth, form: self.form }
+    }
+
+    /// The value at a spot that a view of the same bytes has given. In others it is whatever stands there, or an error.
+    ///
+    /// # Errors
+    /// As [`View::new`].
+    pub fn at_spot(bytes: &'a [u8], limits: &'a Limits, spot: Spot) -> Result<Self> {
+        let Spot { at, end, depth, form } = spot;
+        let bytes = bytes.get(..end).unwrap_or(bytes);
+        let view = Self { bytes, limits, places: None, at, depth, form, dialect: PhantomData };
+        match form {
+            Form::Value(_) => view.value_at(at, depth),
+            _ => Ok(view),
+        }
+    }
+
+    /// The same value, which remembers where what it holds lies. One [`Places`] serves one buffer.
+    #[must_use]
+    pub fn remembering(self, places: &'a Places) -> Self {
+        Self { places: Some(places), ..self }
+    }
+
+    /// The value with a header at `at`.
+    #[inline]
+    pub(super) fn value_at(self, at: usize, depth: u32) -> Result<Self> {
+        let (_, ty) = Decoder::<D>::starting_at(self.bytes, at, depth, self.limits).header_here()?;
+        Ok(Self { at, depth, form: Form::Value(ty), ..self })
+    }
+
+    #[inline]
+    pub(super) fn decoder(&self) -> Decoder<'a, D> {
+        Decoder::starting_at(self.bytes, self.at, self.depth, self.limits)
+    }
+
+    #[inline]
+    pub(super) fn decoder_inside(&self, at: usize) -> Decoder<'a, D> {
+        Decoder::starting_at(self.bytes, at, self.depth + 1, self.limits)
+    }
+
+    /// The value's type.
+    pub fn ty(&self) -> VariantType {
+        match self.form {
+            Form::Value(ty) => ty,
+            Form::Lanes(packed, _) => element_of(packed),
+            Form::Text => VariantType::String,
+            Form::Name => VariantType::StringName,
+        }
+    }
+
+    /// The type, of values that may hold others; Nil stands for the others.
+    #[inline]
+    pub(super) fn holder(&self) -> VariantType {
+        match self.form {
+            Form::Value(ty) => ty,
+            _ => VariantType::Nil,
+        }
+    }
+
+    /// What is written so in this value.
+    #[inline]
+    pub(super) fn written_as(self, form: Form, at: usize) -> Self {
+        Self { at, depth: self.depth + 1, form, ..self }
+    }
+
+    /// What stands before the values that this one holds.
+    pub(super) fn head(&self) -> Result<Head> {
+        match self.form {
+            Form::Value(_) => self.decoder().head(),
+            Form::Lanes(..) | Form::Text | Form::Name => {
+                Ok(Head { count: 0, first: self.at, precision: Precision::default() })
+            }
+        }
+    }
+
+    /// Whether it can hold other values: elements, entries or properties.
+    pub fn is_container(&self) -> bool {
+        matches!(
+            self.holder().shape(),
+            Shape::Array | Shape::Dictionary | Shape::Object | Shape::Packed(..) | Shape::PackedStrings
+        )
+    }
+
+    /// How many elements, entries or properties it has; 0 where it holds none.
+    ///
+    /// # Errors
+    /// A count that the bytes have no room for.
+    #[expect(clippy::len_without_is_empty, reason = "it can fail")]
+    pub fn len(&self) -> Result<usize> {
+        Ok(self.head()?.count)
+    }
+
+    /// Where it lies, from its header to the end of its padding. Walks to its end.
+    ///
+    /// # Errors
+    /// Bytes in which it has no end.
+    pub fn range(&self) -> Result<Range<usize>> {
+        let end = match self.form {
+            Form::Value(_) => {
+                let mut decoder = self.decoder();
+                decoder.pass()?;
+                decoder.position()
+            }
+            Form::Lanes(ty, precision) => self.at + lanes_bytes(ty, precision),
+            Form::Text | Form::Name => {
+                let mut decoder = self.decoder();
+                decoder.pass_text()?;
+                decoder.position()
+            }
+        };
+        Ok(self.at..end)
+    }
+
+    /// Its bytes: encoded, if it has a header of its own; elements of packed arrays have none.
+    ///
+    /// # Errors
+    /// As [`View::range`].
+    pub fn bytes(&self) -> Result<&'a [u8]> {
+        let range = self.range()?;
+        Ok(self.bytes.get(range).unwrap_or_default())
+    }
+
+    /// Where it starts.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// All bytes that the view was made of.
+    pub(crate) fn whole(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Of a container, what stands before its count: the header, and the types that it declares; of others, the header.
+    pub(crate) fn declared(&self) -> Result<&'a [u8]> {
+        let end = if self.is_container() { self.head()?.first.saturating_sub(4) } else { self.at + 4 };
+        Ok(self.bytes.get(self.at..end).unwrap_or_default())
+    }
+
+    /// The element of an Array or PackedStringArray that starts at `at`.
+    pub(crate) fn element_at(&self, at: usize) -> Result<Self> {
+        match self.holder().shape() {
+            Shape::PackedStrings => Ok(self.written_as(Form::Text, at)),
+            _ => self.value_at(at, self.depth + 1),
+        }
+    }
+
+    /// The bytes of all elements of an Array or packed array, one after the other.
+    pub(crate) fn inner(&self) -> Result<&'a [u8]> {
+        let head = self.head()?;
+        let end = match self.holder().shape() {
+            Shape::Packed(..) => head.first + head.count * self.element_width()?,
+            _ => self.range()?.end,
+        };
+        Decoder::<D>::bytes_at(self.bytes, head.first, end - head.first)
+    }
+
+    /// Bytes of each element of a packed array; 0 for others.
+    pub(crate) fn element_width(&self) -> Result<usize> {
+        Ok(lanes_bytes(self.holder(), self.head()?.precision))
+    }
+
+    /// The element at `index` of an Array or packed array.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; bytes in which it cannot be found.
+    pub fn index(&self, index: usize) -> Result<Self> {
+        let found = self.element(index)?;
+        found.ok_or_else(|| self.not_found(&Key::Int(i64::try_from(index).unwrap_or(i64::MAX))))
+    }
+
+    /// The value at a key of a Dictionary, the property of an Object, or the element of an Array or packed array, of which
+    /// negative ones count from the end.
+    ///
+    /// # Errors
+    /// As [`View::index`].
+    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Self> {
+        let key = key.into();
+        self.find(&key)?.ok_or_else(|| self.not_found(&key))
+    }
+
+    /// What a path of keys and indexes leads to.
+    ///
+    /// # Errors
+    /// As [`View::get`], with the path to the place.
+    pub fn at(&self, path: &[Key<'_>]) -> Result<Self> {
+        let mut view = *self;
+        for (done, key) in path.iter().enumerate() {
+            view = view.get(*key).map_err(|error| self.after(&path[..done], error))?;
+        }
+        Ok(view)
+    }
+
+    /// The error of a value that this path leads to.
+    #[cold]
+    fn after(&self, path: &[Key<'_>], error: Error) -> Error {
+        let mut steps = Vec::new();
+        let mut view = *self;
+        for key in path {
+            steps.push(view.step_of(key));
+            match view.get(*key) {
+                Ok(next) => view = next,
+                Err(_) => break,
+            }
+        }
+        steps.into_iter().rev().fold(error, Error::inside)
+    }
+
+    fn step_of(&self, key: &Key<'_>) -> Step {
+        match (self.holder().shape(), key.index()) {
+            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, Some(index)) => {
+                let back = || self.len().unwrap_or_default().saturating_sub(index.unsigned_abs() as usize);
+                Step::Index(usize::try_from(index).unwrap_or_else(|_| back()))
+            }
+            _ => key.step(),
+        }
+    }
+
+    /// The same as [`View::get`]; `None` where there is none.
+    ///
+    /// # Errors
+    /// Bytes in which it cannot be found.
+    pub fn find(&self, key: &Key<'_>) -> Result<Option<Self>> {
+        match (self.holder().shape(), key) {
+            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, _) => {
+                let Some(index) = key.index() else { return Ok(None) };
+                let index = match usize::try_from(index) {
+                    Ok(index) => Some(index),
+                    Err(_) => {
+                        let back = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+                        self.len()?.checked_sub(back)
+                    }
+                };
+                index.map_or(Ok(None), |index| self.element(index))
+            }
+            (Shape::Dictionary, Key::Segment(text)) => {
+                if let Some(found) = self.entry(&Key::Text(text))? {
+                    return Ok(Some(found));
+                }
+                match key.index() {
+                    Some(int) => self.entry(&Key::Int(int)),
+                    None => Ok(None),
+                }
+            }
+            (Shape::Dictionary, key) => self.entry(key),
+            (Shape::Object, Key::Text(name) | Key::Segment(name)) => self.property(name),
+            _ => Ok(None),
+        }
+    }
+
+    #[cold]
+    fn not_found(&self, key: &Key<'_>) -> Error {
+        let found = self.ty();
+        let key = match (found.shape(), key.index()) {
+            (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, Some(index)) => {
+                format!("element {index}: it has {}", self.len().unwrap_or_default())
+            }
+            (Shape::Object, _) => format!("property {key}"),
+            _ => format!("key {key}"),
+        };
+        Error::new(ErrorKind::NotFound { key, found }).at(self.at)
+    }
+
+    fn element(&self, index: usize) -> Result<Option<Self>> {
+        let (ty, head) = (self.holder(), self.head()?);
+        if index >= head.count {
+            return Ok(None);
+        }
+        match ty.shape() {
+            Shape::Packed(..) => {
+                let at = head.first + index * lanes_bytes(ty, head.precision);
+                Ok(Some(self.written_as(Form::Lanes(ty, head.precision), at)))
+            }
+            Shape::Array => {
+                let at = self.walk(head.first, index, Decoder::pass)?;
+                self.value_at(at, self.depth + 1).map(Some).map_err(|error| error.inside(Step::Index(index)))
+            }
+            Shape::PackedStrings => {
+                let at = self.walk(head.first, index, Decoder::pass_text)?;
+                Ok(Some(self.written_as(Form::Text, at)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Where the element at `index` starts, of those of which the first starts at `first`.
+    fn walk(&self, first: usize, index: usize, pass: Pass<'a, D>) -> Result<usize> {
+        match self.places {
+            None => self.walk_from((0, first), index, pass, |_, _| ()),
+            Some(places) => places.with_marks(self.at, |marks| {
+                let from = marks.before(index).unwrap_or((0, first));
+                self.walk_from(from, index, pass, |index, at| marks.passed(index, at, first))
+            }),
+        }
+    }
+
+    fn walk_from(
+        &self,
+        (mut index, at): (usize, usize),
+        wanted: usize,
+        pass: Pass<'a, D>,
+        mut passed: impl FnMut(usize, usize),
+    ) -> Result<usize> {
+        let mut decoder = self.decoder_inside(at);
+        while index < wanted {
+            pass(&mut decoder).map_err(|error| error.inside(Step::Index(index)))?;
+            index += 1;
+            passed(index, decoder.position());
+        }
+        Ok(decoder.position())
+    }
+
+    /// Where the key starts among entries from the one at `index` on. Tells where each entry starts, and where the last ends.
+    fn scan(
+        &self,
+        (mut index, at): (usize, usize),
+        count: usize,
+        key: &Key<'_>,
+        passed: &mut dyn FnMut(usize, usize),
+    ) -> Result<Option<usize>> {
+        let mut decoder = self.decoder_inside(at);
+        while index < count {
+            let at = decoder.position();
+            passed(index, at);
+            if key.is_at::<D>(self.bytes, at, self.limits) {
+                return Ok(Some(at));
+            }
+            decoder.pass().map_err(|error| error.inside(Step::KeyAt(index)))?;
+            decoder.pass().map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
+            index += 1;
+        }
+        passed(index, decoder.position());
+        Ok(None)
+    }
+
+    /// The value at a key of a Dictionary.
+    fn entry(&self, key: &Key<'_>) -> Result<Option<Self>> {
+        let head = self.head()?;
+        let scan = |from, passed: &mut dyn FnMut(usize, usize)| self.scan(from, head.count, key, passed);
+        let found = match (self.places, key.is_hashed()) {
+            (Some(places), true) => {
+                let bytes = (self.bytes, self.limits);
+                places.find_key::<D>(self.at, &head, key, bytes, scan)?
+            }
+            _ => scan((0, head.first), &mut |_, _| ())?,
+        };
+        let Some(key_at) = found else { return Ok(None) };
+        let mut decoder = self.decoder_inside(key_at);
+        decoder.pass()?;
+        let found = self.value_at(decoder.position(), self.depth + 1);
+        found.map(Some).map_err(|error| error.inside(key.step()))
+    }
+
+    fn property(&self, wanted: &str) -> Result<Option<Self>> {
+        let head = self.head()?;
+        let mut decoder = Decoder::<D>::starting_at(self.bytes, head.first, self.depth + 1, self.limits);
+        for _ in 0..head.count {
+            let name = decoder.property_name()?;
+            if name == wanted {
+                let found = self.value_at(decoder.position(), self.depth + 1);
+                return found.map(Some).map_err(|error| error.inside(Step::property(name)));
+            }
+            decoder.pass().map_err(|error| error.inside(Step::property(name)))?;
+        }
+        Ok(None)
+    }
+
+    /// Pours the value into a sink.
+    ///
+    /// # Errors
+    /// What is wrong with its bytes, with the offset; what the sink refuses.
+    pub fn pour<S: Sink>(&self, sink: &mut S) -> Result<()> {
+        let mut decoder = self.decoder();
+        match self.form {
+            Form::Value(_) => decoder.pour(sink),
+            Form::Text => decoder.pour_string(sink),
+            Form::Name => decoder.pour_name(sink),
+            Form::Lanes(packed, precision) => decoder.pour_packed_element(sink, packed, precision),
+        }
+    }
+
+    /// The value itself.
+    ///
+    /// # Errors
+    /// As [`Value::decode`].
+    pub fn value(&self) -> Result<Value> {
+        let mut builder = ValueBuilder::default();
+        self.pour(&mut builder)?;
+        Ok(builder.into_value())
+    }
+}
+
+/// The type of a packed array's elements.
+fn element_of(packed: VariantType) -> VariantType {
+    use VariantType as T;
+    match packed {
+        T::PackedFloat32Array | T::PackedFloat64Array => T::Float,
+        T::PackedVector2Array => T::Vector2,
+        T::PackedVector3Array => T::Vector3,
+        T::PackedColorArray => T::Color,
+        T::PackedVector4Array => T::Vector4,
+        _ => T::Int,
+    }
+}
+
+/// Bytes of an element of a packed array.
+pub(super) fn lanes_bytes(packed: VariantType, precision: Precision) -> usize {
+    match packed.shape() {
+        Shape::Packed(lane, per_element) => per_element * lane.width(precision == Precision::Double),
+        _ => 0,
+    }
+}

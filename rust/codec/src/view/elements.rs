@@ -1,0 +1,217 @@
+//! What a value holds, one after the other.
+
+use super::cursor::{Form, View, lanes_bytes};
+use crate::decoder::Decoder;
+use crate::decoder::heads::Head;
+use crate::dialect::{Dialect, Godot4};
+use crate::error::{Error, Result, Step};
+use crate::format::{Shape, VariantType};
+use crate::limits::Limits;
+
+impl<'a, D: Dialect> View<'a, D> {
+    /// The elements of an Array or packed array; none of other values.
+    ///
+    /// # Errors
+    /// A count that the bytes have no room for.
+    pub fn elements(&self) -> Result<Elements<'a, D>> {
+        Elements::of(*self)
+    }
+
+    /// Keys and values of a Dictionary, names and values of an Object; none of other values.
+    ///
+    /// # Errors
+    /// A count that the bytes have no room for.
+    pub fn entries(&self) -> Result<Entries<'a, D>> {
+        Entries::of(*self)
+    }
+
+    /// Walks over the bytes of a packed array's elements.
+    pub(crate) fn inner_walk(&self) -> Result<Inner<'a>> {
+        Inner::of(self)
+    }
+}
+
+/// The elements of an Array or packed array: [`View::elements`]. Ends after the first error.
+///
+/// ```
+/// use variant_codec::{Value, View};
+///
+/// let bytes = Value::from([1, 2, 3]).encode()?;
+/// let mut sum = 0;
+/// for element in View::new(&bytes)?.elements()? {
+///     sum += element?.as_i64()?;
+/// }
+/// assert_eq!(sum, 6);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Elements<'a, D: Dialect> {
+    view: View<'a, D>,
+    head: Head,
+    ty: VariantType,
+    index: usize,
+    at: usize,
+}
+
+impl<'a, D: Dialect> Elements<'a, D> {
+    fn of(view: View<'a, D>) -> Result<Self> {
+        let ty = view.holder();
+        let mut head = view.head()?;
+        if !matches!(ty.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
+            head.count = 0;
+        }
+        Ok(Self { view, head, ty, index: 0, at: head.first })
+    }
+
+    /// Where the next one starts, or the last one has ended.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    fn step(&mut self) -> Result<View<'a, D>> {
+        let mut decoder = self.view.decoder_inside(self.at);
+        let found = match self.ty.shape() {
+            Shape::Packed(..) => {
+                let found = self.view.written_as(Form::Lanes(self.ty, self.head.precision), self.at);
+                self.at += lanes_bytes(self.ty, self.head.precision);
+                return Ok(found);
+            }
+            Shape::PackedStrings => {
+                decoder.pass_text()?;
+                self.view.written_as(Form::Text, self.at)
+            }
+            _ => {
+                let found = self.view.value_at(self.at, self.view.depth + 1)?;
+                decoder.pass()?;
+                found
+            }
+        };
+        self.at = decoder.position();
+        Ok(found)
+    }
+}
+
+impl<'a, D: Dialect> Iterator for Elements<'a, D> {
+    type Item = Result<View<'a, D>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.index >= self.head.count {
+            return None;
+        }
+        let index = self.index;
+        let found = self.step();
+        self.index = if found.is_ok() { index + 1 } else { self.head.count };
+        Some(found.map_err(|error| error.inside(Step::Index(index))))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.head.count - self.index))
+    }
+}
+
+/// Keys and values of a Dictionary, names and values of an Object: [`View::entries`]. Ends after the first error.
+///
+/// ```
+/// use variant_codec::{Value, View};
+///
+/// let bytes = Value::from_iter([("hp", 87)]).encode()?;
+/// for entry in View::new(&bytes)?.entries()? {
+///     let (key, value) = entry?;
+///     assert_eq!((key.as_str()?, value.as_i64()?), ("hp", 87));
+/// }
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Entries<'a, D: Dialect> {
+    view: View<'a, D>,
+    count: usize,
+    is_object: bool,
+    index: usize,
+    at: usize,
+}
+
+impl<'a, D: Dialect> Entries<'a, D> {
+    fn of(view: View<'a, D>) -> Result<Self> {
+        let shape = view.holder().shape();
+        let head = view.head()?;
+        let count = if matches!(shape, Shape::Dictionary | Shape::Object) { head.count } else { 0 };
+        Ok(Self { view, count, is_object: shape == Shape::Object, index: 0, at: head.first })
+    }
+
+    fn step(&mut self) -> Result<(View<'a, D>, View<'a, D>)> {
+        let (index, start) = (self.index, self.at);
+        let mut decoder = self.view.decoder_inside(start);
+        let at_key = |error: Error| error.inside(Step::KeyAt(index));
+        let key = if self.is_object {
+            decoder.property_name().map_err(at_key)?;
+            self.view.written_as(Form::Name, start)
+        } else {
+            let key = self.view.value_at(start, self.view.depth + 1).map_err(at_key)?;
+            decoder.pass().map_err(at_key)?;
+            key
+        };
+        let value = self.view.value_at(decoder.position(), self.view.depth + 1);
+        let entry = value.and_then(|value| decoder.pass().map(|()| (key, value)));
+        self.at = decoder.position();
+        entry.map_err(|error| {
+            error.inside(match key.form {
+                Form::Name => key.as_str().map_or(Step::KeyAt(index), |name| Step::property(&name)),
+                _ => self.view.decoder().step_of_key(start, index),
+            })
+        })
+    }
+}
+
+impl<'a, D: Dialect> Iterator for Entries<'a, D> {
+    type Item = Result<(View<'a, D>, View<'a, D>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.index >= self.count {
+            return None;
+        }
+        let found = self.step();
+        self.index = if found.is_ok() { self.index + 1 } else { self.count };
+        Some(found)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.count - self.index))
+    }
+}
+
+/// The bytes of elements of a packed array, without their headers, in order.
+pub(crate) struct Inner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Of each element; `None` for texts.
+    width: Option<usize>,
+    limits: &'a Limits,
+}
+
+impl<'a> Inner<'a> {
+    fn of<D: Dialect>(view: &View<'a, D>) -> Result<Self> {
+        let head = view.head()?;
+        let ty = view.holder();
+        let width = match ty.shape() {
+            Shape::Packed(..) => Some(lanes_bytes(ty, head.precision)),
+            _ => None,
+        };
+        Ok(Self { bytes: view.bytes, at: head.first, width, limits: view.limits })
+    }
+
+    /// The bytes of the next so many elements.
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let start = self.at;
+        self.at = match self.width {
+            Some(width) => start.saturating_add(count.saturating_mul(width)),
+            None => {
+                let mut decoder = Decoder::<Godot4>::starting_at(self.bytes, start, 0, self.limits);
+                for _ in 0..count {
+                    decoder.pass_text()?;
+                }
+                decoder.position()
+            }
+        };
+        Decoder::<Godot4>::bytes_at(self.bytes, start, self.at - start)
+    }
+}

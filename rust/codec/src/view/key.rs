@@ -1,0 +1,139 @@
+//! [`Key`]: one step of a path.
+
+use std::fmt;
+
+use crate::decoder::Decoder;
+use crate::dialect::Dialect;
+use crate::error::{Step, quoted};
+use crate::events::Source;
+use crate::format::VariantType;
+use crate::limits::Limits;
+use crate::value::builder::ValueBuilder;
+use crate::value::{Lookup, Value};
+
+/// One step of a path: a key of a Dictionary, an index, the name of a property.
+///
+/// ```
+/// use variant_codec::view::Key;
+/// use variant_codec::{Value, View};
+///
+/// let bytes = Value::from_iter([(7, Value::from(vec!["a", "b"]))]).encode()?;
+/// let view = View::new(&bytes)?;
+/// assert_eq!(view.at(&[Key::from(7), Key::from(-1)])?.as_str()?, "b");
+/// assert_eq!(view.at(&Key::path("7/0"))?.as_str()?, "a");
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Key<'k> {
+    /// A String or StringName of a Dictionary, or a property.
+    Text(&'k str),
+    /// An int of a Dictionary, or an index; negative ones count from the end.
+    Int(i64),
+    /// Any key of a Dictionary. Texts and ints are better given as such.
+    Value(&'k Value),
+    /// A part of a path in text: a text key, else the int or index that it spells.
+    Segment(&'k str),
+}
+
+impl<'k> Key<'k> {
+    /// The steps of a path in text, separated by `/`. The empty path leads to the value itself.
+    pub fn path(path: &'k str) -> Vec<Self> {
+        if path.is_empty() { Vec::new() } else { path.split('/').map(Self::Segment).collect() }
+    }
+
+    pub(super) fn index(&self) -> Option<i64> {
+        match self {
+            Self::Int(index) => Some(*index),
+            Self::Segment(text) => text.parse().ok(),
+            Self::Value(value) => value.as_i64(),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// The text that it is as a key, if it is one.
+    pub(super) fn text(&self) -> Option<&'k str> {
+        match self {
+            Self::Text(text) | Self::Segment(text) => Some(text),
+            Self::Value(value) => value.as_str(),
+            Self::Int(_) => None,
+        }
+    }
+
+    /// Whether it is found by its hash: a text or an int.
+    pub(super) fn is_hashed(&self) -> bool {
+        self.text().is_some() || matches!(self, Self::Int(_))
+    }
+
+    pub(super) fn step(&self) -> Step {
+        match (self.text(), self.index()) {
+            (Some(text), _) => Step::text_key(text),
+            (None, Some(int)) => Step::int_key(int),
+            (None, None) => Step::Key(self.to_string()),
+        }
+    }
+
+    /// Whether the key of an entry that starts at `at` is this one.
+    pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize, limits: &Limits) -> bool {
+        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, limits);
+        let Ok((header, ty)) = decoder.header_here() else { return false };
+        match (ty, self.text(), self) {
+            (VariantType::String | VariantType::StringName, Some(text), _) => {
+                decoder.text_here().is_ok_and(|found| *found == *text)
+            }
+            (VariantType::Int, _, Self::Int(int)) => {
+                decoder.int_here(header).is_ok_and(|found| found == *int)
+            }
+            (_, _, Self::Value(value)) if value.ty() == ty => {
+                let mut builder = ValueBuilder::default();
+                Decoder::<D>::starting_at(bytes, at, 0, limits).pour(&mut builder).is_ok()
+                    && value.is_key(&builder.into_value())
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.text(), self) {
+            (Some(text), _) => f.write_str(&quoted(text)),
+            (None, Self::Int(int)) => int.fmt(f),
+            (None, Self::Value(value)) => write!(f, "of type {}", value.ty()),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl<'k> From<&'k str> for Key<'k> {
+    fn from(text: &'k str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'k> From<&'k String> for Key<'k> {
+    fn from(text: &'k String) -> Self {
+        Self::Text(text)
+    }
+}
+
+macro_rules! from_ints {
+    ($($ty:ty)*) => {
+        $(impl From<$ty> for Key<'_> {
+            fn from(int: $ty) -> Self {
+                Self::Int(int.into())
+            }
+        })*
+    };
+}
+
+from_ints! { i64 i32 u32 u8 }
+
+impl<'k> From<&'k Value> for Key<'k> {
+    fn from(value: &'k Value) -> Self {
+        match (value.as_str(), value) {
+            (Some(text), _) => Self::Text(text),
+            (None, Value::Int(int)) => Self::Int(*int),
+            (None, _) => Self::Value(value),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Parts of values, found in the bytes.
+
+use variant_codec::dialect::Dialect;
+use variant_codec::godot3::Loss;
+use variant_codec::view::{Fields, Key, Places};
+use variant_codec::{Object, Value, View};
+
+use super::{check_error, everything};
+
+/// More levels are not gone through.
+const LEVELS: u32 = 12;
+/// Nor more elements of one container.
+const ELEMENTS: usize = 20;
+
+/// Where the value can be decoded, a view finds the same in it. Where not, it finds something else or an error.
+pub fn check(data: &[u8]) {
+    let limits = everything();
+    if let Ok(view) = View::within(data, &limits) {
+        match Value::decode(data, &limits) {
+            Ok(value) => compare_all(data, &view, &value),
+            Err(_) => touch(data, &view, 0),
+        }
+    }
+    if let Ok(view) = View::of_godot3(data, &limits) {
+        match Value::decode_godot3(data, &limits, Loss::Refused) {
+            Ok(value) => compare_all(data, &view, &value),
+            Err(_) => touch(data, &view, 0),
+        }
+    }
+}
+
+/// The same with what has been walked being forgotten, noted and remembered.
+pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
+    let places = Places::default();
+    compare(view, value);
+    compare(&view.remembering(&places), value);
+    compare(&view.remembering(&places), value);
+    assert!(places.memory() <= 4096 + data.len(), "{} bytes for {}", places.memory(), data.len());
+}
+
+/// NaNs differ from themselves, but not in words.
+fn words(value: &Value) -> String {
+    format!("{value:?}")
+}
+
+/// What the view shows, in words.
+fn shown<D: Dialect>(view: &View<'_, D>) -> String {
+    words(&view.value().expect("it has been decoded"))
+}
+
+/// The elements of a packed array, as values.
+fn unpacked(value: &Value) -> Option<Vec<Value>> {
+    fn all<T: Clone, V>(values: &[T], of: impl Fn(T) -> V) -> Option<Vec<V>> {
+        Some(values.iter().cloned().map(of).collect())
+    }
+    use variant_codec::PackedReals::{Double, Single};
+    use variant_codec::Reals;
+    match value {
+        Value::PackedByteArray(values) => all(values, |value| Value::Int(value.into())),
+        Value::PackedInt32Array(values) => all(values, |value| Value::Int(value.into())),
+        Value::PackedInt64Array(values) => all(values, Value::Int),
+        Value::PackedFloat32Array(values) => all(values, |value| Value::Float(value.into())),
+        Value::PackedFloat64Array(values) => all(values, Value::Float),
+        Value::PackedStringArray(values) => all(values, Value::String),
+        Value::PackedVector2Array(Single(values)) => {
+            all(values, |value| Value::Vector2(Reals::Single(value)))
+        }
+        Value::PackedVector2Array(Double(values)) => {
+            all(values, |value| Value::Vector2(Reals::Double(value)))
+        }
+        Value::PackedVector3Array(Single(values)) => {
+            all(values, |value| Value::Vector3(Reals::Single(value)))
+        }
+        Value::PackedVector3Array(Double(values)) => {
+            all(values, |value| Value::Vector3(Reals::Double(value)))
+        }
+        Value::PackedVector4Array(Single(values)) => {
+            all(values, |value| Value::Vector4(Reals::Single(value)))
+        }
+        Value::PackedVector4Array(Double(values)) => {
+            all(values, |value| Value::Vector4(Reals::Double(value)))
+        }
+        Value::PackedColorArray(values) => all(values, Value::Color),
+        _ => None,
+    }
+}
+
+/// Finds everything that a value holds.
+fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
+    assert_eq!(shown(view), words(value));
+    assert_eq!(view.ty(), value.ty());
+    let elements = match value {
+        Value::Array(array) => array.values.clone(),
+        _ => unpacked(value).unwrap_or_default(),
+    };
+    let entries: Vec<(Value, Value)> = match value {
+        Value::Dictionary(dictionary) => dictionary.entries.clone(),
+        Value::Object(Object::Full { properties, .. }) => {
+            properties.iter().map(|(name, value)| (Value::StringName(name.clone()), value.clone())).collect()
+        }
+        _ => Vec::new(),
+    };
+    let len = view.len().expect("it has been decoded");
+    assert_eq!(len, elements.len() + entries.len());
+    let mut count = 0;
+    for (element, found) in elements.iter().zip(view.elements().expect("it has been decoded")) {
+        let found = found.expect("it has been decoded");
+        let range = found.range().expect("it has been decoded");
+        for key in [Key::from(count as i64), Key::from(count as i64 - len as i64)] {
+            assert_eq!(view.get(key).and_then(|view| view.range()), Ok(range.clone()));
+        }
+        compare(&found, element);
+        count += 1;
+    }
+    for ((key, held), found) in entries.iter().zip(view.entries().expect("it has been decoded")) {
+        let (found_key, found) = found.expect("it has been decoded");
+        assert_eq!(shown(&found_key), words(key));
+        compare(&found, held);
+        count += 1;
+        // Of equal keys, the first counts. Keys with NaNs inside are never found again, as in the engine.
+        let is_same = |found: &Value| Value::from_iter([(found.clone(), 0)]).get(key).is_some();
+        match entries.iter().find(|(found, _)| is_same(found)).map(|(_, value)| value) {
+            None => assert!(view.get(key).is_err()),
+            Some(first) => {
+                let at_key = view.get(key).expect("it is there");
+                assert_eq!(shown(&at_key), words(first));
+                let mut fields = Fields::new(vec![Key::from(key)]);
+                let (row, end) = fields.read(view).expect("it has been decoded");
+                assert_eq!(row[0].map(|view| view.range()), Some(at_key.range()));
+                assert_eq!(view.range().map(|range| range.end), Ok(end));
+            }
+        }
+    }
+    assert_eq!(count, len);
+    for key in [Key::from("no such key"), Key::from(i64::MAX), Key::from(i64::MIN)] {
+        let is_there = |(found, _): &(Value, Value)| match key {
+            Key::Int(int) => found.as_i64() == Some(int),
+            _ => found.as_str() == Some("no such key"),
+        };
+        assert_eq!(view.get(key).is_ok(), entries.iter().any(is_there));
+    }
+}
+
+/// Goes everywhere, as far as that leads.
+fn touch<D: Dialect>(data: &[u8], view: &View<'_, D>, level: u32) {
+    let errors = [view.range().err(), view.value().err(), view.get("a").err(), view.get(-1).err()];
+    errors.iter().flatten().for_each(|error| check_error(error, 0, data.len()));
+    if level == LEVELS {
+        return;
+    }
+    for element in view.elements().into_iter().flatten().flatten().take(ELEMENTS) {
+        touch(data, &element, level + 1);
+    }
+    for (key, value) in view.entries().into_iter().flatten().flatten().take(ELEMENTS) {
+        touch(data, &key, level + 1);
+        touch(data, &value, level + 1);
+    }
+}

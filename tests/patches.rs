@@ -1,0 +1,258 @@
+//! Patches: what `diff` finds, `apply` makes, byte for byte.
+
+use conformance::{Values, damaged_bytes};
+use proptest::prelude::*;
+use variant_codec::stream::Precision;
+use variant_codec::{Array, Dictionary, Limits, Value, patch};
+
+fn limits() -> Limits {
+    Limits { allow_objects: true, ..Limits::for_save_files() }
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    Values { precision: Precision::Single, full_objects: true }.any()
+}
+
+/// How a value changes.
+#[derive(Clone, Debug)]
+enum Edit {
+    Replace(Value),
+    Insert(prop::sample::Index, Value),
+    Remove(prop::sample::Index),
+    Swap(prop::sample::Index, prop::sample::Index),
+    Inside(prop::sample::Index, Box<Edit>),
+}
+
+fn edits() -> impl Strategy<Value = Edit> {
+    let leaf = prop_oneof![
+        any_value().prop_map(Edit::Replace),
+        (any::<prop::sample::Index>(), any_value()).prop_map(|(at, value)| Edit::Insert(at, value)),
+        any::<prop::sample::Index>().prop_map(Edit::Remove),
+        (any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(|(a, b)| Edit::Swap(a, b)),
+    ];
+    leaf.prop_recursive(6, 8, 1, |inner| {
+        (any::<prop::sample::Index>(), inner).prop_map(|(at, edit)| Edit::Inside(at, Box::new(edit)))
+    })
+}
+
+impl Edit {
+    fn change(&self, value: &mut Value) {
+        match (self, value) {
+            (Self::Replace(new), value) => *value = new.clone(),
+            (Self::Insert(at, new), Value::Array(array)) => {
+                let at = at.index(array.len() + 1);
+                array.values.insert(at, new.clone());
+            }
+            (Self::Insert(_, new), Value::Dictionary(dictionary)) => {
+                drop(dictionary.insert("new", new.clone()))
+            }
+            (Self::Insert(at, _), Value::PackedInt32Array(ints)) => ints.insert(at.index(ints.len() + 1), 7),
+            (Self::Insert(at, _), Value::PackedStringArray(texts)) => {
+                texts.insert(at.index(texts.len() + 1), "new".to_owned());
+            }
+            (Self::Remove(at), Value::Array(Array { values, .. })) if !values.is_empty() => {
+                values.remove(at.index(values.len()));
+            }
+            (Self::Remove(at), Value::Dictionary(Dictionary { entries, .. })) if !entries.is_empty() => {
+                entries.remove(at.index(entries.len()));
+            }
+            (Self::Remove(at), Value::PackedByteArray(bytes)) if !bytes.is_empty() => {
+                bytes.remove(at.index(bytes.len()));
+            }
+            (Self::Swap(a, b), Value::Array(Array { values, .. })) if !values.is_empty() => {
+                let (a, b) = (a.index(values.len()), b.index(values.len()));
+                values.swap(a, b);
+            }
+            (Self::Swap(a, b), Value::Dictionary(Dictionary { entries, .. })) if !entries.is_empty() => {
+                let (a, b) = (a.index(entries.len()), b.index(entries.len()));
+                entries.swap(a, b);
+            }
+            (Self::Inside(at, edit), Value::Array(Array { values, .. })) if !values.is_empty() => {
+                let at = at.index(values.len());
+                edit.change(&mut values[at]);
+            }
+            (Self::Inside(at, edit), Value::Dictionary(Dictionary { entries, .. }))
+                if !entries.is_empty() =>
+            {
+                let at = at.index(entries.len());
+                edit.change(&mut entries[at].1);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check(old: &Value, new: &Value) -> Result<(), TestCaseError> {
+    let limits = limits();
+    let (old, new) = (old.encode().unwrap(), new.encode().unwrap());
+    // Typed containers may not hold what an edit has put in.
+    if Value::decode(&old, &limits).is_err() || Value::decode(&new, &limits).is_err() {
+        return Ok(());
+    }
+    let change = patch::diff(&old, &new, &limits).unwrap();
+    prop_assert!(Value::decode(&change, &limits).is_ok());
+    prop_assert_eq!(&patch::apply(&old, &change, &limits).unwrap(), &new);
+    let found = patch::differences(&old, &new, 100, &limits).unwrap();
+    prop_assert!(!found.is_empty() || old.len() == new.len());
+    prop_assert_eq!(patch::diff(&new, &new, &limits).unwrap().len(), 32);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    #[test]
+    fn a_patch_makes_the_new_value((old, edits) in (any_value(), prop::collection::vec(edits(), 0..4))) {
+        let mut new = old.clone();
+        for edit in &edits {
+            edit.change(&mut new);
+        }
+        check(&old, &new)?;
+        check(&new, &old)?;
+    }
+
+    #[test]
+    fn of_any_two_values(old in any_value(), new in any_value()) {
+        check(&old, &new)?;
+    }
+
+    #[test]
+    fn hostile_patches_are_refused(
+        old in any_value(),
+        patch in damaged_bytes(Values { full_objects: true, ..Values::default() }),
+    ) {
+        let old = old.encode().unwrap();
+        if let Ok(new) = patch::apply(&old, &patch, &limits()) {
+            prop_assert!(Value::decode(&new, &limits()).is_ok());
+        }
+    }
+
+    #[test]
+    fn damaged_patches_are_refused_or_make_a_value(
+        old in any_value(),
+        edit in edits(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        cut in any::<Option<prop::sample::Index>>(),
+    ) {
+        let mut new = old.clone();
+        edit.change(&mut new);
+        let (old, new) = (old.encode().unwrap(), new.encode().unwrap());
+        let Ok(mut change) = patch::diff(&old, &new, &limits()) else { return Ok(()) };
+        let place = at.index(change.len());
+        change[place] = byte;
+        if let Some(cut) = cut {
+            change.truncate(cut.index(change.len()));
+        }
+        if let Ok(made) = patch::apply(&old, &change, &limits()) {
+            prop_assert!(Value::decode(&made, &limits()).is_ok());
+        }
+    }
+}
+
+fn from(value: &Value) -> Vec<u8> {
+    value.encode().unwrap()
+}
+
+/// A patch of this change.
+fn patch_of(change: Value) -> Vec<u8> {
+    from(&Value::from_iter([("patch", Value::from(1)), ("change", change)]))
+}
+
+#[test]
+fn a_patch_reads_as_the_document_says() {
+    let items = |items: &[&str]| Value::from(items.iter().map(|item| Value::from(*item)).collect::<Vec<_>>());
+    let old = Value::from_iter([
+        ("name", Value::from("Ada of the long name that makes the Dictionary large")),
+        ("hp", Value::from(87)),
+        ("items", items(&["sword", "rope", "lamp", "oil", "map", "coin", "ring"])),
+        ("gone", Value::Nil),
+    ]);
+    let new = Value::from_iter([
+        ("new", Value::from(true)),
+        ("name", Value::from("Ada of the long name that makes the Dictionary large")),
+        ("hp", Value::from(86)),
+        ("items", items(&["sword", "lamp", "oil", "map", "coin", "key", "ring"])),
+    ]);
+    let change = patch::diff(&from(&old), &from(&new), &limits()).unwrap();
+    let set = |value: Value| Value::from(vec![Value::from("set"), value]);
+    let edit = |at: i32, removed: i32, items: Value| Value::from(vec![at.into(), removed.into(), items]);
+    let list = Value::from(vec![
+        Value::from("array"),
+        Value::from(7),
+        Value::from(vec![edit(1, 1, items(&[])), edit(6, 0, items(&["key"]))]),
+    ]);
+    let changes = Value::from_iter([("items", list), ("hp", set(86.into())), ("new", set(true.into()))]);
+    let removed = items(&["gone"]);
+    let order = Value::PackedInt32Array(vec![3, 0, 1, 2]);
+    let expected = Value::from(vec![Value::from("dictionary"), changes, removed, order]);
+    let found = Value::decode(&change, &limits()).unwrap();
+    assert_eq!(found, Value::decode(&patch_of(expected), &limits()).unwrap());
+}
+
+#[test]
+fn a_change_in_a_large_value_is_small() {
+    let entity = |hp: i32| Value::from_iter([("name", Value::from("a name")), ("hp", Value::from(hp))]);
+    let world: Vec<Value> = (0..10_000).map(entity).collect();
+    let old = from(&world.clone().into());
+    let mut changed = world.clone();
+    changed[7000] = entity(-1);
+    assert!(patch::diff(&old, &from(&changed.into()), &limits()).unwrap().len() < 256);
+    let mut inserted = world;
+    inserted.insert(3000, entity(-1));
+    assert!(patch::diff(&old, &from(&inserted.into()), &limits()).unwrap().len() < 256);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_place() {
+    let old = from(&Value::from_iter([("list", [1, 2, 3])]));
+    let inside = |change: Value| {
+        let changes = Value::from_iter([("list", change)]);
+        patch_of(Value::from(vec![Value::from("dictionary"), changes]))
+    };
+    let error = |patch: &[u8]| patch::apply(&old, patch, &limits()).unwrap_err().to_string();
+    let array = |count: i32, edits: Value| Value::from(vec!["array".into(), count.into(), edits]);
+    assert_eq!(
+        error(&inside(array(4, Value::from(Vec::<Value>::new())))),
+        r#"the patch does not fit the value: 4 elements were expected, there are 3 (at ."list")"#
+    );
+    let set = Value::from(vec![Value::from("set"), Value::Nil]);
+    let far = Value::from(vec![Value::from(vec![Value::from(9), set])]);
+    assert_eq!(
+        error(&inside(array(3, far))),
+        r#"the patch does not fit the value: there is no element 9 (at ."list")"#
+    );
+    let missing = Value::from_iter([("x", Value::from(vec!["array".into(), 0.into(), Value::Nil]))]);
+    assert_eq!(
+        error(&patch_of(Value::from(vec![Value::from("dictionary"), missing]))),
+        r#"the patch does not fit the value: there is no key "x""#
+    );
+    assert_eq!(
+        error(&from(&Value::from(7))),
+        r#"not a patch: a Dictionary with 1 at the key "patch" is expected (at byte 0)"#
+    );
+}
+
+#[test]
+fn a_value_as_deep_as_the_format_allows_has_a_patch() {
+    let nested = |levels: usize, inner: Value| (0..levels).fold(inner, |value, _| Value::from(vec![value]));
+    conformance::with_stack(64 << 20, move || {
+        let (old, new) = (from(&nested(1024, 1.into())), from(&nested(1024, 2.into())));
+        let change = patch::diff(&old, &new, &limits()).unwrap();
+        assert_eq!(patch::apply(&old, &change, &limits()).unwrap(), new);
+    });
+}
+
+#[test]
+fn limits_hold_for_what_a_patch_makes() {
+    let old = from(&Value::from([1, 2]));
+    let new = from(&Value::from([1, 2, 3, 4]));
+    let change = patch::diff(&old, &new, &limits()).unwrap();
+    let three = Limits { max_elements: 4, ..limits() };
+    assert!(patch::apply(&old, &change, &three).is_err());
+    assert!(patch::apply(&old, &change, &Limits { max_elements: 5, ..limits() }).is_ok());
+}

@@ -1,15 +1,18 @@
 //! An engine with 64-bit vector components.
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 
 use super::compile;
 use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
-use crate::godot;
+use crate::godot::{self, Godot};
 use crate::judge::Tally;
 use crate::library::Build;
-use crate::project::{self, Project};
+use crate::project;
 use crate::run::{self, Echo};
 use crate::suites::{self, Conformance, LIMIT};
 
@@ -53,17 +56,19 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
 
     let own = godot::find_or_install(toolchain.workspace)?;
-    is_refused(&suites::bundled(toolchain.workspace, &own, folder.path())?, "double")?;
+    is_refused(toolchain, &own, folder.path(), "double")?;
     let folder = project::copied(toolchain.workspace, &Build::default())?;
     engine::for_small_engine(folder.path())?;
-    is_refused(&suites::bundled(toolchain.workspace, &godot, folder.path())?, "single")?;
+    is_refused(toolchain, &godot, folder.path(), "single")?;
     let refused = Tally { passed: 2, failed: 0 };
     Ok((godot.version, tally + refused))
 }
 
 /// Whether an engine refuses the library for the other precision, says so, and goes on without it.
-fn is_refused(project: &Project<'_>, precision: &str) -> Result<()> {
-    let outcome = run::watch(project.headless().arg("--quit"), Echo::Nothing, LIMIT)?;
+fn is_refused(toolchain: &Toolchain<'_>, godot: &Godot, folder: &Path, precision: &str) -> Result<()> {
+    fs::write(folder.join("quit.gd"), "extends SceneTree\n\n\nfunc _init() -> void:\n\tquit()\n")?;
+    let project = suites::bundled(toolchain.workspace, godot, folder)?;
+    let outcome = run::watch(&mut project.script("res://quit.gd", &[]), Echo::Nothing, LIMIT)?;
     let message = format!("this library is for engines with {precision} precision");
     let said = outcome.log.matches(&message).count();
     ensure!(

@@ -1,5 +1,6 @@
 //! The tests of the codec crate in one program, which is compiled soonest: for `cargo xtask mutants`.
 
+mod checks;
 mod depth;
 mod errors;
 mod events;

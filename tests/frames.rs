@@ -133,3 +133,50 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
     assert_eq!(index.find(&batch[..whole], 1).unwrap(), None);
     assert_eq!(index.find(&batch[..3], 2).unwrap(), None);
 }
+
+#[test]
+fn a_scan_finds_what_reading_all_finds() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for sizes in [40, 4000, 3 << 20] {
+        let mut batch = Vec::new();
+        for _ in 0..if sizes > 10_000 { 5 } else { 2000 } {
+            frames::append(&mut batch, &vec![rng.u8(..); rng.usize(0..sizes)]);
+        }
+        let (records, _) = frames::records(&batch, &Limits::unlimited());
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&batch).unwrap();
+        let file = Mutex::new(file);
+        let mut next = 0;
+        let mut compare = |index: u64, offset: u64, record: &[u8]| {
+            let expected = records[next].clone();
+            assert_eq!((index, offset), (next as u64, expected.start as u64));
+            assert_eq!(record, &batch[expected]);
+            next += 1;
+            Ok(())
+        };
+        frames::scan(&file, &Limits::unlimited(), &mut compare).unwrap();
+        assert_eq!(next, records.len());
+    }
+}
+
+#[test]
+fn a_scan_ends_where_records_end_or_are_refused() {
+    let (bytes, ends) = batch();
+    for length in 0..=bytes.len() {
+        let mut count = 0;
+        let scanned = frames::scan(&bytes[..length], &Limits::unlimited(), |_, _, _| {
+            count += 1;
+            Ok(())
+        });
+        let (records, broken) = frames::records(&bytes[..length], &Limits::unlimited());
+        assert_eq!(count, records.len(), "cut at {length}");
+        assert_eq!(scanned.err(), broken, "cut at {length}");
+    }
+    let longest = ends.windows(2).map(|pair| pair[1] - pair[0] - 4).max().unwrap();
+    let limits = Limits { max_bytes: longest - 1, ..Limits::unlimited() };
+    let error = frames::scan(&bytes[..], &limits, |_, _, _| Ok(())).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded(Limit::Bytes, _)), "{error}");
+    let first_error =
+        frames::scan(&bytes[..], &Limits::unlimited(), |_, _, _| Err(ErrorKind::TooDeep.into()));
+    assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
+}

@@ -5,7 +5,7 @@ use conformance::{Values, damaged_bytes};
 use proptest::prelude::*;
 use variant_codec::error::Limit;
 use variant_codec::stream::Precision;
-use variant_codec::view::Key;
+use variant_codec::view::{Key, Places};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Value, View};
 
 fn config(cases: u32) -> ProptestConfig {
@@ -106,4 +106,23 @@ fn a_deep_value_is_passed_over_without_a_stack_of_its_own() {
     let view = View::new(&bytes).unwrap();
     assert_eq!(view.index(1).unwrap().as_i64().unwrap(), 7);
     assert_eq!(view.index(0).unwrap().value().unwrap_err().kind(), &ErrorKind::TooDeep);
+}
+
+#[test]
+fn elements_are_read_from_any_index_on() {
+    let texts: Vec<Value> = (0..400).map(|index| Value::from("x".repeat(index % 7))).collect();
+    let list = Value::from(texts).encode().unwrap();
+    let ints = Value::PackedInt32Array((0..400).collect()).encode().unwrap();
+    for bytes in [&list, &ints] {
+        let places = Places::default();
+        let view = View::new(bytes).unwrap();
+        let all: Vec<_> = view.elements().unwrap().map(|element| element.unwrap().spot()).collect();
+        for index in [0, 1, 399, 400, 401, 200, usize::MAX] {
+            for view in [view, view.remembering(&places)] {
+                let rest = view.elements_from(index).unwrap().map(|element| element.unwrap().spot());
+                assert_eq!(rest.collect::<Vec<_>>(), all.get(index..).unwrap_or_default());
+            }
+        }
+    }
+    assert_eq!(View::new(&Value::from(7).encode().unwrap()).unwrap().elements_from(0).unwrap().count(), 0);
 }

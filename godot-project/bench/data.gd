@@ -1,6 +1,8 @@
 ## The inputs.
 extends RefCounted
 
+const Entity := preload("res://bench/entity.gd")
+
 const WORDS: PackedStringArray = [
 	"příliš", "žluťoučký", "kůň", "úpěl", "ďábelské", "ódy", "the", "quick", "brown", "fox", "straße", "für", "über",
 	"быстрая", "лиса", "прыгает", "через", "собаку", "日本", "勇者", "竜の洞窟", "🐎", "🗡️🛡️", "ñandú", "corazón",
@@ -20,6 +22,10 @@ static func make(kind: String, count: int) -> Variant:
 			return {"type": "move", "player": 42, "position": Vector3(1, 2.5, -3)}
 		"entities":
 			return range(count).map(_entity)
+		"objects":
+			return range(count).map(_object)
+		"lists":
+			return range(count).map(func(i: int) -> Array: return range(i, i + 20))
 		"messages":
 			return {"entities": range(count).map(_message)}
 		"ints":
@@ -52,6 +58,13 @@ static func _entity(i: int) -> Dictionary:
 		"position": Vector3(i % 640, 1.5, i / 640.0), "tint": Color.from_hsv(i % 100 / 100.0, 0.5, 1.0),
 		"tags": ["enemy", "boss"] if i % 50 == 0 else ["enemy"],
 	}
+
+
+static func _object(i: int) -> Entity:
+	var entity := Entity.new()
+	for key: String in _entity(i):
+		entity.set(key, _entity(i)[key])
+	return entity
 
 
 ## The same, of types that a message has.

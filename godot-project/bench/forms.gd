@@ -45,6 +45,28 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Batch.new(value)
 		"pack":
 			return Pack.new(value)
+		"reader":
+			return MessageReader.new(value)
+		"objects":
+			return Objects.new(value)
+		"validate":
+			return Validation.new(value)
+		"first part":
+			return FirstPart.new(value)
+		"parts":
+			return Parts.new(value)
+		"columns":
+			return Columns.new(value)
+		"rows":
+			return Rows.new(value)
+		"records":
+			return Records.new(value)
+		"one change":
+			return OneChange.new(value)
+		"one insertion":
+			return OneInsertion.new(value)
+		"fingerprint":
+			return Fingerprint.new(value)
 	return OneValue.new(value)
 
 
@@ -59,6 +81,10 @@ class OneValue:
 	func _init(of: Variant) -> void:
 		value = of
 		bytes = var_to_bytes(of)
+
+	## The directions that are measured.
+	func operations() -> PackedStringArray:
+		return ["encode", "decode"]
 
 	## What the codec writes.
 	func codec_bytes() -> int:
@@ -357,3 +383,274 @@ class Pack:
 	func decode_codec(kept: Array) -> void:
 		for i in kept.size():
 			kept[i] = ClassDB.class_call_static(CLASS, UNPACK, bytes)
+
+
+## Messages of one shape, as they come sixty times a second.
+class MessageReader:
+	extends Message
+	var reader := FastVariantReader.new()
+
+	func operations() -> PackedStringArray:
+		return ["decode"]
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = reader.decode(input)
+
+
+## Objects with scripts, by class and properties.
+class Objects:
+	extends OneValue
+
+	func _init(of: Variant) -> void:
+		value = of
+		bytes = var_to_bytes_with_objects(of)
+
+	func difference() -> String:
+		var results := [null]
+		encode_codec(results)
+		if results[0] != bytes:
+			return "other bytes"
+		decode_codec(results)
+		return "" if var_to_bytes_with_objects(results[0]) == bytes else "another value"
+
+	func encode_engine(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = var_to_bytes_with_objects(input)
+
+	func encode_codec(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.encode(input, true)
+
+	func decode_engine(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = bytes_to_var_with_objects(input)
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = FastVariantCodec.decode(input, true)
+
+	func has_floor(_op: String) -> bool:
+		return false
+
+	func has_others() -> bool:
+		return false
+
+
+## What is read of encoded bytes, beside decoding all of them: only the direction "decode".
+class Reading:
+	extends OneValue
+
+	func operations() -> PackedStringArray:
+		return ["decode"]
+
+	func difference() -> String:
+		var engine := [null]
+		var codec := [null]
+		decode_engine(engine)
+		decode_codec(codec)
+		return "" if var_to_bytes(engine[0]) == var_to_bytes(codec[0]) else "another result"
+
+	func has_floor(_op: String) -> bool:
+		return false
+
+	func has_others() -> bool:
+		return false
+
+
+class Validation:
+	extends Reading
+
+	func decode_engine(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = bytes_to_var(input) != null
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = FastVariantCodec.validate(input).is_ok()
+
+
+## One number of the last entity.
+class FirstPart:
+	extends Reading
+
+	func decode_engine(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = bytes_to_var(input)[-1]["hp"]
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = bytes
+		for i in kept.size():
+			kept[i] = FastVariantView.open(input).fetch([-1, "hp"])
+
+
+## A thousand numbers here and there, in a view that has been there before.
+class Parts:
+	extends Reading
+	var view: FastVariantView
+	var places: PackedInt32Array
+
+	func _init(of: Variant) -> void:
+		super(of)
+		view = FastVariantView.open(bytes)
+		for i in 1000:
+			places.append(i * 7919 % value.size())
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var entities: Array = bytes_to_var(bytes)
+			var found := PackedFloat64Array()
+			for place in places:
+				found.append(entities[place]["hp"])
+			kept[i] = found
+
+	func decode_codec(kept: Array) -> void:
+		for i in kept.size():
+			var found := PackedFloat64Array()
+			for place in places:
+				found.append(view.fetch([place, "hp"]))
+			kept[i] = found
+
+
+class Columns:
+	extends Reading
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var rows: Array = bytes_to_var(bytes)
+			var ids := PackedInt64Array()
+			var positions := PackedVector3Array()
+			var hps := PackedFloat64Array()
+			ids.resize(rows.size())
+			positions.resize(rows.size())
+			hps.resize(rows.size())
+			for index in rows.size():
+				var row: Dictionary = rows[index]
+				ids[index] = row["id"]
+				positions[index] = row["position"]
+				hps[index] = row["hp"]
+			kept[i] = {"id": ids, "position": positions, "hp": hps}
+
+	func decode_codec(kept: Array) -> void:
+		var types := {"id": TYPE_INT, "position": TYPE_VECTOR3, "hp": TYPE_FLOAT}
+		for i in kept.size():
+			kept[i] = FastVariantView.open(bytes).columns("", types)
+
+
+class Rows:
+	extends Reading
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var rows: Array = bytes_to_var(bytes)
+			var found := PackedInt64Array()
+			for index in rows.size():
+				if rows[index]["hp"] < 10:
+					found.append(index)
+			kept[i] = found
+
+	func decode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantView.open(bytes).rows("", "hp", "<", 10)
+
+
+## One field of each record of a file.
+class Records:
+	extends Reading
+	const PATH := "user://bench.records"
+
+	func _init(of: Variant) -> void:
+		value = of
+		bytes = FastVariantCodec.pack_batch(of)
+		FastVariantCodec.save_batch(PATH, of)
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var file := FileAccess.open(PATH, FileAccess.READ)
+			var found := PackedFloat64Array()
+			while file.get_position() < file.get_length():
+				found.append(file.get_var()["hp"])
+			kept[i] = found
+
+	func decode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantView.open_file(PATH).column("", "hp", TYPE_FLOAT)
+
+
+## A patch, beside encoding both values: only the direction "encode".
+class OneChange:
+	extends OneValue
+	var changed: Variant
+
+	func _init(of: Variant) -> void:
+		super(of)
+		changed = bytes_to_var(bytes)
+		change()
+
+	func change() -> void:
+		changed[changed.size() / 2]["hp"] = 1.0
+
+	func operations() -> PackedStringArray:
+		return ["encode"]
+
+	func codec_bytes() -> int:
+		return FastVariantCodec.diff(value, changed).size()
+
+	func difference() -> String:
+		var made: Variant = FastVariantCodec.patch(value, FastVariantCodec.diff(value, changed)).value
+		return "" if var_to_bytes(made) == var_to_bytes(changed) else "another value"
+
+	func encode_engine(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = [var_to_bytes(value), var_to_bytes(changed)]
+
+	func encode_codec(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = FastVariantCodec.diff(value, changed)
+
+	func has_floor(_op: String) -> bool:
+		return false
+
+	func has_others() -> bool:
+		return false
+
+
+## In one of many lists.
+class OneInsertion:
+	extends OneChange
+
+	func change() -> void:
+		(changed[changed.size() / 2] as Array).insert(3, -1)
+
+
+class Fingerprint:
+	extends OneChange
+
+	func change() -> void:
+		pass
+
+	func codec_bytes() -> int:
+		return 8
+
+	func difference() -> String:
+		var results := [null]
+		encode_codec(results)
+		return "" if results[0] == FastVariantCodec.fingerprint_bytes(bytes) else "another fingerprint"
+
+	func encode_engine(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = hash(var_to_bytes(input))
+
+	func encode_codec(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = FastVariantCodec.fingerprint(input)

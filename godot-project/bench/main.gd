@@ -34,6 +34,9 @@ func _run(options: Dictionary) -> bool:
 	if missing:
 		_report({"skipped": "this library has no %s" % missing})
 		return true
+	if options["op"] and options["op"] not in form.operations():
+		_report({"skipped": ""})
+		return true
 	if options["memory"]:
 		_report(Memory.of(form, options["memory"], options["op"]))
 		return true
@@ -41,7 +44,7 @@ func _run(options: Dictionary) -> bool:
 	if difference:
 		printerr("The codec differs from the engine: %s" % difference)
 		return false
-	for op: String in ["encode", "decode"]:
+	for op: String in form.operations():
 		var samples := Measure.of(form, op, options["pairs"], options["seconds"], options["others"] > 0)
 		samples["op"] = op
 		samples["bytes"] = form.bytes.size()

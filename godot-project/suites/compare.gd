@@ -129,3 +129,15 @@ static func _excerpt(bytes: PackedByteArray, at: int) -> String:
 	var from := maxi(0, (at & ~3) - 16)
 	var to := mini(bytes.size(), from + 48)
 	return ("… " if from > 0 else "") + bytes.slice(from, to).hex_encode() + (" …" if to < bytes.size() else "")
+
+
+## Whether a value is or holds what names an object of this run.
+static func holds_objects(value: Variant) -> bool:
+	match typeof(value):
+		TYPE_OBJECT, TYPE_SIGNAL, TYPE_CALLABLE:
+			return true
+		TYPE_ARRAY:
+			return value.any(holds_objects)
+		TYPE_DICTIONARY:
+			return value.keys().any(holds_objects) or value.values().any(holds_objects)
+	return false

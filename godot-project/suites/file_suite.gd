@@ -69,7 +69,7 @@ func test_begin() -> bool:
 	for case in values.cases:
 		var bytes := var_to_bytes(case.value)
 		# Not what strict reading refuses, and not what differs with each reading, such as ids of objects.
-		if FastVariantCodec.validate(bytes).is_ok() and bytes == var_to_bytes(bytes_to_var(bytes)):
+		if Oracle.is_repeatable(bytes):
 			_values.append(case.value)
 	for index in 200:
 		_values.append({"id": index, "at": Vector3(index, 0, 1), "name": "n".repeat(random.randi_range(0, 40))})

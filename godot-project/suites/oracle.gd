@@ -59,6 +59,11 @@ static func engine_knows_id(id: int) -> bool:
 	return known
 
 
+## Whether bytes that the engine wrote are read strictly, and decode to the same value each time.
+static func is_repeatable(bytes: PackedByteArray) -> bool:
+	return FastVariantCodec.validate(bytes).is_ok() and bytes == engine_encode(engine_decode(bytes))
+
+
 static func codec_encode(value: Variant, full_objects := false) -> PackedByteArray:
 	Engine.print_error_messages = false
 	var bytes := Codec.encode(value, full_objects)

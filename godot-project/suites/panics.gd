@@ -9,6 +9,7 @@ const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
 	&"FastVariantCodec", &"FastProtobufCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
+	&"FastVariantView", &"FastVariantReader",
 ]
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://panics"
@@ -42,9 +43,9 @@ func _run() -> void:
 				_methods += 1
 				_check_method(owner, method)
 	printerr("@@ expect 0 methods are found")
-	_truth("there are %d methods" % _methods, _methods >= 45)
+	_truth("there are %d methods" % _methods, _methods >= 70)
 	_check_places()
-	for owner: StringName in [&"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob"]:
+	for owner in CLASSES.slice(2):
 		var instance := _instance(owner)
 		_place(1, "%s.to_string" % owner, "str", func() -> Variant: return str(instance), "")
 	await _check_leaks()
@@ -106,6 +107,16 @@ func _argument(owner: StringName, method: String, argument: Dictionary) -> Varia
 			return PackedByteArray()
 		"message_name":
 			return "Everything"
+		"path" when owner == &"FastVariantView" and not method.begins_with("open"):
+			return [0] if method == "keys" else []
+		"key":
+			return "id"
+		"operator":
+			return "=="
+		"value" when owner == &"FastVariantView":
+			return 1
+		"new":
+			return var_to_bytes(8) if method.ends_with("_bytes") else 8
 		"path" when method.contains("schema"):
 			return SCHEMA
 		"path":
@@ -140,6 +151,8 @@ func _instance(owner: StringName) -> Object:
 			return FastVariantCodec.try_encode(7)
 		&"FastVariantJob":
 			return FastVariantCodec.encode_batch_async([7])
+		&"FastVariantView":
+			return FastVariantView.open(var_to_bytes([{"id": 1}]))
 	return ClassDB.instantiate(owner)
 
 

@@ -3,7 +3,7 @@
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
 ## --only NAME       runs one suite: values, report, rows, batches, large, threads, random, hostile, quirks, faults,
-##                   limits, conversions, objects, surface, outlines, files, jobs, ownership, dialects, messages
+##                   limits, conversions, objects, surface, outlines, files, jobs, ownership, dialects, messages, views, patches
 ## --cases           lists the name of every case at the end
 extends SceneTree
 
@@ -40,6 +40,8 @@ const SUITES: Dictionary[String, GDScript] = {
 	"faults": preload("res://suites/fault_suite.gd"),
 	"quirks": preload("res://suites/quirk_suite.gd"),
 	"hostile": preload("res://suites/hostile_suite.gd"),
+	"views": preload("res://suites/view_suite.gd"),
+	"patches": preload("res://suites/patch_suite.gd"),
 	"random": preload("res://suites/random_suite.gd"),
 }
 

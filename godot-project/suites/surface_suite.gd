@@ -23,6 +23,14 @@ const METHODS: Dictionary[String, Array] = {
 	"inspect": [["bytes", "max_nodes"], 1, TYPE_DICTIONARY],
 	"describe": [["bytes"], 0, TYPE_STRING],
 	"get_engine_report": [[], 0, TYPE_DICTIONARY],
+	"diff": [["old", "new"], 0, TYPE_PACKED_BYTE_ARRAY],
+	"diff_bytes": [["old", "new", "limits"], 1, TYPE_PACKED_BYTE_ARRAY],
+	"patch": [["value", "patch", "limits"], 1, TYPE_OBJECT],
+	"patch_bytes": [["value", "patch", "limits"], 1, TYPE_OBJECT],
+	"differences": [["old", "new", "max"], 1, TYPE_ARRAY],
+	"differences_bytes": [["old", "new", "max", "limits"], 2, TYPE_ARRAY],
+	"fingerprint": [["value"], 0, TYPE_INT],
+	"fingerprint_bytes": [["bytes", "limits"], 1, TYPE_INT],
 }
 
 

@@ -1,8 +1,8 @@
 //! Strict reading within limits.
 
 use variant_codec::limits::{ALL_TYPES, Limit};
-use variant_codec::stream::{Decoder, Measure};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Strictness, Value};
+use variant_codec::stream::{Decoder, Measure, ValueBuilder};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Strictness, Value, quick_check};
 
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
@@ -10,6 +10,9 @@ use crate::visit;
 /// What is accepted keeps the limits, and is what the engine's strictness reads.
 pub fn check(data: &[u8]) {
     let limits = limits(data);
+    check_at_once(data, &limits);
+    check_at_once(data, &one_value());
+    check_at_once(data, &everything());
     if let Ok(value) = read(data, Strictness::Strict, &limits) {
         check_held(&value, &limits, data);
     }
@@ -20,6 +23,26 @@ pub fn check(data: &[u8]) {
     let Ok(value) = read(data, Strictness::Strict, &one_value()) else { return };
     assert_eq!(encoded(&engine), encoded(&value));
     check_limits(data, &value);
+}
+
+/// What is accepted at first sight is read, has each key once, and ends where it was said to.
+pub fn check_at_once(data: &[u8], limits: &Limits) {
+    let Some(end) = quick_check(data, limits) else { return };
+    let mut builder = ValueBuilder::default();
+    let read = Decoder::new(data, Strictness::Strict, limits).pour_only(&mut builder);
+    assert_eq!(read, Ok(end));
+    visit(&builder.into_value(), &mut |value| {
+        let Value::Dictionary(dictionary) = value else { return };
+        for (index, (key, _)) in dictionary.entries.iter().enumerate() {
+            let same = |(other, _): &(Value, Value)| other == key || is_same_text(other, key);
+            assert!(!dictionary.entries[..index].iter().any(same), "{key:?} twice");
+        }
+    });
+}
+
+/// A String and a StringName of one text are one key.
+fn is_same_text(a: &Value, b: &Value) -> bool {
+    a.as_str().is_some_and(|text| b.as_str() == Some(text))
 }
 
 /// An accepted value keeps the limits.

@@ -1,8 +1,11 @@
 @tool
 extends VBoxContainer
-## Shows what bytes hold: a tree of values beside the bytes; selecting in one highlights in the other.
+## Shows what bytes hold: a tree of values beside the bytes; selecting in one highlights in the other. Or what differs
+## between two files: a list of places, beside the bytes of both.
 
 const Contents := preload("contents.gd")
+const DifferenceTree := preload("difference_tree.gd")
+const Differences := preload("differences.gd")
 const HexView := preload("hex_view.gd")
 const Legend := preload("legend.gd")
 const ValueTree := preload("value_tree.gd")
@@ -13,7 +16,10 @@ const PROBLEM_LINES := 3
 const TREE_SHARE := 0.75
 
 var tree := ValueTree.new()
+var difference_tree := DifferenceTree.new()
 var hex := HexView.new()
+## The bytes of the second file.
+var other_hex := HexView.new()
 var problems := ItemList.new()
 var words := Label.new()
 var contents: Contents
@@ -22,8 +28,13 @@ var _source := ""
 var _framing := OptionButton.new()
 var _title := Label.new()
 var _empty := Label.new()
+var _compare := Button.new()
+## Between the bytes of both files.
+var _divider := HSeparator.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
+## What a chosen file is for.
+var _on_chosen: Callable
 ## What was asked for last.
 var _wanted: Contents
 ## By what they read; also those whose contents nobody wants any more.
@@ -45,13 +56,24 @@ func _init() -> void:
 	add_child(_split)
 	_split.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	_split.hide()
-	tree.size_flags_horizontal = Control.SIZE_EXPAND_FILL
-	_split.add_child(tree)
+	var left := VBoxContainer.new()
+	left.size_flags_horizontal = Control.SIZE_EXPAND_FILL
+	for list: Tree in [tree, difference_tree]:
+		list.size_flags_vertical = Control.SIZE_EXPAND_FILL
+		left.add_child(list)
+	difference_tree.hide()
+	_split.add_child(left)
 	var right := VBoxContainer.new()
-	hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	right.add_theme_constant_override(&"separation", 0)
 	right.add_child(Legend.new(hex))
+	hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
+	other_hex.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	right.add_child(hex)
+	_divider.hide()
+	right.add_child(_divider)
+	right.add_child(other_hex)
+	other_hex.set(&"accessibility_name", "Bytes of the second file in hexadecimal")
+	other_hex.hide()
 	_split.add_child(right)
 	problems.hide()
 	problems.set(&"accessibility_name", "Errors and non-canonical bytes")
@@ -59,8 +81,10 @@ func _init() -> void:
 	for target: Control in [tree, hex, problems]:
 		target.set_drag_forwarding(Callable(), _can_drop_data, _drop_data)
 	tree.range_selected.connect(_on_range_selected)
+	difference_tree.difference_selected.connect(_on_difference_selected)
 	tree.copy_wanted.connect(hex.copy)
 	hex.byte_selected.connect(_on_byte_selected)
+	other_hex.byte_selected.connect(_on_other_byte_selected)
 	problems.item_selected.connect(_on_problem_selected)
 
 
@@ -75,6 +99,22 @@ func open_file(path: String) -> void:
 ## Shows bytes under a name.
 func show_bytes(bytes: PackedByteArray, source: String) -> void:
 	_read(func() -> PackedByteArray: return bytes, source)
+
+
+## Compares what is shown with another file.
+func compare_with(path: String) -> void:
+	var refusal := Contents.refusal_of(path)
+	if refusal:
+		_say(refusal)
+		return
+	_say("Comparing with %s…" % path.get_file())
+	var first := contents
+	var framing := _framing.selected as Contents.Framing
+	var differences := Differences.new()
+	_start(func(second: Contents) -> void:
+		second.read(func() -> PackedByteArray: return FileAccess.get_file_as_bytes(path), framing)
+		differences.compare(first, second)
+	, func(second: Contents) -> void: _show_comparison(second, differences, path.get_file()))
 
 
 ## Shows what the clipboard holds.
@@ -115,8 +155,13 @@ func _make_toolbar() -> Control:
 	var open := Button.new()
 	open.text = "Open…"
 	open.tooltip_text = "Open a file. Files can also be dropped here from the FileSystem dock."
-	open.pressed.connect(_ask_for_file)
+	open.pressed.connect(_ask_for_file.bind("Open Encoded Values", open_file))
 	bar.add_child(open)
+	_compare.text = "Compare…"
+	_compare.tooltip_text = "Show what differs between this file and another one."
+	_compare.disabled = true
+	_compare.pressed.connect(_on_compare_pressed)
+	bar.add_child(_compare)
 	var paste_button := Button.new()
 	paste_button.text = "Paste Hex"
 	paste_button.tooltip_text = (
@@ -169,15 +214,16 @@ func _divide() -> void:
 			return
 
 
-func _ask_for_file() -> void:
+func _ask_for_file(title: String, on_chosen: Callable) -> void:
 	if _dialog == null:
 		_dialog = EditorFileDialog.new()
 		_dialog.file_mode = EditorFileDialog.FILE_MODE_OPEN_FILE
 		_dialog.access = EditorFileDialog.ACCESS_FILESYSTEM
-		_dialog.title = "Open Encoded Values"
 		_dialog.add_filter("*", "All Files")
-		_dialog.file_selected.connect(open_file)
+		_dialog.file_selected.connect(func(path: String) -> void: _on_chosen.call(path))
 		add_child(_dialog)
+	_dialog.title = title
+	_on_chosen = on_chosen
 	_dialog.popup_centered_ratio(0.6)
 
 
@@ -195,32 +241,39 @@ func _on_files_dropped(files: PackedStringArray) -> void:
 		open_file(files[0])
 
 
-## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones. What was asked for
-## before ends by itself.
+## Gets bytes and looks at them in the background, so that the editor stays fluid with large ones.
 func _read(load_bytes: Callable, source: String) -> void:
-	if _wanted:
-		_wanted.is_cancelled = true
 	_say("Reading %s…" % source)
 	_source = source
+	var framing := _framing.selected as Contents.Framing
+	_start(func(wanted: Contents) -> void: wanted.read(load_bytes, framing), func(read: Contents) -> void:
+		contents = read
+		_show())
+
+
+## Has `work` fill contents in the background, and `on_done` show them. What was asked for before ends by itself.
+func _start(work: Callable, on_done: Callable) -> void:
+	if _wanted:
+		_wanted.is_cancelled = true
 	var wanted := Contents.new()
 	_wanted = wanted
-	var framing := _framing.selected as Contents.Framing
 	_tasks[wanted] = WorkerThreadPool.add_task(func() -> void:
-		wanted.read(load_bytes, framing)
-		_on_read.call_deferred(wanted))
+		work.call(wanted)
+		_on_read.call_deferred(wanted, on_done))
 
 
-func _on_read(read: Contents) -> void:
+func _on_read(read: Contents, on_done: Callable) -> void:
 	WorkerThreadPool.wait_for_task_completion(_tasks[read])
 	_tasks.erase(read)
 	if read == _wanted:
-		contents = read
-		_show()
+		on_done.call(read)
 
 
 func _show() -> void:
 	_empty.hide()
 	_split.show()
+	_set_comparing(false)
+	_compare.disabled = contents.bytes.is_empty()
 	words.text = ""
 	tree.show_contents(contents)
 	hex.show_contents(contents)
@@ -228,6 +281,47 @@ func _show() -> void:
 		"%d records" % contents.record_count if contents.has_records else "one value")]
 	_title.tooltip_text = _title.text
 	_show_problems()
+
+
+func _show_comparison(second: Contents, differences: Differences, other_source: String) -> void:
+	if differences.refusal:
+		_say(differences.refusal)
+		return
+	_set_comparing(true)
+	problems.hide()
+	words.text = ""
+	hex.select(0, 0)
+	other_hex.show_contents(second)
+	difference_tree.show_differences(differences)
+	var count := differences.found.size()
+	var counted := "1 difference" if count == 1 else "%d%s differences" % [count, "+" if differences.has_more else ""]
+	_say("%s → %s: %s" % [_source, other_source, counted if count > 0 else "no difference"])
+
+
+func _set_comparing(is_comparing: bool) -> void:
+	tree.visible = not is_comparing
+	difference_tree.visible = is_comparing
+	_divider.visible = is_comparing
+	other_hex.visible = is_comparing
+	_compare.text = "End Comparison" if is_comparing else "Compare…"
+
+
+func _on_compare_pressed() -> void:
+	if difference_tree.visible:
+		_show()
+	else:
+		_ask_for_file("Compare With", compare_with)
+
+
+func _on_difference_selected(difference: Differences.Difference) -> void:
+	for side: Array in [[hex, difference.old_bytes], [other_hex, difference.new_bytes]]:
+		var view: HexView = side[0]
+		var place: Vector2i = side[1]
+		if place.x < place.y:
+			view.caret = place.x
+		view.select(place.x, place.y)
+	words.text = difference.place
+	words.tooltip_text = words.text
 
 
 func _show_problems() -> void:
@@ -255,6 +349,12 @@ func _on_range_selected(start: int, end: int) -> void:
 	hex.caret = start
 	hex.select(start, end)
 	_describe(start)
+
+
+func _on_other_byte_selected(byte: int) -> void:
+	other_hex.select(byte, byte + 1)
+	words.text = other_hex.contents.byte_in_words(byte)
+	words.tooltip_text = words.text
 
 
 func _on_byte_selected(byte: int) -> void:

@@ -19,7 +19,7 @@
 //! | encode | [`&Value`](Value) → [`Encoder`](stream::Encoder) |
 //! | decode | [`Decoder`](stream::Decoder) → [`ValueBuilder`](stream::ValueBuilder) |
 //! | size without encoding | [`&Value`](Value) → [`Measure`](stream::Measure) |
-//! | validate without building | [`Decoder`](stream::Decoder) → [`Measure`](stream::Measure) |
+//! | validate without building | [`quick_check`], else [`Decoder`](stream::Decoder) → [`Measure`](stream::Measure) |
 //! | re-encode | [`Decoder`](stream::Decoder) → [`Encoder`](stream::Encoder) |
 //! | read Godot 3's format | [`Decoder::of_godot3`](stream::Decoder::of_godot3) → any of these |
 //! | write Godot 3's format | any of these → [`Downgrade`](godot3::Downgrade) |
@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod changes;
+mod check;
 mod code_units;
 mod decoder;
 pub mod dialect;
@@ -51,6 +52,7 @@ mod utf8;
 pub mod value;
 pub mod view;
 
+pub use check::quick_check;
 pub use encoder::EncodeOptions;
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::fingerprint;

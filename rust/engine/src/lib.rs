@@ -18,7 +18,7 @@
 //! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | whether the engine has this library's precision, asked before all else |
-//! | `optional.rs` | arguments whose default is null |
+//! | `optional.rs` | arguments that may be left out |
 //! | `unwinding.rs` | what panics need on the web |
 //!
 //! There are two access paths to a Variant, documented functions and direct access; `probe.rs` decides which one is
@@ -65,7 +65,7 @@ pub use conversions::{Conversions, Converted};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::is_debug_build;
-pub use optional::OrNull;
+pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;
 pub use probe::{Access, Findings, findings};

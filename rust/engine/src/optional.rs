@@ -1,7 +1,8 @@
-//! Arguments whose default is null, for which godot-rust wants an `unsafe impl`.
+//! Arguments that may be left out, where godot-rust wants an `unsafe impl` for the default.
 
 use std::fmt;
 
+use godot::builtin::{AnyDictionary, VarDictionary, Variant};
 use godot::meta::error::ConvertError;
 use godot::meta::shape::GodotShape;
 use godot::meta::{FromGodot, GodotConvert, GodotImmutable, ToGodot};
@@ -61,5 +62,99 @@ unsafe impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotImmutable 
     fn into_runtime_immutable(self) -> Self {
         assert!(self.0.is_none(), "the default is null");
         self
+    }
+}
+
+/// A value of any type: an argument that may be left out.
+#[derive(Clone, Debug)]
+pub struct ValueOrNull(Variant);
+
+impl ValueOrNull {
+    /// The default.
+    pub fn null() -> Self {
+        Self(Variant::nil())
+    }
+
+    /// The value.
+    pub fn get(self) -> Variant {
+        self.0
+    }
+}
+
+impl GodotConvert for ValueOrNull {
+    type Via = Variant;
+
+    fn godot_shape() -> GodotShape {
+        Variant::godot_shape()
+    }
+}
+
+impl ToGodot for ValueOrNull {
+    // By value: godot-rust has no public name for it.
+    type Pass = <i32 as ToGodot>::Pass;
+
+    fn to_godot(&self) -> Variant {
+        self.0.clone()
+    }
+}
+
+impl FromGodot for ValueOrNull {
+    fn try_from_godot(value: Variant) -> Result<Self, ConvertError> {
+        Ok(Self(value))
+    }
+}
+
+// SAFETY: every default goes through this function, which asserts that it is null, so there is no shared value that
+// could change.
+unsafe impl GodotImmutable for ValueOrNull {
+    fn into_runtime_immutable(self) -> Self {
+        assert!(self.0.is_nil(), "the default is null");
+        self
+    }
+}
+
+/// A Dictionary, typed or not: an argument that may be left out.
+#[derive(Clone, Debug)]
+pub struct DictionaryOrEmpty(AnyDictionary);
+
+impl DictionaryOrEmpty {
+    /// The default.
+    pub fn empty() -> Self {
+        Self(VarDictionary::new().upcast_any_dictionary())
+    }
+
+    /// The Dictionary.
+    pub fn get(&self) -> &AnyDictionary {
+        &self.0
+    }
+}
+
+impl GodotConvert for DictionaryOrEmpty {
+    type Via = AnyDictionary;
+
+    fn godot_shape() -> GodotShape {
+        AnyDictionary::godot_shape()
+    }
+}
+
+impl ToGodot for DictionaryOrEmpty {
+    type Pass = <AnyDictionary as ToGodot>::Pass;
+
+    fn to_godot(&self) -> AnyDictionary {
+        self.0.clone()
+    }
+}
+
+impl FromGodot for DictionaryOrEmpty {
+    fn try_from_godot(dictionary: AnyDictionary) -> Result<Self, ConvertError> {
+        Ok(Self(dictionary))
+    }
+}
+
+// SAFETY: every default goes through this function, which makes it read-only, and its references are counted atomically.
+unsafe impl GodotImmutable for DictionaryOrEmpty {
+    fn into_runtime_immutable(self) -> Self {
+        assert!(self.0.is_empty(), "the default is empty");
+        Self(self.0.into_read_only())
     }
 }

@@ -143,6 +143,11 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     Some(bytes)
 }
 
+/// A file to be read in parts; `None` if only the engine can read it, or knows why not.
+pub fn open(path: &GString) -> Option<File> {
+    disk::open(&Target::of(path).ok()?.place).ok()
+}
+
 /// How many bytes of a file of this length are read. One byte more than allowed is enough for the error.
 fn wanted(length: u64, limits: &Limits) -> usize {
     let length = usize::try_from(length).unwrap_or(usize::MAX);

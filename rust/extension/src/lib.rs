@@ -6,6 +6,8 @@
 //! | `api/` | the API for scripts: classes, help, errors, results |
 //! | `jobs.rs` | background jobs for batches and files |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
+//! | `compare.rs` | what differs between two values |
+//! | `view/` | parts of encoded data |
 //! | `files.rs`, `turns.rs` | files of values, and the order of access |
 //! | `batch/` | batches |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
@@ -18,6 +20,7 @@
 
 mod api;
 mod batch;
+mod compare;
 mod entry_point;
 mod files;
 mod godot3;
@@ -32,3 +35,4 @@ mod thresholds;
 mod turns;
 mod value;
 mod variant;
+mod view;

@@ -8,7 +8,7 @@ use variant_codec::format::FLAG_64;
 use variant_codec::limits::Spent;
 use variant_codec::memory::{check_room, copied};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
-use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames};
+use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
 use variant_engine::{self as engine, Building, PRECISION, set_bytes};
 
 use crate::parts;
@@ -219,6 +219,11 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
 /// # Errors
 /// As [`decode`], except for errors in creating objects and loading scripts.
 pub fn validate(input: &Input<'_>, strictness: Strictness, limits: &Limits) -> Result<usize> {
+    if strictness == Strictness::Strict
+        && let Some(end) = quick_check(input.bytes(), limits)
+    {
+        return Ok(end);
+    }
     let mut keys = KeyCache::default();
     let reading = Reading { input, strictness, limits, keys: &mut keys };
     Decoder::new(input.bytes(), strictness, limits).pour_only(&mut Validator::new(reading))

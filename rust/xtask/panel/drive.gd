@@ -37,6 +37,7 @@ func run(plugin: EditorPlugin) -> void:
 		await _inspect_newest()
 		await _inspect_empty()
 		await _inspect_large()
+		await _inspect_comparison()
 		await _paste()
 		await _benchmark()
 		await _conformance()
@@ -255,6 +256,64 @@ func _inspect_large() -> void:
 	await _open("deep.bin", var_to_bytes(deep))
 	await _click_byte(8007)
 	_check("deep values are found", tab.contents.nodes.size() == 1001 and tab.tree.selected_node() == 1000)
+
+
+## Two saves of one game, then two files of records.
+func _inspect_comparison() -> void:
+	var tab: Control = _panel.inspect
+	var before := {"name": "Ren", "hp": 87.5, "items": ["sword", "rope", "map"], "position": Vector2(3, 4), "old": 1}
+	var after := {"name": "Ren", "hp": 80.0, "items": ["sword", "map", "key"], "position": Vector2(3, 4), "new": [1, 2]}
+	var expected := FastVariantCodec.differences(before, after)
+	await _open("save_1.bin", var_to_bytes(before))
+	await _compare_with("save_2.bin", var_to_bytes(after))
+	var list: Tree = tab.difference_tree
+	_check("each difference has a line", list.get_root().get_child_count() == expected.size(), str(expected))
+	_check("the title counts them", tab._title.text.contains("%d differences" % expected.size()), tab._title.text)
+	_check("the values give way", list.is_visible_in_tree() and not tab.tree.is_visible_in_tree() and tab.other_hex.is_visible_in_tree())
+	list.grab_focus()
+	for index in expected.size():
+		await _press(KEY_DOWN)
+		var difference: Dictionary = expected[index]
+		_check("line %d is selected" % index, list.get_selected() == list.get_root().get_child(index))
+		for side: Array in [["old", tab.hex], ["new", tab.other_hex]]:
+			var bytes: PackedByteArray = side[1].selected_bytes()
+			var is_there := difference.has(side[0])
+			_check("line %d highlights what is %s" % [index, side[0]], bytes.is_empty() != is_there
+					and (not is_there or bytes_to_var(bytes) == difference[side[0]]), str(difference))
+		if index == 0:
+			await _picture("inspect_compare")
+	tab._on_compare_pressed()
+	_check("it ends", tab.tree.is_visible_in_tree() and not tab.other_hex.is_visible_in_tree())
+	var records: Array = [{"frame": 0}, {"frame": 1, "fire": true}, {"frame": 2}]
+	await _open("replay_1.bin", FastVariantCodec.pack_batch(records))
+	records[1]["fire"] = false
+	records.remove_at(0)
+	records.append({"frame": 3})
+	await _compare_with("replay_2.bin", FastVariantCodec.pack_batch(records))
+	_check("records are compared", list.get_root().get_child_count() == 3)
+	list.grab_focus()
+	var found: Array = []
+	for index in 3:
+		await _press(KEY_DOWN)
+		var sides: Array = [tab.hex, tab.other_hex].map(func(view: Control) -> Variant:
+			return bytes_to_var(view.selected_bytes()) if view.selected_bytes() else "nothing")
+		found.append([list.get_selected().get_text(0)] + sides)
+	_check("in their bytes", found == [
+		["[0]", {"frame": 0}, "nothing"], ["[1].fire", true, false], ["[2]", "nothing", {"frame": 3}],
+	], str(found))
+	await _compare_with("same.bin", tab.contents.bytes)
+	_check("equal files have no difference", tab._title.text.ends_with("no difference"), tab._title.text)
+	await _compare_with("other.bin", var_to_bytes(records))
+	_check("a value and records are not compared", tab._title.text.begins_with("One file holds records"), tab._title.text)
+
+
+func _compare_with(file_name: String, bytes: PackedByteArray) -> void:
+	var path := "res://" + file_name
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	file.store_buffer(bytes)
+	file.close()
+	_panel.inspect.compare_with(path)
+	await _until(func() -> bool: return not _panel.inspect._title.text.begins_with("Comparing with"))
 
 
 func _paste() -> void:

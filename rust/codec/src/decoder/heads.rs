@@ -4,7 +4,7 @@ use super::Decoder;
 use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{Error, ErrorKind, Locate, Result};
-use crate::events::{Lanes, Precision, Sink, Source, Text};
+use crate::events::{ElementType, Lanes, Precision, Sink, Source, Text};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, Shape, VariantType};
 use crate::lanes;
@@ -89,6 +89,15 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         }
         head.first = self.at;
         Ok(head)
+    }
+
+    /// What the elements of the Array here, or the keys of the Dictionary, are declared to be.
+    pub(crate) fn declared_type(&mut self) -> Result<ElementType<'a>> {
+        let (header, ty) = self.header_here()?;
+        match ty.shape() {
+            Shape::Array | Shape::Dictionary => self.element_type(self.kind(header, format::KIND_SHIFT)),
+            _ => Ok(ElementType::Untyped),
+        }
     }
 
     fn kind(&self, header: u32, shift: u32) -> ContainerKind {

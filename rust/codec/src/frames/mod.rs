@@ -16,12 +16,14 @@
 //! ```
 
 mod index;
+mod scan;
 
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 pub use crate::format::FRAME_BYTES;
 pub use index::{Index, ReadAt};
+pub use scan::scan;
 
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::format;

@@ -7,7 +7,7 @@ use super::form::{
     ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, check, room,
 };
 use super::writer::Writer;
-use crate::error::{Error, ErrorKind, Result, Step};
+use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
 use crate::view::View;
@@ -29,19 +29,14 @@ use crate::view::View;
 /// As [`Value::decode`](crate::Value::decode), for the old value, the patch and the new value; [`ErrorKind::Patch`] where the patch
 /// is none, with the offset in it, or does not fit the old value, with the path.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-    let new = patched(old, patch, limits)?;
-    check(&new, limits)?;
-    Ok(new)
-}
-
-/// The same, before the new value has been judged.
-pub(crate) fn patched(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     check(old, limits)?;
-    // A patch is nested deeper than what it makes, and holds more values.
-    let loose = Limits { allow_objects: true, ..Limits::unlimited() };
     if patch.len() > limits.max_bytes {
-        check(patch, limits)?;
+        let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
+        return Err(Error::new(kind).at(0));
     }
+    // A patch is nested deeper than what it makes, and holds more values.
+    let allow_trailing_bytes = limits.allow_trailing_bytes;
+    let loose = Limits { allow_objects: true, allow_trailing_bytes, ..Limits::unlimited() };
     check(patch, &loose)?;
     let old = View::within(old, limits)?;
     let patch = View::within(patch, &loose)?;
@@ -54,6 +49,7 @@ pub(crate) fn patched(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
+    check(&writer.out, limits)?;
     Ok(writer.out)
 }
 
@@ -204,9 +200,11 @@ fn apply_to_dictionary(
             ends.push(writer.out.len());
         }
     }
-    if let Some((key, _)) = wanted.iter().next() {
-        let key = View::new(key)?;
-        return Err(misfit(format!("there is no key {}", words(&key))));
+    if !wanted.is_empty() {
+        let key = removed.map(View::elements).transpose()?.into_iter().flatten().flatten();
+        let missing = |key: &View<'_>| key.bytes().is_ok_and(|bytes| wanted.contains_key(bytes));
+        let key = key.filter(missing).map(|key| words(&key)).next().unwrap_or_default();
+        return Err(misfit(format!("there is no key {key}")));
     }
     writer.set_count(count_at, ends.len());
     match order {

@@ -1,5 +1,6 @@
 //! What patches are made of, and what is checked of values.
 
+use crate::check::quick_check;
 use crate::decoder::Decoder;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{ErrorKind, Result};
@@ -20,6 +21,9 @@ pub const MAX_CHANGES: u32 = 64;
 
 /// Reads bytes as strictly as [`Value::decode`](crate::Value::decode), and builds nothing.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
+    if quick_check(bytes, limits).is_some() {
+        return Ok(());
+    }
     let mut measure = Measure::counting(EncodeOptions::default());
     Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut measure).map(drop)
 }

@@ -10,8 +10,8 @@ use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
-use crate::events::{Precision, Sink, Source};
-use crate::format::{Shape, VariantType};
+use crate::events::{ElementType, Precision, Sink, Source};
+use crate::format::{self, Shape, VariantType};
 use crate::limits::Limits;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
@@ -127,20 +127,7 @@ impl<'a> View<'a, Godot3> {
 
 impl<'a, D: Dialect> View<'a, D> {
     fn start(bytes: &'a [u8], limits: &'a Limits) -> Result<Self> {
-        if bytes.len() > limits.max_bytes {
-            let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            return Err(Error::new(kind).at(0));
-        }
-        let view = Self {
-            bytes,
-            limits,
-            places: None,
-            at: 0,
-            depth: 0,
-            form: Form::Value(VariantType::Nil),
-            dialect: PhantomData,
-        };
-        view.value_at(0, 0)
+        Self::at_spot(bytes, limits, Spot::of(0..bytes.len()))
     }
 
     /// Where the value is, to come back to it.
@@ -155,6 +142,10 @@ impl<'a, D: Dialect> View<'a, D> {
     pub fn at_spot(bytes: &'a [u8], limits: &'a Limits, spot: Spot) -> Result<Self> {
         let Spot { at, end, depth, form } = spot;
         let bytes = bytes.get(..end).unwrap_or(bytes);
+        if depth == 0 && bytes.len().saturating_sub(at) > limits.max_bytes {
+            let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
+            return Err(Error::new(kind).at(at));
+        }
         let view = Self { bytes, limits, places: None, at, depth, form, dialect: PhantomData };
         match form {
             Form::Value(_) => view.value_at(at, depth),
@@ -171,8 +162,31 @@ impl<'a, D: Dialect> View<'a, D> {
     /// The value with a header at `at`.
     #[inline]
     pub(super) fn value_at(self, at: usize, depth: u32) -> Result<Self> {
+        if let Some(ty) = self.plain_type(at, depth) {
+            return Ok(Self { at, depth, form: Form::Value(ty), ..self });
+        }
         let (_, ty) = Decoder::<D>::starting_at(self.bytes, at, depth, self.limits).header_here()?;
         Ok(Self { at, depth, form: Form::Value(ty), ..self })
+    }
+
+    /// The type in a header with which nothing is wrong at first sight.
+    #[inline]
+    fn plain_type(&self, at: usize, depth: u32) -> Option<VariantType> {
+        /// More than any value is charged by itself.
+        const MEMORY: u64 = 1 << 10;
+        let limits = self.limits;
+        let ty = D::type_of(self.word(at)? as u8)?;
+        let is_allowed = limits.allowed_types >> ty.id() & 1 == 1
+            && depth <= limits.max_depth.min(format::MAX_DEPTH)
+            && limits.max_elements > 0
+            && limits.max_memory >= MEMORY;
+        is_allowed.then_some(ty)
+    }
+
+    /// The four bytes at `at`.
+    #[inline]
+    pub(super) fn word(&self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
     }
 
     #[inline]
@@ -226,6 +240,26 @@ impl<'a, D: Dialect> View<'a, D> {
             self.holder().shape(),
             Shape::Array | Shape::Dictionary | Shape::Object | Shape::Packed(..) | Shape::PackedStrings
         )
+    }
+
+    /// What the elements of an Array, or the keys of a Dictionary, are declared to be.
+    ///
+    /// ```
+    /// use variant_codec::stream::ElementType;
+    /// use variant_codec::{Value, View};
+    ///
+    /// let bytes = Value::from(vec!["a", "b"]).encode()?;
+    /// assert_eq!(View::new(&bytes)?.declared_type()?, ElementType::Untyped);
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A declaration that is none.
+    pub fn declared_type(&self) -> Result<ElementType<'a>> {
+        match self.form {
+            Form::Value(_) => self.decoder().declared_type(),
+            Form::Lanes(..) | Form::Text | Form::Name => Ok(ElementType::Untyped),
+        }
     }
 
     /// How many elements, entries or properties it has; 0 where it holds none.
@@ -407,7 +441,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Error::new(ErrorKind::NotFound { key, found }).at(self.at)
     }
 
-    fn element(&self, index: usize) -> Result<Option<Self>> {
+    pub(super) fn element(&self, index: usize) -> Result<Option<Self>> {
         let (ty, head) = (self.holder(), self.head()?);
         if index >= head.count {
             return Ok(None);
@@ -468,7 +502,7 @@ impl<'a, D: Dialect> View<'a, D> {
         while index < count {
             let at = decoder.position();
             passed(index, at);
-            if key.is_at::<D>(self.bytes, at, self.limits) {
+            if key.is_at::<D>(self.bytes, at) {
                 return Ok(Some(at));
             }
             decoder.pass().map_err(|error| error.inside(Step::KeyAt(index)))?;
@@ -484,10 +518,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let head = self.head()?;
         let scan = |from, passed: &mut dyn FnMut(usize, usize)| self.scan(from, head.count, key, passed);
         let found = match (self.places, key.is_hashed()) {
-            (Some(places), true) => {
-                let bytes = (self.bytes, self.limits);
-                places.find_key::<D>(self.at, &head, key, bytes, scan)?
-            }
+            (Some(places), true) => places.find_key::<D>(self.at, &head, key, self.bytes, scan)?,
             _ => scan((0, head.first), &mut |_, _| ())?,
         };
         let Some(key_at) = found else { return Ok(None) };

@@ -17,6 +17,27 @@ impl<'a, D: Dialect> View<'a, D> {
         Elements::of(*self)
     }
 
+    /// The elements from the one at `index` on.
+    ///
+    /// ```
+    /// use variant_codec::{Value, View};
+    ///
+    /// let bytes = Value::from([1, 2, 3]).encode()?;
+    /// assert_eq!(View::new(&bytes)?.elements_from(1)?.count(), 2);
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`View::index`], except that there may be none.
+    pub fn elements_from(&self, index: usize) -> Result<Elements<'a, D>> {
+        let mut elements = Elements::of(*self)?;
+        elements.index = index.min(elements.head.count);
+        if let Some(first) = self.element(index)? {
+            elements.at = first.at;
+        }
+        Ok(elements)
+    }
+
     /// Keys and values of a Dictionary, names and values of an Object; none of other values.
     ///
     /// # Errors

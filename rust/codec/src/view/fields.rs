@@ -4,7 +4,7 @@ use super::cursor::View;
 use super::key::Key;
 use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, ErrorKind, Locate as _, Result, Step};
-use crate::format::Shape;
+use crate::format::{Shape, VariantType};
 use crate::skim::Skimmer;
 
 impl<'a, D: Dialect> View<'a, D> {
@@ -48,6 +48,18 @@ impl<'a, D: Dialect> View<'a, D> {
             at = end;
         }
         Ok(())
+    }
+}
+
+impl<D: Dialect> View<'_, D> {
+    /// How many entries an untyped Dictionary has, and where the first one starts, if nothing is wrong at first sight.
+    #[inline]
+    fn plain_dictionary(&self) -> Option<(usize, usize)> {
+        let header = D::id_of(VariantType::Dictionary)?;
+        let (count, first) = (self.word(self.at + 4)? as usize, self.at + 8);
+        let fits =
+            count <= (self.bytes.len() - first) / 8 && count as u64 <= self.limits.max_dictionary_entries;
+        (self.word(self.at)? == u32::from(header) && fits).then_some((count, first))
     }
 }
 
@@ -111,9 +123,12 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
         if row.holder().shape() != Shape::Dictionary {
             return Ok(None);
         }
-        let head = row.head()?;
-        let mut skimmer = Skimmer::<D>::new(row.bytes, head.first);
-        for index in 0..head.count {
+        let (count, first) = match row.plain_dictionary() {
+            Some(plain) => plain,
+            None => row.head().map(|head| (head.count, head.first))?,
+        };
+        let mut skimmer = Skimmer::<D>::new(row.bytes, first);
+        for index in 0..count {
             let Some(column) = self.column(row, &mut skimmer, index) else { return Ok(None) };
             if let Some(found) = column.and_then(|column| self.found.get_mut(column))
                 && found.is_none()
@@ -145,7 +160,7 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
         }
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
-        let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at, row.limits));
+        let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));
         if let Some(last) = self.last.get_mut(index) {
             *last = (key, column);
         } else if index == self.last.len() && index < MOST {

@@ -11,6 +11,13 @@ use crate::limits::Limits;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Lookup, Value};
 
+/// Keys are only looked at: limits are for what is read.
+pub(super) static ANY: Limits = {
+    let mut limits = Limits::unlimited();
+    limits.allow_objects = true;
+    limits
+};
+
 /// One step of a path: a key of a Dictionary, an index, the name of a property.
 ///
 /// ```
@@ -73,8 +80,8 @@ impl<'k> Key<'k> {
     }
 
     /// Whether the key of an entry that starts at `at` is this one.
-    pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize, limits: &Limits) -> bool {
-        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, limits);
+    pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
+        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, &ANY);
         let Ok((header, ty)) = decoder.header_here() else { return false };
         match (ty, self.text(), self) {
             (VariantType::String | VariantType::StringName, Some(text), _) => {
@@ -85,7 +92,7 @@ impl<'k> Key<'k> {
             }
             (_, _, Self::Value(value)) if value.ty() == ty => {
                 let mut builder = ValueBuilder::default();
-                Decoder::<D>::starting_at(bytes, at, 0, limits).pour(&mut builder).is_ok()
+                Decoder::<D>::starting_at(bytes, at, 0, &ANY).pour(&mut builder).is_ok()
                     && value.is_key(&builder.into_value())
             }
             _ => false,

@@ -6,13 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashTable;
 
-use super::key::Key;
+use super::key::{ANY, Key};
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::format::VariantType;
-use crate::limits::Limits;
 
 /// Elements that lie within so many bytes share a mark: they are walked again.
 const STRIDE: usize = 256;
@@ -90,17 +89,17 @@ impl Places {
         at: usize,
         head: &Head,
         key: &Key<'_>,
-        (bytes, limits): (&[u8], &Limits),
+        bytes: &[u8],
         scan: impl Fn((usize, usize), &mut dyn FnMut(usize, usize)) -> Result<Option<usize>>,
     ) -> Result<Option<usize>> {
         let Some(hash) = self.hash_of_key(key) else { return scan((0, head.first), &mut |_, _| ()) };
-        let hash_at = |at| self.hash_at::<D>(bytes, at, limits);
+        let hash_at = |at| self.hash_at::<D>(bytes, at);
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         if head.count > FEW && !walked.dictionaries.contains_key(&at) {
             walked.remember(at, Keys::before(head.first));
         }
         if let Some(keys) = walked.dictionaries.get_mut(&at) {
-            let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize, limits);
+            let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
             if let Some(at) = keys.found.find(hash, is_it) {
                 return Ok(Some(*at as usize));
             }
@@ -131,8 +130,8 @@ impl Places {
         }
     }
 
-    fn hash_at<D: Dialect>(&self, bytes: &[u8], at: usize, limits: &Limits) -> Option<u64> {
-        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, limits);
+    fn hash_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> Option<u64> {
+        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, &ANY);
         let (header, ty) = decoder.header_here().ok()?;
         match ty {
             VariantType::String | VariantType::StringName => {

@@ -1,6 +1,7 @@
 //! `FastVariantCodec.CodecError`: error codes for scripts.
 
 use std::borrow::Cow;
+use std::io;
 
 use godot::builtin::VariantType;
 use godot::meta::error::ConvertError;
@@ -64,6 +65,8 @@ codes! {
     NotInSchema "NOT_IN_SCHEMA" "A value that does not fit its schema."
     BadMessage "BAD_MESSAGE" "Bytes that are not a protobuf message."
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
+    NotFound "NOT_FOUND" "A path leads to no value."
+    BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch that does not fit the value."
 }
 
 impl ErrorCode {
@@ -81,6 +84,7 @@ impl From<&Error> for ErrorCode {
             | ErrorKind::UnknownGodot3Type(_)
             | ErrorKind::UnknownElementType(_) => Self::UnknownType,
             ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
+            ErrorKind::Other(error) if error.downcast_ref::<io::Error>().is_some() => Self::FileError,
             ErrorKind::Other(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
@@ -105,12 +109,11 @@ impl From<&Error> for ErrorCode {
             ErrorKind::OutOfMemory(_) => Self::OutOfMemory,
             ErrorKind::Internal(_) => Self::InternalError,
             ErrorKind::Godot3Object(_) | ErrorKind::Object(_) => Self::ObjectRefused,
+            ErrorKind::NotFound { .. } => Self::NotFound,
+            ErrorKind::Patch(_) => Self::BadPatch,
+            ErrorKind::UnexpectedType { .. } => Self::BadArgument,
             // Only calls in Rust return these.
-            ErrorKind::UnexpectedType { .. }
-            | ErrorKind::OutOfRange { .. }
-            | ErrorKind::NotFound { .. }
-            | ErrorKind::Patch(_)
-            | ErrorKind::Message(_) => Self::BadArgument,
+            ErrorKind::OutOfRange { .. } | ErrorKind::Message(_) => Self::BadArgument,
             // For new kinds: `tests/errors_document.rs` finds those that are not listed here.
             _ => Self::InternalError,
         }

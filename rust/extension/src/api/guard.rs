@@ -1,6 +1,8 @@
 //! Every entry point runs in [`guard`], so that no panic reaches a script.
 
-use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::builtin::{
+    AnyArray, Array, GString, PackedByteArray, PackedInt64Array, PackedStringArray, Variant,
+};
 use godot::global::Error as Code;
 use godot::meta::Element;
 use godot::prelude::VarDictionary;
@@ -27,12 +29,20 @@ macro_rules! nothing {
     };
 }
 
-nothing! { () bool i64 f64 Variant GString PackedByteArray PackedStringArray VarDictionary }
+nothing! {
+    () bool i64 f64 Variant GString PackedByteArray PackedInt64Array PackedStringArray VarDictionary
+}
 
 impl<T: Element> OnFailure for Array<T> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
         Self::default()
+    }
+}
+
+impl OnFailure for AnyArray {
+    fn failed(method: &str, error: &Error) -> Self {
+        Array::<Variant>::failed(method, error).upcast_any_array()
     }
 }
 

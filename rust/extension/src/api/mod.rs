@@ -3,6 +3,7 @@
 mod arguments;
 mod call_class;
 mod codec_class;
+mod compare_methods;
 mod engine_report;
 mod error_code;
 mod guard;
@@ -11,8 +12,10 @@ pub mod job_class;
 mod limits_class;
 mod properties;
 mod protobuf_class;
+mod reader_class;
 pub mod registration;
 mod report;
 mod result_class;
 mod schema_class;
 mod summary;
+mod view_class;

@@ -46,7 +46,8 @@ pub struct FastVariantResult {
     /// The number of bytes read: of a batch, those of its valid records; otherwise 0 if the call failed.
     #[var(no_set)]
     bytes_read: i64,
-    /// The indexes of the failed items of a batch.
+    /// The indexes of the failed items of a batch, or of the rows that lack a field of
+    /// [method FastVariantView.try_columns].
     #[var(no_set)]
     failed: PackedInt32Array,
     /// The errors of all failed items, or of the first.
@@ -138,14 +139,18 @@ impl FastVariantResult {
         Gd::from_object(Self { error: code, message, ..Self::new() })
     }
 
+    /// Columns, and the rows that lack a field.
+    pub fn columns(value: Variant, incomplete: &[usize]) -> Gd<Self> {
+        Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() })
+    }
+
     /// The result of a batch: one value per item, including failed ones.
     pub fn batch(value: Variant, failed: Failed) -> Gd<Self> {
         let mut result = failed.reasons.first().map_or_else(Self::new, |(_, error)| Self::of_error(error));
         result.value = value;
         result.message =
             report::summary(&failed).map_or_else(GString::new, |summary| GString::from(&summary));
-        result.failed =
-            failed.indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect();
+        result.failed = indexes(&failed.indexes);
         result.reasons = failed.reasons;
         Gd::from_object(result)
     }
@@ -160,7 +165,7 @@ impl FastVariantResult {
         let result = Gd::from_object(Self {
             value,
             bytes_read: end as i64,
-            failed: PackedInt32Array::from(&[i32::try_from(index).unwrap_or(i32::MAX)]),
+            failed: indexes(&[index]),
             message: GString::from(&format!("{path}record {index}: {error}")),
             is_about_item: true,
             ..Self { reasons: vec![(index, error.clone())], ..Self::of_error(&error) }
@@ -234,4 +239,8 @@ impl FastVariantResult {
             ..Self::new()
         }
     }
+}
+
+fn indexes(indexes: &[usize]) -> PackedInt32Array {
+    indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
 }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod background;
+mod benefit;
 pub mod foreground;
 pub mod pool;
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 use variant_engine::can_share_out;
 
+use super::benefit::{self, Clock, Meter};
 use super::foreground::{self, Foreground};
 use super::lock;
 use crate::panics::forward_panic;
@@ -24,6 +25,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
     run: F,
+    meter: Meter,
 }
 
 impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
@@ -33,7 +35,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     {
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            forward_panic("a thread of the pool", || self.run_next(scope));
+            forward_panic("a thread of the pool", || self.meter.of_other(|| self.run_next(scope)));
         });
     }
 
@@ -61,12 +63,15 @@ pub fn share<T: Send, R>(
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
     let _waited_for = Foreground::enter();
-    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
-    pool.threads.in_place_scope_fifo(|scope| {
+    let own = Clock::start();
+    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run, meter: Meter::start() };
+    let result = pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| tasks.add(scope, task));
         while tasks.run_next(scope) {}
         result
-    })
+    });
+    tasks.meter.stop(&own);
+    result
 }
 
 /// The extension's own threads, with their handles, because dropping a pool does not wait for its threads.
@@ -82,11 +87,14 @@ type LazyPool = Mutex<Option<Option<Arc<Pool>>>>;
 /// The pool for foreground calls.
 static POOL: LazyPool = Mutex::new(None);
 
-/// The pool for the calling thread, created when first needed; `None` if that thread works alone.
+/// The pool for the calling thread, created when first needed; `None` if that thread works alone, as it does while others
+/// would not help.
 pub fn pool() -> Option<Arc<Pool>> {
     // The calling thread works, too.
     if foreground::in_background() {
         background_pool()
+    } else if !benefit::is_expected() {
+        None
     } else {
         kept(&POOL, || Pool::start(thread_count() - 1, false))
     }

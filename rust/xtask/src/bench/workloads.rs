@@ -67,13 +67,25 @@ const fn reach_packed(editor_encode: f64, editor_decode: f64) -> Reach {
     Reach { editor: Some([Some(editor_encode), Some(editor_decode)]), ..reach(1.0, 1.0) }
 }
 
+/// What is only decoded, or read in part.
+const fn reach_reading(ratio: f64) -> Reach {
+    let ratios = [None, Some(ratio)];
+    Reach { one_thread: ratios, all_threads: ratios, editor: None }
+}
+
+/// What is only compared.
+const fn reach_comparing(ratio: f64) -> Reach {
+    let ratios = [Some(ratio), None];
+    Reach { one_thread: ratios, all_threads: ratios, editor: None }
+}
+
 /// Decoding one tiny value is bounded by the cost of a call into an extension.
 const REACH_TINY: Reach = Reach { all_threads: [Some(1.0), None], ..NOTHING };
 
 const REACH_DOCUMENT: Reach = reach_apart([4.0, 1.8], [6.0, 3.0]);
 
 /// Name, kind, count, form, and target.
-const TABLE: [(&str, &str, u32, &str, Reach); 24] = [
+const TABLE: [(&str, &str, u32, &str, Reach); 35] = [
     ("entities", "entities", 50_000, "value", reach_apart([5.0, 1.8], [8.0, 3.0])),
     ("ints", "ints", 1_000_000, "value", reach(6.0, 8.0)),
     ("floats", "floats", 500_000, "value", reach(4.0, 9.0)),
@@ -91,6 +103,17 @@ const TABLE: [(&str, &str, u32, &str, Reach); 24] = [
     ("Vector3, one call", "vector3", 1, "vector3", REACH_TINY),
     ("short String, one call", "string", 1, "string", REACH_TINY),
     ("3-key message, one call", "message", 1, "message", reach(3.0, 1.6)),
+    ("3-key message, prepared reader", "message", 1, "reader", reach_reading(1.3)),
+    ("objects with scripts", "objects", 10_000, "objects", NOTHING),
+    ("entities: one part, first access", "entities", 50_000, "first part", reach_reading(25.0)),
+    ("entities: 1,000 parts again", "entities", 50_000, "parts", NOTHING),
+    ("entities: three columns", "entities", 50_000, "columns", reach_reading(15.0)),
+    ("entities: rows that match", "entities", 50_000, "rows", reach_reading(15.0)),
+    ("file of records: one column", "entities", 10_000, "records", reach_reading(15.0)),
+    ("entities: validated", "entities", 50_000, "validate", reach_reading(10.0)),
+    ("entities: patch of one change", "entities", 50_000, "one change", reach_comparing(1.0)),
+    ("lists: patch of one insertion", "lists", 1_000, "one insertion", reach_comparing(1.0)),
+    ("entities: fingerprint", "entities", 50_000, "fingerprint", reach_comparing(4.0)),
     ("batch of entities", "entities", 50_000, "batch", reach(6.0, 3.0)),
     ("batch of ints", "ints", 50_000, "batch", NOTHING),
     ("batch of Strings", "ascii", 50_000, "batch", NOTHING),

@@ -29,6 +29,8 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 pub const TESTING: &str = "testing";
 /// The newest stable suite.
 pub const STABLE: &str = "trixie";
+/// The one before.
+pub const OLD_STABLE: &str = "bookworm";
 /// The architecture of the programs, unless a package's name ends with another, as in `libc6:arm64`.
 const ARCHITECTURE: &str = "amd64";
 

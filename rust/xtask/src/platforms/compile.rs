@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::toolchain::Toolchain;
 use crate::archive;
-use crate::debian::{STABLE, TESTING, files_with_extension};
+use crate::debian::{OLD_STABLE, STABLE, TESTING, files_with_extension};
 use crate::document;
 use crate::progress::Progress;
 use crate::run::{self, Echo};
@@ -114,8 +114,8 @@ pub fn engine<const N: usize>(
     Ok(made)
 }
 
-/// Debian's source, complete again.
-fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
+/// Debian's source, complete again, and where it is.
+pub fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     let folder = toolchain.folder("godot-source");
     let source = folder.join(GODOT);
     if source.is_dir() {
@@ -127,7 +127,7 @@ fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     }
     fs::create_dir_all(&folder)?;
     for Library { package, .. } in LIBRARIES {
-        toolchain.machine.source(&[TESTING, STABLE], package, &folder)?;
+        toolchain.machine.source(&[TESTING, STABLE, OLD_STABLE], package, &folder)?;
     }
     toolchain.machine.source(&[TESTING], GODOT, &folder)?;
     let unfinished = unpacked(toolchain, &folder, GODOT)?;

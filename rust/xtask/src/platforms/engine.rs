@@ -21,7 +21,7 @@ use crate::suites::{self, Access, Conformance};
 /// Random values for each run: emulation is some twenty times slower.
 pub const RANDOM: u64 = 500;
 /// All suites but `hostile`, which repeats for thousands of packets what `random` does, and takes most of an hour here.
-pub const SUITES: [&str; 19] = [
+pub const SUITES: [&str; 21] = [
     "surface",
     "report",
     "values",
@@ -40,6 +40,8 @@ pub const SUITES: [&str; 19] = [
     "limits",
     "faults",
     "quirks",
+    "views",
+    "patches",
     "random",
 ];
 /// Once more, on the other access path and with another number of threads. Emulated, `large` takes ten minutes, and it is about

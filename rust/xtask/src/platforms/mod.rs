@@ -150,6 +150,9 @@ fn prepare(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
     if platform.engine != Engine::Nothing {
         godot::find_or_install(toolchain.workspace)?;
     }
+    if matches!(platform.engine, Engine::Double | Engine::Windows | Engine::Web) {
+        compile::source(toolchain)?;
+    }
     Ok(())
 }
 

@@ -1,0 +1,50 @@
+@tool
+extends Tree
+## The places where two files differ, each with what is there in both.
+
+## The user chose a place.
+signal difference_selected(difference: Differences.Difference)
+
+const Differences := preload("differences.gd")
+
+enum Column { PLACE, OLD, NEW }
+
+var differences: Differences
+
+
+func _init() -> void:
+	columns = Column.size()
+	column_titles_visible = true
+	hide_root = true
+	select_mode = Tree.SELECT_ROW
+	set(&"accessibility_name", "Differences")
+	var titles: PackedStringArray = ["Place", "Before", "After"]
+	for column: int in Column.values():
+		set_column_title(column, titles[column])
+		set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_LEFT)
+		set_column_clip_content(column, true)
+	item_selected.connect(func() -> void: difference_selected.emit(get_selected().get_metadata(Column.PLACE)))
+
+
+func show_differences(shown: Differences) -> void:
+	clear()
+	differences = shown
+	var root := create_item()
+	for difference in shown.found:
+		var item := root.create_child()
+		item.set_metadata(Column.PLACE, difference)
+		for column: int in Column.values():
+			var text: String = [difference.place, difference.old, difference.new][column]
+			item.set_text(column, text)
+			item.set_tooltip_text(column, text)
+		var icon := &"Edit"
+		if difference.old.is_empty():
+			icon = &"Add"
+		elif difference.new.is_empty():
+			icon = &"Remove"
+		item.set_icon(Column.PLACE, get_theme_icon(icon, &"EditorIcons"))
+	if shown.has_more:
+		var item := root.create_child()
+		item.set_text(Column.PLACE, "… and more")
+		for column: int in Column.values():
+			item.set_selectable(column, false)

@@ -1,0 +1,112 @@
+@tool
+extends RefCounted
+## What differs between the bytes of two files, for the panel.
+
+const Contents := preload("contents.gd")
+
+## How many differences are listed.
+const MOST := 1000
+## Characters of a value, and of a text in it.
+const PREVIEW := 120
+## The header and the count of an Array, which records become the elements of.
+const HEAD := 8
+
+
+## One place.
+class Difference:
+	extends RefCounted
+	var place: String
+	## What is there; empty on the side that has nothing there.
+	var old: String
+	var new: String
+	## Its bytes, from the first to behind the last; without any, both are 0.
+	var old_bytes: Vector2i
+	var new_bytes: Vector2i
+
+
+var found: Array[Difference] = []
+## Why there is no comparison; empty if there is one.
+var refusal := ""
+var has_more := false
+
+
+## Fills this with what differs. For any thread.
+func compare(old: Contents, new: Contents) -> void:
+	if old.has_records != new.has_records:
+		refusal = "One file holds records, the other one value; choose the same for both"
+		return
+	var limits := FastVariantLimits.unlimited()
+	limits.allow_objects = true
+	limits.allow_non_canonical = true
+	var starts := [PackedInt64Array(), PackedInt64Array()]
+	var values: Array[PackedByteArray] = []
+	for side: Array in [["The first file", old], ["The second file", new]]:
+		var is_torn: bool = side[1].problems.any(func(problem: Contents.Problem) -> bool: return problem.is_error)
+		values.append(PackedByteArray() if is_torn else _joined(side[1], starts[values.size()]))
+		var verdict := FastVariantCodec.validate(values[-1], limits)
+		if not verdict.is_ok():
+			refusal = "%s cannot be compared: %s" % [side[0], "it is damaged" if is_torn else verdict.message]
+			return
+	for difference in FastVariantCodec.differences_bytes(values[0], values[1], MOST + 1, limits):
+		if found.size() == MOST:
+			has_more = true
+			return
+		var one := Difference.new()
+		one.place = place_of(difference["path"])
+		one.old = preview_of(difference["old"]) if difference.has("old") else ""
+		one.new = preview_of(difference["new"]) if difference.has("new") else ""
+		one.old_bytes = _in_file(difference.get("old_range", PackedInt64Array()), starts[0])
+		one.new_bytes = _in_file(difference.get("new_range", PackedInt64Array()), starts[1])
+		found.append(one)
+
+
+## A path as one writes it in a script.
+static func place_of(path: Array) -> String:
+	var place := ""
+	for step: Variant in path:
+		if (step is String or step is StringName) and (step as String).is_valid_ascii_identifier():
+			place += "." + step
+		elif step is String or step is StringName:
+			place += "[\"%s\"]" % (step as String).left(PREVIEW)
+		else:
+			place += "[%s]" % str(step).left(PREVIEW)
+	return place.trim_prefix(".") if place else "the whole value"
+
+
+## A value in a few words.
+static func preview_of(value: Variant) -> String:
+	match typeof(value):
+		TYPE_STRING, TYPE_STRING_NAME:
+			var text := value as String
+			return "\"%s\"%s" % [text.left(PREVIEW).c_escape(), "…" if text.length() > PREVIEW else ""]
+		TYPE_DICTIONARY:
+			return "Dictionary, %d entries" % value.size()
+	if typeof(value) >= TYPE_ARRAY:
+		return "%s, %d elements" % [type_string(typeof(value)), value.size()]
+	return str(value).left(PREVIEW)
+
+
+## The bytes of one value; records become an Array of their values. `starts` takes where each record starts in it.
+static func _joined(contents: Contents, starts: PackedInt64Array) -> PackedByteArray:
+	if not contents.has_records:
+		return contents.bytes
+	var joined := PackedByteArray([TYPE_ARRAY, 0, 0, 0, 0, 0, 0, 0])
+	joined.encode_u32(4, contents.record_count)
+	var at := 0
+	for record in contents.record_count:
+		var length := contents.bytes.decode_u32(at)
+		starts.append(joined.size())
+		at += Contents.FRAME
+		joined.append_array(contents.bytes.slice(at, at + length))
+		at += length
+	return joined
+
+
+## Where bytes of the joined value are in the file.
+static func _in_file(place: PackedInt64Array, starts: PackedInt64Array) -> Vector2i:
+	if place.is_empty():
+		return Vector2i()
+	# Each record before has its length in front, and so has this one.
+	var record := starts.bsearch(place[0], false)
+	var moved := record * Contents.FRAME - HEAD if record > 0 else 0
+	return Vector2i(place[0] + moved, place[1] + moved)

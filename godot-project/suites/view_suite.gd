@@ -1,0 +1,471 @@
+## Parts of encoded values: a FastVariantView beside decoding everything and indexing that.
+extends "res://suites/suite.gd"
+
+const RandomValues := preload("res://suites/random_values.gd")
+
+const PATH := "user://view_suite.dat"
+## Types of one key.
+const SAME: Array = [[TYPE_STRING, TYPE_STRING_NAME], [TYPE_STRING_NAME, TYPE_STRING], [TYPE_OBJECT, TYPE_NIL]]
+## Values that lie deeper are not looked for.
+const DEEPEST := 30
+## Paths tried in each random value, and rows of each random table.
+const PATHS := 4
+const ROWS := 40
+const COLUMN_TYPES: Dictionary[int, int] = {
+	TYPE_INT: TYPE_PACKED_INT64_ARRAY, TYPE_FLOAT: TYPE_PACKED_FLOAT64_ARRAY, TYPE_STRING: TYPE_PACKED_STRING_ARRAY,
+	TYPE_STRING_NAME: TYPE_PACKED_STRING_ARRAY, TYPE_VECTOR2: TYPE_PACKED_VECTOR2_ARRAY,
+	TYPE_VECTOR3: TYPE_PACKED_VECTOR3_ARRAY, TYPE_VECTOR4: TYPE_PACKED_VECTOR4_ARRAY, TYPE_COLOR: TYPE_PACKED_COLOR_ARRAY,
+	TYPE_BOOL: TYPE_ARRAY, TYPE_DICTIONARY: TYPE_ARRAY, TYPE_NODE_PATH: TYPE_ARRAY, TYPE_TRANSFORM3D: TYPE_ARRAY,
+}
+const FIELDS: Array[String] = ["id", "hp", "name", "position", "tag", "with/slash", "", "ünïcode"]
+
+
+func test_every_place_of_every_value() -> bool:
+	for case in values.cases:
+		var bytes := Oracle.engine_encode(case.value)
+		if Oracle.is_repeatable(bytes):
+			checks.subject(case.type, case.name)
+			_check_places(bytes, Oracle.engine_decode(bytes))
+	return true
+
+
+func test_random_paths() -> bool:
+	var generator := seeded("paths")
+	var random := RandomValues.new(generator)
+	for i in random_count:
+		var bytes := Oracle.engine_encode(random.nested())
+		if not Oracle.is_repeatable(bytes):
+			continue
+		var value: Variant = Oracle.engine_decode(bytes)
+		checks.subject(typeof(value), "random paths")
+		var view := FastVariantView.open(bytes)
+		for j in PATHS:
+			var path := _random_path(value, generator)
+			var expected := _indexed(value, path)
+			checks.truth("has %s" % [path], view.has(path) == (expected.size() == 1))
+			checks.same_value("fetch %s" % [path], expected[0] if expected else "nothing", view.fetch(path, "nothing"))
+			if expected:
+				checks.same_int("type_of %s" % [path], typeof(expected[0]), view.type_of(path))
+			var begin := generator.randi_range(-5, 5)
+			var end := generator.randi_range(-5, 9)
+			if expected and _is_list(expected[0]):
+				checks.same_value("slice %s" % [path], _sliced(expected[0], begin, end), view.slice(path, begin, end))
+	return true
+
+
+func test_random_columns_and_rows() -> bool:
+	var generator := seeded("columns")
+	var random := RandomValues.new(generator)
+	for i in maxi(random_count / 200, 3):
+		var table := _random_table(random, generator)
+		checks.subject(TYPE_ARRAY, "random columns")
+		var bytes := var_to_bytes({"rows": table})
+		var framed := FastVariantCodec.pack_batch(table)
+		FastVariantCodec.save_batch(PATH, table)
+		for views: Array in [
+			[FastVariantView.open(bytes), "rows"], [FastVariantView.open_records(framed), ""],
+			[FastVariantView.open_file(PATH), []],
+		]:
+			_check_table(views[0], views[1], bytes_to_var(bytes)["rows"], generator)
+	return true
+
+
+func test_text_paths() -> bool:
+	checks.subject(TYPE_STRING, "paths")
+	var value := {
+		"players": [{"hp": 1}, {"hp": 2}], 7: "seven", "8": "text eight", 8: "eight", "a/b": 1, &"name": "StringName",
+		"packed": PackedVector2Array([Vector2(1, 2)]), "": {"": "empty"}, -1: "minus one",
+	}
+	var view := FastVariantView.open(var_to_bytes(value))
+	for expected: Array in [
+		["players/1/hp", 2], ["players/-1/hp", 2], ["7", "seven"], ["8", "text eight"], [[8], "eight"], [["8"], "text eight"],
+		[["a/b"], 1], ["a/b", null], ["name", "StringName"], [[&"players", 0, &"hp"], 1], ["packed/0", Vector2(1, 2)],
+		["/", "empty"], [["", ""], "empty"], ["-1", "minus one"], [7, "seven"], ["players/2/hp", null], ["players/hp", null],
+		["players/1/hp/deeper", null], [["players", 1.0], null], [NodePath("players/0/hp"), 1], [&"7", "seven"],
+		["players/+1/hp", 2], ["players/ 1/hp", null], ["players/99999999999999999999/hp", null],
+	]:
+		checks.same_value("fetch %s" % [expected[0]], expected[1], view.fetch(expected[0]))
+		checks.truth("has %s" % [expected[0]], view.has(expected[0]) == (expected[1] != null))
+	checks.same_value("fetch of the whole", value, view.fetch(""))
+	checks.same_value("keys", value.keys(), view.keys(""))
+	checks.same_int("size of the whole", value.size(), view.size_of([]))
+	checks.same_int("size of a number", 0, view.size_of("players/0/hp"))
+	checks.same_int("size of nothing", -1, view.size_of("nowhere"))
+	checks.same_int("type of nothing", -1, view.type_of("nowhere"))
+	var result := view.try_fetch(["players", 2])
+	checks.same_int("error", FastVariantCodec.NOT_FOUND, result.error)
+	checks.same_value("path of the error", ".\"players\"", result.path)
+	checks.truth("message", "no element 2" in result.message, result.message)
+	result = view.try_fetch("players/1")
+	checks.same_value("the value", {"hp": 2}, result.value)
+	checks.same_int("bytes", var_to_bytes({"hp": 2}).size(), result.bytes_read)
+	return true
+
+
+func test_records_and_files() -> bool:
+	var records: Array = [{"id": 0}, [1, 2, 3], "text", null, PackedInt32Array([4, 5])]
+	var bytes := FastVariantCodec.pack_batch(records)
+	FastVariantCodec.save_batch(PATH, records)
+	for view: FastVariantView in [FastVariantView.open_records(bytes), FastVariantView.open_file(PATH)]:
+		checks.subject(TYPE_ARRAY, "records")
+		checks.same_value("all", records, view.fetch([]))
+		checks.same_int("size", records.size(), view.size_of(""))
+		checks.same_int("type", TYPE_ARRAY, view.type_of([]))
+		checks.same_value("range of all", PackedInt64Array([0, bytes.size()]), view.byte_range(""))
+		for index in records.size():
+			checks.same_value("record %d" % index, records[index], view.fetch(index))
+			checks.same_value("record %d from the end" % index, records[-1 - index], view.fetch([-1 - index]))
+			var place := view.byte_range(index)
+			checks.same_bytes("its bytes", var_to_bytes(records[index]), bytes.slice(place[0], place[1]))
+		checks.same_value("in a record", 3, view.fetch([1, -1]))
+		checks.same_value("view of a record", 5, view.view(4).fetch("1"))
+		checks.same_value("range in a record", view.view(1).byte_range(2), view.byte_range([1, 2]))
+		for bounds: Array in [[0, 2], [1, 99], [-2, 99], [3, -1], [4, 2], [-99, 99]]:
+			checks.same_value("slice %s" % [bounds], _sliced(records, bounds[0], bounds[1]), view.slice("", bounds[0], bounds[1]))
+		checks.same_value("slice to the end", records.slice(2), view.slice([], 2))
+		checks.same_int("a record that is not there", FastVariantCodec.NOT_FOUND, view.try_fetch(5).error)
+		checks.same_int("one before the first", FastVariantCodec.NOT_FOUND, view.try_fetch(-6).error)
+	return true
+
+
+func test_files_that_change() -> bool:
+	checks.subject(checks.MIXED, "files that change")
+	FastVariantCodec.save_batch(PATH, [1, {"hp": 2}])
+	var view := FastVariantView.open_file(PATH)
+	checks.same_int("records", 2, view.size_of(""))
+	FastVariantCodec.append_batch(PATH, ["three"])
+	checks.same_int("records after one was appended", 3, view.size_of(""))
+	checks.same_value("that one", "three", view.fetch(-1))
+	var file := FileAccess.open(PATH, FileAccess.READ_WRITE)
+	file.resize(file.get_length() - 6)
+	file.close()
+	var result := view.try_fetch(2)
+	checks.truth("a file that has shrunk", not result.is_ok() or result.value == "three", result.message)
+	result = FastVariantView.open_file(PATH).try_fetch(2)
+	checks.same_int("a record that is cut off", FastVariantCodec.UNEXPECTED_END, result.error)
+	checks.same_value("those before it", {"hp": 2}, FastVariantView.open_file(PATH).fetch(1))
+	var framed := FileAccess.get_file_as_bytes(PATH)
+	result = FastVariantView.open_records(framed).try_columns("", {"hp": TYPE_INT})
+	checks.same_int("columns of it", FastVariantCodec.UNEXPECTED_END, result.error)
+	Engine.print_error_messages = false
+	checks.truth("a file that is not there", FastVariantView.open_file("user://nowhere.dat") == null)
+	checks.truth("a folder", FastVariantView.open_file("user://") == null)
+	Engine.print_error_messages = true
+	return true
+
+
+func test_objects_are_not_created() -> bool:
+	checks.subject(TYPE_OBJECT, "views of objects")
+	var resource := Resource.new()
+	resource.resource_name = "by name"
+	resource.set_meta(&"hp", 7)
+	var bytes := var_to_bytes_with_objects([resource, {"again": resource}])
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	for view: FastVariantView in [FastVariantView.open(bytes), FastVariantView.open(bytes, limits)]:
+		checks.same_value("property", "by name", view.fetch("0/resource_name"))
+		checks.same_value("property of another", "by name", view.fetch([1, "again", &"resource_name"]))
+		checks.same_int("type", TYPE_OBJECT, view.type_of(0))
+		checks.truth("names", view.keys(0).has(&"resource_name"), str(view.keys(0)))
+		checks.same_int("size", view.keys(0).size(), view.size_of(0))
+		checks.same_int("the object", FastVariantCodec.OBJECTS_NOT_ALLOWED, view.try_fetch(0).error)
+		checks.same_value("behind it", 2, view.size_of(""))
+	return true
+
+
+func test_views_of_godot3() -> bool:
+	var generator := seeded("Godot 3")
+	var random := RandomValues.new(generator)
+	for i in mini(random_count, 2000):
+		Engine.print_error_messages = false
+		var bytes := FastVariantCodec.encode_godot3(random.nested(), true)
+		var decoded := FastVariantCodec.try_decode_godot3(bytes)
+		Engine.print_error_messages = true
+		if not decoded.is_ok():
+			continue
+		checks.subject(typeof(decoded.value), "Godot 3")
+		var view := FastVariantView.open(bytes, null, true)
+		for j in PATHS:
+			var path := _random_path(decoded.value, generator)
+			var expected := _indexed(decoded.value, path)
+			checks.same_value("fetch %s" % [path], expected[0] if expected else "nothing", view.fetch(path, "nothing"))
+	var table := [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Mia"}]
+	var view := FastVariantView.open(FastVariantCodec.encode_godot3(table), null, true)
+	checks.same_value("columns", {"id": PackedInt64Array([1, 2])}, view.columns("", {"id": TYPE_INT}))
+	checks.same_value("rows", PackedInt64Array([1]), view.rows("", "name", ">", "Bob"))
+	return true
+
+
+## Changed bytes: whatever can still be decoded as a whole has the same parts, and nothing else is made of them.
+func test_changed_bytes() -> bool:
+	var generator := seeded("changed bytes")
+	var random := RandomValues.new(generator)
+	for i in maxi(random_count / 2, 100):
+		var value: Variant = random.nested()
+		var bytes := Oracle.engine_encode(value)
+		for j in generator.randi() % 3 + 1:
+			bytes[generator.randi() % bytes.size()] ^= 1 << (generator.randi() & 7)
+		if generator.randi() % 4 == 0:
+			bytes = bytes.slice(0, generator.randi() % bytes.size())
+		checks.subject(typeof(value), "changed bytes")
+		var decoded := FastVariantCodec.try_decode(bytes)
+		var view := FastVariantView.open(bytes)
+		var path := _random_path(value, generator)
+		var fetched := view.try_fetch(path)
+		if decoded.is_ok() and Oracle.is_repeatable(bytes):
+			var expected := _indexed(decoded.value, path)
+			checks.same_value("fetch %s" % [path], expected[0] if expected else null, fetched.value)
+		checks.truth("an error has a message", fetched.is_ok() == fetched.message.is_empty())
+		Engine.print_error_messages = false
+		view.slice(path, -3, 3)
+		view.rows(path, "id", "<", 3)
+		view.columns(path, {"id": TYPE_INT, 0: TYPE_STRING})
+		view.byte_range(path)
+		view.keys(path)
+		Engine.print_error_messages = true
+	return true
+
+
+func test_limits() -> bool:
+	checks.subject(checks.MIXED, "limits of views")
+	var bytes := var_to_bytes({"small": 1, "deep": [[[[1]]]], "many": range(100), "text": "t"})
+	var limits := FastVariantLimits.for_network()
+	limits.max_elements = 50
+	limits.max_depth = 4
+	limits.allow_only([TYPE_DICTIONARY, TYPE_ARRAY, TYPE_INT])
+	var view := FastVariantView.open(bytes, limits)
+	checks.same_value("within", 1, view.fetch("small"))
+	checks.same_value("a part within", [3, 4], view.slice("many", 3, 5))
+	checks.same_int("elements", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, view.try_fetch("many").error)
+	checks.same_int("depth", FastVariantCodec.MAX_DEPTH_EXCEEDED, view.try_fetch("deep").error)
+	checks.same_int("type", FastVariantCodec.TYPE_NOT_ALLOWED, view.try_fetch("text").error)
+	limits.max_bytes = bytes.size() - 1
+	checks.same_int("bytes", FastVariantCodec.MAX_BYTES_EXCEEDED, FastVariantView.open(bytes, limits).try_fetch("small").error)
+	checks.same_value("limits are those of the opening", 1, view.fetch("small"))
+	limits.max_bytes = 8
+	var records := FastVariantView.open_records(FastVariantCodec.pack_batch([1, "longer than that"]), limits)
+	checks.same_value("a short record", 1, records.fetch(0))
+	checks.same_int("a long one", FastVariantCodec.MAX_BYTES_EXCEEDED, records.try_fetch(1).error)
+	return true
+
+
+func test_wrong_arguments() -> bool:
+	checks.subject(checks.MIXED, "wrong arguments")
+	var view := FastVariantView.open(var_to_bytes({"rows": [{"id": 1}], "number": 1}))
+	for path: Variant in [null, 1.5, {}, RefCounted.new(), Vector2(), PackedStringArray(["rows"])]:
+		checks.same_int("path %s" % [path], FastVariantCodec.BAD_ARGUMENT, view.try_fetch(path).error)
+	checks.same_int("no type", FastVariantCodec.BAD_ARGUMENT, view.try_columns("rows", {"id": TYPE_MAX}).error)
+	checks.same_int("a name for a type", FastVariantCodec.BAD_ARGUMENT, view.try_columns("rows", {"id": "int"}).error)
+	checks.same_int("a default of another type", FastVariantCodec.BAD_ARGUMENT,
+			view.try_columns("rows", {"id": TYPE_INT}, {"id": "none"}).error)
+	checks.same_int("no rows", FastVariantCodec.BAD_ARGUMENT, view.try_columns("number", {"id": TYPE_INT}).error)
+	checks.same_int("nowhere", FastVariantCodec.NOT_FOUND, view.try_columns("nowhere", {"id": TYPE_INT}).error)
+	Engine.print_error_messages = false
+	checks.same_value("an operator that is none", PackedInt64Array(), view.rows("rows", "id", "~", 1))
+	checks.truth("a view of nothing", view.view("nowhere") == null)
+	checks.same_value("a column of nothing", null, view.column("nowhere", "id", TYPE_INT))
+	var empty := FastVariantView.new()
+	checks.same_value("a view that a script made", "default", empty.fetch("", "default"))
+	checks.same_int("its error", FastVariantCodec.BAD_ARGUMENT, empty.try_fetch("").error)
+	Engine.print_error_messages = true
+	return true
+
+
+func test_views_on_threads() -> bool:
+	checks.subject(checks.MIXED, "views on threads")
+	var table: Array = []
+	for index in 2000:
+		table.append({"id": index, "name": "n%d" % index, "tags": ["a", "b", str(index)]})
+	FastVariantCodec.save_batch(PATH, table)
+	var views: Array[FastVariantView] = [
+		FastVariantView.open(var_to_bytes(table)), FastVariantView.open_records(FastVariantCodec.pack_batch(table)),
+		FastVariantView.open_file(PATH),
+	]
+	for view in views:
+		var threads: Array[Thread] = []
+		for salt in 4:
+			var thread := Thread.new()
+			thread.start(_read_at_random.bind(view, table, salt))
+			threads.append(thread)
+		for thread in threads:
+			checks.same_value("what a thread found wrong", "", thread.wait_to_finish())
+	return true
+
+
+func _read_at_random(view: FastVariantView, table: Array, salt: int) -> String:
+	var generator := RandomNumberGenerator.new()
+	generator.seed = salt
+	for i in 300:
+		var index := generator.randi() % table.size()
+		if view.fetch([index, "tags", 2]) != str(index) or view.fetch([index, "name"]) != "n%d" % index:
+			return "row %d" % index
+		if i % 100 == 0 and view.column("", "id", TYPE_INT).size() != table.size():
+			return "column"
+	return ""
+
+
+## In silence where it goes backwards.
+static func _sliced(list: Variant, begin: int, end: int) -> Array:
+	Engine.print_error_messages = false
+	var elements := Array(list).slice(begin, end)
+	Engine.print_error_messages = true
+	return elements
+
+
+## A typed Dictionary converts the key that it is asked for; a view does not.
+static func _has(dictionary: Dictionary, key: Variant) -> bool:
+	var types: Array = [dictionary.get_typed_key_builtin(), typeof(key)]
+	if dictionary.is_typed_key() and types[0] != types[1] and types not in SAME:
+		return false
+	Engine.print_error_messages = false
+	var has := dictionary.has(key)
+	Engine.print_error_messages = true
+	return has
+
+
+static func _is_list(value: Variant) -> bool:
+	return typeof(value) >= TYPE_ARRAY
+
+
+## The value at a path in an Array, or an empty one.
+static func _indexed(value: Variant, path: Array) -> Array:
+	for step: Variant in path:
+		if value is Dictionary and _has(value, step):
+			value = value[step]
+		elif _is_list(value) and step is int and step >= -value.size() and step < value.size():
+			value = value[step]
+		else:
+			return []
+	return [value]
+
+
+## Mostly a path to somewhere.
+static func _random_path(value: Variant, generator: RandomNumberGenerator) -> Array:
+	var path: Array = []
+	while generator.randi() % 5:
+		var step: Variant
+		if value is Dictionary and not value.is_empty():
+			step = value.keys()[generator.randi() % value.size()]
+			if Compare.holds_objects(step):
+				break
+		elif _is_list(value) and not value.is_empty():
+			step = generator.randi_range(-value.size(), value.size() - 1)
+		if step == null or generator.randi() % 16 == 0:
+			var others: Array = [-1, 0, 1, "id", &"name", 1.5, "", null, [], {}, Vector2(), 1 << 40, NAN]
+			step = others[generator.randi() % others.size()]
+		path.append(step)
+		var next := _indexed(value, [step])
+		if next.is_empty():
+			break
+		value = next[0]
+	return path
+
+
+func _check_places(bytes: PackedByteArray, value: Variant) -> void:
+	var view := FastVariantView.open(bytes)
+	var open: Array = [[]]
+	while not open.is_empty():
+		var path: Array = open.pop_back()
+		var expected: Variant = _indexed(value, path)[0]
+		checks.same_value("fetch %s" % [path], expected, view.fetch(path))
+		checks.truth("has %s" % [path], view.has(path))
+		checks.same_int("type_of %s" % [path], typeof(expected), view.type_of(path))
+		checks.same_value("view %s" % [path], expected, view.view(path).fetch(""))
+		var result := view.try_fetch(path)
+		var place := view.byte_range(path)
+		checks.same_value("try_fetch %s" % [path], expected, result.value)
+		checks.same_int("offset of %s" % [path], place[1], result.offset)
+		var parent: Variant = _indexed(value, path.slice(0, -1))[0]
+		if path.is_empty() or parent is Dictionary or parent is Array:
+			checks.same_bytes("byte_range %s" % [path], var_to_bytes(expected), bytes.slice(place[0], place[1]))
+		if path.size() > DEEPEST:
+			continue
+		if expected is Dictionary:
+			checks.same_int("size_of %s" % [path], expected.size(), view.size_of(path))
+			checks.same_value("keys %s" % [path], expected.keys(), view.keys(path))
+			for key: Variant in expected:
+				if not Compare.holds_objects(key):
+					open.append(path + [key])
+		elif _is_list(expected):
+			checks.same_int("size_of %s" % [path], expected.size(), view.size_of(path))
+			checks.same_value("slice %s" % [path], Array(expected), view.slice(path, 0))
+			for index: int in expected.size():
+				if index < 6 or index == expected.size() - 1:
+					open.append(path + [index])
+
+
+## Rows of which most have the same fields.
+static func _random_table(random: RandomValues, generator: RandomNumberGenerator) -> Array:
+	var types := {}
+	for field in FIELDS:
+		types[field] = COLUMN_TYPES.keys()[generator.randi() % COLUMN_TYPES.size()]
+	var table: Array = []
+	for i in ROWS:
+		var row := {}
+		var fields := FIELDS.duplicate()
+		if generator.randi() % 8 == 0:
+			fields.reverse()
+		for field in fields:
+			if generator.randi() % 16:
+				var type: int = types[field] if generator.randi() % 16 else generator.randi() % TYPE_CALLABLE
+				var value: Variant = random.of_type(type, 4)
+				if not Compare.holds_objects(value):
+					row[field] = value
+		table.append(row if generator.randi() % 32 else random.of_type(generator.randi() % TYPE_CALLABLE, 4))
+	return table.filter(func(row: Variant) -> bool: return not Compare.holds_objects(row) and Oracle.is_repeatable(var_to_bytes(row)))
+
+
+func _check_table(view: FastVariantView, path: Variant, table: Array, generator: RandomNumberGenerator) -> void:
+	var types := {}
+	var defaults := {}
+	for field in FIELDS:
+		types[field] = COLUMN_TYPES.keys()[generator.randi() % COLUMN_TYPES.size()]
+		if types[field] == TYPE_INT and generator.randi() % 2:
+			defaults[field] = 77
+	var expected := {}
+	var incomplete := {}
+	for field in FIELDS:
+		var type: int = types[field]
+		var cells: Array = []
+		for index in table.size():
+			var row: Variant = table[index]
+			if row is Dictionary and row.has(field) and typeof(row[field]) == type:
+				cells.append(row[field])
+			else:
+				incomplete[index] = true
+				cells.append(defaults.get(field, _default(type)))
+		expected[field] = type_convert(cells, COLUMN_TYPES[type])
+		checks.same_value("column %s" % field, expected[field], view.column(path, field, type, defaults.get(field)))
+	var result := view.try_columns(path, types, defaults)
+	checks.truth("columns are ok", result.is_ok(), result.message)
+	checks.same_value("columns", expected, result.value)
+	var rows: Array = incomplete.keys()
+	rows.sort()
+	checks.same_value("incomplete rows", PackedInt32Array(rows), result.failed)
+	var field := FIELDS[generator.randi() % FIELDS.size()]
+	var cells: Array = table.filter(func(row: Variant) -> bool: return row is Dictionary and row.has(field))
+	if cells.is_empty():
+		return
+	var wanted: Variant = cells[generator.randi() % cells.size()][field]
+	for operator: String in ["==", "!=", "<", "<=", ">", ">=", "in"]:
+		var other: Variant = [wanted] if operator == "in" else wanted
+		var found := PackedInt64Array()
+		for index in table.size():
+			var row: Variant = table[index]
+			if row is Dictionary and row.has(field) and _compares(row[field], operator, other):
+				found.append(index)
+		checks.same_value("rows %s %s" % [field, operator], found, view.rows(path, field, operator, other))
+
+
+static func _default(type: int) -> Variant:
+	if COLUMN_TYPES[type] == TYPE_ARRAY:
+		return null
+	return "" if COLUMN_TYPES[type] == TYPE_PACKED_STRING_ARRAY else type_convert(null, type)
+
+
+## Only what the engine compares without an error.
+static func _compares(a: Variant, operator: String, b: Variant) -> bool:
+	var expression := Expression.new()
+	expression.parse("a %s b" % operator, ["a", "b"])
+	var result: Variant = expression.execute([a, b], null, false)
+	return not expression.has_execute_failed() and result == true

@@ -1,0 +1,406 @@
+//! Whether a value is good, at first sight.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use hashbrown::HashTable;
+
+use crate::decoder::Decoder;
+use crate::dialect::Godot4;
+use crate::encoder::{EncodeOptions, Measure};
+use crate::events::Source as _;
+use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::limits::{ALL_TYPES, Limits};
+
+/// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
+/// has every key once. `None` leaves both open: read the value to find out.
+///
+/// Several times as fast as reading: nothing is poured, and keys that repeat from one Dictionary to the next are compared as bytes.
+///
+/// ```
+/// use variant_codec::{Limits, Value, quick_check};
+///
+/// let bytes = Value::from_iter([("hp", 87)]).encode()?;
+/// let limits = Limits::for_save_files();
+/// assert_eq!(quick_check(&bytes, &limits), Some(bytes.len()));
+/// assert_eq!(quick_check(&bytes[1..], &limits), None);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
+    if bytes.len() > limits.max_bytes
+        || limits.allowed_types & ALL_TYPES != ALL_TYPES
+        || !limits.admit_all_of(bytes.len())
+    {
+        return None;
+    }
+    let mut checker = Checker {
+        bytes,
+        at: 0,
+        depth: 0,
+        max_depth: limits.max_depth.min(format::MAX_DEPTH),
+        limits,
+        rows: Rows::default(),
+    };
+    checker.value(ANY)?;
+    (limits.allow_trailing_bytes || checker.at == bytes.len()).then_some(checker.at)
+}
+
+/// Any type, where a container declares none.
+const ANY: u8 = 0;
+
+const NIL: u32 = VariantType::Nil.id() as u32;
+const BOOL: u32 = VariantType::Bool.id() as u32;
+const INT: u32 = VariantType::Int.id() as u32;
+const WIDE_INT: u32 = INT | format::FLAG_64;
+const FLOAT: u32 = VariantType::Float.id() as u32;
+const WIDE_FLOAT: u32 = FLOAT | format::FLAG_64;
+const STRING: u32 = VariantType::String.id() as u32;
+const STRING_NAME: u32 = VariantType::StringName.id() as u32;
+
+/// Each step returns `None` where something may be wrong, or takes a closer look.
+struct Checker<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: u32,
+    max_depth: u32,
+    limits: &'a Limits,
+    rows: Rows,
+}
+
+impl Checker<'_> {
+    /// Goes over a value of the declared type.
+    #[inline(always)]
+    fn value(&mut self, declared: u8) -> Option<()> {
+        let header = self.u32()?;
+        if declared != ANY && header as u8 != declared {
+            return None;
+        }
+        match header {
+            NIL => Some(()),
+            BOOL => (self.u32()? <= 1).then_some(()),
+            INT => self.skip(4),
+            WIDE_INT => i32::try_from(self.u64()? as i64).is_err().then_some(()),
+            FLOAT => (!f32::from_bits(self.u32()?).is_nan()).then_some(()),
+            WIDE_FLOAT => {
+                let value = f64::from_bits(self.u64()?);
+                (f64::from(value as f32) != value).then_some(())
+            }
+            STRING | STRING_NAME => self.text(),
+            _ => self.other(header),
+        }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, header: u32) -> Option<()> {
+        let ty = VariantType::from_id((header & format::TYPE_MASK) as u8)?;
+        if header & !ty.header_mask() != 0 {
+            return None;
+        }
+        let wide = header & format::FLAG_64 != 0;
+        match ty.shape() {
+            Shape::Fixed(lane, count) => self.skip(count * lane.width(wide)),
+            Shape::Array => self.array(header),
+            Shape::Dictionary => self.dictionary(header),
+            Shape::Packed(lane, per_element) => self.packed(per_element * lane.width(wide), lane),
+            Shape::Object if !wide => None,
+            _ => self.leaf(),
+        }
+    }
+
+    /// What is too rare for rules of its own: the decoder reads it.
+    #[inline(never)]
+    fn leaf(&mut self) -> Option<()> {
+        let start = self.at.checked_sub(4)?;
+        let mut decoder = Decoder::<Godot4>::starting_at(self.bytes, start, self.depth, self.limits);
+        decoder.pour(&mut Measure::counting(EncodeOptions::default())).ok()?;
+        self.at = decoder.position();
+        Some(())
+    }
+
+    fn array(&mut self, header: u32) -> Option<()> {
+        let element = self.declared(header, format::KIND_SHIFT)?;
+        let count = self.container_count(4)?;
+        self.enter()?;
+        for _ in 0..count {
+            self.value(element)?;
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn dictionary(&mut self, header: u32) -> Option<()> {
+        let key = self.declared(header, format::KIND_SHIFT)?;
+        let value = self.declared(header, format::VALUE_KIND_SHIFT)?;
+        let count = self.container_count(8)?;
+        if count as u64 > self.limits.max_dictionary_entries {
+            return None;
+        }
+        if count == 0 {
+            return Some(());
+        }
+        self.enter()?;
+        let slot = Rows::slot(self.bytes.get(self.at..)?, count);
+        let row = if key == ANY { self.rows.known(slot, count) } else { None };
+        // How many keys are those of the row, and where the others start.
+        let (mut followed, base) = (0, self.rows.open.len());
+        for index in 0..count {
+            let at = self.at;
+            if followed == index
+                && let Some(row) = row
+                && let Some(known) = self.rows.keys.get(row + index)
+                && self.bytes.get(at..)?.starts_with(known.bytes(self.bytes)?)
+            {
+                self.at += known.len();
+                followed += 1;
+            } else {
+                self.key(key)?;
+                self.rows.open(Place::of(at, self.at)?)?;
+            }
+            self.value(value)?;
+        }
+        if followed < count {
+            if let Some(row) = row {
+                self.rows.open_followed(base, row, followed)?;
+            }
+            self.rows.check_distinct(self.bytes, base)?;
+            self.rows.learn(slot, base);
+            self.rows.open.truncate(base);
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Goes over a key that is equal to another only if the bytes behind its header are.
+    #[inline(always)]
+    fn key(&mut self, declared: u8) -> Option<()> {
+        match *self.bytes.get(self.at..)?.first()? {
+            id if u32::from(id) == STRING || u32::from(id) == STRING_NAME || u32::from(id) == INT => {
+                self.value(declared)
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn text(&mut self) -> Option<()> {
+        let len = self.u32()? as usize;
+        let text = self.bytes.get(self.at..)?.get(..len)?;
+        if !is_plain(text) {
+            check_text(text)?;
+        }
+        self.at += len;
+        self.padding(len)
+    }
+
+    /// Goes over a packed array whose elements take so many bytes.
+    fn packed(&mut self, element: usize, lane: Lane) -> Option<()> {
+        let count = usize::try_from(self.u32()? as i32).ok()?;
+        let bytes = count.checked_mul(element)?;
+        self.skip(bytes)?;
+        if lane == Lane::Byte { self.padding(bytes) } else { Some(()) }
+    }
+
+    /// The type that a container declares for its elements.
+    #[inline(always)]
+    fn declared(&mut self, header: u32, shift: u32) -> Option<u8> {
+        match ContainerKind::of(header, shift) {
+            ContainerKind::Untyped => Some(ANY),
+            ContainerKind::Builtin => {
+                let ty = VariantType::from_id(u8::try_from(self.u32()?).ok()?)?;
+                (!matches!(ty, VariantType::Nil | VariantType::Object)).then_some(ty.id())
+            }
+            ContainerKind::Class | ContainerKind::Script => None,
+        }
+    }
+
+    #[inline(always)]
+    fn container_count(&mut self, smallest: usize) -> Option<usize> {
+        let count = self.u32()? as usize;
+        (count & !(format::COUNT_MASK as usize) == 0 && count <= (self.bytes.len() - self.at) / smallest)
+            .then_some(count)
+    }
+
+    #[inline(always)]
+    fn enter(&mut self) -> Option<()> {
+        self.depth += 1;
+        (self.depth <= self.max_depth).then_some(())
+    }
+
+    #[inline(always)]
+    fn padding(&mut self, bytes: usize) -> Option<()> {
+        let padding = self.bytes.get(self.at..)?.get(..format::padding(bytes))?;
+        self.at += padding.len();
+        padding.iter().all(|byte| *byte == 0).then_some(())
+    }
+
+    #[inline(always)]
+    fn u32(&mut self) -> Option<u32> {
+        let found = u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
+        self.at += 4;
+        Some(found)
+    }
+
+    #[inline(always)]
+    fn u64(&mut self) -> Option<u64> {
+        let found = u64::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
+        self.at += 8;
+        Some(found)
+    }
+
+    /// Never goes beyond the end.
+    #[inline(always)]
+    fn skip(&mut self, bytes: usize) -> Option<()> {
+        (bytes <= self.bytes.len() - self.at).then(|| self.at += bytes)
+    }
+}
+
+/// Whether a text is ASCII without a NUL.
+#[inline(always)]
+fn is_plain(text: &[u8]) -> bool {
+    const TOP: u64 = 0x8080_8080_8080_8080;
+    const ONE: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = text.as_chunks::<8>();
+    let mut odd = 0;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        odd |= word | word.wrapping_sub(ONE);
+    }
+    let rest = rest.iter().fold(ONE, |word, byte| word << 8 | u64::from(*byte));
+    (odd | rest | rest.wrapping_sub(ONE)) & TOP == 0
+}
+
+/// Whether a text beyond ASCII is what an encoder writes.
+#[inline(never)]
+fn check_text(text: &[u8]) -> Option<()> {
+    let is_good = memchr::memchr(0, text).is_none()
+        && !text.starts_with(format::BOM.as_bytes())
+        && simdutf8::basic::from_utf8(text).is_ok();
+    is_good.then_some(())
+}
+
+/// The bytes of a key, with its header.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(start: usize, end: usize) -> Option<Self> {
+        Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
+    }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    #[inline(always)]
+    fn bytes(self, bytes: &[u8]) -> Option<&[u8]> {
+        bytes.get(self.start as usize..self.end as usize)
+    }
+
+    /// What tells it from other keys: a String and a StringName of one text are one key.
+    #[inline(always)]
+    fn content(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start as usize + 4..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// Keys of Dictionaries.
+#[derive(Default)]
+struct Rows {
+    /// Keys of Dictionaries that have been found to be distinct, row by row.
+    keys: Vec<Place>,
+    /// Where rows start in `keys`, and how many they have.
+    known: Vec<(u32, u32)>,
+    /// Keys of the Dictionaries that are open.
+    open: Vec<Place>,
+}
+
+impl Rows {
+    /// How many rows are kept at most; a power of two.
+    const SLOTS: usize = 128;
+    /// The most keys of a row, and of all rows.
+    const MOST: usize = 64;
+    const ROOM: usize = 4096;
+    /// So few keys are compared one by one.
+    const FEW: usize = 12;
+
+    /// The slot for Dictionaries of so many keys of which the first starts so.
+    #[inline(always)]
+    fn slot(bytes: &[u8], count: usize) -> usize {
+        let start =
+            bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word));
+        let mixed = (start ^ (count as u64) << 48).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 32) as usize % Self::SLOTS
+    }
+
+    /// Where the keys of the row in a slot start, if there are so many.
+    #[inline(always)]
+    fn known(&self, slot: usize, count: usize) -> Option<usize> {
+        let (start, found) = *self.known.get(slot)?;
+        (found as usize == count).then_some(start as usize)
+    }
+
+    #[inline(always)]
+    fn open(&mut self, key: Place) -> Option<()> {
+        self.open.try_reserve(1).ok()?;
+        self.open.push(key);
+        Some(())
+    }
+
+    /// Opens keys that are those of a row, before the others.
+    #[cold]
+    fn open_followed(&mut self, base: usize, row: usize, count: usize) -> Option<()> {
+        self.open.try_reserve(count).ok()?;
+        let keys = self.keys.get(row..row + count)?;
+        self.open.splice(base..base, keys.iter().copied());
+        Some(())
+    }
+
+    /// Whether all open keys from `base` on differ.
+    fn check_distinct(&self, bytes: &[u8], base: usize) -> Option<()> {
+        let keys = self.open.get(base..)?;
+        if keys.len() <= Self::FEW {
+            for (index, key) in keys.iter().enumerate() {
+                let content = key.content(bytes);
+                if keys[..index].iter().any(|other| other.content(bytes) == content) {
+                    return None;
+                }
+            }
+            return Some(());
+        }
+        self.check_many(bytes, keys)
+    }
+
+    #[inline(never)]
+    fn check_many(&self, bytes: &[u8], keys: &[Place]) -> Option<()> {
+        let hasher = RandomState::new();
+        let hash = |key: &Place| hasher.hash_one(key.content(bytes));
+        let mut seen: HashTable<Place> = HashTable::new();
+        seen.try_reserve(keys.len(), hash).ok()?;
+        for key in keys {
+            let content = key.content(bytes);
+            let wanted = hash(key);
+            if seen.find(wanted, |other| other.content(bytes) == content).is_some() {
+                return None;
+            }
+            seen.insert_unique(wanted, *key, hash);
+        }
+        Some(())
+    }
+
+    /// Keeps the open keys from `base` on as a row.
+    fn learn(&mut self, slot: usize, base: usize) {
+        let count = self.open.len() - base;
+        if count > Self::MOST || self.keys.len() + count > Self::ROOM {
+            return;
+        }
+        if self.known.is_empty() {
+            self.known.resize(Self::SLOTS, (0, 0));
+        }
+        self.known[slot] = (self.keys.len() as u32, count as u32);
+        self.keys.extend_from_slice(&self.open[base..]);
+    }
+}

@@ -1,0 +1,410 @@
+//! The class FastVariantView: parts of encoded data.
+
+use godot::builtin::{
+    AnyArray, AnyDictionary, GString, PackedByteArray, PackedInt64Array, VarArray, Variant,
+};
+use godot::classes::{IRefCounted, RefCounted};
+use godot::meta::ToGodot;
+use godot::obj::{Base, Gd};
+use godot::prelude::{GodotClass, VarDictionary, godot_api};
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
+use variant_engine::{DictionaryOrEmpty, ValueOrNull};
+
+use super::arguments::{OptionalLimits, strict_limits};
+use super::guard::guard;
+use super::result_class::FastVariantResult;
+use super::{report, summary};
+use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
+
+/// A value, or a file of values, that stays encoded: reads what stands at a path, without decoding the rest.
+///
+/// ```gdscript
+/// var view := FastVariantView.open(var_to_bytes({"players": [{"name": "Ada", "hp": 87}]}))
+/// print(view.fetch("players/0/hp")) # 87
+/// print(view.column("players", "name", TYPE_STRING)) # ["Ada"]
+/// ```
+///
+/// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code], or a String of text keys and indexes,
+/// [code]"players/0/hp"[/code]; an empty one is the value itself. Negative indexes count from the end. A part of a String that
+/// is a number is a key of that text if there is one, otherwise the int key or index. Properties of objects are reached by name, and
+/// elements of packed arrays by index.
+///
+/// [b]What is read.[/b] Opening reads nothing. What lies before a place is passed over by its lengths; where it was passed over is
+/// remembered, so that the next access is fast. Only what is asked for is judged, as strictly as by
+/// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. Objects are never created,
+/// whatever the limits allow.
+///
+/// Any thread may use a view. It keeps the bytes as they were when it was opened, or keeps the file open: records that are
+/// appended later are found, and a file that another one replaces stays the old one.
+#[derive(GodotClass)]
+#[class(tool, base=RefCounted)]
+pub struct FastVariantView {
+    /// Nothing in views that a script makes with `new()`.
+    shown: Option<Shown>,
+}
+
+#[godot_api]
+impl IRefCounted for FastVariantView {
+    fn init(_base: Base<RefCounted>) -> Self {
+        Self { shown: None }
+    }
+
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantView.to_string", || {
+            let holds = this.bind().summary();
+            summary::of(&this, holds)
+        })
+    }
+}
+
+#[godot_api]
+impl FastVariantView {
+    /// A view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are those of Godot 3's
+    /// [code]var2bytes[/code].
+    ///
+    /// [param limits] hold for each part that is read; the default is [method FastVariantLimits.for_save_files].
+    #[func]
+    fn open(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+        #[opt(default = false)] godot3: bool,
+    ) -> Option<Gd<Self>> {
+        guard("FastVariantView.open", || {
+            Some(Self::of(Shown::value(bytes, view_limits(limits), format(godot3))))
+        })
+    }
+
+    /// A view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
+    /// [method FileAccess.store_var]: of an Array of their values. Otherwise as [method open] with the same [param limits], which
+    /// hold for each record, and [param godot3].
+    #[func]
+    fn open_records(
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+        #[opt(default = false)] godot3: bool,
+    ) -> Option<Gd<Self>> {
+        guard("FastVariantView.open_records", || {
+            Some(Self::of(Shown::records(bytes, view_limits(limits), format(godot3))))
+        })
+    }
+
+    /// A view of the records in the file at [param path], as written by [method FastVariantCodec.save_batch] or
+    /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and [param godot3].
+    ///
+    /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time. Files
+    /// packed into an exported game are read as a whole. The file stays open as long as the view lives. If it cannot be
+    /// opened, the result is [code]null[/code] and one error is printed.
+    #[func]
+    fn open_file(
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+        #[opt(default = false)] godot3: bool,
+    ) -> Option<Gd<Self>> {
+        guard("FastVariantView.open_file", || match Shown::file(&path, view_limits(limits), format(godot3)) {
+            Ok(shown) => Some(Self::of(shown)),
+            Err(error) => {
+                report::file("FastVariantView.open_file", &error);
+                None
+            }
+        })
+    }
+
+    /// The value at [param path], decoded; [param default] if the path leads nowhere.
+    ///
+    /// If its bytes cannot be read, the result is [param default] and one error is printed; see [method try_fetch].
+    // `this` keeps the object alive, here and below: printing an error runs Loggers, which are scripts.
+    #[func(gd_self)]
+    fn fetch(
+        this: Gd<Self>,
+        path: Variant,
+        #[opt(default = ValueOrNull::null())] default: ValueOrNull,
+    ) -> Variant {
+        guard("FastVariantView.fetch", || {
+            Self::look(&this, "FastVariantView.fetch", &path, Missing::Quiet, Shown::fetch)
+                .unwrap_or_else(|| default.get())
+        })
+    }
+
+    /// The value at [param path], decoded, or an error: [constant FastVariantCodec.NOT_FOUND] if the path leads nowhere. Prints
+    /// nothing.
+    ///
+    /// [member FastVariantResult.offset] is the byte in the whole buffer or file of the error, or of the end of the value.
+    #[func]
+    fn try_fetch(&self, path: Variant) -> Gd<FastVariantResult> {
+        guard("FastVariantView.try_fetch", || {
+            let fetched = self.shown().and_then(|shown| {
+                let path = steps(&path)?;
+                let value = shown.fetch(&path)?;
+                Ok((value, shown.range(&path)?.map(|at| usize::try_from(at).unwrap_or(usize::MAX))))
+            });
+            match fetched {
+                Ok((value, [start, end])) => FastVariantResult::decoded(value, start, end),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
+    }
+
+    /// Whether [param path] leads to a value. Decodes nothing.
+    #[func(gd_self)]
+    fn has(this: Gd<Self>, path: Variant) -> bool {
+        guard("FastVariantView.has", || {
+            Self::look(&this, "FastVariantView.has", &path, Missing::Quiet, Shown::ty).is_some()
+        })
+    }
+
+    /// The type of the value at [param path], an [enum Variant.Type]; −1 if the path leads nowhere. Decodes nothing.
+    #[func(gd_self)]
+    fn type_of(this: Gd<Self>, path: Variant) -> i64 {
+        guard("FastVariantView.type_of", || {
+            let found = Self::look(&this, "FastVariantView.type_of", &path, Missing::Quiet, Shown::ty);
+            found.map_or(-1, |ty| ty.id().into())
+        })
+    }
+
+    /// How many elements, entries, properties or records the value at [param path] has; 0 for values that have none, −1 if the
+    /// path leads nowhere. Decodes nothing.
+    #[func(gd_self)]
+    fn size_of(this: Gd<Self>, path: Variant) -> i64 {
+        guard("FastVariantView.size_of", || {
+            let found = Self::look(&this, "FastVariantView.size_of", &path, Missing::Quiet, Shown::len);
+            found.map_or(-1, |len| i64::try_from(len).unwrap_or(i64::MAX))
+        })
+    }
+
+    /// The keys of the Dictionary at [param path], or the names of the properties of the object, in order; none for other
+    /// values. If the path leads nowhere, one error is printed.
+    #[func(gd_self)]
+    fn keys(this: Gd<Self>, path: Variant) -> AnyArray {
+        guard("FastVariantView.keys", || {
+            Self::look(&this, "FastVariantView.keys", &path, Missing::Printed, Shown::keys)
+                .unwrap_or_else(no_elements)
+        })
+    }
+
+    /// Where the value at [param path] lies in the buffer or file: its first byte, and the one behind its last. Elements of packed
+    /// arrays have no header. If the path leads nowhere, the result is empty and one error is printed.
+    #[func(gd_self)]
+    fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
+        guard("FastVariantView.byte_range", || {
+            let range =
+                Self::look(&this, "FastVariantView.byte_range", &path, Missing::Printed, Shown::range);
+            let at = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+            range.map_or_else(PackedInt64Array::new, |range| PackedInt64Array::from(range.map(at)))
+        })
+    }
+
+    /// The elements from [param begin] to before [param end] of the Array or packed array at [param path], or of the records,
+    /// decoded; of a typed Array, the result is typed. Indexes are as in [method Array.slice]: negative ones count from the end. If the path leads nowhere, the result
+    /// is empty and one error is printed.
+    #[func(gd_self)]
+    fn slice(this: Gd<Self>, path: Variant, begin: i64, #[opt(default = i64::MAX)] end: i64) -> AnyArray {
+        guard("FastVariantView.slice", || {
+            Self::look(&this, "FastVariantView.slice", &path, Missing::Printed, |shown, path| {
+                shown.slice(path, begin, end)
+            })
+            .unwrap_or_else(no_elements)
+        })
+    }
+
+    /// The field at [param key] of each row: of each element of the Array at [param path], or of each record. [param value_type], a
+    /// [enum Variant.Type], says which array it is: a [PackedInt64Array] for [constant TYPE_INT], a [PackedFloat64Array] for
+    /// [constant TYPE_FLOAT], a [PackedStringArray] for [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of
+    /// vectors or colors for those, and an [Array] for any other type.
+    ///
+    /// Rows that lack the field, or have it of another type, get [param default]; [code]null[/code] stands for the type's own: 0,
+    /// empty text, and so on. [method try_columns] lists them. If the path leads nowhere, the result is [code]null[/code] and one
+    /// error is printed.
+    #[func(gd_self)]
+    fn column(
+        this: Gd<Self>,
+        path: Variant,
+        key: Variant,
+        value_type: i64,
+        #[opt(default = ValueOrNull::null())] default: ValueOrNull,
+    ) -> Variant {
+        guard("FastVariantView.column", || {
+            Self::look(&this, "FastVariantView.column", &path, Missing::Printed, |shown, path| {
+                let mut columns = [Column::new(Step::to_key(&key)?, type_of(value_type)?, &default.get())?];
+                fill(shown, path, &mut columns)?;
+                let [column] = columns;
+                column.into_variant()
+            })
+            .unwrap_or_default()
+        })
+    }
+
+    /// Several columns in one pass: [param types] has the type for each key, [param defaults] the default for some of them. The
+    /// result has the column for each key; see [method column].
+    ///
+    /// ```gdscript
+    /// var view := FastVariantView.open(var_to_bytes([{"id": 1, "hp": 87}, {"id": 2}]))
+    /// print(view.columns("", {"id": TYPE_INT, "hp": TYPE_INT}, {"hp": 100})) # { "id": [1, 2], "hp": [87, 100] }
+    /// ```
+    #[func(gd_self)]
+    fn columns(
+        this: Gd<Self>,
+        path: Variant,
+        types: AnyDictionary,
+        #[opt(default = DictionaryOrEmpty::empty())] defaults: DictionaryOrEmpty,
+    ) -> VarDictionary {
+        guard("FastVariantView.columns", || {
+            Self::look(&this, "FastVariantView.columns", &path, Missing::Printed, |shown, path| {
+                columns(shown, path, &types, defaults.get())
+            })
+            .map_or_else(VarDictionary::new, |(columns, _)| columns)
+        })
+    }
+
+    /// The columns as [method columns] returns them with the same [param path], [param types] and [param defaults], or an error.
+    /// [member FastVariantResult.failed] has the indexes of rows that lack a field or have it of another type. Prints nothing.
+    #[func]
+    fn try_columns(
+        &self,
+        path: Variant,
+        types: AnyDictionary,
+        #[opt(default = DictionaryOrEmpty::empty())] defaults: DictionaryOrEmpty,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantView.try_columns", || {
+            let found = self.shown().and_then(|shown| columns(shown, &steps(&path)?, &types, defaults.get()));
+            match found {
+                Ok((columns, incomplete)) => FastVariantResult::columns(columns.to_variant(), &incomplete),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
+    }
+
+    /// The indexes of the rows whose field at [param key] is [param operator] [param value], as GDScript compares: [code]"=="[/code],
+    /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows are as
+    /// in [method column]; those that lack the field, or where it cannot be compared, are left out.
+    ///
+    /// ```gdscript
+    /// var view := FastVariantView.open(var_to_bytes([{"hp": 3}, {"hp": 87}]))
+    /// print(view.rows("", "hp", "<", 10)) # [0]
+    /// ```
+    #[func(gd_self)]
+    fn rows(
+        this: Gd<Self>,
+        path: Variant,
+        key: Variant,
+        operator: GString,
+        value: Variant,
+    ) -> PackedInt64Array {
+        guard("FastVariantView.rows", || {
+            Self::look(&this, "FastVariantView.rows", &path, Missing::Printed, |shown, path| {
+                let test = Test::new(&operator.to_string(), &value)?;
+                matching(shown, path, Step::to_key(&key)?, &test)
+            })
+            .map_or_else(PackedInt64Array::new, PackedInt64Array::from)
+        })
+    }
+
+    /// A view of the value at [param path], in the same bytes. If the path leads nowhere, the result is [code]null[/code] and one
+    /// error is printed.
+    #[func(gd_self)]
+    fn view(this: Gd<Self>, path: Variant) -> Option<Gd<Self>> {
+        guard("FastVariantView.view", || {
+            Self::look(&this, "FastVariantView.view", &path, Missing::Printed, Shown::part).map(Self::of)
+        })
+    }
+}
+
+/// What becomes of a path that leads nowhere.
+#[derive(PartialEq)]
+enum Missing {
+    /// It is an error.
+    Printed,
+    /// The caller says so without one.
+    Quiet,
+}
+
+impl FastVariantView {
+    fn of(shown: Shown) -> Gd<Self> {
+        Gd::from_object(Self { shown: Some(shown) })
+    }
+
+    fn shown(&self) -> Result<&Shown> {
+        self.shown.as_ref().ok_or_else(|| {
+            Error::argument(
+                "the view shows nothing: created by a script with new(), or emptied when the editor reloaded the extension",
+            )
+        })
+    }
+
+    /// Looks at a path. If that fails, prints why.
+    fn look<R>(
+        this: &Gd<Self>,
+        method: &str,
+        path: &Variant,
+        missing: Missing,
+        look: impl FnOnce(&Shown, &[Step]) -> Result<R>,
+    ) -> Option<R> {
+        let this = this.bind();
+        let found = this.shown().and_then(|shown| look(shown, &steps(path)?));
+        found
+            .map_err(|error| {
+                if missing == Missing::Printed || !matches!(error.kind(), ErrorKind::NotFound { .. }) {
+                    report::failure(method, &error);
+                }
+            })
+            .ok()
+    }
+
+    /// The type of what it shows, and its size, briefly.
+    fn summary(&self) -> String {
+        let Some(shown) = &self.shown else { return "shows nothing".to_owned() };
+        match (shown, shown.ty(&[])) {
+            (Shown::Records(_), _) => "records".to_owned(),
+            (_, Ok(ty)) => match shown.len(&[]) {
+                Ok(len) if len > 0 => {
+                    format!("{ty}, {}", summary::count(len as usize, "element", "elements"))
+                }
+                _ => ty.to_string(),
+            },
+            (_, Err(error)) => summary::short(error),
+        }
+    }
+}
+
+fn no_elements() -> AnyArray {
+    VarArray::new().upcast_any_array()
+}
+
+fn format(godot3: bool) -> Format {
+    if godot3 { Format::Godot3 } else { Format::Godot4 }
+}
+
+/// The given limits, or those for save files, without objects.
+fn view_limits(limits: OptionalLimits) -> Limits {
+    Limits { allow_objects: false, ..strict_limits(limits) }
+}
+
+fn type_of(id: i64) -> Result<VariantType> {
+    let known = u8::try_from(id).ok().and_then(VariantType::from_id);
+    known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
+}
+
+/// The columns by key, and the rows that lack a field.
+fn columns(
+    shown: &Shown,
+    path: &[Step],
+    types: &AnyDictionary,
+    defaults: &AnyDictionary,
+) -> Result<(VarDictionary, Vec<usize>)> {
+    let keys = types.keys_array();
+    let mut columns = Vec::new();
+    for key in keys.iter_shared() {
+        let id = types.get(&key).and_then(|ty| ty.try_to::<i64>().ok());
+        let ty = type_of(id.ok_or_else(|| {
+            Error::argument("the types of columns are a Dictionary of key and Variant.Type")
+        })?)?;
+        let default = defaults.get(&key).unwrap_or_default();
+        columns.push(Column::new(Step::to_key(&key)?, ty, &default)?);
+    }
+    let incomplete = fill(shown, path, &mut columns)?;
+    let mut found = VarDictionary::new();
+    for (key, column) in keys.iter_shared().zip(columns) {
+        found.set(&key, &column.into_variant()?);
+    }
+    Ok((found, incomplete))
+}

@@ -1,0 +1,151 @@
+//! What differs between two values, and what makes one of the other.
+
+use godot::builtin::{Array, PackedByteArray, PackedInt64Array, VarArray, VarDictionary, Variant};
+use godot::meta::ToGodot;
+use variant_codec::limits::Spent;
+use variant_codec::patch::{self, Difference, Place};
+use variant_codec::stream::{Fingerprint, Source as _};
+use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
+use variant_engine::{self as engine, PRECISION, set_bytes};
+
+use crate::value;
+use crate::variant::built::Built;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::{Live, Objects};
+use crate::view::{decode, no_input};
+
+/// A value, encoded so that it is read back as what it is.
+fn encoded(value: &Variant) -> Result<PackedByteArray> {
+    value::encode(value, Objects::AsIds, true)
+}
+
+fn packed(bytes: &[u8]) -> Result<PackedByteArray> {
+    let mut packed = PackedByteArray::new();
+    set_bytes(&mut packed, bytes)?;
+    Ok(packed)
+}
+
+/// The patch that makes `new` of `old`.
+///
+/// # Errors
+/// Why one of them cannot be encoded, with the path to the place.
+pub fn diff(old: &Variant, new: &Variant) -> Result<PackedByteArray> {
+    diff_bytes(&encoded(old)?, &encoded(new)?, &Limits::unlimited())
+}
+
+/// The same for encoded values.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset.
+pub fn diff_bytes(old: &PackedByteArray, new: &PackedByteArray, limits: &Limits) -> Result<PackedByteArray> {
+    packed(&patch::diff(engine::bytes(old), engine::bytes(new), limits)?)
+}
+
+/// What a patch makes of a value.
+///
+/// # Errors
+/// Why the value cannot be encoded; a patch that is none, or does not fit; what is beyond the limits.
+pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Result<Built> {
+    let input = Input::Owned(patch_bytes(&encoded(value)?, patch, limits)?);
+    let end = input.bytes().len();
+    let mut keys = KeyCache::default();
+    let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
+    value::decode(reading, 0..end, &mut Spent::default()).map(|(built, _)| built)
+}
+
+/// The same for an encoded value.
+///
+/// # Errors
+/// As [`patch`], and what is wrong with the value.
+pub fn patch_bytes(
+    value: &PackedByteArray,
+    patch: &PackedByteArray,
+    limits: &Limits,
+) -> Result<PackedByteArray> {
+    packed(&patch::apply(engine::bytes(value), engine::bytes(patch), limits)?)
+}
+
+/// Where two values differ: at most so many places.
+///
+/// # Errors
+/// Why one of them cannot be encoded, with the path to the place.
+pub fn differences(old: &Variant, new: &Variant, most: usize) -> Result<Array<VarDictionary>> {
+    let (old, new) = (encoded(old)?, encoded(new)?);
+    described(&old, &new, most, &Limits::unlimited(), |_, _| Ok(()))
+}
+
+/// The same for encoded values, with the bytes of both.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset.
+pub fn differences_bytes(
+    old: &PackedByteArray,
+    new: &PackedByteArray,
+    most: usize,
+    limits: &Limits,
+) -> Result<Array<VarDictionary>> {
+    described(old, new, most, limits, |described, Difference { old, new, .. }| {
+        for (side, value) in [("old_range", old), ("new_range", new)] {
+            if let Some(value) = value {
+                let range = value.range()?;
+                described.set(side, &PackedInt64Array::from([range.start as i64, range.end as i64]));
+            }
+        }
+        Ok(())
+    })
+}
+
+fn described(
+    old: &PackedByteArray,
+    new: &PackedByteArray,
+    most: usize,
+    limits: &Limits,
+    more: impl Fn(&mut VarDictionary, &Difference<'_>) -> Result<()>,
+) -> Result<Array<VarDictionary>> {
+    // Objects are compared, but not made.
+    let without_objects = Limits { allow_objects: false, ..limits.clone() };
+    let mut keys = KeyCache::default();
+    let mut live = |view: &View<'_>| match decode(view, &no_input(), &without_objects, &mut keys) {
+        Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
+        decoded => decoded,
+    };
+    let mut found = Array::new();
+    for difference in patch::differences(engine::bytes(old), engine::bytes(new), most, limits)? {
+        let mut steps = VarArray::new();
+        for place in &difference.path {
+            steps.push(&match place {
+                Place::Index(index) => (*index as i64).to_variant(),
+                Place::Key(key) => live(key)?,
+            });
+        }
+        let mut described = VarDictionary::new();
+        described.set("path", &steps);
+        for (side, value) in [("old", &difference.old), ("new", &difference.new)] {
+            if let Some(value) = value {
+                described.set(side, &live(value)?);
+            }
+        }
+        more(&mut described, &difference)?;
+        found.push(&described);
+    }
+    Ok(found)
+}
+
+/// The fingerprint of a value.
+///
+/// # Errors
+/// Why it cannot be encoded, with the path to the place.
+pub fn fingerprint(value: &Variant) -> Result<u64> {
+    let mut sink = Fingerprint::new(PRECISION);
+    Live::new(value, Objects::AsIds, false).pour(&mut sink)?;
+    Ok(sink.finish())
+}
+
+/// The fingerprint of an encoded value.
+///
+/// # Errors
+/// What is wrong with the bytes, with its offset.
+pub fn fingerprint_bytes(bytes: &PackedByteArray, limits: &Limits) -> Result<u64> {
+    variant_codec::fingerprint(engine::bytes(bytes), PRECISION, limits)
+}

@@ -1,0 +1,212 @@
+//! Columns: one field of every row, in the packed array for its type.
+
+use godot::builtin::{
+    Color, GString, PackedColorArray, PackedFloat64Array, PackedInt64Array, PackedStringArray,
+    PackedVector2Array, PackedVector3Array, PackedVector4Array, VarArray, Variant, Vector2, Vector3, Vector4,
+    real,
+};
+use godot::meta::{FromGodot, ToGodot};
+use variant_codec::dialect::Dialect;
+use variant_codec::memory::check_room;
+use variant_codec::stream::{Lanes, Text};
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType, View, lanes};
+use variant_engine::{PRECISION, Reader, string};
+
+use super::held::decode;
+use super::path::Step;
+use super::rows::{EachRow, for_each_row};
+use super::shown::Shown;
+use crate::variant::input::Input;
+use crate::variant::keys::KeyCache;
+
+/// One field of every row.
+pub struct Column {
+    key: Step,
+    ty: VariantType,
+    cells: Cells,
+    /// What rows get that do not have it.
+    default: Variant,
+}
+
+/// The cells, in the packed array for their type where there is one.
+enum Cells {
+    Int(Vec<i64>),
+    Float(Vec<f64>),
+    Text(Vec<GString>),
+    Vector2(Vec<Vector2>),
+    Vector3(Vec<Vector3>),
+    Vector4(Vec<Vector4>),
+    Color(Vec<Color>),
+    Any(VarArray),
+}
+
+fn add<T>(cells: &mut Vec<T>, cell: T) -> Result<()> {
+    cells
+        .try_reserve(1)
+        .map_err(|_| ErrorKind::OutOfMemory((cells.len() + 1).saturating_mul(size_of::<T>())))?;
+    cells.push(cell);
+    Ok(())
+}
+
+impl Cells {
+    fn of(ty: VariantType) -> Self {
+        use VariantType as T;
+        match ty {
+            T::Int => Self::Int(Vec::new()),
+            T::Float => Self::Float(Vec::new()),
+            T::String | T::StringName => Self::Text(Vec::new()),
+            T::Vector2 => Self::Vector2(Vec::new()),
+            T::Vector3 => Self::Vector3(Vec::new()),
+            T::Vector4 => Self::Vector4(Vec::new()),
+            T::Color => Self::Color(Vec::new()),
+            _ => Self::Any(VarArray::new()),
+        }
+    }
+
+    /// Adds a value, or the type's own default for Nil.
+    fn push(&mut self, value: &Variant, ty: VariantType) -> Result<()> {
+        fn to<T: FromGodot + Default>(value: &Variant, ty: VariantType) -> Result<T> {
+            if value.is_nil() {
+                return Ok(T::default());
+            }
+            value.try_to().map_err(|_| {
+                let found = Reader::new().ty(value).map_or("a newer type", VariantType::name);
+                Error::argument(format!("the default of a column of {ty} is {found}"))
+            })
+        }
+        match self {
+            Self::Int(cells) => add(cells, to(value, ty)?),
+            Self::Float(cells) => add(cells, to(value, ty)?),
+            Self::Text(cells) => add(cells, to(value, ty)?),
+            Self::Vector2(cells) => add(cells, to(value, ty)?),
+            Self::Vector3(cells) => add(cells, to(value, ty)?),
+            Self::Vector4(cells) => add(cells, to(value, ty)?),
+            Self::Color(cells) => add(cells, to(value, ty)?),
+            Self::Any(cells) => {
+                cells.push(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn into_variant(self) -> Result<Variant> {
+        fn room<T>(cells: &[T]) -> Result<&[T]> {
+            check_room(size_of_val(cells)).map(|()| cells)
+        }
+        Ok(match self {
+            Self::Int(cells) => PackedInt64Array::from(room(&cells)?).to_variant(),
+            Self::Float(cells) => PackedFloat64Array::from(room(&cells)?).to_variant(),
+            Self::Text(cells) => PackedStringArray::from(room(&cells)?).to_variant(),
+            Self::Vector2(cells) => PackedVector2Array::from(room(&cells)?).to_variant(),
+            Self::Vector3(cells) => PackedVector3Array::from(room(&cells)?).to_variant(),
+            Self::Vector4(cells) => PackedVector4Array::from(room(&cells)?).to_variant(),
+            Self::Color(cells) => PackedColorArray::from(room(&cells)?).to_variant(),
+            Self::Any(cells) => cells.to_variant(),
+        })
+    }
+}
+
+impl Column {
+    /// The field at `key`, of this type. Rows that do not have it get `default`, or for Nil the type's own.
+    ///
+    /// # Errors
+    /// A default of another type.
+    pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
+        // Each missing cell would fail as this one does.
+        Cells::of(ty).push(default, ty)?;
+        Ok(Self { key, ty, cells: Cells::of(ty), default: default.clone() })
+    }
+
+    /// The packed array, or Array.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn into_variant(self) -> Result<Variant> {
+        self.cells.into_variant()
+    }
+}
+
+/// Fills the columns from the rows at a path, and returns the indexes of rows that lack a field, or have it of another type.
+///
+/// # Errors
+/// A path that leads nowhere, or to no Array; bad bytes.
+pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
+    let keys: Vec<Step> = columns.iter().map(|column| column.key.clone()).collect();
+    let mut filling = Filling { columns, keys: KeyCache::default(), incomplete: Vec::new() };
+    for_each_row(shown, path, &keys, &mut filling)?;
+    Ok(filling.incomplete)
+}
+
+struct Filling<'c> {
+    columns: &'c mut [Column],
+    keys: KeyCache,
+    incomplete: Vec<usize>,
+}
+
+impl EachRow for Filling<'_> {
+    fn row<D: Dialect>(
+        &mut self,
+        index: u64,
+        fields: &[Option<View<'_, D>>],
+        input: &Input<'_>,
+        limits: &Limits,
+    ) -> Result<()> {
+        let mut is_complete = true;
+        for (column, field) in self.columns.iter_mut().zip(fields) {
+            match field {
+                Some(field) if field.ty() == column.ty => match &mut column.cells {
+                    Cells::Any(cells) => cells.push(&decode(field, input, limits, &mut self.keys)?),
+                    Cells::Int(cells) => add(cells, field.as_i64()?)?,
+                    Cells::Float(cells) => add(cells, field.as_f64()?)?,
+                    Cells::Text(cells) => add(cells, string(Text::Utf8(&field.as_str()?)))?,
+                    Cells::Vector2(cells) => {
+                        let [x, y] = reals(field.as_lanes()?);
+                        add(cells, Vector2 { x, y })?;
+                    }
+                    Cells::Vector3(cells) => {
+                        let [x, y, z] = reals(field.as_lanes()?);
+                        add(cells, Vector3 { x, y, z })?;
+                    }
+                    Cells::Vector4(cells) => {
+                        let [x, y, z, w] = reals(field.as_lanes()?);
+                        add(cells, Vector4 { x, y, z, w })?;
+                    }
+                    Cells::Color(cells) => {
+                        let mut parts = [0.0; 4];
+                        for (part, le) in parts.iter_mut().zip(field.as_lanes()?.le.as_chunks::<4>().0) {
+                            *part = f32::from_le_bytes(*le);
+                        }
+                        let [r, g, b, a] = parts;
+                        add(cells, Color { r, g, b, a })?;
+                    }
+                },
+                _ => {
+                    is_complete = false;
+                    column.cells.push(&column.default, column.ty)?;
+                }
+            }
+        }
+        if !is_complete {
+            self.incomplete.push(usize::try_from(index).unwrap_or(usize::MAX));
+        }
+        Ok(())
+    }
+}
+
+/// `N` components of `real_t`.
+fn reals<const N: usize>(lanes: Lanes<'_>) -> [real; N] {
+    let mut reals = [0.0; N];
+    let mut index = 0;
+    let mut add = |le: &[u8]| {
+        if let (Some(real), Ok(le)) = (reals.get_mut(index), le.try_into()) {
+            *real = real::from_le_bytes(le);
+        }
+        index += 1;
+    };
+    if lanes.precision == PRECISION {
+        lanes.le.chunks_exact(size_of::<real>()).for_each(add);
+    } else {
+        lanes::convert(lanes.le, lanes.precision, |le| add(le));
+    }
+    reals
+}

@@ -1,0 +1,149 @@
+//! Bytes that a view keeps, and what it finds in them.
+
+use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use variant_codec::dialect::{Dialect, Godot3, Godot4};
+use variant_codec::error::Step;
+use variant_codec::stream::{ElementType, Sink as _};
+use variant_codec::view::{Key, Places, Spot};
+use variant_codec::{Limits, Result, Strictness, View};
+use variant_engine::{self as engine, OwnedBytes};
+
+use super::path::Step as PathStep;
+use crate::variant::builder::VariantBuilder;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+
+/// Which engine's format.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Godot 4's.
+    Godot4,
+    /// Godot 3's.
+    Godot3,
+}
+
+/// A value that has been found, in either format.
+pub enum Found<'a> {
+    /// In Godot 4's.
+    Godot4(View<'a, Godot4>),
+    /// In Godot 3's.
+    Godot3(View<'a, Godot3>),
+}
+
+/// Runs the same code for either format.
+macro_rules! in_either {
+    ($found:expr, $view:ident => $result:expr) => {
+        match $found {
+            $crate::view::held::Found::Godot4($view) => $result,
+            $crate::view::held::Found::Godot3($view) => $result,
+        }
+    };
+}
+pub(super) use in_either;
+
+/// Bytes, what is accepted of them, and where what has been walked lies in them.
+pub struct Held {
+    bytes: OwnedBytes,
+    /// Where they start in the file.
+    offset: u64,
+    limits: Limits,
+    format: Format,
+    places: Places,
+}
+
+impl Held {
+    /// Bytes that start at `offset` in a file, of which `limits` accept so much.
+    pub fn new(bytes: PackedByteArray, offset: u64, limits: Limits, format: Format) -> Self {
+        Self { bytes: OwnedBytes::new(bytes), offset, limits, format, places: Places::default() }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        engine::bytes(self.bytes.get())
+    }
+
+    /// Where they start in the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What is accepted.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What values are decoded from.
+    pub fn input(&self) -> Input<'_> {
+        match self.format {
+            Format::Godot4 => Input::Shared(self.bytes.get()),
+            Format::Godot3 => no_input(),
+        }
+    }
+
+    /// Calls `look` with what the path from a spot leads to.
+    ///
+    /// # Errors
+    /// A path that leads nowhere; bad bytes; what `look` returns.
+    pub fn find<R>(
+        &self,
+        spot: Spot,
+        path: &[PathStep],
+        look: impl FnOnce(Found<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let keys: Vec<Key<'_>> = path.iter().map(PathStep::key).collect();
+        match self.format {
+            Format::Godot4 => look(Found::Godot4(self.view(spot)?.at(&keys)?)),
+            Format::Godot3 => look(Found::Godot3(self.view(spot)?.at(&keys)?)),
+        }
+    }
+
+    fn view<D: Dialect>(&self, spot: Spot) -> Result<View<'_, D>> {
+        Ok(View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.places))
+    }
+}
+
+/// The input where the engine can copy nothing: bytes that it does not read, or does not hold.
+pub fn no_input<'a>() -> Input<'a> {
+    Input::Owned(PackedByteArray::new())
+}
+
+/// Decodes some values of bytes in `input` into an Array of `count` elements of a declared type; `step` names each in errors.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn decode_all<'a, D: Dialect>(
+    values: impl Iterator<Item = Result<View<'a, D>>>,
+    count: usize,
+    declared: ElementType<'_>,
+    step: impl Fn(usize) -> Step,
+    input: &Input<'_>,
+    limits: &Limits,
+) -> Result<AnyArray> {
+    let mut keys = KeyCache::default();
+    let reading = Reading { input, strictness: Strictness::Strict, limits, keys: &mut keys };
+    let mut builder = VariantBuilder::new(reading);
+    let mut array = builder.begin_array(count, declared)?;
+    for (index, value) in values.enumerate() {
+        builder.begin_element(&mut array)?;
+        value?.pour(&mut builder).map_err(|error| error.inside(step(index)))?;
+        builder.end_element(&mut array)?;
+    }
+    builder.end_array(array)?;
+    Ok(builder.finish().give().to())
+}
+
+/// Decodes what a view shows, of bytes in `input`.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn decode<D: Dialect>(
+    view: &View<'_, D>,
+    input: &Input<'_>,
+    limits: &Limits,
+    keys: &mut KeyCache,
+) -> Result<Variant> {
+    let reading = Reading { input, strictness: Strictness::Strict, limits, keys };
+    let mut builder = VariantBuilder::new(reading);
+    view.pour(&mut builder)?;
+    Ok(builder.finish().give())
+}

@@ -1,0 +1,23 @@
+//! Parts of encoded data, read without decoding the rest.
+//!
+//! | file | does |
+//! |---|---|
+//! | `shown.rs` | what a view shows, and what stands at a path in it |
+//! | `path.rs` | paths as scripts pass them |
+//! | `held.rs` | bytes that a view keeps |
+//! | `records.rs` | records in memory or in a file |
+//! | `rows.rs` | fields of many rows; rows whose field compares so |
+//! | `columns.rs` | columns of many rows |
+
+mod columns;
+mod held;
+mod path;
+mod records;
+mod rows;
+mod shown;
+
+pub use columns::{Column, fill};
+pub use held::{Format, decode, no_input};
+pub use path::{Step, steps};
+pub use rows::{Test, matching};
+pub use shown::Shown;

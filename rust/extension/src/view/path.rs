@@ -1,0 +1,80 @@
+//! Paths as scripts pass them.
+
+use godot::builtin::{VarArray, Variant};
+use variant_codec::view::Key;
+use variant_codec::{Error, Limits, Result, Value, VariantType};
+use variant_engine::Reader;
+
+use crate::value;
+use crate::variant::source::Objects;
+
+/// One step of a path.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A text key or property.
+    Text(String),
+    /// An int key or index.
+    Int(i64),
+    /// Another key.
+    Value(Value),
+    /// A part of a path in text.
+    Segment(String),
+}
+
+impl Step {
+    /// The same, for a view.
+    pub fn key(&self) -> Key<'_> {
+        match self {
+            Self::Text(text) => Key::Text(text),
+            Self::Int(int) => Key::Int(*int),
+            Self::Value(value) => Key::Value(value),
+            Self::Segment(text) => Key::Segment(text),
+        }
+    }
+
+    /// The index that it is, if it is one.
+    pub fn index(&self) -> Option<i64> {
+        match self {
+            Self::Int(index) => Some(*index),
+            Self::Segment(text) => text.parse().ok(),
+            Self::Text(_) | Self::Value(_) => None,
+        }
+    }
+
+    /// The step to this key.
+    ///
+    /// # Errors
+    /// Keys that cannot be encoded.
+    pub fn to_key(key: &Variant) -> Result<Self> {
+        match Reader::new().ty(key) {
+            Some(VariantType::String | VariantType::StringName) => Ok(Self::Text(key.to_string())),
+            Some(VariantType::Int) => Ok(Self::Int(key.to())),
+            _ => {
+                let bytes = value::encode(key, Objects::AsIds, false)?;
+                Ok(Self::Value(Value::decode(bytes.as_slice(), &Limits::unlimited())?))
+            }
+        }
+    }
+}
+
+/// The steps of a path: an Array of keys and indexes, text like `players/3/hp`, or one index.
+///
+/// # Errors
+/// Values of other types.
+pub fn steps(path: &Variant) -> Result<Vec<Step>> {
+    match Reader::new().ty(path) {
+        Some(VariantType::Array) => {
+            path.to::<VarArray>().iter_shared().map(|key| Step::to_key(&key)).collect()
+        }
+        Some(VariantType::String | VariantType::StringName | VariantType::NodePath) => {
+            let text = path.to_string();
+            let parts = text.split('/').map(|part| Step::Segment(part.to_owned()));
+            Ok(if text.is_empty() { Vec::new() } else { parts.collect() })
+        }
+        Some(VariantType::Int) => Ok(vec![Step::Int(path.to())]),
+        ty => {
+            let found = ty.map_or("a newer type", VariantType::name);
+            Err(Error::argument(format!("a path is an Array, a String or an int, not {found}")))
+        }
+    }
+}

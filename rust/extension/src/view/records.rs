@@ -1,0 +1,174 @@
+//! Records in memory, or in a file that may be larger than it.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use godot::builtin::{GString, PackedByteArray};
+use variant_codec::error::{Limit, Step as ErrorStep};
+use variant_codec::frames::{self, Index, ReadAt};
+use variant_codec::view::Spot;
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
+use variant_engine as engine;
+
+use super::held::{Format, Held};
+use super::path::Step;
+use crate::files::{self, FileError};
+use crate::threads::lock;
+
+/// Records, one after the other, each behind its length.
+pub struct Records {
+    source: Source,
+    index: Index,
+    limits: Limits,
+    format: Format,
+}
+
+enum Source {
+    Memory(Arc<Held>),
+    File {
+        file: Mutex<File>,
+        /// The record that has been read last.
+        last: Mutex<Option<(u64, Arc<Held>)>>,
+    },
+}
+
+impl ReadAt for Source {
+    fn size(&self) -> io::Result<u64> {
+        match self {
+            Self::Memory(held) => held.bytes().size(),
+            Self::File { file, .. } => file.size(),
+        }
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Memory(held) => held.bytes().read_at(at, into),
+            Self::File { file, .. } => file.read_at(at, into),
+        }
+    }
+}
+
+impl Records {
+    /// The records in these bytes.
+    pub fn in_memory(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+        let held = Held::new(bytes, 0, limits.clone(), format);
+        Self { source: Source::Memory(Arc::new(held)), index: Index::default(), limits, format }
+    }
+
+    /// The records in a file.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub fn in_file(path: &GString, limits: Limits, format: Format) -> std::result::Result<Self, FileError> {
+        match files::open(path) {
+            Some(file) => {
+                let source = Source::File { file: Mutex::new(file), last: Mutex::default() };
+                Ok(Self { source, index: Index::default(), limits, format })
+            }
+            // Packed into an exported game, or the engine knows why not.
+            None => Ok(Self::in_memory(files::read(path, &Limits::unlimited())?, limits, format)),
+        }
+    }
+
+    /// How many bytes there are now.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn size(&self) -> Result<u64> {
+        self.source.size().map_err(Error::other)
+    }
+
+    /// How many records there are now.
+    ///
+    /// # Errors
+    /// A record that the end cuts off; errors of the file.
+    pub fn len(&self) -> Result<u64> {
+        self.index.count(&self.source)
+    }
+
+    /// What is accepted of each.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Which format they are in.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The index that a step means.
+    ///
+    /// # Errors
+    /// Steps that are none; records that are not there.
+    pub fn index_of(&self, step: &Step) -> Result<u64> {
+        let Some(index) = step.index() else { return Err(missing(format!("key {}", step.key()))) };
+        if index >= 0 {
+            return Ok(index.unsigned_abs());
+        }
+        let len = self.len()?;
+        len.checked_sub(index.unsigned_abs()).ok_or_else(|| missing(format!("element {index}: it has {len}")))
+    }
+
+    /// The bytes that hold a record, and its spot in them.
+    ///
+    /// # Errors
+    /// No such record; one that the end cuts off, or that is larger than allowed; errors of the file.
+    pub fn record(&self, index: u64) -> Result<(Arc<Held>, Spot)> {
+        let last = match &self.source {
+            Source::Memory(_) => None,
+            Source::File { last, .. } => lock(last).clone(),
+        };
+        if let Some((found, held)) = last
+            && found == index
+        {
+            let spot = Spot::of(0..held.bytes().len());
+            return Ok((held, spot));
+        }
+        let Some(range) = self.index.find(&self.source, index)? else {
+            return Err(missing(format!("element {index}: it has {}", self.len()?)));
+        };
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        match &self.source {
+            Source::Memory(held) => Ok((Arc::clone(held), Spot::of(place(range.start)..place(range.end)))),
+            Source::File { file, last } => {
+                let length = place(range.end - range.start);
+                if length > self.limits.max_bytes {
+                    let kind = ErrorKind::LimitExceeded(Limit::Bytes, self.limits.max_bytes as u64);
+                    return Err(Error::new(kind).at(place(range.start)));
+                }
+                let mut bytes = engine::new_bytes(length)?;
+                let read = file.read_at(range.start, bytes.as_mut_slice()).map_err(Error::other)?;
+                if read < length {
+                    let kind = ErrorKind::UnexpectedEnd { needed: length, left: read };
+                    return Err(Error::new(kind).at(place(range.start)));
+                }
+                let held = Arc::new(Held::new(bytes, range.start, self.limits.clone(), self.format));
+                *lock(last) = Some((index, Arc::clone(&held)));
+                Ok((held, Spot::of(0..length)))
+            }
+        }
+    }
+
+    /// Calls `each` with the index and the bytes of each record.
+    ///
+    /// # Errors
+    /// As [`frames::scan`]; what `each` returns, with its place among all records.
+    pub fn for_each(&self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        frames::scan(&self.source, &self.limits, |index, offset, record| {
+            each(index, record).map_err(|error| inside(error, index, offset))
+        })
+    }
+}
+
+/// An error in the record at `index`, whose bytes start at `offset`, with its place among all of them.
+pub fn inside(error: Error, index: u64, offset: u64) -> Error {
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let index = usize::try_from(index).unwrap_or(usize::MAX);
+    error.shifted(offset).inside(ErrorStep::Index(index))
+}
+
+#[cold]
+fn missing(key: String) -> Error {
+    Error::new(ErrorKind::NotFound { key, found: VariantType::Array })
+}

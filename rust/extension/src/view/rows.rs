@@ -1,0 +1,181 @@
+//! Fields of many rows: of the elements of an Array, or of records.
+
+use godot::builtin::{Variant, VariantOperator};
+use variant_codec::dialect::{Dialect, Godot3, Godot4};
+use variant_codec::view::{Fields, Key};
+use variant_codec::{Error, Limits, Result, VariantType, View};
+use variant_engine::Reader;
+
+use super::held::{Format, Found, decode, no_input};
+use super::path::Step;
+use super::shown::Shown;
+use crate::variant::input::Input;
+use crate::variant::keys::KeyCache;
+
+/// What looks at the fields of each row.
+pub trait EachRow {
+    /// The fields at the keys, in their order, of the row at `index`, whose bytes are in `input`.
+    ///
+    /// # Errors
+    /// Bad bytes.
+    fn row<D: Dialect>(
+        &mut self,
+        index: u64,
+        fields: &[Option<View<'_, D>>],
+        input: &Input<'_>,
+        limits: &Limits,
+    ) -> Result<()>;
+}
+
+/// Shows `each` the fields of all rows at a path.
+///
+/// # Errors
+/// A path that leads nowhere, or to no Array; bad bytes.
+pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl EachRow) -> Result<()> {
+    let keys: Vec<Key<'_>> = keys.iter().map(Step::key).collect();
+    if let (Shown::Records(records), []) = (shown, path) {
+        let (limits, format) = (records.limits(), records.format());
+        return records.for_each(|index, record| match format {
+            Format::Godot4 => row_of::<Godot4>(index, record, limits, &keys, each),
+            Format::Godot3 => row_of::<Godot3>(index, record, limits, &keys, each),
+        });
+    }
+    shown.find(path, |found, held| {
+        let (input, limits) = (held.input(), held.limits());
+        match found {
+            Found::Godot4(view) => view
+                .rows(&mut Fields::new(keys), |index, fields| each.row(index as u64, fields, &input, limits)),
+            Found::Godot3(view) => view
+                .rows(&mut Fields::new(keys), |index, fields| each.row(index as u64, fields, &input, limits)),
+        }
+    })
+}
+
+/// Shows `each` the fields of one record.
+fn row_of<D: Dialect>(
+    index: u64,
+    record: &[u8],
+    limits: &Limits,
+    keys: &[Key<'_>],
+    each: &mut impl EachRow,
+) -> Result<()> {
+    let row = View::<D>::at_spot(record, limits, variant_codec::view::Spot::of(0..record.len()))?;
+    let mut fields = Fields::new(keys.to_vec());
+    each.row(index, fields.read(&row)?.0, &no_input(), limits)
+}
+
+/// A comparison of a field.
+pub struct Test {
+    operator: VariantOperator,
+    value: Variant,
+    number: Option<Number>,
+}
+
+#[derive(Clone, Copy)]
+enum Number {
+    Int(i64),
+    Float(f64),
+}
+
+impl Test {
+    /// Fields that are `operator` the value, as GDScript compares.
+    ///
+    /// # Errors
+    /// Other operators.
+    pub fn new(operator: &str, value: &Variant) -> Result<Self> {
+        let operator = match operator {
+            "==" => VariantOperator::EQUAL,
+            "!=" => VariantOperator::NOT_EQUAL,
+            "<" => VariantOperator::LESS,
+            "<=" => VariantOperator::LESS_EQUAL,
+            ">" => VariantOperator::GREATER,
+            ">=" => VariantOperator::GREATER_EQUAL,
+            "in" => VariantOperator::IN,
+            _ => {
+                let message = format!("\"{operator}\" is no operator: ==, !=, <, <=, >, >= and in are");
+                return Err(Error::argument(message));
+            }
+        };
+        let reader = Reader::new();
+        let number = match reader.ty(value) {
+            Some(VariantType::Int) => Some(Number::Int(reader.int(value))),
+            Some(VariantType::Float) => Some(Number::Float(reader.float(value))),
+            _ => None,
+        };
+        Ok(Self { operator, value: value.clone(), number })
+    }
+
+    fn is_met<D: Dialect>(
+        &self,
+        field: &View<'_, D>,
+        input: &Input<'_>,
+        limits: &Limits,
+        keys: &mut KeyCache,
+    ) -> Result<bool> {
+        let found = match field.ty() {
+            VariantType::Int => Some(Number::Int(field.as_i64()?)),
+            VariantType::Float => Some(Number::Float(field.as_f64()?)),
+            _ => None,
+        };
+        if let (Some(found), Some(wanted)) = (found, self.number)
+            && let Some(is_met) = compare(found, self.operator, wanted)
+        {
+            return Ok(is_met);
+        }
+        let found = decode(field, input, limits, keys)?;
+        let result = found.evaluate(&self.value, self.operator);
+        Ok(result.is_some_and(|result| result.booleanize()))
+    }
+}
+
+/// Compares numbers as the engine does: an int and a float as floats.
+fn compare(found: Number, operator: VariantOperator, wanted: Number) -> Option<bool> {
+    fn of<T: PartialOrd>(a: T, operator: VariantOperator, b: T) -> Option<bool> {
+        Some(match operator {
+            VariantOperator::EQUAL => a == b,
+            VariantOperator::NOT_EQUAL => a != b,
+            VariantOperator::LESS => a < b,
+            VariantOperator::LESS_EQUAL => a <= b,
+            VariantOperator::GREATER => a > b,
+            VariantOperator::GREATER_EQUAL => a >= b,
+            _ => return None,
+        })
+    }
+    match (found, wanted) {
+        (Number::Int(a), Number::Int(b)) => of(a, operator, b),
+        (Number::Int(a), Number::Float(b)) => of(a as f64, operator, b),
+        (Number::Float(a), Number::Int(b)) => of(a, operator, b as f64),
+        (Number::Float(a), Number::Float(b)) => of(a, operator, b),
+    }
+}
+
+/// The rows at a path whose field compares so.
+///
+/// # Errors
+/// As [`for_each_row`].
+pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<Vec<i64>> {
+    struct Matching<'t> {
+        test: &'t Test,
+        keys: KeyCache,
+        found: Vec<i64>,
+    }
+    impl EachRow for Matching<'_> {
+        fn row<D: Dialect>(
+            &mut self,
+            index: u64,
+            fields: &[Option<View<'_, D>>],
+            input: &Input<'_>,
+            limits: &Limits,
+        ) -> Result<()> {
+            if let [Some(field)] = fields
+                && self.test.is_met(field, input, limits, &mut self.keys)?
+            {
+                self.found.push(index as i64);
+            }
+            Ok(())
+        }
+    }
+    let mut matching = Matching { test, keys: KeyCache::default(), found: Vec::new() };
+    for_each_row(shown, path, &[key], &mut matching)?;
+    Ok(matching.found)
+}

@@ -1,0 +1,216 @@
+//! [`Shown`]: what a view shows.
+
+use std::sync::Arc;
+
+use godot::builtin::{AnyArray, GString, PackedByteArray, VarArray, Variant};
+use godot::meta::ToGodot;
+use variant_codec::error::Step as ErrorStep;
+use variant_codec::format::Shape;
+use variant_codec::stream::ElementType;
+use variant_codec::view::Spot;
+use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
+
+use super::held::{Format, Found, Held, decode, decode_all, in_either};
+use super::path::Step;
+use super::records::{Records, inside};
+use crate::files::FileError;
+use crate::variant::keys::KeyCache;
+
+/// What a view shows: a value, or records. Any thread may read it.
+#[derive(Clone)]
+pub enum Shown {
+    /// A value in bytes that are held.
+    Value(Arc<Held>, Spot),
+    /// Records of a buffer or file.
+    Records(Arc<Records>),
+}
+
+impl Shown {
+    /// The value in a buffer.
+    pub fn value(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+        let spot = Spot::of(0..bytes.len());
+        Self::Value(Arc::new(Held::new(bytes, 0, limits, format)), spot)
+    }
+
+    /// The records in a buffer.
+    pub fn records(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
+        Self::Records(Arc::new(Records::in_memory(bytes, limits, format)))
+    }
+
+    /// The records in a file.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub fn file(path: &GString, limits: Limits, format: Format) -> std::result::Result<Self, FileError> {
+        Ok(Self::Records(Arc::new(Records::in_file(path, limits, format)?)))
+    }
+
+    /// Calls `look` with what the path leads to.
+    ///
+    /// # Errors
+    /// A path that leads nowhere; bad bytes; what `look` returns.
+    pub fn find<R>(&self, path: &[Step], look: impl FnOnce(Found<'_>, &Held) -> Result<R>) -> Result<R> {
+        match self {
+            Self::Value(held, spot) => held
+                .find(*spot, path, |found| look(found, held))
+                .map_err(|error| error.shifted(usize::try_from(held.offset()).unwrap_or(usize::MAX))),
+            Self::Records(records) => {
+                let (index, rest) = first(records, path)?;
+                let (held, spot) = records.record(index)?;
+                let result = held.find(spot, rest, |found| look(found, &held));
+                result.map_err(|error| inside(error, index, held.offset()))
+            }
+        }
+    }
+
+    /// What the path leads to, as a view of its own.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn part(&self, path: &[Step]) -> Result<Self> {
+        if path.is_empty() {
+            return Ok(self.clone());
+        }
+        let spot = self.find(path, |found, _| Ok(in_either!(found, view => view.spot())))?;
+        let held = match self {
+            Self::Value(held, _) => Arc::clone(held),
+            Self::Records(records) => records.record(first(records, path)?.0)?.0,
+        };
+        Ok(Self::Value(held, spot))
+    }
+
+    /// How many elements, entries, properties or records there are at a path.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn len(&self, path: &[Step]) -> Result<u64> {
+        match self {
+            Self::Records(records) if path.is_empty() => records.len(),
+            _ => self.find(path, |found, _| in_either!(found, view => view.len()).map(|len| len as u64)),
+        }
+    }
+
+    /// The type of the value at a path; records are an Array.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn ty(&self, path: &[Step]) -> Result<VariantType> {
+        match self {
+            Self::Records(_) if path.is_empty() => Ok(VariantType::Array),
+            _ => self.find(path, |found, _| Ok(in_either!(found, view => view.ty()))),
+        }
+    }
+
+    /// Where the value at a path lies in the buffer or file: its first byte, and the one behind its last.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn range(&self, path: &[Step]) -> Result<[u64; 2]> {
+        match self {
+            Self::Records(records) if path.is_empty() => Ok([0, records.size()?]),
+            _ => self.find(path, |found, held| {
+                let range = in_either!(found, view => view.range())?;
+                Ok([range.start, range.end].map(|at| held.offset() + at as u64))
+            }),
+        }
+    }
+
+    /// The value at a path, decoded.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn fetch(&self, path: &[Step]) -> Result<Variant> {
+        if let (Self::Records(_), []) = (self, path) {
+            return Ok(self.slice(path, 0, i64::MAX)?.to_variant());
+        }
+        self.find(path, |found, held| {
+            let mut keys = KeyCache::default();
+            in_either!(found, view => decode(&view, &held.input(), held.limits(), &mut keys))
+        })
+    }
+
+    /// Elements or records from one index to before another, as `Array.slice` counts them. Of a typed Array, the result is typed.
+    ///
+    /// # Errors
+    /// As [`Shown::find`]; values that have no elements.
+    pub fn slice(&self, path: &[Step], begin: i64, end: i64) -> Result<AnyArray> {
+        if let (Self::Records(records), []) = (self, path) {
+            return slice_of_records(records, begin, end).map(VarArray::upcast_any_array);
+        }
+        self.find(path, |found, held| {
+            in_either!(found, view => {
+                require_list(view.ty())?;
+                let len = view.len()? as u64;
+                let begin = place(begin, len);
+                let (skipped, count) = (begin as usize, place(end, len).saturating_sub(begin) as usize);
+                let elements = view.elements_from(skipped)?.take(count);
+                let (declared, step) = (view.declared_type()?, |index| ErrorStep::Index(skipped + index));
+                decode_all(elements, count, declared, step, &held.input(), held.limits())
+            })
+        })
+    }
+
+    /// The keys of the Dictionary, or the names of the properties, at a path. Of a typed Dictionary, they are typed.
+    ///
+    /// # Errors
+    /// As [`Shown::find`].
+    pub fn keys(&self, path: &[Step]) -> Result<AnyArray> {
+        if let (Self::Records(_), []) = (self, path) {
+            return Ok(VarArray::new().upcast_any_array());
+        }
+        self.find(path, |found, held| {
+            in_either!(found, view => {
+                let (count, declared) = match view.ty() {
+                    VariantType::Dictionary => (view.len()?, view.declared_type()?),
+                    VariantType::Object => (view.len()?, ElementType::Untyped),
+                    _ => (0, ElementType::Untyped),
+                };
+                let keys = view.entries()?.map(|entry| entry.map(|(key, _)| key));
+                decode_all(keys, count, declared, ErrorStep::KeyAt, &held.input(), held.limits())
+            })
+        })
+    }
+}
+
+fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
+    let (mut values, mut keys) = (VarArray::new(), KeyCache::default());
+    // All are counted only where that decides what is meant.
+    let is_counted = begin >= 0 && (0..i64::MAX).contains(&end);
+    let len = if is_counted { u64::MAX } else { records.len()? };
+    for index in place(begin, len)..place(end, len) {
+        let (held, spot) = match records.record(index) {
+            Ok(found) => found,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound { .. }) => break,
+            Err(error) => return Err(error),
+        };
+        let value = held.find(
+            spot,
+            &[],
+            |found| in_either!(found, view => decode(&view, &held.input(), held.limits(), &mut keys)),
+        );
+        values.push(&value.map_err(|error| inside(error, index, held.offset()))?);
+    }
+    Ok(values)
+}
+
+/// # Errors
+/// Types that have no elements.
+pub fn require_list(found: VariantType) -> Result<()> {
+    match found.shape() {
+        Shape::Array | Shape::Packed(..) | Shape::PackedStrings => Ok(()),
+        _ => Err(ErrorKind::UnexpectedType { expected: "Array", found }.into()),
+    }
+}
+
+/// The index of the record that a path starts with, and the rest of the path.
+fn first<'p>(records: &Records, path: &'p [Step]) -> Result<(u64, &'p [Step])> {
+    let (record, rest) =
+        path.split_first().ok_or_else(|| Error::argument("records have no bytes of their own"))?;
+    Ok((records.index_of(record)?, rest))
+}
+
+/// The index from 0 to `len` that is meant, as `Array.slice` takes it.
+fn place(index: i64, len: u64) -> u64 {
+    let from_start = if index < 0 { len.saturating_sub(index.unsigned_abs()) } else { index.unsigned_abs() };
+    from_start.min(len)
+}

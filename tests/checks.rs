@@ -1,0 +1,99 @@
+//! `quick_check` beside strict reading: what it accepts is good, and what people write is accepted.
+
+use conformance::fuzzing::strict::check_at_once;
+use conformance::{Values, damaged_bytes, rows};
+use proptest::prelude::*;
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Array, Dictionary, Limits, Object, Value, VariantType, format, quick_check};
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+}
+
+/// Whether all is of the kinds that are accepted at first sight.
+fn is_ordinary(value: &Value) -> bool {
+    let is_plain = |ty: &OwnedElementType| match ty {
+        OwnedElementType::Untyped => true,
+        OwnedElementType::Builtin(ty) => *ty != VariantType::Object,
+        _ => false,
+    };
+    match value {
+        Value::Array(Array { element, values }) => is_plain(element) && values.iter().all(is_ordinary),
+        Value::Dictionary(Dictionary { key, value, entries }) => {
+            let is_key = |key: &Value| matches!(key, Value::String(_) | Value::StringName(_) | Value::Int(_));
+            let is_twin = |(index, (key, _)): (usize, &(Value, Value))| {
+                let same_text = |other: &Value| key.as_str().is_some_and(|text| other.as_str() == Some(text));
+                entries[..index].iter().any(|(other, _)| other == key || same_text(other))
+            };
+            is_plain(key)
+                && is_plain(value)
+                && !entries.iter().enumerate().any(is_twin)
+                && entries.iter().all(|(key, value)| is_key(key) && is_ordinary(value))
+        }
+        Value::Object(Object::Full { .. }) => false,
+        _ => true,
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn ordinary_values_are_accepted_at_once(value in Values::default().any()) {
+        let bytes = value.encode().unwrap();
+        let found = quick_check(&bytes, &Limits::for_save_files());
+        if is_ordinary(&value) {
+            prop_assert_eq!(found, Some(bytes.len()), "{:?}", value);
+        }
+        check_at_once(&bytes, &Limits::unlimited());
+    }
+
+    #[test]
+    fn what_is_accepted_at_once_is_good(bytes in damaged_bytes(Values { full_objects: true, ..Values::default() })) {
+        let objects = Limits { allow_objects: true, ..Limits::unlimited() };
+        for limits in [Limits::for_save_files(), Limits::unlimited(), objects] {
+            check_at_once(&bytes, &limits);
+        }
+    }
+}
+
+#[test]
+fn vectors_that_are_accepted_at_once_are_those_that_strict_reading_accepts() {
+    let rows = rows();
+    let accepted = rows.iter().filter(|row| {
+        check_at_once(&row.bytes, &row.limits());
+        quick_check(&row.bytes, &row.limits()).is_some()
+    });
+    assert!(accepted.count() > 300, "too few to mean anything");
+}
+
+#[test]
+fn equal_keys_are_never_accepted_however_many_there_are() {
+    for count in [2, 12, 13, 64, 65, 1000] {
+        let entry = |index: usize| (format!("key {index}"), Value::from(index as i64));
+        let rows: Vec<Value> = (0..3).map(|_| (0..count).map(entry).collect()).collect();
+        let bytes = Value::from(rows.clone()).encode().unwrap();
+        assert_eq!(quick_check(&bytes, &Limits::for_save_files()), Some(bytes.len()), "{count} keys");
+        // The last key of each row in turn becomes the first one: rows that were met are followed.
+        for twin in 0..rows.len() {
+            let mut rows = rows.clone();
+            let Value::Dictionary(row) = &mut rows[twin] else { unreachable!() };
+            row.entries[count - 1].0 = Value::from("key 0");
+            let bytes = Value::from(rows).encode().unwrap();
+            assert_eq!(quick_check(&bytes, &Limits::for_save_files()), None, "{count} keys");
+        }
+    }
+}
+
+#[test]
+fn depth_is_that_of_the_limits() {
+    let nested = |levels: u32| (0..levels).fold(Value::from(1), |value, _| Value::from(vec![value]));
+    for depth in [0, 1, 5] {
+        let limits = Limits { max_depth: depth, ..Limits::for_save_files() };
+        let [good, deep] = [depth, depth + 1].map(|levels| nested(levels).encode().unwrap());
+        assert_eq!(quick_check(&good, &limits), Some(good.len()));
+        assert_eq!(quick_check(&deep, &limits), None);
+    }
+    let bytes = nested(format::MAX_DEPTH).encode().unwrap();
+    assert_eq!(quick_check(&bytes, &Limits::for_save_files()), Some(bytes.len()));
+}

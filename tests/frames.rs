@@ -131,7 +131,8 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
     assert_eq!(index.count(&batch[..]).unwrap(), 2);
     // A file that has shrunk since.
     assert_eq!(index.find(&batch[..whole], 1).unwrap(), None);
-    assert_eq!(index.find(&batch[..3], 2).unwrap(), None);
+    assert_eq!(index.count(&batch[..whole]).unwrap(), 1);
+    assert!(index.find(&batch[..3], 2).is_err());
 }
 
 #[test]
@@ -154,8 +155,20 @@ fn a_scan_finds_what_reading_all_finds() {
             next += 1;
             Ok(())
         };
-        frames::scan(&file, &Limits::unlimited(), &mut compare).unwrap();
+        frames::scan(&file, &Index::default(), 0..u64::MAX, &Limits::unlimited(), &mut compare).unwrap();
         assert_eq!(next, records.len());
+        let (index, last) = (Index::default(), records.len() as u64);
+        for range in [0..1, 3..5, last - 1..last, last..last + 2, 2..2] {
+            let mut found = Vec::new();
+            let scanned = frames::scan(&file, &index, range.clone(), &Limits::unlimited(), |index, offset, _| {
+                found.push((index, offset));
+                Ok(())
+            });
+            scanned.unwrap();
+            let expected: Vec<_> =
+                range.filter(|index| *index < last).map(|index| (index, records[index as usize].start as u64)).collect();
+            assert_eq!(found, expected);
+        }
     }
 }
 
@@ -164,7 +177,7 @@ fn a_scan_ends_where_records_end_or_are_refused() {
     let (bytes, ends) = batch();
     for length in 0..=bytes.len() {
         let mut count = 0;
-        let scanned = frames::scan(&bytes[..length], &Limits::unlimited(), |_, _, _| {
+        let scanned = frames::scan(&bytes[..length], &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
             count += 1;
             Ok(())
         });
@@ -174,9 +187,11 @@ fn a_scan_ends_where_records_end_or_are_refused() {
     }
     let longest = ends.windows(2).map(|pair| pair[1] - pair[0] - 4).max().unwrap();
     let limits = Limits { max_bytes: longest - 1, ..Limits::unlimited() };
-    let error = frames::scan(&bytes[..], &limits, |_, _, _| Ok(())).unwrap_err();
+    let error = frames::scan(&bytes[..], &Index::default(), 0..u64::MAX, &limits, |_, _, _| Ok(())).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded(Limit::Bytes, _)), "{error}");
     let first_error =
-        frames::scan(&bytes[..], &Limits::unlimited(), |_, _, _| Err(ErrorKind::TooDeep.into()));
+        frames::scan(&bytes[..], &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
+        Err(ErrorKind::TooDeep.into())
+    });
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
 }

@@ -4,10 +4,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::decoder::Decoder;
 use crate::encoder::{EncodeOptions, Encoder};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
 use crate::limits::{Limits, Strictness};
+use crate::output::{Buffer, Output};
 use crate::value::Value;
 
 /// Hashes the value that is poured into it.
@@ -28,20 +29,27 @@ use crate::value::Value;
 /// assert_ne!(one, Value::from_iter([("name", "Ada")]).fingerprint()?);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fingerprint {
-    encoder: Encoder<Vec<u8>>,
+    encoder: Encoder<Buffer<Vec<u8>>>,
+}
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self::new(Precision::default())
+    }
 }
 
 impl Fingerprint {
     /// For values of engines with this width of `real_t`.
     pub fn new(precision: Precision) -> Self {
-        Self { encoder: Encoder::new(Vec::new(), EncodeOptions { precision, strict_text: false }) }
+        let options = EncodeOptions { precision, strict_text: false };
+        Self { encoder: Encoder::new(Buffer::new(Vec::new()), options) }
     }
 
     /// The fingerprint of what has been poured.
     pub fn finish(&self) -> u64 {
-        xxh3_64(self.encoder.output())
+        xxh3_64(self.encoder.output().written())
     }
 }
 
@@ -146,13 +154,13 @@ impl Sink for Fingerprint {
         value: ElementType<'_>,
     ) -> Result<Entries> {
         self.encoder.begin_dictionary(len, key, value)?;
-        Ok(Entries { sum: 0, start: self.encoder.output().len() })
+        Ok(Entries { sum: 0, start: Output::len(self.encoder.output()) })
     }
 
     #[inline(always)]
     fn end_entry(&mut self, entries: &mut Entries) -> Result<()> {
         let out = self.encoder.output_mut();
-        entries.sum = entries.sum.wrapping_add(xxh3_64(&out[entries.start..]));
+        entries.sum = entries.sum.wrapping_add(xxh3_64(&out.written()[entries.start..]));
         out.truncate(entries.start);
         Ok(())
     }
@@ -160,8 +168,8 @@ impl Sink for Fingerprint {
     fn end_dictionary(&mut self, entries: Entries) -> Result<()> {
         let out = self.encoder.output_mut();
         let sum = entries.sum.to_le_bytes();
-        out.try_reserve(sum.len()).map_err(|_| ErrorKind::OutOfMemory(sum.len()))?;
-        out.extend_from_slice(&sum);
+        out.reserve(sum.len())?;
+        out.put(&sum);
         Ok(())
     }
 }

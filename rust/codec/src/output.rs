@@ -135,6 +135,13 @@ impl Storage for &mut [u8] {
 impl Storage for &mut Vec<u8> {
     #[cold]
     fn grow(&mut self, bytes: usize) -> bool {
+        Storage::grow(*self, bytes)
+    }
+}
+
+impl Storage for Vec<u8> {
+    #[cold]
+    fn grow(&mut self, bytes: usize) -> bool {
         let wanted = bytes.max(self.len().saturating_mul(2));
         if self.try_reserve(wanted - self.len()).is_err() {
             return false;
@@ -148,6 +155,12 @@ impl<B: Storage> Buffer<B> {
     /// Nothing written yet.
     pub fn new(bytes: B) -> Self {
         Self { bytes, used: 0 }
+    }
+
+    /// Forgets what has been written from `start` on.
+    #[inline(always)]
+    pub(crate) fn truncate(&mut self, start: usize) {
+        self.used = self.used.min(start);
     }
 
     /// What has been written.

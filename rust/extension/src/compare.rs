@@ -1,5 +1,7 @@
 //! What differs between two values, and what makes one of the other.
 
+use std::collections::HashMap;
+
 use godot::builtin::{Array, PackedByteArray, PackedInt64Array, VarArray, VarDictionary, Variant};
 use godot::meta::ToGodot;
 use variant_codec::limits::Spent;
@@ -20,6 +22,11 @@ fn encoded(value: &Variant) -> Result<PackedByteArray> {
     value::encode(value, Objects::AsIds, true)
 }
 
+/// As strictly as `try_decode`, which also finds keys that are there twice.
+fn check(bytes: &PackedByteArray, limits: &Limits) -> Result<()> {
+    value::validate(&Input::Shared(bytes), Strictness::Strict, limits).map(drop)
+}
+
 fn packed(bytes: &[u8]) -> Result<PackedByteArray> {
     let mut packed = PackedByteArray::new();
     set_bytes(&mut packed, bytes)?;
@@ -31,7 +38,8 @@ fn packed(bytes: &[u8]) -> Result<PackedByteArray> {
 /// # Errors
 /// Why one of them cannot be encoded, with the path to the place.
 pub fn diff(old: &Variant, new: &Variant) -> Result<PackedByteArray> {
-    diff_bytes(&encoded(old)?, &encoded(new)?, &Limits::unlimited())
+    let (old, new) = (encoded(old)?, encoded(new)?);
+    packed(&patch::diff(engine::bytes(&old), engine::bytes(&new), &Limits::unlimited())?)
 }
 
 /// The same for encoded values.
@@ -39,6 +47,8 @@ pub fn diff(old: &Variant, new: &Variant) -> Result<PackedByteArray> {
 /// # Errors
 /// What is wrong with the bytes, with its offset.
 pub fn diff_bytes(old: &PackedByteArray, new: &PackedByteArray, limits: &Limits) -> Result<PackedByteArray> {
+    check(old, limits)?;
+    check(new, limits)?;
     packed(&patch::diff(engine::bytes(old), engine::bytes(new), limits)?)
 }
 
@@ -47,7 +57,9 @@ pub fn diff_bytes(old: &PackedByteArray, new: &PackedByteArray, limits: &Limits)
 /// # Errors
 /// Why the value cannot be encoded; a patch that is none, or does not fit; what is beyond the limits.
 pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Result<Built> {
-    let input = Input::Owned(patch_bytes(&encoded(value)?, patch, limits)?);
+    let limits = &Limits { allow_objects: false, ..limits.clone() };
+    let made = patch::apply(engine::bytes(&encoded(value)?), engine::bytes(patch), limits)?;
+    let input = Input::Owned(packed(&made)?);
     let end = input.bytes().len();
     let mut keys = KeyCache::default();
     let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
@@ -63,7 +75,10 @@ pub fn patch_bytes(
     patch: &PackedByteArray,
     limits: &Limits,
 ) -> Result<PackedByteArray> {
-    packed(&patch::apply(engine::bytes(value), engine::bytes(patch), limits)?)
+    check(value, limits)?;
+    let made = packed(&patch::apply(engine::bytes(value), engine::bytes(patch), limits)?)?;
+    check(&made, limits)?;
+    Ok(made)
 }
 
 /// Where two values differ: at most so many places.
@@ -85,6 +100,8 @@ pub fn differences_bytes(
     most: usize,
     limits: &Limits,
 ) -> Result<Array<VarDictionary>> {
+    check(old, limits)?;
+    check(new, limits)?;
     described(old, new, most, limits, |described, Difference { old, new, .. }| {
         for (side, value) in [("old_range", old), ("new_range", new)] {
             if let Some(value) = value {
@@ -106,17 +123,28 @@ fn described(
     // Objects are compared, but not made.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
     let mut keys = KeyCache::default();
-    let mut live = |view: &View<'_>| match decode(view, &no_input(), &without_objects, &mut keys) {
-        Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
-        decoded => decoded,
+    let mut live = |view: &View<'_>| {
+        let view = view.with_limits(&without_objects);
+        match decode(&view, &no_input(), &without_objects, &mut keys) {
+            Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
+            decoded => decoded,
+        }
     };
+    // Of differences with the same keys in their paths, by where those lie.
+    let mut kept: HashMap<*const u8, Variant> = HashMap::new();
     let mut found = Array::new();
     for difference in patch::differences(engine::bytes(old), engine::bytes(new), most, limits)? {
         let mut steps = VarArray::new();
         for place in &difference.path {
             steps.push(&match place {
                 Place::Index(index) => (*index as i64).to_variant(),
-                Place::Key(key) => live(key)?,
+                Place::Key(key) => {
+                    let place = key.bytes()?.as_ptr();
+                    match kept.get(&place) {
+                        Some(key) => key.clone(),
+                        None => kept.entry(place).or_insert(live(key)?).clone(),
+                    }
+                }
             });
         }
         let mut described = VarDictionary::new();
@@ -147,5 +175,6 @@ pub fn fingerprint(value: &Variant) -> Result<u64> {
 /// # Errors
 /// What is wrong with the bytes, with its offset.
 pub fn fingerprint_bytes(bytes: &PackedByteArray, limits: &Limits) -> Result<u64> {
+    check(bytes, limits)?;
     variant_codec::fingerprint(engine::bytes(bytes), PRECISION, limits)
 }

@@ -44,8 +44,10 @@ impl Target {
     /// Paths inside an exported game, which is one file itself; broken links.
     pub fn of(path: &GString) -> Result<Self, FileError> {
         let name = path.to_string();
+        // The engine would print that it knows no such UID.
+        let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
-        let place = settings::globalize_path(path).replace('\\', "/");
+        let place = if is_uid { name.clone() } else { settings::globalize_path(path).replace('\\', "/") };
         let error = |reason: &str| {
             Err(FileError { path: name.clone(), reason: reason.into(), code: Code::ERR_FILE_BAD_PATH })
         };

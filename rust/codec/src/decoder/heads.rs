@@ -1,9 +1,11 @@
 //! Containers without what they hold: their heads, judged as in decoding, and where the values in them end.
 
+use std::ops::Range;
+
 use super::Decoder;
 use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
-use crate::error::{Error, ErrorKind, Locate, Result};
+use crate::error::{Error, ErrorKind, Locate, Result, Step};
 use crate::events::{ElementType, Lanes, Precision, Sink, Source, Text};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, Shape, VariantType};
@@ -89,6 +91,59 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         }
         head.first = self.at;
         Ok(head)
+    }
+
+    /// Pours elements of a list of this type, of which the first starts here, as an Array. They cost what one value does.
+    pub(crate) fn pour_slice<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        (list, precision): (VariantType, Precision),
+        declared: ElementType<'_>,
+        indexes: Range<usize>,
+    ) -> Result<()> {
+        let at = self.at;
+        self.budget.array(indexes.len(), declared).at(at)?;
+        let mut array = sink.begin_array(indexes.len(), declared).at(at)?;
+        if list.shape() == Shape::Array {
+            self.pour_elements(sink, &mut array, &declared, indexes)?;
+            return sink.end_array(array).at(at);
+        }
+        for index in indexes {
+            let at = self.at;
+            sink.begin_element(&mut array)?;
+            let poured = if list.shape() == Shape::PackedStrings {
+                self.pour_string(sink)
+            } else {
+                self.budget.value(list).at(at)?;
+                self.pour_packed_element(sink, list, precision)
+            };
+            poured.map_err(|error| error.inside(Step::Index(index)))?;
+            sink.end_element(&mut array).at(at)?;
+        }
+        sink.end_array(array).at(at)
+    }
+
+    /// Pours the keys of entries, or the names of properties, of which the first starts here, as an Array. They cost what one value does.
+    pub(crate) fn pour_keys<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        are_names: bool,
+        declared: ElementType<'_>,
+        count: usize,
+    ) -> Result<()> {
+        let at = self.at;
+        self.budget.array(count, declared).at(at)?;
+        let mut array = sink.begin_array(count, declared).at(at)?;
+        for index in 0..count {
+            let at = self.at;
+            let inside = |error: Error| error.inside(Step::KeyAt(index));
+            sink.begin_element(&mut array)?;
+            let poured = if are_names { self.pour_name(sink) } else { self.pour(sink) };
+            poured.map_err(inside)?;
+            sink.end_element(&mut array).at(at)?;
+            self.pass().map_err(inside)?;
+        }
+        sink.end_array(array).at(at)
     }
 
     /// What the elements of the Array here, or the keys of the Dictionary, are declared to be.

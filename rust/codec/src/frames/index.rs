@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::FRAME_BYTES;
@@ -73,7 +73,7 @@ impl ReadAt for Mutex<File> {
 
 /// Where the records of a batch lie, as far as it has been walked. Any thread may use it.
 ///
-/// Records that are appended later are found; what has been walked must not change. It takes 16 bytes for each 4 KiB that are walked.
+/// Records that are appended later are found, and a file that becomes shorter is walked again; what has been walked must not change. It takes 16 bytes for each 4 KiB that are walked.
 ///
 /// ```
 /// use variant_codec::frames::{Index, append};
@@ -104,7 +104,7 @@ impl Index {
     /// # Errors
     /// A record that the end cuts off; errors of the file.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
-        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.marks(source)?;
         let from = if index >= marks.next.0 { marks.next } else { marks.before(index) };
         let mut walk = Walk::from(source, from)?;
         while walk.index < index {
@@ -122,12 +122,21 @@ impl Index {
     /// # Errors
     /// As [`Index::find`].
     pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
-        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.marks(source)?;
         let mut walk = Walk::from(source, marks.next)?;
         while walk.pass()?.is_some() {
             marks.passed(walk.index, walk.at);
         }
         Ok(walk.index)
+    }
+
+    /// What has been walked, unless the file has become shorter since.
+    fn marks<S: ReadAt + ?Sized>(&self, source: &S) -> Result<MutexGuard<'_, Marks>> {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if source.size().map_err(Error::other)? < marks.next.1 {
+            *marks = Marks::default();
+        }
+        Ok(marks)
     }
 
     /// Bytes of memory that it takes.

@@ -1,6 +1,8 @@
-//! All records in order, in constant memory.
+//! Records in order, in constant memory.
 
-use super::index::ReadAt;
+use std::ops::Range;
+
+use super::index::{Index, ReadAt};
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
@@ -8,18 +10,18 @@ use crate::limits::Limits;
 /// So much is read at once, or as much as a longer record takes.
 const BLOCK: usize = 1 << 20;
 
-/// Calls `each` with the index of each record, its offset in the file, and its bytes. No more than 1 MiB is held, or one record if it is
-/// longer.
+/// Calls `each` with the index of each of these records, its offset in the file, and its bytes. No more than 1 MiB is held, or one
+/// record if it is longer. `index` finds the first one.
 ///
 /// ```
 /// use variant_codec::Limits;
-/// use variant_codec::frames::{append, scan};
+/// use variant_codec::frames::{Index, append, scan};
 ///
 /// let mut batch = Vec::new();
 /// append(&mut batch, b"one");
 /// append(&mut batch, b"three");
 /// let mut found = Vec::new();
-/// scan(&batch[..], &Limits::for_network(), |index, offset, record| {
+/// scan(&batch[..], &Index::default(), 0..u64::MAX, &Limits::for_network(), |index, offset, record| {
 ///     found.push((index, offset, record.len()));
 ///     Ok(())
 /// })?;
@@ -31,12 +33,21 @@ const BLOCK: usize = 1 << 20;
 /// A record that the end cuts off, or of more bytes than the limits allow; errors of the file; what `each` returns.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
+    index: &Index,
+    records: Range<u64>,
     limits: &Limits,
     mut each: impl FnMut(u64, u64, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let (mut index, mut at) = (0, 0);
-    let (mut block, mut block_at) = (Vec::new(), 0);
-    loop {
+    let first = match records.start {
+        0 => 0,
+        first => match index.find(source, first)? {
+            Some(record) => record.start - FRAME_BYTES as u64,
+            None => return Ok(()),
+        },
+    };
+    let (mut index, mut at) = (records.start, first);
+    let (mut block, mut block_at) = (Vec::new(), first);
+    while index < records.end {
         let rest =
             usize::try_from(at - block_at).ok().and_then(|start| block.get(start..)).unwrap_or_default();
         let length = rest.first_chunk().map_or(0, |frame| u32::from_le_bytes(*frame) as usize);
@@ -61,6 +72,7 @@ pub fn scan<S: ReadAt + ?Sized>(
             return Err(cut_off(at, &block));
         }
     }
+    Ok(())
 }
 
 fn whole_record(bytes: &[u8]) -> Option<&[u8]> {

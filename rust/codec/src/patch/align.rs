@@ -141,7 +141,7 @@ fn hunks<'e>(
     let old: Vec<Token> = old.map(|element| names.of(element)).collect();
     let new: Vec<Token> = new.map(|element| names.of(element)).collect();
     let mut diff = Diff::default();
-    diff.compute_with(Algorithm::Histogram, &old, &new, names.seen.len() as u32);
+    diff.compute_with(Algorithm::Myers, &old, &new, names.seen.len() as u32);
     let wide = |range: Range<u32>| range.start as usize..range.end as usize;
     Ok(diff.hunks().map(|hunk| Hunk { old: wide(hunk.before), new: wide(hunk.after) }).collect())
 }

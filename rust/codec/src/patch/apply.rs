@@ -80,12 +80,11 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
     match (kind.transpose()?, &parts[..]) {
         (Some(SET), [_, value]) => writer.raw(value.bytes()?),
         (Some(BYTES), [_, bytes]) => {
-            let bytes = bytes.as_bytes()?;
-            check(
-                bytes,
-                &Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() },
-            )?;
-            writer.raw(bytes)
+            const EXPECTED: &str = "\"bytes\" is followed by a PackedByteArray of one encoded value";
+            let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
+            let one_value = Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() };
+            check(encoded, &one_value).map_err(|_| malformed(bytes, EXPECTED))?;
+            writer.raw(encoded)
         }
         (Some(DICTIONARY), [_, changes, rest @ ..]) => {
             let (removed, order) = (rest.first(), rest.get(1));
@@ -194,7 +193,7 @@ fn apply_to_dictionary(
             writer.raw(key_bytes)?;
             let parts = parts(&change)?;
             match &parts[..] {
-                [kind, value] if kind.as_str()? == SET => writer.raw(value.bytes()?)?,
+                [kind, value] if kind.as_str().is_ok_and(|kind| kind == SET) => writer.raw(value.bytes()?)?,
                 _ => return Err(misfit(format!("there is no key {}", words(&key)))),
             }
             ends.push(writer.out.len());

@@ -159,6 +159,21 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { places: Some(places), ..self }
     }
 
+    /// The same value, of which other limits hold for what is read.
+    ///
+    /// ```
+    /// use variant_codec::{Limits, Value, View};
+    ///
+    /// let bytes = Value::from([1, 2, 3]).encode()?;
+    /// let few = Limits { max_elements: 2, ..Limits::for_network() };
+    /// assert!(View::new(&bytes)?.with_limits(&few).value().is_err());
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_limits(self, limits: &'a Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// The value with a header at `at`.
     #[inline]
     pub(super) fn value_at(self, at: usize, depth: u32) -> Result<Self> {

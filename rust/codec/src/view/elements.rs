@@ -1,10 +1,13 @@
 //! What a value holds, one after the other.
 
+use std::ops::Range;
+
 use super::cursor::{Form, View, lanes_bytes};
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
 use crate::dialect::{Dialect, Godot4};
-use crate::error::{Error, Result, Step};
+use crate::error::{Error, ErrorKind, Result, Step};
+use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
 
@@ -36,6 +39,61 @@ impl<'a, D: Dialect> View<'a, D> {
             elements.at = first.at;
         }
         Ok(elements)
+    }
+
+    /// Pours the elements of an Array or packed array in a range, as far as there are any, as an Array; of a typed one, as a typed one.
+    /// The limits hold for all of them together.
+    ///
+    /// ```
+    /// use variant_codec::stream::ValueBuilder;
+    /// use variant_codec::{Value, View};
+    ///
+    /// let bytes = Value::from(vec!["a", "b", "c"]).encode()?;
+    /// let mut builder = ValueBuilder::default();
+    /// View::new(&bytes)?.pour_slice(1..3, &mut builder)?;
+    /// assert_eq!(builder.into_value(), Value::from(vec!["b", "c"]));
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value that has no elements; what is wrong with their bytes; what the sink refuses.
+    pub fn pour_slice<S: Sink>(&self, range: Range<usize>, sink: &mut S) -> Result<()> {
+        let (list, head) = (self.holder(), self.head()?);
+        if !matches!(list.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
+            let found = self.ty();
+            return Err(Error::new(ErrorKind::UnexpectedType { expected: "Array", found }).at(self.at));
+        }
+        let start = range.start.min(head.count);
+        let end = range.end.min(head.count).max(start);
+        let at = self.element(start)?.map_or(head.first, |first| first.at);
+        let declared = self.declared_type()?;
+        self.decoder_inside(at).pour_slice(sink, (list, head.precision), declared, start..end)
+    }
+
+    /// Pours the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
+    /// all of them together.
+    ///
+    /// ```
+    /// use variant_codec::stream::ValueBuilder;
+    /// use variant_codec::{Value, View};
+    ///
+    /// let bytes = Value::from_iter([("hp", 87)]).encode()?;
+    /// let mut builder = ValueBuilder::default();
+    /// View::new(&bytes)?.pour_keys(&mut builder)?;
+    /// assert_eq!(builder.into_value(), Value::from(vec!["hp"]));
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the bytes of the container; what the sink refuses.
+    pub fn pour_keys<S: Sink>(&self, sink: &mut S) -> Result<()> {
+        let head = self.head()?;
+        let (count, are_names, declared) = match self.holder().shape() {
+            Shape::Dictionary => (head.count, false, self.declared_type()?),
+            Shape::Object => (head.count, true, ElementType::Untyped),
+            _ => (0, false, ElementType::Untyped),
+        };
+        self.decoder_inside(head.first).pour_keys(sink, are_names, declared, count)
     }
 
     /// Keys and values of a Dictionary, names and values of an Object; none of other values.

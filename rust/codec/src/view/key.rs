@@ -48,10 +48,18 @@ impl<'k> Key<'k> {
         if path.is_empty() { Vec::new() } else { path.split('/').map(Self::Segment).collect() }
     }
 
-    pub(super) fn index(&self) -> Option<i64> {
+    /// The int that it is, or that it spells as a part of a path: in the only way, without a plus or leading zeros.
+    ///
+    /// ```
+    /// use variant_codec::view::Key;
+    ///
+    /// assert_eq!(Key::Segment("-1").index(), Some(-1));
+    /// assert_eq!(Key::Segment("01").index(), None);
+    /// ```
+    pub fn index(&self) -> Option<i64> {
         match self {
             Self::Int(index) => Some(*index),
-            Self::Segment(text) => text.parse().ok(),
+            Self::Segment(text) => text.parse().ok().filter(|int: &i64| int.to_string() == *text),
             Self::Value(value) => value.as_i64(),
             Self::Text(_) => None,
         }

@@ -100,7 +100,8 @@ impl Places {
         }
         if let Some(keys) = walked.dictionaries.get_mut(&at) {
             let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
-            if let Some(at) = keys.found.find(hash, is_it) {
+            // Of equal keys, the first counts.
+            if let Some(at) = keys.found.iter_hash(hash).filter(|at| is_it(at)).min() {
                 return Ok(Some(*at as usize));
             }
             return scan(keys.next, &mut |index, at| keys.passed(index, at, head, hash_at));

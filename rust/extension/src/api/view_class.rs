@@ -29,8 +29,8 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
 /// is a number is a key of that text if there is one, otherwise the int key or index. Properties of objects are reached by name, and
 /// elements of packed arrays by index.
 ///
-/// [b]What is read.[/b] Opening reads nothing. What lies before a place is passed over by its lengths; where it was passed over is
-/// remembered, so that the next access is fast. Only what is asked for is judged, as strictly as by
+/// [b]What is read.[/b] Opening reads nothing. What lies before a place is passed over by its lengths. Where elements, and keys that are text
+/// or ints, were passed over is remembered, so that the next access is fast; other keys are looked for each time. Only what is asked for is judged, as strictly as by
 /// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. Objects are never created,
 /// whatever the limits allow.
 ///
@@ -63,7 +63,7 @@ impl FastVariantView {
     /// A view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are those of Godot 3's
     /// [code]var2bytes[/code].
     ///
-    /// [param limits] hold for each part that is read; the default is [method FastVariantLimits.for_save_files].
+    /// [param limits] hold for each value that is fetched, for each slice, and for each cell of a column; the default is [method FastVariantLimits.for_save_files].
     #[func]
     fn open(
         bytes: PackedByteArray,

@@ -69,7 +69,7 @@ impl Cells {
             if value.is_nil() {
                 return Ok(T::default());
             }
-            value.try_to().map_err(|_| {
+            value.try_to_relaxed().map_err(|_| {
                 let found = Reader::new().ty(value).map_or("a newer type", VariantType::name);
                 Error::argument(format!("the default of a column of {ty} is {found}"))
             })
@@ -77,7 +77,10 @@ impl Cells {
         match self {
             Self::Int(cells) => add(cells, to(value, ty)?),
             Self::Float(cells) => add(cells, to(value, ty)?),
-            Self::Text(cells) => add(cells, to(value, ty)?),
+            Self::Text(cells) => {
+                let is_name = Reader::new().ty(value) == Some(VariantType::StringName);
+                add(cells, if is_name { value.stringify() } else { to(value, ty)? })
+            }
             Self::Vector2(cells) => add(cells, to(value, ty)?),
             Self::Vector3(cells) => add(cells, to(value, ty)?),
             Self::Vector4(cells) => add(cells, to(value, ty)?),

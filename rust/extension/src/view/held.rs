@@ -1,14 +1,15 @@
 //! Bytes that a view keeps, and what it finds in them.
 
-use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
-use variant_codec::error::Step;
-use variant_codec::stream::{ElementType, Sink as _};
+use variant_codec::godot3::Loss;
+use variant_codec::limits::Spent;
+use variant_codec::stream::{Decoder, Source as _};
 use variant_codec::view::{Key, Places, Spot};
 use variant_codec::{Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
 
-use super::path::Step as PathStep;
+use super::path::Step;
 use crate::variant::builder::VariantBuilder;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
@@ -87,10 +88,10 @@ impl Held {
     pub fn find<R>(
         &self,
         spot: Spot,
-        path: &[PathStep],
+        path: &[Step],
         look: impl FnOnce(Found<'_>) -> Result<R>,
     ) -> Result<R> {
-        let keys: Vec<Key<'_>> = path.iter().map(PathStep::key).collect();
+        let keys: Vec<Key<'_>> = path.iter().map(Step::key).collect();
         match self.format {
             Format::Godot4 => look(Found::Godot4(self.view(spot)?.at(&keys)?)),
             Format::Godot3 => look(Found::Godot3(self.view(spot)?.at(&keys)?)),
@@ -107,29 +108,20 @@ pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
 
-/// Decodes some values of bytes in `input` into an Array of `count` elements of a declared type; `step` names each in errors.
+/// Builds what `pour` pours, of bytes in `input`.
 ///
 /// # Errors
 /// What is wrong with them.
-pub fn decode_all<'a, D: Dialect>(
-    values: impl Iterator<Item = Result<View<'a, D>>>,
-    count: usize,
-    declared: ElementType<'_>,
-    step: impl Fn(usize) -> Step,
+pub fn built(
     input: &Input<'_>,
     limits: &Limits,
-) -> Result<AnyArray> {
-    let mut keys = KeyCache::default();
-    let reading = Reading { input, strictness: Strictness::Strict, limits, keys: &mut keys };
+    keys: &mut KeyCache,
+    pour: impl FnOnce(&mut VariantBuilder<'_, '_>) -> Result<()>,
+) -> Result<Variant> {
+    let reading = Reading { input, strictness: Strictness::Strict, limits, keys };
     let mut builder = VariantBuilder::new(reading);
-    let mut array = builder.begin_array(count, declared)?;
-    for (index, value) in values.enumerate() {
-        builder.begin_element(&mut array)?;
-        value?.pour(&mut builder).map_err(|error| error.inside(step(index)))?;
-        builder.end_element(&mut array)?;
-    }
-    builder.end_array(array)?;
-    Ok(builder.finish().give().to())
+    pour(&mut builder)?;
+    Ok(builder.finish().give())
 }
 
 /// Decodes what a view shows, of bytes in `input`.
@@ -142,8 +134,34 @@ pub fn decode<D: Dialect>(
     limits: &Limits,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    let reading = Reading { input, strictness: Strictness::Strict, limits, keys };
-    let mut builder = VariantBuilder::new(reading);
-    view.pour(&mut builder)?;
-    Ok(builder.finish().give())
+    built(input, limits, keys, |builder| view.pour(builder))
+}
+
+/// Decodes one of several records, for all of which the limits hold together: the others are in `spent`.
+///
+/// # Errors
+/// What is wrong with its bytes.
+pub fn decode_record(
+    record: &[u8],
+    format: Format,
+    limits: &Limits,
+    spent: &mut Spent,
+    keys: &mut KeyCache,
+) -> Result<Variant> {
+    fn pour<D: Dialect>(
+        decoder: Decoder<'_, D>,
+        builder: &mut VariantBuilder<'_, '_>,
+        spent: &mut Spent,
+    ) -> Result<()> {
+        let mut decoder = decoder.after(*spent);
+        decoder.pour(builder)?;
+        *spent = decoder.spent();
+        Ok(())
+    }
+    built(&no_input(), limits, keys, |builder| match format {
+        Format::Godot4 => pour(Decoder::new(record, Strictness::Strict, limits), builder, spent),
+        Format::Godot3 => {
+            pour(Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused), builder, spent)
+        }
+    })
 }

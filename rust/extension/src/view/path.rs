@@ -1,6 +1,6 @@
 //! Paths as scripts pass them.
 
-use godot::builtin::{VarArray, Variant};
+use godot::builtin::{AnyArray, Variant};
 use variant_codec::view::Key;
 use variant_codec::{Error, Limits, Result, Value, VariantType};
 use variant_engine::Reader;
@@ -35,8 +35,7 @@ impl Step {
     /// The index that it is, if it is one.
     pub fn index(&self) -> Option<i64> {
         match self {
-            Self::Int(index) => Some(*index),
-            Self::Segment(text) => text.parse().ok(),
+            Self::Int(_) | Self::Segment(_) => self.key().index(),
             Self::Text(_) | Self::Value(_) => None,
         }
     }
@@ -64,7 +63,7 @@ impl Step {
 pub fn steps(path: &Variant) -> Result<Vec<Step>> {
     match Reader::new().ty(path) {
         Some(VariantType::Array) => {
-            path.to::<VarArray>().iter_shared().map(|key| Step::to_key(&key)).collect()
+            path.to::<AnyArray>().iter_shared().map(|key| Step::to_key(&key)).collect()
         }
         Some(VariantType::String | VariantType::StringName | VariantType::NodePath) => {
             let text = path.to_string();

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use godot::builtin::{GString, PackedByteArray};
@@ -121,6 +122,7 @@ impl Records {
         };
         if let Some((found, held)) = last
             && found == index
+            && held.offset() + held.bytes().len() as u64 <= self.size()?
         {
             let spot = Spot::of(0..held.bytes().len());
             return Ok((held, spot));
@@ -150,12 +152,16 @@ impl Records {
         }
     }
 
-    /// Calls `each` with the index and the bytes of each record.
+    /// Calls `each` with the index and the bytes of each of these records.
     ///
     /// # Errors
     /// As [`frames::scan`]; what `each` returns, with its place among all records.
-    pub fn for_each(&self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
-        frames::scan(&self.source, &self.limits, |index, offset, record| {
+    pub fn for_each(
+        &self,
+        range: Range<u64>,
+        mut each: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
             each(index, record).map_err(|error| inside(error, index, offset))
         })
     }

@@ -35,7 +35,7 @@ pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl
     let keys: Vec<Key<'_>> = keys.iter().map(Step::key).collect();
     if let (Shown::Records(records), []) = (shown, path) {
         let (limits, format) = (records.limits(), records.format());
-        return records.for_each(|index, record| match format {
+        return records.for_each(0..u64::MAX, |index, record| match format {
             Format::Godot4 => row_of::<Godot4>(index, record, limits, &keys, each),
             Format::Godot3 => row_of::<Godot3>(index, record, limits, &keys, each),
         });

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use godot::builtin::{AnyArray, GString, PackedByteArray, VarArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::error::Step as ErrorStep;
-use variant_codec::format::Shape;
-use variant_codec::stream::ElementType;
+use variant_codec::limits::Spent;
 use variant_codec::view::Spot;
-use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
+use variant_codec::{Error, Limits, Result, VariantType};
 
-use super::held::{Format, Found, Held, decode, decode_all, in_either};
+use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
 use crate::files::FileError;
@@ -129,7 +127,8 @@ impl Shown {
         })
     }
 
-    /// Elements or records from one index to before another, as `Array.slice` counts them. Of a typed Array, the result is typed.
+    /// Elements or records from one index to before another, as `Array.slice` counts them. Of a typed Array, the result is typed. The
+    /// limits hold for all of them together.
     ///
     /// # Errors
     /// As [`Shown::find`]; values that have no elements.
@@ -139,13 +138,11 @@ impl Shown {
         }
         self.find(path, |found, held| {
             in_either!(found, view => {
-                require_list(view.ty())?;
                 let len = view.len()? as u64;
-                let begin = place(begin, len);
-                let (skipped, count) = (begin as usize, place(end, len).saturating_sub(begin) as usize);
-                let elements = view.elements_from(skipped)?.take(count);
-                let (declared, step) = (view.declared_type()?, |index| ErrorStep::Index(skipped + index));
-                decode_all(elements, count, declared, step, &held.input(), held.limits())
+                let range = place(begin, len) as usize..place(end, len) as usize;
+                let mut keys = KeyCache::default();
+                let slice = built(&held.input(), held.limits(), &mut keys, |builder| view.pour_slice(range, builder));
+                slice.map(|slice| slice.to())
             })
         })
     }
@@ -160,46 +157,25 @@ impl Shown {
         }
         self.find(path, |found, held| {
             in_either!(found, view => {
-                let (count, declared) = match view.ty() {
-                    VariantType::Dictionary => (view.len()?, view.declared_type()?),
-                    VariantType::Object => (view.len()?, ElementType::Untyped),
-                    _ => (0, ElementType::Untyped),
-                };
-                let keys = view.entries()?.map(|entry| entry.map(|(key, _)| key));
-                decode_all(keys, count, declared, ErrorStep::KeyAt, &held.input(), held.limits())
+                let mut keys = KeyCache::default();
+                let found = built(&held.input(), held.limits(), &mut keys, |builder| view.pour_keys(builder));
+                found.map(|keys| keys.to())
             })
         })
     }
 }
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
-    let (mut values, mut keys) = (VarArray::new(), KeyCache::default());
+    let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
     // All are counted only where that decides what is meant.
-    let is_counted = begin >= 0 && (0..i64::MAX).contains(&end);
-    let len = if is_counted { u64::MAX } else { records.len()? };
-    for index in place(begin, len)..place(end, len) {
-        let (held, spot) = match records.record(index) {
-            Ok(found) => found,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound { .. }) => break,
-            Err(error) => return Err(error),
-        };
-        let value = held.find(
-            spot,
-            &[],
-            |found| in_either!(found, view => decode(&view, &held.input(), held.limits(), &mut keys)),
-        );
-        values.push(&value.map_err(|error| inside(error, index, held.offset()))?);
-    }
+    let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
+    let range = place(begin, len)..place(end, len);
+    records.for_each(range, |_, record| {
+        let value = decode_record(record, records.format(), records.limits(), &mut spent, &mut keys)?;
+        values.push(&value);
+        Ok(())
+    })?;
     Ok(values)
-}
-
-/// # Errors
-/// Types that have no elements.
-pub fn require_list(found: VariantType) -> Result<()> {
-    match found.shape() {
-        Shape::Array | Shape::Packed(..) | Shape::PackedStrings => Ok(()),
-        _ => Err(ErrorKind::UnexpectedType { expected: "Array", found }.into()),
-    }
 }
 
 /// The index of the record that a path starts with, and the rest of the path.

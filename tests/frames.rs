@@ -160,13 +160,16 @@ fn a_scan_finds_what_reading_all_finds() {
         let (index, last) = (Index::default(), records.len() as u64);
         for range in [0..1, 3..5, last - 1..last, last..last + 2, 2..2] {
             let mut found = Vec::new();
-            let scanned = frames::scan(&file, &index, range.clone(), &Limits::unlimited(), |index, offset, _| {
-                found.push((index, offset));
-                Ok(())
-            });
+            let scanned =
+                frames::scan(&file, &index, range.clone(), &Limits::unlimited(), |index, offset, _| {
+                    found.push((index, offset));
+                    Ok(())
+                });
             scanned.unwrap();
-            let expected: Vec<_> =
-                range.filter(|index| *index < last).map(|index| (index, records[index as usize].start as u64)).collect();
+            let expected: Vec<_> = range
+                .filter(|index| *index < last)
+                .map(|index| (index, records[index as usize].start as u64))
+                .collect();
             assert_eq!(found, expected);
         }
     }
@@ -177,21 +180,28 @@ fn a_scan_ends_where_records_end_or_are_refused() {
     let (bytes, ends) = batch();
     for length in 0..=bytes.len() {
         let mut count = 0;
-        let scanned = frames::scan(&bytes[..length], &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
-            count += 1;
-            Ok(())
-        });
+        let scanned = frames::scan(
+            &bytes[..length],
+            &Index::default(),
+            0..u64::MAX,
+            &Limits::unlimited(),
+            |_, _, _| {
+                count += 1;
+                Ok(())
+            },
+        );
         let (records, broken) = frames::records(&bytes[..length], &Limits::unlimited());
         assert_eq!(count, records.len(), "cut at {length}");
         assert_eq!(scanned.err(), broken, "cut at {length}");
     }
     let longest = ends.windows(2).map(|pair| pair[1] - pair[0] - 4).max().unwrap();
     let limits = Limits { max_bytes: longest - 1, ..Limits::unlimited() };
-    let error = frames::scan(&bytes[..], &Index::default(), 0..u64::MAX, &limits, |_, _, _| Ok(())).unwrap_err();
+    let error =
+        frames::scan(&bytes[..], &Index::default(), 0..u64::MAX, &limits, |_, _, _| Ok(())).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded(Limit::Bytes, _)), "{error}");
     let first_error =
         frames::scan(&bytes[..], &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
-        Err(ErrorKind::TooDeep.into())
-    });
+            Err(ErrorKind::TooDeep.into())
+        });
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
 }

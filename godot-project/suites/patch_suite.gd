@@ -120,6 +120,52 @@ func test_patches_that_do_not_fit() -> bool:
 	return true
 
 
+## Long lists that are far from one another, each in a way that makes a search for what they share long.
+func test_long_lists() -> bool:
+	checks.subject(TYPE_ARRAY, "long lists")
+	const LENGTH := 40000
+	var generator := seeded("long lists")
+	var chain: Array = [-1, 0]
+	var others: Array = [-2]
+	var few: Array = []
+	var few_others: Array = []
+	for index in range(1, LENGTH):
+		chain.append_array([index, index - 1])
+		others.append_array([index, 1000000000 + index])
+		few.append(generator.randi() % 50)
+		few_others.append(generator.randi() % 50)
+	var every_second := range(LENGTH)
+	for index in range(0, LENGTH, 2):
+		every_second[index] = -index
+	every_second.remove_at(LENGTH / 3)
+	for pair: Array in [[chain, others], [few, few_others], [range(LENGTH), every_second]]:
+		var patch := FastVariantCodec.diff(pair[0], pair[1])
+		checks.same_bytes("patch", var_to_bytes(pair[1]), var_to_bytes(FastVariantCodec.patch(pair[0], patch).value))
+	return true
+
+
+## Objects are not made, whatever the limits allow, and what is made of a patch is as good as what is decoded.
+func test_objects_and_keys_in_patches() -> bool:
+	checks.subject(TYPE_OBJECT, "objects in patches")
+	var node := Node.new()
+	var bytes := var_to_bytes_with_objects([node])
+	node.free()
+	var limits := FastVariantLimits.unlimited()
+	limits.allow_objects = true
+	var nodes := Performance.get_monitor(Performance.OBJECT_COUNT)
+	var found := FastVariantCodec.differences_bytes(bytes, var_to_bytes([1]), 10, limits)
+	checks.truth("null stands for it", found[0].has("old") and found[0]["old"] == null)
+	checks.truth("none is made", Performance.get_monitor(Performance.OBJECT_COUNT) <= nodes)
+	checks.subject(TYPE_DICTIONARY, "keys in patches")
+	var twin := var_to_bytes({"patch": 1, "change": ["dictionary", {&"hp": ["set", 2]}]})
+	checks.same_int("a key twice", FastVariantCodec.NOT_CANONICAL,
+			FastVariantCodec.patch_bytes(var_to_bytes({"hp": 1}), twin).error)
+	for change: Array in [["bytes", 3], ["bytes", PackedByteArray([1])], ["dictionary", {"zz": [3, 4]}]]:
+		var patch := var_to_bytes({"patch": 1, "change": change})
+		checks.same_int("%s" % [change], FastVariantCodec.BAD_PATCH, FastVariantCodec.patch({"hp": 1}, patch).error)
+	return true
+
+
 func test_changed_patches() -> bool:
 	var generator := seeded("changed patches")
 	var random := RandomValues.new(generator)

@@ -82,7 +82,7 @@ func test_text_paths() -> bool:
 		[["a/b"], 1], ["a/b", null], ["name", "StringName"], [[&"players", 0, &"hp"], 1], ["packed/0", Vector2(1, 2)],
 		["/", "empty"], [["", ""], "empty"], ["-1", "minus one"], [7, "seven"], ["players/2/hp", null], ["players/hp", null],
 		["players/1/hp/deeper", null], [["players", 1.0], null], [NodePath("players/0/hp"), 1], [&"7", "seven"],
-		["players/+1/hp", 2], ["players/ 1/hp", null], ["players/99999999999999999999/hp", null],
+		["players/+1/hp", null], ["players/01/hp", null], ["players/-0/hp", null], ["players/ 1/hp", null], ["players/99999999999999999999/hp", null],
 	]:
 		checks.same_value("fetch %s" % [expected[0]], expected[1], view.fetch(expected[0]))
 		checks.truth("has %s" % [expected[0]], view.has(expected[0]) == (expected[1] != null))
@@ -141,6 +141,15 @@ func test_files_that_change() -> bool:
 	file.close()
 	var result := view.try_fetch(2)
 	checks.truth("a file that has shrunk", not result.is_ok() or result.value == "three", result.message)
+	file = FileAccess.open(PATH, FileAccess.READ_WRITE)
+	file.resize(var_to_bytes(1).size() + 4)
+	file.close()
+	checks.same_int("records that are left", 1, view.size_of(""))
+	checks.same_int("one that is gone", FastVariantCodec.NOT_FOUND, view.try_fetch(2).error)
+	FastVariantCodec.save_batch(PATH, [1, {"hp": 2}, "three"])
+	file = FileAccess.open(PATH, FileAccess.READ_WRITE)
+	file.resize(file.get_length() - 6)
+	file.close()
 	result = FastVariantView.open_file(PATH).try_fetch(2)
 	checks.same_int("a record that is cut off", FastVariantCodec.UNEXPECTED_END, result.error)
 	checks.same_value("those before it", {"hp": 2}, FastVariantView.open_file(PATH).fetch(1))
@@ -246,6 +255,37 @@ func test_limits() -> bool:
 	var records := FastVariantView.open_records(FastVariantCodec.pack_batch([1, "longer than that"]), limits)
 	checks.same_value("a short record", 1, records.fetch(0))
 	checks.same_int("a long one", FastVariantCodec.MAX_BYTES_EXCEEDED, records.try_fetch(1).error)
+	return true
+
+
+func test_limits_hold_for_slices() -> bool:
+	checks.subject(checks.MIXED, "limits of slices")
+	var limits := FastVariantLimits.for_network()
+	limits.max_elements = 50
+	var packed := PackedByteArray()
+	packed.resize(100)
+	Engine.print_error_messages = false
+	for value: Variant in [range(100), packed, {}]:
+		var view := FastVariantView.open(var_to_bytes(value), limits)
+		checks.same_int("too many of %s" % type_string(typeof(value)), 0, view.slice("", 0).size())
+	var records := FastVariantView.open_records(FastVariantCodec.pack_batch(range(100)), limits)
+	checks.same_int("too many records", 0, records.slice("", 0).size())
+	Engine.print_error_messages = true
+	checks.same_value("few", range(40, 80), FastVariantView.open(var_to_bytes(range(100)), limits).slice("", 40, 80))
+	checks.same_value("few records", range(40, 80), records.slice("", 40, 80))
+	return true
+
+
+func test_typed_paths_and_names() -> bool:
+	checks.subject(TYPE_ARRAY, "typed paths")
+	var view := FastVariantView.open(var_to_bytes({"players": [{"name": &"Ada"}, {}]}))
+	var names: Array[String] = ["players"]
+	checks.same_int("of Strings", 2, view.size_of(names))
+	var indexes: Array[int] = [0]
+	checks.same_value("of ints", {"name": &"Ada"}, view.view("players").fetch(indexes))
+	checks.same_value("a StringName for a default", PackedStringArray(["Ada", "none"]),
+			view.column("players", "name", TYPE_STRING_NAME, &"none"))
+	checks.same_value("an int for a float", PackedFloat64Array([7, 7]), view.column("players", "hp", TYPE_FLOAT, 7))
 	return true
 
 

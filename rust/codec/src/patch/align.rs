@@ -16,6 +16,11 @@ use crate::view::View;
 /// Of memory, for each element of both lists.
 const BYTES_PER_ELEMENT: usize = 32;
 
+/// In longer lists, what comes more often than this is not looked for: too many places are alike. Between what both have in common at
+/// their ends, such lists are replaced.
+const FREE_ELEMENTS: usize = 1 << 14;
+const REPEATS: usize = 8;
+
 /// Elements of two lists that are not the same, in order. What stands between is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -140,7 +145,12 @@ fn hunks<'e>(
     let mut names = Names::default();
     let old: Vec<Token> = old.map(|element| names.of(element)).collect();
     let new: Vec<Token> = new.map(|element| names.of(element)).collect();
+    let (all, distinct) = (old.len() + new.len(), names.seen.len());
+    if all > FREE_ELEMENTS && distinct < all / REPEATS {
+        return Ok(vec![Hunk { old: 0..old.len(), new: 0..new.len() }]);
+    }
     let mut diff = Diff::default();
+    // Not by histograms: those take stack with each place, and time with its square.
     diff.compute_with(Algorithm::Myers, &old, &new, names.seen.len() as u32);
     let wide = |range: Range<u32>| range.start as usize..range.end as usize;
     Ok(diff.hunks().map(|hunk| Hunk { old: wide(hunk.before), new: wide(hunk.after) }).collect())

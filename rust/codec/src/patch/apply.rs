@@ -82,7 +82,8 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
         (Some(BYTES), [_, bytes]) => {
             const EXPECTED: &str = "\"bytes\" is followed by a PackedByteArray of one encoded value";
             let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
-            let one_value = Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() };
+            let one_value =
+                Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() };
             check(encoded, &one_value).map_err(|_| malformed(bytes, EXPECTED))?;
             writer.raw(encoded)
         }

@@ -85,12 +85,7 @@ impl Held {
     ///
     /// # Errors
     /// A path that leads nowhere; bad bytes; what `look` returns.
-    pub fn find<R>(
-        &self,
-        spot: Spot,
-        path: &[Step],
-        look: impl FnOnce(Found<'_>) -> Result<R>,
-    ) -> Result<R> {
+    pub fn find<R>(&self, spot: Spot, path: &[Step], look: impl FnOnce(Found<'_>) -> Result<R>) -> Result<R> {
         let keys: Vec<Key<'_>> = path.iter().map(Step::key).collect();
         match self.format {
             Format::Godot4 => look(Found::Godot4(self.view(spot)?.at(&keys)?)),

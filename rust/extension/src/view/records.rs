@@ -156,11 +156,7 @@ impl Records {
     ///
     /// # Errors
     /// As [`frames::scan`]; what `each` returns, with its place among all records.
-    pub fn for_each(
-        &self,
-        range: Range<u64>,
-        mut each: impl FnMut(u64, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
             each(index, record).map_err(|error| inside(error, index, offset))
         })

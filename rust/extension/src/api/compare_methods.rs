@@ -32,7 +32,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.diff", || or_report("FastVariantCodec.diff", compare::diff(&old, &new)))
     }
 
-    /// Returns the patch as [method diff] does, from two encoded values to the bytes for [method patch_bytes]. Nothing is decoded.
+    /// Returns the patch that makes the value encoded in [param new] of the one in [param old], as [method diff] does. Nothing is decoded.
     ///
     /// The bytes are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. If they
     /// cannot be read, the result is empty and one error is printed.
@@ -96,7 +96,7 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns where two encoded values differ, as [method differences] does with the same [param max], and the bytes of both sides
+    /// Returns where the values encoded in [param old] and [param new] differ, as [method differences] does with the same [param max], and the bytes of both sides
     /// in [code]old_range[/code] and [code]new_range[/code], as [method FastVariantView.byte_range] returns them. The bytes are read
     /// strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. Where they allow objects, their
     /// properties are compared; objects themselves are [code]null[/code] in the result.

@@ -74,7 +74,7 @@ impl FastVariantReader {
         })
     }
 
-    /// Decodes a value strictly, as [method FastVariantCodec.try_decode] does with the same [param limits], and returns it or an
+    /// Decodes the value in [param bytes] strictly, as [method FastVariantCodec.try_decode] does with the same [param limits], and returns it or an
     /// error; but never creates objects. Prints nothing.
     #[func]
     fn try_decode(

@@ -234,7 +234,7 @@ impl FastVariantView {
         })
     }
 
-    /// Several columns in one pass: [param types] has the type for each key, [param defaults] the default for some of them. The
+    /// Several columns of the rows at [param path] in one pass: [param types] has the type for each key, [param defaults] the default for some of them. The
     /// result has the column for each key; see [method column].
     ///
     /// ```gdscript
@@ -274,7 +274,7 @@ impl FastVariantView {
         })
     }
 
-    /// The indexes of the rows whose field at [param key] is [param operator] [param value], as GDScript compares: [code]"=="[/code],
+    /// The indexes of the rows at [param path] whose field at [param key] is [param operator] [param value], as GDScript compares: [code]"=="[/code],
     /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows are as
     /// in [method column]; those that lack the field, or where it cannot be compared, are left out.
     ///

@@ -272,7 +272,8 @@ func _check_pair(old: Variant, new: Variant) -> void:
 	var new_view := FastVariantView.open(new_bytes)
 	for difference in differences:
 		var path: Array = difference["path"]
-		if Compare.holds_objects(path):
+		# A key with a NaN inside is not found again, in the engine either.
+		if Compare.holds_objects(path) or "nan" in var_to_str(path):
 			continue
 		if difference.has("old"):
 			checks.same_bytes("old at %s" % [path], var_to_bytes(difference["old"]), var_to_bytes(old_view.fetch(path)))

@@ -140,7 +140,7 @@ func test_files_that_change() -> bool:
 	file.resize(file.get_length() - 6)
 	file.close()
 	var result := view.try_fetch(2)
-	checks.truth("a file that has shrunk", not result.is_ok() or result.value == "three", result.message)
+	checks.same_int("a record of a file that has shrunk", FastVariantCodec.UNEXPECTED_END, result.error)
 	file = FileAccess.open(PATH, FileAccess.READ_WRITE)
 	file.resize(var_to_bytes(1).size() + 4)
 	file.close()

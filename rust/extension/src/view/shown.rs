@@ -69,12 +69,19 @@ impl Shown {
         if path.is_empty() {
             return Ok(self.clone());
         }
-        let spot = self.find(path, |found, _| Ok(in_either!(found, view => view.spot())))?;
-        let held = match self {
-            Self::Value(held, _) => Arc::clone(held),
-            Self::Records(records) => records.record(first(records, path)?.0)?.0,
-        };
-        Ok(Self::Value(held, spot))
+        match self {
+            Self::Value(held, _) => {
+                let spot = self.find(path, |found, _| Ok(in_either!(found, view => view.spot())))?;
+                Ok(Self::Value(Arc::clone(held), spot))
+            }
+            Self::Records(records) => {
+                let (index, rest) = first(records, path)?;
+                let (held, spot) = records.record(index)?;
+                let found = held.find(spot, rest, |found| Ok(in_either!(found, view => view.spot())));
+                let spot = found.map_err(|error| inside(error, index, held.offset()))?;
+                Ok(Self::Value(held, spot))
+            }
+        }
     }
 
     /// How many elements, entries, properties or records there are at a path.

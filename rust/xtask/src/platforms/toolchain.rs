@@ -87,7 +87,7 @@ impl<'a> Toolchain<'a> {
         cargo.env("HOST_CC", "gcc").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc");
         // Lets a stable compiler compile the standard library too.
         cargo.env("RUSTC_BOOTSTRAP", "1");
-        // Nobody debugs these programs, and they are compiled in a third less time.
+        // Nobody debugs these programs.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
         cargo
     }

@@ -1,6 +1,7 @@
 //! What the fuzz targets check, on the inputs that fuzzing kept and found, on the engine's vectors, and on a few more
 //! made of those.
 
+use std::env;
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -14,7 +15,7 @@ use variant_protobuf::{EncodeOptions, Wire};
 
 /// Without optimisation, a thousand levels of nesting take so much.
 const STACK: usize = 64 << 20;
-/// How many inputs are made of those that are there.
+/// How many inputs are made of those that are there, for each target, unless `MADE_INPUTS` says another number.
 const MADE: u64 = 50_000;
 /// No input that is made is longer.
 const LONGEST: usize = 1024;
@@ -98,7 +99,9 @@ fn replay(target: &'static str, check: fn(&[u8]), vectors: fn() -> Vec<Vec<u8>>)
         let inputs = [kept, inputs("findings", target), vectors()].concat();
         inputs.iter().for_each(|input| check(input));
         let mut rng = Rng::with_seed(2);
-        for seed in 0..MADE {
+        let made =
+            env::var("MADE_INPUTS").map_or(MADE, |made| made.parse().expect("MADE_INPUTS is a number"));
+        for seed in 0..made {
             let mut input = inputs[rng.usize(0..inputs.len())].clone();
             mutate(&mut input, LONGEST, seed);
             check(&input);

@@ -19,7 +19,7 @@ use crate::run::{self, Echo};
 use crate::suites::{self, Access, Conformance};
 
 /// Random values for each run: emulation is some twenty times slower.
-pub const RANDOM: u64 = 500;
+pub const RANDOM: u64 = 300;
 /// All suites but `hostile`, which repeats for thousands of packets what `random` does, and takes most of an hour here.
 pub const SUITES: [&str; 21] = [
     "surface",

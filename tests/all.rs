@@ -1,7 +1,9 @@
-//! The tests of the codec crate in one program, which is compiled soonest: for `cargo xtask mutants`.
+//! The tests of the codec crate in one program, which is compiled soonest: for `cargo xtask mutants` and
+//! `cargo xtask platforms`.
 
 mod checks;
 mod depth;
+mod dialects;
 mod errors;
 mod events;
 mod format_document;

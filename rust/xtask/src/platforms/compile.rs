@@ -52,8 +52,10 @@ const OWN: [(&str, &str); 3] = [
     ("certs/ca-bundle.crt", ""),
 ];
 /// An engine that runs scripts: no drivers, and only these modules.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
+    // One unit for each folder: a quarter of the time, and twice the memory.
     "scu_build=yes",
+    "scu_limit=1024",
     "debug_symbols=no",
     "modules_enabled_by_default=no",
     "module_gdscript_enabled=yes",

@@ -1,11 +1,11 @@
 //! Batches: records behind their lengths, found wherever the bytes end.
 
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Write};
 use std::sync::Mutex;
 
 use conformance::rows;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::frames::Index;
+use variant_codec::frames::{Index, ReadAt};
 use variant_codec::limits::Limit;
 use variant_codec::{ErrorKind, Limits, frames};
 
@@ -204,4 +204,39 @@ fn a_scan_ends_where_records_end_or_are_refused() {
             Err(ErrorKind::TooDeep.into())
         });
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
+}
+
+/// A file that others make shorter: it has so many bytes each time that it is asked.
+struct Shrinking {
+    bytes: Vec<u8>,
+    sizes: Mutex<Vec<usize>>,
+}
+
+impl ReadAt for Shrinking {
+    fn size(&self) -> io::Result<u64> {
+        let mut sizes = self.sizes.lock().unwrap();
+        let size = if sizes.len() > 1 { sizes.remove(0) } else { sizes[0] };
+        Ok(size as u64)
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.bytes.as_slice().read_at(at, into)
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_in_a_record_is_cut_off() {
+    // The first block ends in the second record; then the file ends there.
+    let mut bytes = Vec::new();
+    frames::append(&mut bytes, &vec![7; (1 << 20) - 10]);
+    let second = bytes.len();
+    frames::append(&mut bytes, &[8; 100]);
+    let file = Shrinking { sizes: Mutex::new(vec![bytes.len(), second]), bytes };
+    let mut found = 0;
+    let scanned = frames::scan(&file, &Index::default(), 0..u64::MAX, &Limits::unlimited(), |_, _, _| {
+        found += 1;
+        Ok(())
+    });
+    assert_eq!(found, 1);
+    assert!(matches!(scanned.unwrap_err().kind(), ErrorKind::UnexpectedEnd { .. }));
 }

@@ -3,7 +3,7 @@
 use conformance::{Values, damaged_bytes};
 use proptest::prelude::*;
 use variant_codec::stream::Precision;
-use variant_codec::{Array, Dictionary, Limits, Value, patch};
+use variant_codec::{Array, Dictionary, ErrorKind, Limits, Value, patch};
 
 fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
@@ -255,4 +255,21 @@ fn limits_hold_for_what_a_patch_makes() {
     let three = Limits { max_elements: 4, ..limits() };
     assert!(patch::apply(&old, &change, &three).is_err());
     assert!(patch::apply(&old, &change, &Limits { max_elements: 5, ..limits() }).is_ok());
+}
+
+#[test]
+fn what_is_not_canonical_has_no_patch() {
+    let limits = Limits { allow_non_canonical: true, ..limits() };
+    // An int of 64 bits that fits in 32, and bytes without their padding.
+    let good = from(&Value::from(1));
+    for odd in [&[2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0][..], &[29, 0, 0, 0, 1, 0, 0, 0, 5]] {
+        assert!(Value::decode(odd, &limits).is_ok());
+        for (old, new) in [(&good[..], odd), (odd, &good[..])] {
+            let error = patch::diff(old, new, &limits).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::NotCanonical(_)), "{error}");
+            assert!(patch::differences(old, new, 10, &limits).is_err());
+        }
+        let change = patch::diff(&good, &from(&Value::from(2)), &limits).unwrap();
+        assert!(patch::apply(odd, &change, &limits).is_err());
+    }
 }

@@ -5,7 +5,7 @@ use conformance::{Values, damaged_bytes};
 use proptest::prelude::*;
 use variant_codec::error::Limit;
 use variant_codec::stream::Precision;
-use variant_codec::view::{Key, Places};
+use variant_codec::view::{Fields, Key, Places};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Value, View};
 
 fn config(cases: u32) -> ProptestConfig {
@@ -125,4 +125,89 @@ fn elements_are_read_from_any_index_on() {
         }
     }
     assert_eq!(View::new(&Value::from(7).encode().unwrap()).unwrap().elements_from(0).unwrap().count(), 0);
+}
+
+/// Encoded values, one after the other.
+fn list_of(elements: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = [[28, 0, 0, 0], (elements.len() as u32).to_le_bytes()].concat();
+    elements.iter().for_each(|element| bytes.extend_from_slice(element));
+    bytes
+}
+
+#[test]
+fn of_equal_keys_one_is_remembered() {
+    const KEYS: usize = 100_000;
+    let mut bytes = [[27, 0, 0, 0], (KEYS as u32).to_le_bytes()].concat();
+    for _ in 0..KEYS {
+        bytes.extend_from_slice(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let places = Places::default();
+    let view = View::new(&bytes).unwrap().remembering(&places);
+    assert!(view.get("x").is_err());
+    assert_eq!(view.get("").unwrap().range().unwrap(), 16..20);
+    assert!(places.memory() < 1000, "{}", places.memory());
+}
+
+#[test]
+fn fields_may_be_wanted_twice_and_numbers_be_keys() {
+    let row = Value::from_iter([(Value::from("hp"), 1), (Value::from(7), 2)]);
+    let bytes = row.encode().unwrap();
+    let view = View::new(&bytes).unwrap();
+    let mut fields = Fields::new(vec!["hp".into(), Key::Segment("7"), "hp".into(), "mp".into()]);
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        assert_eq!(fields.read(&view, &mut found).unwrap(), bytes.len());
+        let ints: Vec<_> =
+            found.iter().map(|field| field.as_ref().map(|field| field.as_i64().unwrap())).collect();
+        assert_eq!(ints, [Some(1), Some(2), Some(1), None]);
+    }
+}
+
+#[test]
+fn padding_may_be_missing_at_the_end_if_the_limits_say_so() {
+    // A PackedByteArray of one byte.
+    let bytes = [29, 0, 0, 0, 1, 0, 0, 0, 5];
+    let limits = Limits { allow_non_canonical: true, ..Limits::for_save_files() };
+    assert_eq!(View::within(&bytes, &limits).unwrap().bytes().unwrap(), bytes);
+    let in_list = list_of(&[&bytes]);
+    let list = View::within(&in_list, &limits).unwrap();
+    assert_eq!(list.index(0).unwrap().bytes().unwrap(), bytes);
+}
+
+#[test]
+fn keys_that_are_not_canonical_are_found_if_they_are_accepted() {
+    // {"a": 7}, with bits in the key's padding.
+    let mut bytes = Value::from_iter([("a", 7)]).encode().unwrap();
+    bytes[17] = 1;
+    let limits = Limits { allow_non_canonical: true, ..Limits::for_save_files() };
+    let decoded = Value::decode(&bytes, &limits).unwrap();
+    assert_eq!(decoded.get("a").and_then(Value::as_i64), Some(7));
+    assert_eq!(View::within(&bytes, &limits).unwrap().get("a").unwrap().as_i64().unwrap(), 7);
+}
+
+/// A view fails as decoding does.
+#[test]
+fn errors_are_those_of_decoding() {
+    let entries = Value::from_iter([("a", 1), ("b", 2)]).encode().unwrap();
+    let few = Limits { max_dictionary_entries: 1, ..Limits::for_save_files() };
+    let decoded = Value::decode(&entries, &few).unwrap_err();
+    assert_eq!(View::within(&entries, &few).unwrap().get("a").unwrap_err(), decoded);
+
+    let limits = Limits::for_save_files();
+    let strings = [34, 0, 0, 0, 255, 255, 255, 255];
+    let decoded = Value::decode(&strings, &limits).unwrap_err();
+    assert_eq!(View::within(&strings, &limits).unwrap().len().unwrap_err(), decoded);
+
+    let flagged = [4, 1, 0, 0, 1, 0, 0, 0, b'a', 0, 0, 0];
+    let decoded = Value::decode(&flagged, &limits).unwrap_err();
+    assert_eq!(View::within(&flagged, &limits).unwrap().as_str().unwrap_err(), decoded);
+
+    // A bool of 2 as an entry's value, in an Array.
+    let mut bytes = Value::from(vec![Value::from_iter([("hp", true)])]).encode().unwrap();
+    let last = bytes.len() - 4;
+    bytes[last] = 2;
+    let decoded = Value::decode(&bytes, &limits).unwrap_err();
+    let view = View::new(&bytes).unwrap();
+    let path = [0.into(), "hp".into()];
+    assert_eq!(view.look_at(&path, |view| view.value()).unwrap_err(), decoded);
 }

@@ -22,6 +22,8 @@ static func make(kind: String, count: int) -> Variant:
 			return {"type": "move", "player": 42, "position": Vector3(1, 2.5, -3)}
 		"entities":
 			return range(count).map(_entity)
+		"events":
+			return range(count).map(_event)
 		"objects":
 			return range(count).map(_object)
 		"lists":
@@ -58,6 +60,44 @@ static func _entity(i: int) -> Dictionary:
 		"position": Vector3(i % 640, 1.5, i / 640.0), "tint": Color.from_hsv(i % 100 / 100.0, 0.5, 1.0),
 		"tags": ["enemy", "boss"] if i % 50 == 0 else ["enemy"],
 	}
+
+
+## As services on the web report what users did: many small Dictionaries with other keys each, and short texts.
+static func _event(i: int) -> Dictionary:
+	var player := "player_%d" % (i % 97)
+	var event := {
+		"id": "%010d" % (i * 7919), "type": "", "public": true, "created_at": "2026-11-%02dT10:%02d:00Z" % [i % 30 + 1, i % 60],
+		"actor": {
+			"id": i % 97, "login": player, "gravatar_id": "%x" % hash(player), "url": "https://example.org/users/" + player,
+			"avatar_url": "https://example.org/avatars/%x?size=40" % hash(player),
+		},
+		"repo": {"id": i % 31, "name": "guild/map_%d" % (i % 31), "url": "https://example.org/maps/%d" % (i % 31)},
+		"payload": {},
+	}
+	match i % 4:
+		0:
+			event["type"] = "push"
+			event["payload"] = {
+				"ref": "refs/heads/main", "size": 2, "distinct_size": 2, "head": "%x" % hash(i), "before": "%x" % hash(i + 1),
+				"commits": range(2).map(func(c: int) -> Dictionary: return {
+					"sha": "%x" % hash(i * 2 + c), "message": "Move tree %d" % c, "distinct": true,
+					"author": {"name": player, "email": player + "@example.org"},
+				}),
+			}
+		1:
+			event["type"] = "create"
+			event["payload"] = {"ref": null, "ref_type": "map", "master_branch": "main", "description": "Level %d" % i}
+		2:
+			event["type"] = "watch"
+			event["payload"] = {"action": "started"}
+		3:
+			event["type"] = "comment"
+			event["org"] = {"id": i % 7, "login": "guild_%d" % (i % 7), "url": "https://example.org/guilds/%d" % (i % 7)}
+			event["payload"] = {
+				"action": "created", "issue": {"number": i % 200, "title": "Door %d" % i, "state": "open", "labels": []},
+				"comment": {"id": i, "body": "The door does not open.", "user": {"login": player, "id": i % 97}},
+			}
+	return event
 
 
 static func _object(i: int) -> Entity:

@@ -18,6 +18,8 @@ const SCHEMA := """
 		repeated string tags = 7;
 	}
 """
+## The class of GUS 2, another extension that encodes Variants.
+const PEER := &"GUS"
 const SCHEMA_FILE := "user://bench.proto"
 ## Beyond this the engine's text formats take many seconds.
 const LONGEST_TEXT_INPUT := 16_000_000
@@ -76,6 +78,7 @@ class OneValue:
 	var value: Variant
 	var bytes: PackedByteArray
 	var json_text: String
+	var peer_bytes: PackedByteArray
 	var variant_text: String
 
 	func _init(of: Variant) -> void:
@@ -177,6 +180,22 @@ class OneValue:
 	func decode_text(kept: Array) -> void:
 		for i in kept.size():
 			kept[i] = str_to_var(variant_text)
+
+	## Whether GUS 2 is there. Its format is its own.
+	func has_peer() -> bool:
+		if not ClassDB.class_exists(PEER):
+			return false
+		if peer_bytes.is_empty():
+			peer_bytes = ClassDB.class_call_static(PEER, &"var_to_bytes", value)
+		return true
+
+	func encode_peer(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = ClassDB.class_call_static(PEER, &"var_to_bytes", value)
+
+	func decode_peer(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = ClassDB.class_call_static(PEER, &"bytes_to_var", peer_bytes)
 
 
 ## A protobuf message, or the same in the compact wire types.

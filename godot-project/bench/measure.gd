@@ -57,6 +57,8 @@ static func of(form: RefCounted, op: String, pairs: int, seconds: float, others:
 	if others and form.has_others():
 		result["json"] = _some(Callable(form, op + "_json"), kept)
 		result["text"] = _some(Callable(form, op + "_text"), kept)
+		if form.has_peer():
+			result["peer"] = _some(Callable(form, op + "_peer"), kept)
 	return result
 
 

@@ -12,6 +12,8 @@ const SECONDS_BETWEEN := 1.0
 ## How many snapshots are kept to go back to, and for how many the times are averaged.
 const KEPT := 5
 const COUNT_STEP := 1000.0
+## Less health than this is bad.
+const ILL := 50.0
 
 
 ## What the snapshots of one kind took, in milliseconds.
@@ -19,12 +21,16 @@ class Times:
 	extends RefCounted
 	var save := PackedFloat64Array()
 	var restore := PackedFloat64Array()
+	var find := PackedFloat64Array()
 
-	func add(save_usec: int, restore_usec: int) -> void:
-		save.append(save_usec / 1000.0)
-		restore.append(restore_usec / 1000.0)
-		save = save.slice(-KEPT)
-		restore = restore.slice(-KEPT)
+	func add(save_usec: int, restore_usec: int, find_usec: int) -> void:
+		save = _added(save, save_usec)
+		restore = _added(restore, restore_usec)
+		find = _added(find, find_usec)
+
+	static func _added(times: PackedFloat64Array, usec: int) -> PackedFloat64Array:
+		times.append(usec / 1000.0)
+		return times.slice(-KEPT)
 
 	## The median, or 0 before there is any.
 	static func typical(times: PackedFloat64Array) -> float:
@@ -117,11 +123,28 @@ func take_snapshot() -> void:
 	var saved := Time.get_ticks_usec()
 	var restored: Variant = FastVariantCodec.decode(bytes) if with_codec else bytes_to_var(bytes)
 	var ended := Time.get_ticks_usec()
+	var ill := find_ill_in_bytes(bytes) if with_codec else find_ill(bytes_to_var(bytes))
+	var found := Time.get_ticks_usec()
 	world.state = restored
 	_snapshots = _snapshots.slice(1 - KEPT) + ([bytes] as Array[PackedByteArray])
-	_times[by].add(saved - started, ended - saved)
-	_show_times(bytes)
+	_times[by].add(saved - started, ended - saved, found - ended)
+	_show_times(bytes, ill.size())
 	snapshot_taken.emit(by, bytes)
+
+
+## The indices of the creatures that are ill.
+static func find_ill(state: Dictionary) -> PackedInt64Array:
+	var ill := PackedInt64Array()
+	var creatures: Array = state["creatures"]
+	for index in creatures.size():
+		if creatures[index]["hp"] < ILL:
+			ill.append(index)
+	return ill
+
+
+## The same, without decoding the snapshot.
+static func find_ill_in_bytes(snapshot: PackedByteArray) -> PackedInt64Array:
+	return FastVariantView.open(snapshot).rows("creatures", "hp", "<", ILL)
 
 
 ## Puts the world back to the oldest snapshot that is kept.
@@ -152,16 +175,17 @@ func _show_count(count: int) -> void:
 	%CountLabel.text = "%d creatures" % count
 
 
-func _show_times(bytes: PackedByteArray) -> void:
+func _show_times(bytes: PackedByteArray, ill: int) -> void:
 	var engine := _times[Manner.ENGINE]
 	var codec := _times[Manner.CODEC]
 	for row: Array in [
 		[engine.save, codec.save, %EngineSave, %CodecSave, %SaveRatio],
 		[engine.restore, codec.restore, %EngineRestore, %CodecRestore, %RestoreRatio],
+		[engine.find, codec.find, %EngineFind, %CodecFind, %FindRatio],
 	]:
 		var by_engine := Times.typical(row[0])
 		var by_codec := Times.typical(row[1])
 		row[2].text = "%.2f ms" % by_engine if by_engine > 0.0 else "–"
 		row[3].text = "%.2f ms" % by_codec if by_codec > 0.0 else "–"
 		row[4].text = "%.1f ×" % (by_engine / by_codec) if by_engine > 0.0 and by_codec > 0.0 else "–"
-	%Size.text = "%s, the same bytes from both" % String.humanize_size(bytes.size())
+	%Size.text = "%s, the same bytes from both\n%d creatures are ill" % [String.humanize_size(bytes.size()), ill]

@@ -12,6 +12,7 @@ const MANNERS: PackedStringArray = ["engine", "codec", "in turn"]
 var _checks := Checks.new()
 var _demo: Variant
 var _taken := 0
+var _ill := 0
 
 
 func _initialize() -> void:
@@ -33,6 +34,7 @@ func _run() -> void:
 			await process_frame
 		_checks.same_int("snapshots", FRAMES / 60, _taken)
 		_checks.same_int("the button that is pressed", manner, _demo.manner)
+	_checks.truth("somebody was ill", _ill > 0)
 	_checks.begin_test("messages")
 	var sizes := Messages.sizes_of(_demo.world.state)
 	_checks.truth("the messages hold the world", sizes["protobuf"] > 0 and sizes["compact"] > 0)
@@ -51,6 +53,9 @@ func _check_snapshot(by: int, bytes: PackedByteArray) -> void:
 	_checks.same_bytes("what was restored, by the engine", var_to_bytes(state), bytes)
 	_checks.same_bytes("what was restored, by the codec", FastVariantCodec.encode(state), bytes)
 	_checks.same_value("the engine's own", bytes_to_var(bytes), state)
+	var ill: PackedInt64Array = _demo.find_ill(state)
+	_checks.same_value("who is ill", ill, _demo.find_ill_in_bytes(bytes))
+	_ill += ill.size()
 	if _demo.manner != _demo.Manner.IN_TURN:
 		_checks.same_int("by whom", _demo.manner, by)
 

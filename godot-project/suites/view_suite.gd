@@ -235,6 +235,40 @@ func test_changed_bytes() -> bool:
 	return true
 
 
+## What is wrong is said as decoding everything says it.
+func test_errors() -> bool:
+	checks.subject(TYPE_DICTIONARY, "errors of views")
+	var value := {"players": [{"hp": 1.0, "alive": true}]}
+	var bytes := var_to_bytes(value)
+	bytes[-4] = 2
+	var expected := FastVariantCodec.try_decode(bytes)
+	checks.same_int("the bool", FastVariantCodec.NOT_CANONICAL, expected.error)
+	var view := FastVariantView.open(bytes)
+	for path: String in ["", "players", "players/0", "players/0/alive"]:
+		_check_error(path, expected, view.try_fetch(path))
+	_check_error("a column", expected, view.try_columns("players", {"hp": TYPE_FLOAT, "alive": TYPE_BOOL}))
+	var batch := FastVariantCodec.pack_batch([value, value])
+	batch[-4] = 2
+	expected = FastVariantCodec.unpack_batch(batch)
+	var records := FastVariantView.open_records(batch)
+	_check_error("a record", expected, records.try_fetch([1, "players", 0, "alive"]), "[1]")
+	_check_error("a whole record", expected, records.try_fetch(1), "[1]")
+	_check_error("all records", expected, records.try_fetch(""), "[1]")
+	var trailing := FastVariantCodec.pack_batch([1])
+	trailing.encode_u32(0, 12)
+	trailing.append_array(PackedByteArray([0, 0, 0, 0]))
+	_check_error("a record with more bytes", FastVariantCodec.unpack_batch(trailing),
+			FastVariantView.open_records(trailing).try_fetch(""), "[0]")
+	return true
+
+
+## In a view, records are elements. [method FastVariantCodec.unpack_batch] names them in the message instead of the path.
+func _check_error(what: String, expected: FastVariantResult, found: FastVariantResult, record := "") -> void:
+	checks.same_value(what, [expected.error, expected.offset, record + expected.path], [found.error, found.offset, found.path])
+	if not record:
+		checks.same_value("%s: the message" % what, expected.message, found.message)
+
+
 func test_limits() -> bool:
 	checks.subject(checks.MIXED, "limits of views")
 	var bytes := var_to_bytes({"small": 1, "deep": [[[[1]]]], "many": range(100), "text": "t"})

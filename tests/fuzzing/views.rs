@@ -125,7 +125,8 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
                 let at_key = view.get(key).expect("it is there");
                 assert_eq!(shown(&at_key), words(first));
                 let mut fields = Fields::new(vec![Key::from(key)]);
-                let (row, end) = fields.read(view).expect("it has been decoded");
+                let mut row = Vec::new();
+                let end = fields.read(view, &mut row).expect("it has been decoded");
                 assert_eq!(row[0].map(|view| view.range()), Some(at_key.range()));
                 assert_eq!(view.range().map(|range| range.end), Ok(end));
             }

@@ -64,6 +64,7 @@ const STEPS: &[Step] = &[
     step("messages", |on| suites::messages(on.workspace, on.godot)),
     step("panics", |on| suites::panics(on.workspace, on.godot)),
     step("no memory", |on| suites::no_memory(on.workspace, on.godot)).unless(no_address_limit),
+    step("a file larger than memory", |on| suites::large_file(on.workspace, on.godot)).unless(no_holes),
     step("endurance", |on| endurance(on, false)),
     step("endurance, portable", |on| endurance(on, true)),
     step("jobs whose arguments change", |on| changing_jobs(on, DEFAULT)),
@@ -244,6 +245,11 @@ fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
 
 fn no_address_limit(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!cfg!(target_os = "linux")).then_some("only Linux limits the address space"))
+}
+
+fn no_holes(_: &Stage<'_>) -> Result<Option<&'static str>> {
+    Ok((!cfg!(target_os = "linux"))
+        .then_some("only Linux tells the memory of a process, and makes files with holes"))
 }
 
 const NO_TEMPLATE: &str = "this Godot has no export template beside it";

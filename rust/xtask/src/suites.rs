@@ -277,6 +277,14 @@ pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(all)
 }
 
+/// A view of a file of more than 4 GiB, which has holes, and the memory that it takes.
+pub fn large_file(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let folder = workspace.project();
+    let project = bundled(workspace, godot, &folder)?;
+    let outcome = run::watch(&mut project.script("res://suites/large_file.gd", &[]), Echo::All, LIMIT)?;
+    judge::suite(&outcome)
+}
+
 /// Calls that a script announces, each with the number of error lines that it may print.
 pub fn announced(command: &mut Command) -> Result<Tally> {
     let outcome = run::watch(command, Echo::Nothing, LIMIT)?;

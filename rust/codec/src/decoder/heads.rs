@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Decoder;
 use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
-use crate::error::{Error, ErrorKind, Locate, Result, Step};
+use crate::error::{Error, ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Lanes, Precision, Sink, Source, Text};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, Shape, VariantType};
@@ -65,7 +65,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
                 let limit = self.budget.limits.max_dictionary_entries;
                 if head.count as u64 > limit {
                     let kind = ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit);
-                    return Err(self.error_at(at, kind));
+                    return Err(self.error_at(at + 4, kind));
                 }
             }
             // One without a class has no count.
@@ -79,6 +79,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             Shape::PackedStrings => {
                 let start = self.at;
                 let count = self.u32_of(SpanKind::Count)? as i32;
+                self.odd(count < 0, start, Oddity::NegativeCount)?;
                 head.count = match usize::try_from(count) {
                     Ok(count) if count <= self.left() / 4 => count,
                     _ => {
@@ -141,7 +142,12 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             let poured = if are_names { self.pour_name(sink) } else { self.pour(sink) };
             poured.map_err(inside)?;
             sink.end_element(&mut array).at(at)?;
-            self.pass().map_err(inside)?;
+            let key_at = at;
+            let passed = self.pass();
+            passed.map_err(|error| match are_names {
+                true => inside(error),
+                false => error.inside(self.step_of_key(key_at, index)),
+            })?;
         }
         sink.end_array(array).at(at)
     }

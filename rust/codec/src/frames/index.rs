@@ -10,9 +10,10 @@ use crate::format::FRAME_BYTES;
 
 /// Records within so many bytes share a mark: their lengths are read again.
 const STRIDE: u64 = 4 << 10;
-/// So much is read at once while records are short, and while they are long.
+/// So much is read at once while many short records are passed, while one of them is looked for, and while they are long.
 const BLOCK: usize = 64 << 10;
-const SHORT_BLOCK: usize = 512;
+const NEAR_BLOCK: usize = STRIDE as usize;
+const LONG_BLOCK: usize = 512;
 
 /// Bytes that are read from anywhere, as those of a file.
 ///
@@ -105,8 +106,9 @@ impl Index {
     /// A record that the end cuts off; errors of the file.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
-        let from = if index >= marks.next.0 { marks.next } else { marks.before(index) };
-        let mut walk = Walk::from(source, from)?;
+        let is_passed = index < marks.next.0;
+        let from = if is_passed { marks.before(index) } else { marks.next };
+        let mut walk = Walk::from(source, from, if is_passed { NEAR_BLOCK } else { BLOCK })?;
         while walk.index < index {
             if walk.pass()?.is_none() {
                 return Ok(None);
@@ -123,7 +125,7 @@ impl Index {
     /// As [`Index::find`].
     pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
         let mut marks = self.marks(source)?;
-        let mut walk = Walk::from(source, marks.next)?;
+        let mut walk = Walk::from(source, marks.next, BLOCK)?;
         while walk.pass()?.is_some() {
             marks.passed(walk.index, walk.at);
         }
@@ -172,14 +174,16 @@ struct Walk<'s, S: ?Sized> {
     index: u64,
     at: u64,
     block: Vec<u8>,
-    /// Where the block starts.
-    block_at: u64,
+    /// Where the block starts; `None` before the first one.
+    block_at: Option<u64>,
+    /// How much is read at once while records are short.
+    short_block: usize,
 }
 
 impl<'s, S: ReadAt + ?Sized> Walk<'s, S> {
-    fn from(source: &'s S, (index, at): (u64, u64)) -> Result<Self> {
+    fn from(source: &'s S, (index, at): (u64, u64), short_block: usize) -> Result<Self> {
         let size = source.size().map_err(Error::other)?;
-        Ok(Self { source, size, index, at, block: Vec::new(), block_at: 0 })
+        Ok(Self { source, size, index, at, block: Vec::new(), block_at: None, short_block })
     }
 
     /// Goes over the next record and says where it lies.
@@ -208,18 +212,18 @@ impl<'s, S: ReadAt + ?Sized> Walk<'s, S> {
     /// The length of the next record.
     fn frame(&mut self) -> Result<Option<[u8; FRAME_BYTES]>> {
         let in_block = |walk: &Self| {
-            let offset = usize::try_from(walk.at.checked_sub(walk.block_at)?).ok()?;
+            let offset = usize::try_from(walk.at.checked_sub(walk.block_at?)?).ok()?;
             walk.block.get(offset..)?.first_chunk().copied()
         };
         if let Some(frame) = in_block(self) {
             return Ok(Some(frame));
         }
         // Far from the last block, the records are long, and their lengths lie far from one another.
-        let is_near = self.at - self.block_at <= 2 * BLOCK as u64;
-        self.block.resize(if is_near && self.index > 0 { BLOCK } else { SHORT_BLOCK }, 0);
+        let is_near = self.block_at.is_some_and(|last| self.at - last <= 2 * BLOCK as u64);
+        self.block.resize(if is_near { self.short_block } else { LONG_BLOCK }, 0);
         let count = self.source.read_at(self.at, &mut self.block).map_err(Error::other)?;
         self.block.truncate(count);
-        self.block_at = self.at;
+        self.block_at = Some(self.at);
         Ok(in_block(self))
     }
 }

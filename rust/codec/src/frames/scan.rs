@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::index::{Index, ReadAt};
-use crate::error::{Error, ErrorKind, Limit, Result};
+use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
 
@@ -53,7 +53,8 @@ pub fn scan<S: ReadAt + ?Sized>(
         let length = rest.first_chunk().map_or(0, |frame| u32::from_le_bytes(*frame) as usize);
         if length > limits.max_bytes {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            return Err(Error::new(kind).at(place(at)));
+            let index = usize::try_from(index).unwrap_or(usize::MAX);
+            return Err(Error::new(kind).at(place(at + FRAME_BYTES as u64)).inside(Step::Index(index)));
         }
         if let Some(record) = whole_record(rest) {
             let offset = at + FRAME_BYTES as u64;
@@ -62,9 +63,10 @@ pub fn scan<S: ReadAt + ?Sized>(
             continue;
         }
         let held = rest.len();
+        let is_begun = held > 0;
         read_block(source, at, length.saturating_add(FRAME_BYTES).max(BLOCK), &mut block)?;
         block_at = at;
-        if block.is_empty() {
+        if block.is_empty() && !is_begun {
             return Ok(());
         }
         // Nothing more has come.

@@ -30,7 +30,7 @@ const GAP: usize = 48;
 /// ```
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for either.
+/// As [`Value::decode`](crate::Value::decode), for either; what is not canonical is always refused.
 pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     check(old, limits)?;
     check(new, limits)?;
@@ -40,7 +40,7 @@ pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     // A value that is nested as deep as the format allows has no place in another one, but its bytes have.
     match check(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
         Err(error) if *error.kind() == ErrorKind::TooDeep => written(&Change::Bytes, &new),
-        _ => Ok(patch),
+        checked => checked.map(|()| patch),
     }
 }
 

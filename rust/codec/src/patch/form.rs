@@ -19,8 +19,12 @@ pub const PACKED: &str = "packed";
 /// Changes in changes: what lies deeper is replaced as a whole.
 pub const MAX_CHANGES: u32 = 64;
 
-/// Reads bytes as strictly as [`Value::decode`](crate::Value::decode), and builds nothing.
+/// Reads bytes as strictly as [`Value::decode`](crate::Value::decode), and builds nothing. What is not canonical is refused, even
+/// if the limits allow it: patches compare bytes.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
+    if limits.allow_non_canonical {
+        return check(bytes, &Limits { allow_non_canonical: false, ..limits.clone() });
+    }
     if quick_check(bytes, limits).is_some() {
         return Ok(());
     }

@@ -304,7 +304,8 @@ impl<'a, D: Dialect> View<'a, D> {
                 decoder.position()
             }
         };
-        Ok(self.at..end)
+        // Padding may be missing at the end.
+        Ok(self.at..end.min(self.bytes.len()))
     }
 
     /// Its bytes: encoded, if it has a header of its own; elements of packed arrays have none.
@@ -384,6 +385,23 @@ impl<'a, D: Dialect> View<'a, D> {
             view = view.get(*key).map_err(|error| self.after(&path[..done], error))?;
         }
         Ok(view)
+    }
+
+    /// Calls `look` with the value that the path leads to. What goes wrong there has the path in front of its own.
+    ///
+    /// ```
+    /// use variant_codec::{Value, View};
+    ///
+    /// let bytes = Value::from_iter([("hp", 7)]).encode()?;
+    /// let view = View::new(&bytes)?;
+    /// assert_eq!(view.look_at(&["hp".into()], |hp| hp.as_i64())?, 7);
+    /// # Ok::<(), variant_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`View::at`]; what `look` returns.
+    pub fn look_at<R>(&self, path: &[Key<'_>], look: impl FnOnce(Self) -> Result<R>) -> Result<R> {
+        look(self.at(path)?).map_err(|error| self.after(path, error))
     }
 
     /// The error of a value that this path leads to.

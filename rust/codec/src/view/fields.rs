@@ -1,5 +1,7 @@
 //! [`Fields`]: the same keys of many Dictionaries.
 
+use std::marker::PhantomData;
+
 use super::cursor::View;
 use super::key::Key;
 use crate::dialect::{Dialect, Godot4};
@@ -31,7 +33,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Bytes in which the rows cannot be found; a value that is no Array; what `each` returns.
     pub fn rows(
         &self,
-        fields: &mut Fields<'_, 'a, D>,
+        fields: &mut Fields<'_, D>,
         mut each: impl FnMut(usize, &[Option<Self>]) -> Result<()>,
     ) -> Result<()> {
         if self.holder().shape() != Shape::Array {
@@ -39,13 +41,12 @@ impl<'a, D: Dialect> View<'a, D> {
             return Err(Error::new(ErrorKind::UnexpectedType { expected: "Array", found }).at(self.at));
         }
         let head = self.head()?;
-        let mut at = head.first;
+        let (mut at, mut found) = (head.first, Vec::new());
         for index in 0..head.count {
             let inside = |error: Error| error.inside(Step::Index(index));
             let row = self.value_at(at, self.depth + 1).map_err(inside)?;
-            let (found, end) = fields.read(&row).map_err(inside)?;
-            each(index, found).map_err(inside)?;
-            at = end;
+            at = fields.read(&row, &mut found).map_err(inside)?;
+            each(index, &found).map_err(inside)?;
         }
         Ok(())
     }
@@ -63,11 +64,12 @@ impl<D: Dialect> View<'_, D> {
     }
 }
 
-/// Entries of which the key is remembered.
+/// Entries of which the key is remembered, and the bytes of the longest such key.
 const MOST: usize = 256;
+const LONGEST: usize = 64;
 
-/// The same keys of many Dictionaries or Objects in one buffer, each found in one walk. Where a row has its keys in the order of the
-/// last one, none is looked at twice.
+/// The same keys of many Dictionaries or Objects, each found in one walk. Where a row has its keys in the order of the last one, none is
+/// looked at twice.
 ///
 /// ```
 /// use variant_codec::view::Fields;
@@ -76,51 +78,55 @@ const MOST: usize = 256;
 /// let rows = (0..3).map(|hp| Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(hp))]));
 /// let bytes = Value::from(rows.collect::<Vec<_>>()).encode()?;
 /// let mut fields = Fields::new(vec!["hp".into()]);
-/// let mut sum = 0;
+/// let (mut found, mut sum) = (Vec::new(), 0);
 /// for row in View::new(&bytes)?.elements()? {
-///     let [Some(hp)] = fields.read(&row?)?.0 else { continue };
+///     fields.read(&row?, &mut found)?;
+///     let [Some(hp)] = &found[..] else { continue };
 ///     sum += hp.as_i64()?;
 /// }
 /// assert_eq!(sum, 3);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Fields<'k, 'a, D: Dialect = Godot4> {
+pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
-    found: Vec<Option<View<'a, D>>>,
-    /// The encoded keys of the last row, and which of the wanted ones they are.
-    last: Vec<(&'a [u8], Option<usize>)>,
+    /// Whether each key is found at one place of a Dictionary, and no other one there.
+    can_skim: bool,
+    /// The encoded keys of the last row, and which of the wanted ones they are. Empty where they are not remembered.
+    last: Vec<(Vec<u8>, Option<usize>)>,
+    dialect: PhantomData<D>,
 }
 
-impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
+impl<'k, D: Dialect> Fields<'k, D> {
     /// These keys.
     pub fn new(keys: Vec<Key<'k>>) -> Self {
-        let found = vec![None; keys.len()];
-        Self { keys, found, last: Vec::new() }
+        let has_one_place = |(index, key): (usize, &Key<'_>)| {
+            let means_two = matches!(key, Key::Segment(_)) && key.index().is_some();
+            !means_two && !keys[..index].contains(key)
+        };
+        let can_skim = keys.iter().enumerate().all(has_one_place);
+        Self { keys, can_skim, last: Vec::new(), dialect: PhantomData }
     }
 
-    /// The values at the keys in a row, in their order, and where the row ends.
+    /// Puts the values at the keys in a row into `found`, in their order, and returns where the row ends.
     ///
     /// # Errors
     /// Bytes in which they cannot be found.
-    pub fn read(&mut self, row: &View<'a, D>) -> Result<(&[Option<View<'a, D>>], usize)> {
-        self.found.fill(None);
-        let end = match self.skim(row)? {
-            Some(end) => end,
-            None => {
-                self.found.fill(None);
-                for (key, found) in self.keys.iter().zip(&mut self.found) {
-                    *found = row.find(key)?;
-                }
-                row.range()?.end
-            }
-        };
-        Ok((&self.found, end))
+    pub fn read<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
+        found.clear();
+        found.resize(self.keys.len(), None);
+        if let Some(end) = self.skim(row, found)? {
+            return Ok(end);
+        }
+        for (key, found) in self.keys.iter().zip(found) {
+            *found = row.find(key)?;
+        }
+        Ok(row.range()?.end)
     }
 
     /// Walks over a Dictionary; `None` for other values, and where something is wrong.
-    fn skim(&mut self, row: &View<'a, D>) -> Result<Option<usize>> {
-        if row.holder().shape() != Shape::Dictionary {
+    fn skim<'a>(&mut self, row: &View<'a, D>, found: &mut [Option<View<'a, D>>]) -> Result<Option<usize>> {
+        if !self.can_skim || row.holder().shape() != Shape::Dictionary {
             return Ok(None);
         }
         let (count, first) = match row.plain_dictionary() {
@@ -130,7 +136,7 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
         let mut skimmer = Skimmer::<D>::new(row.bytes, first);
         for index in 0..count {
             let Some(column) = self.column(row, &mut skimmer, index) else { return Ok(None) };
-            if let Some(found) = column.and_then(|column| self.found.get_mut(column))
+            if let Some(found) = column.and_then(|column| found.get_mut(column))
                 && found.is_none()
             {
                 *found = Some(row.value_at(skimmer.position(), row.depth + 1).at(row.at)?);
@@ -144,7 +150,7 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
 
     /// Goes over the key of the entry at `index` and says which of the wanted ones it is.
     #[inline]
-    fn column(
+    fn column<'a>(
         &mut self,
         row: &View<'a, D>,
         skimmer: &mut Skimmer<'a, D>,
@@ -153,6 +159,7 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
         let at = skimmer.position();
         let rest = row.bytes.get(at..)?;
         if let Some((key, column)) = self.last.get(index)
+            && !key.is_empty()
             && rest.starts_with(key)
         {
             skimmer.skip(key.len())?;
@@ -161,10 +168,15 @@ impl<'k, 'a, D: Dialect> Fields<'k, 'a, D> {
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
         let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));
-        if let Some(last) = self.last.get_mut(index) {
-            *last = (key, column);
-        } else if index == self.last.len() && index < MOST {
-            self.last.push((key, column));
+        if index == self.last.len() && index < MOST {
+            self.last.push(Default::default());
+        }
+        if let Some((last, last_column)) = self.last.get_mut(index) {
+            last.clear();
+            if key.len() <= LONGEST {
+                last.extend_from_slice(key);
+            }
+            *last_column = column;
         }
         Some(column)
     }

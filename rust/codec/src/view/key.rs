@@ -15,6 +15,7 @@ use crate::value::{Lookup, Value};
 pub(super) static ANY: Limits = {
     let mut limits = Limits::unlimited();
     limits.allow_objects = true;
+    limits.allow_non_canonical = true;
     limits
 };
 
@@ -79,7 +80,14 @@ impl<'k> Key<'k> {
         self.text().is_some() || matches!(self, Self::Int(_))
     }
 
-    pub(super) fn step(&self) -> Step {
+    /// The step that it is in the path of an error.
+    ///
+    /// ```
+    /// use variant_codec::view::Key;
+    ///
+    /// assert_eq!(Key::from("hp").step().to_string(), ".\"hp\"");
+    /// ```
+    pub fn step(&self) -> Step {
         match (self.text(), self.index()) {
             (Some(text), _) => Step::text_key(text),
             (None, Some(int)) => Step::int_key(int),

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashTable;
@@ -93,18 +95,17 @@ impl Places {
         scan: impl Fn((usize, usize), &mut dyn FnMut(usize, usize)) -> Result<Option<usize>>,
     ) -> Result<Option<usize>> {
         let Some(hash) = self.hash_of_key(key) else { return scan((0, head.first), &mut |_, _| ()) };
-        let hash_at = |at| self.hash_at::<D>(bytes, at);
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         if head.count > FEW && !walked.dictionaries.contains_key(&at) {
             walked.remember(at, Keys::before(head.first));
         }
         if let Some(keys) = walked.dictionaries.get_mut(&at) {
             let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
-            // Of equal keys, the first counts.
-            if let Some(at) = keys.found.iter_hash(hash).filter(|at| is_it(at)).min() {
+            if let Some(at) = keys.found.find(hash, is_it) {
                 return Ok(Some(*at as usize));
             }
-            return scan(keys.next, &mut |index, at| keys.passed(index, at, head, hash_at));
+            let reader = KeyReader::<D>::new(bytes);
+            return scan(keys.next, &mut |index, at| keys.passed(index, at, head, &reader, &self.hasher));
         }
         // Most of those with few keys take few bytes, too, and nothing is kept of them.
         let mut passed = [head.first; FEW + 1];
@@ -115,7 +116,7 @@ impl Places {
         if passed[last] - head.first >= SMALL {
             let mut keys = Keys::before(head.first);
             for (index, at) in passed.iter().enumerate().take(last + 1) {
-                keys.passed(index, *at, head, hash_at);
+                keys.passed(index, *at, head, &KeyReader::<D>::new(bytes), &self.hasher);
             }
             walked.remember(at, keys);
         }
@@ -130,16 +131,49 @@ impl Places {
             _ => None,
         }
     }
+}
 
-    fn hash_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> Option<u64> {
-        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, &ANY);
+/// Reads keys that are texts or ints.
+struct KeyReader<'a, D> {
+    bytes: &'a [u8],
+    dialect: PhantomData<D>,
+}
+
+enum Found<T> {
+    Text(T),
+    Int(i64),
+}
+
+impl<'a, D: Dialect> KeyReader<'a, D> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, dialect: PhantomData }
+    }
+
+    fn key(&self, at: usize) -> Option<Found<D::Text<'a>>> {
+        let mut decoder = Decoder::<D>::starting_at(self.bytes, at, 0, &ANY);
         let (header, ty) = decoder.header_here().ok()?;
         match ty {
-            VariantType::String | VariantType::StringName => {
-                decoder.text_here().ok().map(|text| self.hasher.hash_one(&*text))
-            }
-            VariantType::Int => decoder.int_here(header).ok().map(|int| self.hasher.hash_one(int)),
+            VariantType::String | VariantType::StringName => decoder.text_here().ok().map(Found::Text),
+            VariantType::Int => decoder.int_here(header).ok().map(Found::Int),
             _ => None,
+        }
+    }
+}
+
+impl<T: Deref<Target = str>> Found<T> {
+    /// As [`Places::hash_of_key`].
+    fn hash(&self, hasher: &RandomState) -> u64 {
+        match self {
+            Self::Text(text) => hasher.hash_one(&**text),
+            Self::Int(int) => hasher.hash_one(int),
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(text), Self::Text(other)) => **text == **other,
+            (Self::Int(int), Self::Int(other)) => int == other,
+            _ => false,
         }
     }
 }
@@ -190,18 +224,31 @@ impl Keys {
     }
 
     /// The entry at `index` starts at `at`; or the last one has ended there.
-    fn passed(&mut self, index: usize, at: usize, head: &Head, hash_at: impl Fn(usize) -> Option<u64>) {
+    fn passed<D: Dialect>(
+        &mut self,
+        index: usize,
+        at: usize,
+        head: &Head,
+        reader: &KeyReader<'_, D>,
+        hasher: &RandomState,
+    ) {
         if index > self.looked_at {
             return;
         }
         if index == self.looked_at && index < head.count {
-            if let Some(hash) = hash_at(at) {
-                let rehash = |at: &u32| hash_at(*at as usize).unwrap_or_default();
-                let Ok(place) = u32::try_from(at) else { return };
-                if self.found.try_reserve(1, rehash).is_err() {
-                    return;
+            if let Some(key) = reader.key(at) {
+                let hash = key.hash(hasher);
+                // Of equal keys, the first counts. All of them would make each insertion slower than the last.
+                let is_there = |place: &u32| reader.key(*place as usize).is_some_and(|other| other.is(&key));
+                if self.found.find(hash, is_there).is_none() {
+                    let rehash =
+                        |place: &u32| reader.key(*place as usize).map_or(0, |other| other.hash(hasher));
+                    let Ok(place) = u32::try_from(at) else { return };
+                    if self.found.try_reserve(1, rehash).is_err() {
+                        return;
+                    }
+                    self.found.insert_unique(hash, place, rehash);
                 }
-                self.found.insert_unique(hash, place, rehash);
             }
             self.looked_at += 1;
         }

@@ -50,7 +50,10 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut decoder = self.decoder();
         match self.form {
             Form::Value(VariantType::String | VariantType::StringName) => {
-                decoder.header_here()?;
+                let (header, ty) = decoder.header_here()?;
+                if header & !D::header_mask(ty) != 0 {
+                    self.value()?;
+                }
                 decoder.text_here()
             }
             Form::Name => decoder.text_here(),

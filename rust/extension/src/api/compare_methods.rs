@@ -15,8 +15,8 @@ use crate::compare;
 
 #[godot_api(secondary)]
 impl FastVariantCodec {
-    /// Returns what must change in [param old] to make [param new] of it: a patch for [method patch]. It is an encoded value of
-    /// plain containers itself; [code]docs/patch.md[/code] describes it.
+    /// Returns a patch that turns [param old] into [param new]; apply it with [method patch]. The patch is itself an encoded value of
+    /// plain containers; [code]docs/patch.md[/code] describes it.
     ///
     /// ```gdscript
     /// var before := {"name": "Ada", "hp": 87}
@@ -32,7 +32,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.diff", || or_report("FastVariantCodec.diff", compare::diff(&old, &new)))
     }
 
-    /// Returns the patch that makes the value encoded in [param new] of the one in [param old], as [method diff] does. Nothing is decoded.
+    /// Returns the patch that turns the value encoded in [param old] into the one encoded in [param new], as [method diff] does. Decodes nothing.
     ///
     /// The bytes are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. If they
     /// cannot be read, the result is empty and one error is printed.
@@ -48,12 +48,13 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns the value that [param patch], made by [method diff], makes of [param value], or an error. [param value] does not
+    /// Applies [param patch], made by [method diff], to [param value], and returns the new value or an error. [param value] does not
     /// change. Prints nothing.
     ///
-    /// Keys are in the order that they had in the new value. A patch that does not fit the value is an error,
-    /// [constant BAD_PATCH], with the path to the place. A patch from a stranger can make any value that [param limits] allow;
-    /// the default is [method FastVariantLimits.for_save_files]. They hold for the old and the new value. Objects in the new value
+    /// Keys are in the order of the new value. If the patch does not fit [param value], the result is the error
+    /// [constant BAD_PATCH], with the path. A patch made for another value may fit by chance and give a wrong result. An untrusted patch can
+    /// produce any value that [param limits] allow; the default is [method FastVariantLimits.for_save_files]. The limits apply to the old
+    /// and the new value, and [member FastVariantLimits.max_bytes] also to the patch. Objects in the new value
     /// are [EncodedObjectAsID]s, as after [method decode].
     #[func]
     fn patch(
@@ -83,9 +84,9 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns where two values differ, in their order: at most [param max] places, each a Dictionary with [code]path[/code], an
-    /// Array of keys and indexes, and with the value that is there in [code]old[/code] and in [code]new[/code]. A place that was
-    /// added has no [code]old[/code], one that was removed no [code]new[/code].
+    /// Returns the differences between [param old] and [param new], in order, at most [param max] of them. Each is a Dictionary:
+    /// [code]path[/code] is an Array of keys and indexes, [code]old[/code] and [code]new[/code] are the values there. If the value was
+    /// added, there is no [code]old[/code]; if it was removed, there is no [code]new[/code].
     ///
     /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for elements that were added.
     /// If a value cannot be encoded exactly, the result is empty and one error is printed.
@@ -99,7 +100,7 @@ impl FastVariantCodec {
     /// Returns where the values encoded in [param old] and [param new] differ, as [method differences] does with the same [param max], and the bytes of both sides
     /// in [code]old_range[/code] and [code]new_range[/code], as [method FastVariantView.byte_range] returns them. The bytes are read
     /// strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. Where they allow objects, their
-    /// properties are compared; objects themselves are [code]null[/code] in the result.
+    /// properties are compared; values that hold objects are [code]null[/code] in the result.
     #[func]
     fn differences_bytes(
         old: PackedByteArray,
@@ -113,13 +114,13 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns 64 bits that are the same for equal values, on every platform, in whatever order the entries of Dictionaries were
-    /// added, and almost certainly others for any other value. Types matter, and all bits of floats; objects are
-    /// told apart by instance id.
+    /// Returns a 64-bit hash of [param value] that does not depend on the platform or on the order of Dictionary entries. Different values
+    /// almost certainly have different fingerprints; types and all bits of floats matter. Two things differ between peers with equal states:
+    /// objects, which are hashed by instance id, and vectors in engines compiled with [code]precision=double[/code].
     ///
     /// It is the XXH3-64, with seed 0, of the encoded value, in which the entries of each Dictionary are replaced by the sum of their
-    /// fingerprints; [code]docs/patch.md[/code] has the definition. It tells whether two peers agree, and is no protection against
-    /// people who choose the values. If the value cannot be encoded, the result is 0 and one error is printed.
+    /// fingerprints; [code]docs/patch.md[/code] has the definition. Use it to check whether two peers agree. It is not
+    /// a signature: whoever can choose the values can make two with the same fingerprint. If the value cannot be encoded, the result is 0 and one error is printed.
     #[func]
     fn fingerprint(value: Variant) -> i64 {
         guard("FastVariantCodec.fingerprint", || {

@@ -18,8 +18,10 @@ use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// Decodes values that look alike, such as the messages of a connection, faster than [method FastVariantCodec.decode]: it remembers
-/// the keys of Dictionaries from call to call, and which come together.
+/// Decodes values with the same Dictionary keys, such as packets of one protocol. It remembers keys, sets of keys that occur
+/// together, and short texts, from call to call.
+///
+/// For values of a few keys, [method FastVariantCodec.decode] is faster: a call to an object costs more than remembering saves.
 ///
 /// ```gdscript
 /// var reader := FastVariantReader.new()
@@ -27,9 +29,9 @@ use crate::variant::keys::KeyCache;
 ///     print(reader.decode(packet)["player"])
 /// ```
 ///
-/// Results are those of [FastVariantCodec]. A reader keeps at most 64 keys and 64 sets of keys, none longer than 32 bytes. Any thread
-/// may use it, but a reader for each thread is faster: while one thread decodes, others decode as if they had none. Objects are
-/// never created.
+/// Results are the same as those of [FastVariantCodec]. A reader keeps at most 256 keys, 64 sets of keys and 128 other texts; no text is longer
+/// than 32 bytes. Any thread may use it, but one reader for each thread is faster: while one thread uses a reader, calls from other threads
+/// decode without what it remembers. A reader never creates objects.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantReader {
@@ -74,8 +76,8 @@ impl FastVariantReader {
         })
     }
 
-    /// Decodes the value in [param bytes] strictly, as [method FastVariantCodec.try_decode] does with the same [param limits], and returns it or an
-    /// error; but never creates objects. Prints nothing.
+    /// Decodes the value in [param bytes] strictly, as [method FastVariantCodec.try_decode] does with the same [param limits], and returns
+    /// the value or an error. Never creates objects, even if the limits allow them. Prints nothing.
     #[func]
     fn try_decode(
         &self,
@@ -99,16 +101,17 @@ impl FastVariantReader {
         strictness: Strictness,
         limits: &Limits,
     ) -> Result<(Built, usize)> {
-        let (input, mut own) = (Input::Shared(bytes), KeyCache::default());
-        let mut kept = self.keys.try_lock();
-        let keys = match &mut kept {
-            Ok(kept) => {
-                kept.begin_call(limits.refuse_colliding_keys);
-                &mut **kept
-            }
-            Err(_) => &mut own,
+        let input = Input::Shared(bytes);
+        let read = |keys: &mut KeyCache| {
+            let reading = Reading { input: &input, strictness, limits, keys };
+            value::decode(reading, 0..bytes.len(), &mut Spent::default())
         };
-        let reading = Reading { input: &input, strictness, limits, keys };
-        value::decode(reading, 0..bytes.len(), &mut Spent::default())
+        match self.keys.try_lock() {
+            Ok(mut kept) => {
+                kept.begin_call(limits.refuse_colliding_keys);
+                read(&mut kept)
+            }
+            Err(_) => read(&mut KeyCache::default()),
+        }
     }
 }

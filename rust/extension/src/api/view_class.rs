@@ -16,7 +16,7 @@ use super::result_class::FastVariantResult;
 use super::{report, summary};
 use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
 
-/// A value, or a file of values, that stays encoded: reads what stands at a path, without decoding the rest.
+/// Reads parts of an encoded value, or of a file of encoded values, without decoding the rest.
 ///
 /// ```gdscript
 /// var view := FastVariantView.open(var_to_bytes({"players": [{"name": "Ada", "hp": 87}]}))
@@ -24,18 +24,19 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
 /// print(view.column("players", "name", TYPE_STRING)) # ["Ada"]
 /// ```
 ///
-/// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code], or a String of text keys and indexes,
-/// [code]"players/0/hp"[/code]; an empty one is the value itself. Negative indexes count from the end. A part of a String that
-/// is a number is a key of that text if there is one, otherwise the int key or index. Properties of objects are reached by name, and
-/// elements of packed arrays by index.
+/// [b]Paths.[/b] A path is an Array of keys and indexes, [code]["players", 0, "hp"][/code], a String of text keys and indexes,
+/// [code]"players/0/hp"[/code], or one int. An empty path means the value itself. Negative indexes count from the end. If a part of a
+/// String is a number, it means the text key if the Dictionary has it, otherwise the int key or the index. Use an Array for keys
+/// that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of packed arrays.
 ///
-/// [b]What is read.[/b] Opening reads nothing. What lies before a place is passed over by its lengths. Where elements, and keys that are text
-/// or ints, were passed over is remembered, so that the next access is fast; other keys are looked for each time. Only what is asked for is judged, as strictly as by
-/// [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. Objects are never created,
-/// whatever the limits allow.
+/// [b]What is read.[/b] Opening a view reads nothing. To find a value, the view skips the data before it by its lengths and counts. It
+/// remembers the positions of elements, text keys and int keys that it skipped, so the next access is fast; it searches for other keys each
+/// time. It checks only the value that you ask for, as strictly as [method FastVariantCodec.try_decode], within the limits, with the same
+/// errors at the same bytes, and no bytes after it. It never creates objects, whatever the limits allow.
 ///
-/// Any thread may use a view. It keeps the bytes as they were when it was opened, or keeps the file open: records that are
-/// appended later are found, and a file that another one replaces stays the old one.
+/// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file keeps the file open: it
+/// finds records that are appended later, but if the file is replaced, it continues to read the old file. Do not change what the file
+/// already has: the view remembers where its records are.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantView {
@@ -76,8 +77,8 @@ impl FastVariantView {
     }
 
     /// A view of the records in [param bytes], as written by [method FastVariantCodec.pack_batch] or
-    /// [method FileAccess.store_var]: of an Array of their values. Otherwise as [method open] with the same [param limits], which
-    /// hold for each record, and [param godot3].
+    /// [method FileAccess.store_var]. It shows them as one Array. [param limits] and [param godot3] are as for [method open];
+    /// [member FastVariantLimits.max_bytes] applies to each record.
     #[func]
     fn open_records(
         bytes: PackedByteArray,
@@ -129,7 +130,7 @@ impl FastVariantView {
     /// The value at [param path], decoded, or an error: [constant FastVariantCodec.NOT_FOUND] if the path leads nowhere. Prints
     /// nothing.
     ///
-    /// [member FastVariantResult.offset] is the byte in the whole buffer or file of the error, or of the end of the value.
+    /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or file.
     #[func]
     fn try_fetch(&self, path: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_fetch", || {
@@ -153,7 +154,7 @@ impl FastVariantView {
         })
     }
 
-    /// The type of the value at [param path], an [enum Variant.Type]; −1 if the path leads nowhere. Decodes nothing.
+    /// The type of the value at [param path], an [enum Variant.Type]; -1 if the path leads nowhere. Decodes nothing.
     #[func(gd_self)]
     fn type_of(this: Gd<Self>, path: Variant) -> i64 {
         guard("FastVariantView.type_of", || {
@@ -162,7 +163,7 @@ impl FastVariantView {
         })
     }
 
-    /// How many elements, entries, properties or records the value at [param path] has; 0 for values that have none, −1 if the
+    /// How many elements, entries, properties or records the value at [param path] has; 0 for values that have none, -1 if the
     /// path leads nowhere. Decodes nothing.
     #[func(gd_self)]
     fn size_of(this: Gd<Self>, path: Variant) -> i64 {
@@ -182,8 +183,8 @@ impl FastVariantView {
         })
     }
 
-    /// Where the value at [param path] lies in the buffer or file: its first byte, and the one behind its last. Elements of packed
-    /// arrays have no header. If the path leads nowhere, the result is empty and one error is printed.
+    /// The byte range of the value at [param path] in the buffer or file: the offset of its first byte, and the offset after its last byte. The
+    /// range of an element of a packed array has no header. If the path leads nowhere, the result is empty and one error is printed.
     #[func(gd_self)]
     fn byte_range(this: Gd<Self>, path: Variant) -> PackedInt64Array {
         guard("FastVariantView.byte_range", || {
@@ -194,8 +195,8 @@ impl FastVariantView {
         })
     }
 
-    /// The elements from [param begin] to before [param end] of the Array or packed array at [param path], or of the records,
-    /// decoded; of a typed Array, the result is typed. Indexes are as in [method Array.slice]: negative ones count from the end. If the path leads nowhere, the result
+    /// Decodes the elements of the Array or packed array at [param path], or the records, from [param begin] (inclusive) to [param end]
+    /// (exclusive). The slice of a typed Array is typed. Indexes are as in [method Array.slice]: negative ones count from the end. If the path leads nowhere, the result
     /// is empty and one error is printed.
     #[func(gd_self)]
     fn slice(this: Gd<Self>, path: Variant, begin: i64, #[opt(default = i64::MAX)] end: i64) -> AnyArray {
@@ -212,9 +213,9 @@ impl FastVariantView {
     /// [constant TYPE_FLOAT], a [PackedStringArray] for [constant TYPE_STRING] and [constant TYPE_STRING_NAME], a packed array of
     /// vectors or colors for those, and an [Array] for any other type.
     ///
-    /// Rows that lack the field, or have it of another type, get [param default]; [code]null[/code] stands for the type's own: 0,
-    /// empty text, and so on. [method try_columns] lists them. If the path leads nowhere, the result is [code]null[/code] and one
-    /// error is printed.
+    /// Rows that lack the field, or have it with another type, get [param default]. If that is [code]null[/code], cells of a packed array get
+    /// the type's default (0, empty text, a zero vector), and cells of an [Array] get [code]null[/code]. [method try_columns] lists these
+    /// rows. If the path leads nowhere, the result is [code]null[/code] and one error is printed.
     #[func(gd_self)]
     fn column(
         this: Gd<Self>,
@@ -234,8 +235,8 @@ impl FastVariantView {
         })
     }
 
-    /// Several columns of the rows at [param path] in one pass: [param types] has the type for each key, [param defaults] the default for some of them. The
-    /// result has the column for each key; see [method column].
+    /// Several columns of the rows at [param path], read in one pass. [param types] maps each key to its type; [param defaults] maps keys to
+    /// defaults, and may omit keys. The result maps each key to its column; see [method column].
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"id": 1, "hp": 87}, {"id": 2}]))
@@ -274,9 +275,10 @@ impl FastVariantView {
         })
     }
 
-    /// The indexes of the rows at [param path] whose field at [param key] is [param operator] [param value], as GDScript compares: [code]"=="[/code],
+    /// The indexes of the rows for which the GDScript comparison of the field at [param key] with [param value] is true. [param path] leads to
+    /// the rows; [param operator] is [code]"=="[/code],
     /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows are as
-    /// in [method column]; those that lack the field, or where it cannot be compared, are left out.
+    /// in [method column]. Rows that lack the field, or whose field cannot be compared with the value, are left out.
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"hp": 3}, {"hp": 87}]))

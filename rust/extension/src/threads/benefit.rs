@@ -2,11 +2,12 @@
 //!
 //! On a machine that is busy with something else, they only add work: their parts are not there sooner, and lie in memory of their own. So
 //! shared calls measure how many processors they had. Where that was hardly more than one, the next calls work alone for a
-//! while, and then it is tried again. With a number of threads in the settings, calls are always shared.
+//! while, and then it is tried again. With a threshold of 0 bytes in the settings, calls are always shared.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use super::foreground::in_background;
 use super::lock;
 use crate::settings;
 
@@ -61,7 +62,7 @@ pub fn is_expected() -> bool {
 }
 
 fn measures() -> bool {
-    settings::threads() <= 0 && !cfg!(target_family = "wasm")
+    settings::parallel_threshold() > 0 && !cfg!(target_family = "wasm")
 }
 
 /// Measures a shared call.
@@ -74,9 +75,10 @@ struct Measured {
 }
 
 impl Meter {
-    /// From now on.
+    /// From now on. Not in jobs, which leave processors to the game.
     pub fn start() -> Self {
-        Self(measures().then(|| Measured { started: Instant::now(), others: Mutex::default() }))
+        let measured = measures() && !in_background();
+        Self(measured.then(|| Measured { started: Instant::now(), others: Mutex::default() }))
     }
 
     /// Runs a part of the call on another thread.
@@ -88,8 +90,11 @@ impl Meter {
         result
     }
 
-    /// The call has ended; `own` has run on the calling thread since it began.
-    pub fn stop(self, own: &Clock) {
+    /// The call has ended; `own` has run on the calling thread since it began. Calls that had nothing to share say nothing.
+    pub fn stop(self, own: &Clock, was_shared: bool) {
+        if !was_shared {
+            return;
+        }
         let Some(Measured { started, others }) = self.0 else { return };
         let busy = own.busy() + *lock(&others);
         let now = Instant::now();

@@ -1,6 +1,7 @@
 //! The extension's own threads, and work that the calling thread shares with them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
     run: F,
     meter: Meter,
+    were_any: AtomicBool,
 }
 
 impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
@@ -33,6 +35,7 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     where
         T: 'scope,
     {
+        self.were_any.store(true, Ordering::Relaxed);
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
             forward_panic("a thread of the pool", || self.meter.of_other(|| self.run_next(scope)));
@@ -64,13 +67,18 @@ pub fn share<T: Send, R>(
 ) -> R {
     let _waited_for = Foreground::enter();
     let own = Clock::start();
-    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run, meter: Meter::start() };
+    let tasks = Tasks {
+        tasks: Mutex::new(VecDeque::new()),
+        run,
+        meter: Meter::start(),
+        were_any: AtomicBool::new(false),
+    };
     let result = pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| tasks.add(scope, task));
         while tasks.run_next(scope) {}
         result
     });
-    tasks.meter.stop(&own);
+    tasks.meter.stop(&own, tasks.were_any.into_inner());
     result
 }
 

@@ -81,10 +81,19 @@ pub struct Collisions {
     keys: Effort,
     /// The number of comparisons of nested keys.
     nested: u64,
-    names: Names,
+    /// Boxed, because most values have none, and each call makes this anew.
+    names: Option<Box<Names>>,
 }
 
 impl Collisions {
+    /// Begins another call, which costs nothing yet.
+    pub fn begin_call(&mut self) {
+        (self.keys, self.nested) = Default::default();
+        if let Some(names) = &mut self.names {
+            names.begin_call();
+        }
+    }
+
     /// A key is put into a Dictionary, which may itself be a key or part of one.
     ///
     /// # Errors
@@ -114,7 +123,7 @@ impl Collisions {
     /// # Errors
     /// That too many names collide.
     pub fn add_name(&mut self, name: &str) -> Result<()> {
-        self.names.add(name)
+        self.names.get_or_insert_default().add(name)
     }
 }
 
@@ -195,6 +204,25 @@ struct Names {
 
 impl Names {
     const CHAINS: usize = 1 << 16;
+
+    /// So many names are taken out one by one.
+    const FEW: usize = 1024;
+
+    /// Keeps the table, which is large, and leaves it empty.
+    fn begin_call(&mut self) {
+        if self.known.len() > Self::FEW || self.others.len() > Self::FEW {
+            *self = Self::default();
+            return;
+        }
+        for hash in self.known.keys() {
+            if let Some(length) = self.chains.get_mut(*hash as usize % Self::CHAINS) {
+                *length = 0;
+            }
+        }
+        self.known.clear();
+        self.others.clear();
+        self.effort = Effort::default();
+    }
 
     fn add(&mut self, name: &str) -> Result<()> {
         let (hash, fingerprint) = (hash(name), self.random.hash_one(name));

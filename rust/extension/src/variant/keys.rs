@@ -1,4 +1,4 @@
-//! A cache of what repeats from Dictionary to Dictionary: keys, and whole rows of keys.
+//! A cache of what repeats from Dictionary to Dictionary: keys, whole rows of keys, and texts.
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
@@ -8,6 +8,7 @@ use variant_engine::{Building, ContainerType, Reader, string};
 
 use super::collisions::{Buckets, Collisions, Effort, Key};
 use super::source::{Objects, encoded_size};
+use super::texts::{TextCache, hash};
 
 /// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
 /// engine in one call.
@@ -16,6 +17,7 @@ use super::source::{Objects, encoded_size};
 #[derive(Default)]
 pub struct KeyCache {
     seen: usize,
+    lost: usize,
     kept: Vec<Option<(Box<str>, Variant)>>,
     rows: Vec<Row>,
     candidates: Vec<Candidate>,
@@ -24,6 +26,8 @@ pub struct KeyCache {
     counts_collisions: bool,
     /// Where colliding keys are refused.
     pub collisions: Collisions,
+    /// Texts that are values.
+    pub texts: TextCache,
 }
 
 impl Key for &Variant {
@@ -103,8 +107,11 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// The number of cached texts; a power of two, like the number of candidates.
+    /// The number of places for cached texts, and when many have lost theirs; powers of two, like the number of candidates.
     const KEPT: usize = 64;
+    const KEPT_OF_MANY: usize = 256;
+    /// So many texts must have lost their places.
+    const LOST: usize = 32;
     /// Longer texts are not cached.
     const LONGEST: usize = 32;
     /// Neither are the first texts: a small message repeats nothing.
@@ -127,7 +134,8 @@ impl KeyCache {
     /// Begins another call, which counts collisions or does not: their cost is that of one call, and rows have it only if
     /// it was counted. New rows that had no room have it now.
     pub fn begin_call(&mut self, counts_collisions: bool) {
-        self.collisions = Collisions::default();
+        self.collisions.begin_call();
+        self.texts.begin_call();
         if self.had_no_room || self.counts_collisions != counts_collisions {
             self.rows.clear();
             self.candidates.clear();
@@ -151,12 +159,24 @@ impl KeyCache {
             self.kept.resize(Self::KEPT, None);
         }
         let hash = hash(text.as_bytes());
-        let index = hash as usize % Self::KEPT;
-        let slot = &mut self.kept[index];
-        if !matches!(slot, Some((kept, _)) if **kept == *text) {
-            *slot = Some((text.into(), string(Text::Utf8(text)).to_variant()));
+        let mut index = self.place(hash);
+        if !matches!(&self.kept[index], Some((kept, _)) if **kept == *text) {
+            if self.kept[index].is_some() {
+                self.lost += 1;
+                if self.lost > Self::LOST && self.kept.len() < Self::KEPT_OF_MANY {
+                    self.kept = vec![None; Self::KEPT_OF_MANY];
+                    index = self.place(hash);
+                }
+            }
+            self.kept[index] = Some((text.into(), string(Text::Utf8(text)).to_variant()));
         }
         Some(CachedKey { index: index as u8, hash })
+    }
+
+    /// The index of the text with this hash.
+    #[inline(always)]
+    fn place(&self, hash: u32) -> usize {
+        hash as usize & self.kept.len().wrapping_sub(1)
     }
 
     /// The cached key with these bytes.
@@ -166,7 +186,7 @@ impl KeyCache {
             return None;
         }
         let hash = hash(bytes);
-        let index = hash as usize % Self::KEPT;
+        let index = self.place(hash);
         let (kept, _) = self.kept.get(index)?.as_ref()?;
         (kept.as_bytes() == bytes).then_some(CachedKey { index: index as u8, hash })
     }
@@ -285,19 +305,4 @@ impl Row {
     fn starts(&self, text: &str, len: usize) -> bool {
         self.credit > 0 && self.texts.len() == len && *self.texts[0] == *text
     }
-}
-
-/// A hash of the start, the end and the length of a text of at most 32 bytes.
-#[inline(always)]
-fn hash(text: &[u8]) -> u32 {
-    let (start, end) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (Some(start), Some(end)) => (u64::from_le_bytes(*start), u64::from_le_bytes(*end)),
-        _ => {
-            let mut start = [0; 8];
-            start[..text.len()].copy_from_slice(text);
-            (u64::from_le_bytes(start), 0)
-        }
-    };
-    let mix = (start ^ end.rotate_left(23) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mix >> 32) as u32
 }

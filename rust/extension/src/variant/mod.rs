@@ -9,4 +9,5 @@ mod objects;
 pub mod part_tasks;
 pub mod source;
 pub mod splitter;
+mod texts;
 pub mod validator;

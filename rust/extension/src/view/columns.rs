@@ -9,9 +9,10 @@ use godot::meta::{FromGodot, ToGodot};
 use variant_codec::dialect::Dialect;
 use variant_codec::memory::check_room;
 use variant_codec::stream::{Lanes, Text};
-use variant_codec::{Error, ErrorKind, Limits, Result, VariantType, View, lanes};
+use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{PRECISION, Reader, string};
 
+use super::growing::{add, push};
 use super::held::decode;
 use super::path::Step;
 use super::rows::{EachRow, for_each_row};
@@ -38,14 +39,6 @@ enum Cells {
     Vector4(Vec<Vector4>),
     Color(Vec<Color>),
     Any(VarArray),
-}
-
-fn add<T>(cells: &mut Vec<T>, cell: T) -> Result<()> {
-    cells
-        .try_reserve(1)
-        .map_err(|_| ErrorKind::OutOfMemory((cells.len() + 1).saturating_mul(size_of::<T>())))?;
-    cells.push(cell);
-    Ok(())
 }
 
 impl Cells {
@@ -85,9 +78,41 @@ impl Cells {
             Self::Vector3(cells) => add(cells, to(value, ty)?),
             Self::Vector4(cells) => add(cells, to(value, ty)?),
             Self::Color(cells) => add(cells, to(value, ty)?),
-            Self::Any(cells) => {
-                cells.push(value);
-                Ok(())
+            Self::Any(cells) => push(cells, value),
+        }
+    }
+
+    /// Adds a field of the cells' type; `decode` decodes it where there is no packed array.
+    #[inline]
+    fn read<D: Dialect>(
+        &mut self,
+        field: &View<'_, D>,
+        decode: impl FnOnce(&View<'_, D>) -> Result<Variant>,
+    ) -> Result<()> {
+        match self {
+            Self::Any(cells) => push(cells, &decode(field)?),
+            Self::Int(cells) => add(cells, field.as_i64()?),
+            Self::Float(cells) => add(cells, field.as_f64()?),
+            Self::Text(cells) => add(cells, string(Text::Utf8(&field.as_str()?))),
+            Self::Vector2(cells) => {
+                let [x, y] = reals(field.as_lanes()?);
+                add(cells, Vector2 { x, y })
+            }
+            Self::Vector3(cells) => {
+                let [x, y, z] = reals(field.as_lanes()?);
+                add(cells, Vector3 { x, y, z })
+            }
+            Self::Vector4(cells) => {
+                let [x, y, z, w] = reals(field.as_lanes()?);
+                add(cells, Vector4 { x, y, z, w })
+            }
+            Self::Color(cells) => {
+                let mut parts = [0.0; 4];
+                for (part, le) in parts.iter_mut().zip(field.as_lanes()?.le.as_chunks::<4>().0) {
+                    *part = f32::from_le_bytes(*le);
+                }
+                let [r, g, b, a] = parts;
+                add(cells, Color { r, g, b, a })
             }
         }
     }
@@ -123,7 +148,7 @@ impl Column {
     /// The packed array, or Array.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     pub fn into_variant(self) -> Result<Variant> {
         self.cells.into_variant()
     }
@@ -156,33 +181,11 @@ impl EachRow for Filling<'_> {
     ) -> Result<()> {
         let mut is_complete = true;
         for (column, field) in self.columns.iter_mut().zip(fields) {
+            let Column { key, ty, cells, .. } = column;
             match field {
-                Some(field) if field.ty() == column.ty => match &mut column.cells {
-                    Cells::Any(cells) => cells.push(&decode(field, input, limits, &mut self.keys)?),
-                    Cells::Int(cells) => add(cells, field.as_i64()?)?,
-                    Cells::Float(cells) => add(cells, field.as_f64()?)?,
-                    Cells::Text(cells) => add(cells, string(Text::Utf8(&field.as_str()?)))?,
-                    Cells::Vector2(cells) => {
-                        let [x, y] = reals(field.as_lanes()?);
-                        add(cells, Vector2 { x, y })?;
-                    }
-                    Cells::Vector3(cells) => {
-                        let [x, y, z] = reals(field.as_lanes()?);
-                        add(cells, Vector3 { x, y, z })?;
-                    }
-                    Cells::Vector4(cells) => {
-                        let [x, y, z, w] = reals(field.as_lanes()?);
-                        add(cells, Vector4 { x, y, z, w })?;
-                    }
-                    Cells::Color(cells) => {
-                        let mut parts = [0.0; 4];
-                        for (part, le) in parts.iter_mut().zip(field.as_lanes()?.le.as_chunks::<4>().0) {
-                            *part = f32::from_le_bytes(*le);
-                        }
-                        let [r, g, b, a] = parts;
-                        add(cells, Color { r, g, b, a })?;
-                    }
-                },
+                Some(field) if field.ty() == *ty => cells
+                    .read(field, |field| decode(field, input, limits, &mut self.keys))
+                    .map_err(|error| error.inside(key.key().step()))?,
                 _ => {
                     is_complete = false;
                     column.cells.push(&column.default, column.ty)?;
@@ -190,7 +193,7 @@ impl EachRow for Filling<'_> {
             }
         }
         if !is_complete {
-            self.incomplete.push(usize::try_from(index).unwrap_or(usize::MAX));
+            add(&mut self.incomplete, usize::try_from(index).unwrap_or(usize::MAX))?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Spent;
-use variant_codec::stream::{Decoder, Source as _};
+use variant_codec::stream::Decoder;
 use variant_codec::view::{Key, Places, Spot};
 use variant_codec::{Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
@@ -88,8 +88,8 @@ impl Held {
     pub fn find<R>(&self, spot: Spot, path: &[Step], look: impl FnOnce(Found<'_>) -> Result<R>) -> Result<R> {
         let keys: Vec<Key<'_>> = path.iter().map(Step::key).collect();
         match self.format {
-            Format::Godot4 => look(Found::Godot4(self.view(spot)?.at(&keys)?)),
-            Format::Godot3 => look(Found::Godot3(self.view(spot)?.at(&keys)?)),
+            Format::Godot4 => self.view(spot)?.look_at(&keys, |view| look(Found::Godot4(view))),
+            Format::Godot3 => self.view(spot)?.look_at(&keys, |view| look(Found::Godot3(view))),
         }
     }
 
@@ -149,7 +149,7 @@ pub fn decode_record(
         spent: &mut Spent,
     ) -> Result<()> {
         let mut decoder = decoder.after(*spent);
-        decoder.pour(builder)?;
+        decoder.pour_only(builder)?;
         *spent = decoder.spent();
         Ok(())
     }

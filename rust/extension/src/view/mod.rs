@@ -8,8 +8,10 @@
 //! | `records.rs` | records in memory or in a file |
 //! | `rows.rs` | fields of many rows; rows whose field compares so |
 //! | `columns.rs` | columns of many rows |
+//! | `growing.rs` | lists that grow with what is found |
 
 mod columns;
+mod growing;
 mod held;
 mod path;
 mod records;

@@ -137,13 +137,15 @@ impl Records {
                 let length = place(range.end - range.start);
                 if length > self.limits.max_bytes {
                     let kind = ErrorKind::LimitExceeded(Limit::Bytes, self.limits.max_bytes as u64);
-                    return Err(Error::new(kind).at(place(range.start)));
+                    return Err(inside(Error::new(kind).at(0), index, range.start));
                 }
+                // One record is held at a time.
+                *lock(last) = None;
                 let mut bytes = engine::new_bytes(length)?;
                 let read = file.read_at(range.start, bytes.as_mut_slice()).map_err(Error::other)?;
                 if read < length {
                     let kind = ErrorKind::UnexpectedEnd { needed: length, left: read };
-                    return Err(Error::new(kind).at(place(range.start)));
+                    return Err(inside(Error::new(kind).at(0), index, range.start));
                 }
                 let held = Arc::new(Held::new(bytes, range.start, self.limits.clone(), self.format));
                 *lock(last) = Some((index, Arc::clone(&held)));

@@ -2,12 +2,14 @@
 
 use godot::builtin::{Variant, VariantOperator};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
-use variant_codec::view::{Fields, Key};
+use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, Limits, Result, VariantType, View};
 use variant_engine::Reader;
 
+use super::growing::add;
 use super::held::{Format, Found, decode, no_input};
 use super::path::Step;
+use super::records::Records;
 use super::shown::Shown;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
@@ -34,11 +36,10 @@ pub trait EachRow {
 pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl EachRow) -> Result<()> {
     let keys: Vec<Key<'_>> = keys.iter().map(Step::key).collect();
     if let (Shown::Records(records), []) = (shown, path) {
-        let (limits, format) = (records.limits(), records.format());
-        return records.for_each(0..u64::MAX, |index, record| match format {
-            Format::Godot4 => row_of::<Godot4>(index, record, limits, &keys, each),
-            Format::Godot3 => row_of::<Godot3>(index, record, limits, &keys, each),
-        });
+        return match records.format() {
+            Format::Godot4 => for_each_record::<Godot4>(records, keys, each),
+            Format::Godot3 => for_each_record::<Godot3>(records, keys, each),
+        };
     }
     shown.find(path, |found, held| {
         let (input, limits) = (held.input(), held.limits());
@@ -51,17 +52,15 @@ pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl
     })
 }
 
-/// Shows `each` the fields of one record.
-fn row_of<D: Dialect>(
-    index: u64,
-    record: &[u8],
-    limits: &Limits,
-    keys: &[Key<'_>],
-    each: &mut impl EachRow,
-) -> Result<()> {
-    let row = View::<D>::at_spot(record, limits, variant_codec::view::Spot::of(0..record.len()))?;
-    let mut fields = Fields::new(keys.to_vec());
-    each.row(index, fields.read(&row)?.0, &no_input(), limits)
+/// Shows `each` the fields of all records.
+fn for_each_record<D: Dialect>(records: &Records, keys: Vec<Key<'_>>, each: &mut impl EachRow) -> Result<()> {
+    let (limits, input, mut fields) = (records.limits(), no_input(), Fields::new(keys));
+    records.for_each(0..u64::MAX, |index, record| {
+        let row = View::<D>::at_spot(record, limits, Spot::of(0..record.len()))?;
+        let mut found = Vec::new();
+        fields.read(&row, &mut found)?;
+        each.row(index, &found, &input, limits)
+    })
 }
 
 /// A comparison of a field.
@@ -155,6 +154,7 @@ fn compare(found: Number, operator: VariantOperator, wanted: Number) -> Option<b
 /// As [`for_each_row`].
 pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<Vec<i64>> {
     struct Matching<'t> {
+        key: &'t Step,
         test: &'t Test,
         keys: KeyCache,
         found: Vec<i64>,
@@ -167,15 +167,16 @@ pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<
             input: &Input<'_>,
             limits: &Limits,
         ) -> Result<()> {
+            let inside = |error: Error| error.inside(self.key.key().step());
             if let [Some(field)] = fields
-                && self.test.is_met(field, input, limits, &mut self.keys)?
+                && self.test.is_met(field, input, limits, &mut self.keys).map_err(inside)?
             {
-                self.found.push(index as i64);
+                add(&mut self.found, index as i64)?;
             }
             Ok(())
         }
     }
-    let mut matching = Matching { test, keys: KeyCache::default(), found: Vec::new() };
-    for_each_row(shown, path, &[key], &mut matching)?;
+    let mut matching = Matching { key: &key, test, keys: KeyCache::default(), found: Vec::new() };
+    for_each_row(shown, path, std::slice::from_ref(&key), &mut matching)?;
     Ok(matching.found)
 }

@@ -8,6 +8,7 @@ use variant_codec::limits::Spent;
 use variant_codec::view::Spot;
 use variant_codec::{Error, Limits, Result, VariantType};
 
+use super::growing::push;
 use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
@@ -179,8 +180,7 @@ fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray>
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
         let value = decode_record(record, records.format(), records.limits(), &mut spent, &mut keys)?;
-        values.push(&value);
-        Ok(())
+        push(&mut values, &value)
     })?;
     Ok(values)
 }

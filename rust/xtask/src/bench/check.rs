@@ -38,7 +38,7 @@ fn find<'a>(reports: &'a [Report], build: Build, row: &Row) -> Option<&'a Row> {
         .iter()
         .filter(|report| report.build == build)
         .flat_map(|report| &report.rows)
-        .find(|other| (&other.workload, other.op, other.threads) == (&row.workload, row.op, row.threads))
+        .find(|other| other.is_same_work(row))
 }
 
 #[cfg(test)]

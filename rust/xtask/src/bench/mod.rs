@@ -32,12 +32,15 @@ use crate::workspace::Workspace;
 /// Choices for a run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Few samples and no series of sizes; at most two minutes
+    /// Few samples, and neither series of sizes nor a warm heap; at most three minutes
     #[arg(long)]
     pub quick: bool,
     /// A folder of JSON documents to measure as well
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// The addon of GUS 2, compiled for this machine, to measure as well
+    #[arg(long, value_name = "DIR")]
+    pub peer: Option<PathBuf>,
     /// Where to write the rows
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -81,7 +84,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<bo
         workloads = workloads::only(workloads, name)?;
     }
     let builds = builds(godot, options.build)?;
-    let stage = Stage::set(workspace, godot, &builds)?;
+    let stage = Stage::set(workspace, godot, &builds, options.peer.as_deref())?;
     let bench = Bench { stage, workloads, quick: options.quick };
     let mut reports = bench.time(&builds, &godot.version)?;
     bench.memory(&mut reports)?;
@@ -94,7 +97,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<bo
         chart::draw(&reports, &bench.charted(), file)?;
     }
     if options.document {
-        document::write(workspace, &reports, &bench.charted())?;
+        document::write(workspace, &reports)?;
     }
     before.map_or(Ok(true), |before| judge(&before, &reports))
 }
@@ -124,6 +127,14 @@ struct Bench<'a> {
     quick: bool,
 }
 
+/// How a process that measures time is set up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Run {
+    threads: Threads,
+    /// Whether it keeps the memory that it frees.
+    is_warm: bool,
+}
+
 /// One call whose memory is watched.
 #[derive(Clone, Copy)]
 struct Call<'a> {
@@ -147,16 +158,17 @@ impl Bench<'_> {
                 build: *build,
                 rows: Vec::new(),
                 machine: machine(),
-                heap: Stage::heap(),
+                warm_heap: Stage::warm_heap().unwrap_or_default(),
                 quick: self.quick,
                 skipped: Vec::new(),
             })
             .collect();
         let step = Progress::count("workloads", self.workloads.len() as u64);
         for workload in &self.workloads {
-            for report in &mut reports {
-                for threads in self.threads(workload) {
-                    self.time_one(workload, threads, report)
+            for (index, report) in reports.iter_mut().enumerate() {
+                // Players have the first build.
+                for run in self.runs(workload, index == 0) {
+                    self.time_one(workload, run, report)
                         .with_context(|| format!("`{}` could not be measured", workload.name))?;
                 }
             }
@@ -166,19 +178,27 @@ impl Bench<'_> {
         Ok(reports)
     }
 
-    fn time_one(&self, workload: &Workload, threads: Threads, report: &mut Report) -> Result<()> {
+    fn time_one(&self, workload: &Workload, run: Run, report: &mut Report) -> Result<()> {
         let pace = if self.quick { QUICK } else { FULL };
         let mut arguments = vec![("pairs", pace.pairs.to_string()), ("seconds", pace.seconds.to_string())];
-        if threads == Threads::All && !workload.is_growth && !self.quick {
+        let with_others = run == Run { threads: Threads::All, is_warm: false };
+        if with_others && !workload.is_growth && !self.quick {
             arguments.push(("others", "1".to_owned()));
         }
-        let count = threads.count();
-        let lines = self.stage.run(report.build, workload, Purpose::Time, count, &arguments)?;
+        let count = run.threads.count();
+        let purpose = if run.is_warm { Purpose::WarmTime } else { Purpose::Time };
+        let lines = self.stage.run(report.build, workload, purpose, count, &arguments)?;
         for line in lines {
             match line {
                 Line::Samples(samples) => {
                     let mut row = samples.row(&workload.name, count).context("nothing was measured")?;
-                    row.target = workload.target(report.build, row.op, threads);
+                    if run.is_warm {
+                        if let Some(cold) = report.rows.iter_mut().find(|cold| cold.is_same_work(&row)) {
+                            cold.warm_ratio = Some(row.ratio);
+                        }
+                        continue;
+                    }
+                    row.target = workload.target(report.build, row.op, run.threads);
                     report.rows.push(row);
                 }
                 Line::Skipped { skipped: reason } => {
@@ -244,13 +264,23 @@ impl Bench<'_> {
         }))
     }
 
-    fn threads(&self, workload: &Workload) -> Vec<Threads> {
-        let several = Threads::All.count() > 1;
-        if several && (!self.quick || workload.counts_with_one_thread()) {
-            vec![Threads::One, Threads::All]
-        } else {
-            vec![Threads::All]
+    /// The processes for one workload in one build.
+    fn runs(&self, workload: &Workload, is_first_build: bool) -> Vec<Run> {
+        let cold = |threads| Run { threads, is_warm: false };
+        let all = cold(Threads::All);
+        if workload.is_growth {
+            return if is_first_build { vec![all] } else { vec![] };
         }
+        let several = Threads::All.count() > 1;
+        let mut runs = Vec::new();
+        if several && (if self.quick { workload.counts_with_one_thread() } else { is_first_build }) {
+            runs.push(cold(Threads::One));
+        }
+        runs.push(all);
+        if is_first_build && !self.quick && Stage::warm_heap().is_some() {
+            runs.push(Run { is_warm: true, ..all });
+        }
+        runs
     }
 
     /// The workloads that a chart shows, in their order.
@@ -291,7 +321,7 @@ fn add(report: &mut Report, call: &Call<'_>, memory: Memory) {
 
 fn print(reports: &[Report]) {
     for report in reports {
-        println!("\n{}\nheap: {}\n", table::title(report), report.heap);
+        println!("\n{}\n", table::title(report));
         println!("{}", table::results(&report.rows, Place::Terminal));
         let more =
             [table::others(&report.rows, Place::Terminal), table::memory(&report.rows, Place::Terminal)];

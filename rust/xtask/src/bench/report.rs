@@ -42,9 +42,9 @@ pub struct Report {
     /// The processor and how many there are.
     #[serde(default)]
     pub machine: String,
-    /// How the heap was set up.
+    /// How the heap was set up for `warm_ratio`.
     #[serde(default)]
-    pub heap: String,
+    pub warm_heap: String,
     /// Whether it was a quick run, which has few samples.
     #[serde(default)]
     pub quick: bool,
@@ -79,6 +79,9 @@ pub struct Row {
     pub ratio: f64,
     /// The width of the middle half of these ratios, over their median.
     pub spread: f64,
+    /// The ratio in a process that keeps the memory that it frees.
+    #[serde(default)]
+    pub warm_ratio: Option<f64>,
     /// The size of the encoded form.
     pub bytes: u64,
     /// The same for the codec, which has other formats, too.
@@ -101,6 +104,9 @@ pub struct Row {
     /// `var_to_str` or `str_to_var`.
     #[serde(default)]
     pub text_ns: Option<f64>,
+    /// GUS 2, another extension.
+    #[serde(default)]
+    pub peer_ns: Option<f64>,
     /// The most memory that the codec added during a call, its result included.
     #[serde(default)]
     pub peak_bytes: Option<i64>,
@@ -135,6 +141,11 @@ pub enum Verdict {
 }
 
 impl Row {
+    /// Whether both measure the same work with as many threads.
+    pub fn is_same_work(&self, other: &Self) -> bool {
+        (&self.workload, self.op, self.threads) == (&other.workload, other.op, other.threads)
+    }
+
     /// A target of 1 is met where the codec does not count as slower.
     pub fn verdict(&self) -> Verdict {
         match self.target {
@@ -209,8 +220,8 @@ pub(super) mod tests {
     use super::*;
 
     pub fn report(build: Build, rows: Vec<Row>) -> Report {
-        let (machine, heap) = (String::new(), String::new());
-        Report { engine: "4.6".into(), build, rows, machine, heap, quick: true, skipped: vec![] }
+        let (machine, warm_heap) = (String::new(), String::new());
+        Report { engine: "4.6".into(), build, rows, machine, warm_heap, quick: true, skipped: vec![] }
     }
 
     pub fn row(workload: &str, ratio: f64, spread: f64) -> Row {
@@ -222,6 +233,7 @@ pub(super) mod tests {
             codec_ns: 1000.0,
             ratio,
             spread,
+            warm_ratio: None,
             bytes: 8,
             codec_bytes: None,
             floor_ns: None,
@@ -230,6 +242,7 @@ pub(super) mod tests {
             free_ns: 0.0,
             json_ns: None,
             text_ns: None,
+            peer_ns: None,
             peak_bytes: None,
             engine_peak_bytes: None,
             scratch_bytes: None,

@@ -44,6 +44,8 @@ pub struct Samples {
     json: Vec<f64>,
     #[serde(default)]
     text: Vec<f64>,
+    #[serde(default)]
+    peer: Vec<f64>,
 }
 
 /// Bytes that one call added to the process; absent where the system does not tell.
@@ -83,6 +85,7 @@ impl Samples {
             codec_ns: rounded(median(&codec)?),
             ratio: median(&ratios)?,
             spread: spread(&ratios)?,
+            warm_ratio: None,
             bytes: self.bytes as u64,
             codec_bytes: self.codec_bytes.map(|bytes| bytes as u64),
             floor_ns: median(&calls(&self.floor)).map(rounded),
@@ -91,6 +94,7 @@ impl Samples {
             free_ns: rounded(median(&self.codec_free)?),
             json_ns: median(&calls(&self.json)).map(rounded),
             text_ns: median(&calls(&self.text)).map(rounded),
+            peer_ns: median(&calls(&self.peer)).map(rounded),
             peak_bytes: None,
             engine_peak_bytes: None,
             scratch_bytes: None,

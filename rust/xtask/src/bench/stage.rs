@@ -1,7 +1,7 @@
 //! The project that is measured, in the editor build and exported for the release build.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -11,6 +11,7 @@ use super::report::Build;
 use super::samples::{self, Line};
 use super::workloads::{Input, Workload};
 use crate::archive;
+use crate::debian::files_with_extension;
 use crate::export;
 use crate::godot::Godot;
 use crate::judge;
@@ -23,8 +24,8 @@ const PROJECT: &str = include_str!("project.godot");
 
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// Memory that is freed stays with the process: with glibc's own choice, a buffer of 32 MB costs about 10 ms of page
-/// faults, on either side. 32 MiB is the highest threshold that glibc accepts.
+/// Memory that is freed stays with the process: with glibc's own choice, every large result is fetched from the system page
+/// by page, on either side. 32 MiB is the highest threshold that glibc accepts.
 const WARM_HEAP: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "4294967296"),
     ("MALLOC_MMAP_THRESHOLD_", "33554432"),
@@ -38,8 +39,10 @@ const LEAN_HEAP: [(&str, &str); 3] =
 /// Why a process runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Time, with the heap kept warm.
+    /// Time, with the heap that players have.
     Time,
+    /// Time, with memory kept.
+    WarmTime,
     /// Memory, with the heap kept small.
     Memory,
 }
@@ -55,15 +58,29 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Makes the project, and the game if there is a release template.
-    pub fn set(workspace: &'a Workspace, godot: &'a Godot, builds: &[Build]) -> Result<Self> {
+    pub fn set(
+        workspace: &'a Workspace,
+        godot: &'a Godot,
+        builds: &[Build],
+        peer: Option<&Path>,
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
         archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
         fs::create_dir(folder.path().join("suites"))?;
         fs::copy(workspace.project().join("suites/options.gd"), folder.path().join("suites/options.gd"))?;
         archive::copy(&workspace.addon(), &folder.path().join("addons").join(EXTENSION))?;
+        let mut also_registered = Vec::new();
+        if let Some(peer) = peer {
+            let name = peer.file_name().context("an addon is a folder")?;
+            archive::copy(peer, &folder.path().join("addons").join(name))?;
+            let found = files_with_extension(peer, "gdextension")?;
+            let file = found.first().and_then(|file| file.file_name()).context("no .gdextension in it")?;
+            let file = format!("res://addons/{}/{}", name.display(), file.display());
+            also_registered.push(file);
+        }
         fs::write(folder.path().join("project.godot"), PROJECT)?;
         let mut stage = Self { workspace, godot, folder, game: PathBuf::new() };
-        stage.project()?.register_extension()?;
+        stage.project()?.register_extensions(&also_registered)?;
         if builds.contains(&Build::Release) {
             let template = godot.template_release.as_deref().context("there is no release template")?;
             stage.game =
@@ -91,7 +108,11 @@ impl<'a> Stage<'a> {
             }
         };
         command.env(THREADS_VARIABLE, threads.to_string());
-        command.envs(if purpose == Purpose::Time { WARM_HEAP } else { LEAN_HEAP });
+        match purpose {
+            Purpose::Time => {}
+            Purpose::WarmTime => drop(command.envs(WARM_HEAP)),
+            Purpose::Memory => drop(command.envs(LEAN_HEAP)),
+        }
         command.args(["--", "--form", workload.form]);
         match &workload.input {
             Input::Made(kind, count) => command.args(["--kind", kind, "--count", &count.to_string()]),
@@ -106,13 +127,9 @@ impl<'a> Stage<'a> {
         samples::lines(&outcome.stdout)
     }
 
-    /// How the heap is set up while time is measured.
-    pub fn heap() -> String {
-        if cfg!(target_env = "gnu") {
-            WARM_HEAP.map(|(name, value)| format!("{name}={value}")).join(" ")
-        } else {
-            "the system's own choice".to_owned()
-        }
+    /// How a warm heap is set up; `None` where it cannot be.
+    pub fn warm_heap() -> Option<String> {
+        cfg!(target_env = "gnu").then(|| WARM_HEAP.map(|(name, value)| format!("{name}={value}")).join(" "))
     }
 
     fn project(&self) -> Result<Project<'_>> {

@@ -26,6 +26,7 @@ pub fn results<'a>(rows: impl IntoIterator<Item = &'a Row>, place: Place) -> Tab
         "codec",
         "ratio",
         "spread",
+        "warm heap",
         "target",
         "",
         "floor",
@@ -43,6 +44,7 @@ pub fn results<'a>(rows: impl IntoIterator<Item = &'a Row>, place: Place) -> Tab
             time(row.codec_ns),
             format!("{:.2} ×", row.ratio),
             format!("{:.0} %", row.spread * 100.0),
+            row.warm_ratio.map_or_else(String::new, |ratio| format!("{ratio:.2} ×")),
             row.target.map_or_else(String::new, |target| format!("{target} ×")),
             row.verdict().to_string(),
             row.floor_ns.map_or_else(String::new, time),
@@ -59,18 +61,19 @@ pub fn results<'a>(rows: impl IntoIterator<Item = &'a Row>, place: Place) -> Tab
 
 /// What else the engine offers, where it was measured.
 pub fn others<'a>(rows: impl IntoIterator<Item = &'a Row>, place: Place) -> Option<Table> {
-    let mut table = table(&["workload", "op", "codec", "JSON", "ratio", "var_to_str", "ratio"], place);
+    let header = ["workload", "op", "codec", "JSON", "ratio", "var_to_str", "ratio", "GUS 2", "ratio"];
+    let mut table = table(&header, place);
     for row in rows {
-        let (Some(json), Some(text)) = (row.json_ns, row.text_ns) else { continue };
-        table.add_row([
-            row.workload.clone(),
-            row.op.to_string(),
-            time(row.codec_ns),
-            time(json),
-            format!("{:.1} ×", json / row.codec_ns),
-            time(text),
-            format!("{:.1} ×", text / row.codec_ns),
-        ]);
+        let others = [row.json_ns, row.text_ns, row.peer_ns];
+        if others == [None; 3] {
+            continue;
+        }
+        let cells = others.map(|other| match other {
+            Some(other) => [time(other), format!("{:.1} ×", other / row.codec_ns)],
+            None => Default::default(),
+        });
+        let names = [row.workload.clone(), row.op.to_string(), time(row.codec_ns)];
+        table.add_row(names.into_iter().chain(cells.into_iter().flatten()));
     }
     (!table.is_empty()).then_some(table)
 }

@@ -9,7 +9,7 @@ use super::scripts;
 use super::slice::{Done, Tools};
 use crate::endure::{self, Endurance};
 use crate::judge::Tally;
-use crate::suites::{self, Access, ENTRIES, Search};
+use crate::suites::{self, Access, Conformance, ENTRIES, Search};
 use crate::workspace::Workspace;
 use crate::{
     diff, exchange, fuzz, godot3, jobs, kill, platforms, protobuf, sanitize, stress, valgrind, writers,
@@ -88,6 +88,8 @@ const FUZZ_SLICE: u64 = 600;
 /// The cases of a slice of differential fuzzing, which two engines share.
 const DIFF_SLICE: u64 = 30_000;
 const ENGINES: u32 = 2;
+/// The values, or pairs of them, of a slice of a suite.
+const RANDOM_SLICE: u64 = 100_000;
 const KILL_SLICE: u64 = 50;
 const JOB_SLICE: u64 = 20_000;
 /// For how many seconds packets are searched for, for each entry point.
@@ -123,6 +125,26 @@ pub const PROOFS: &[Proof] = &[
         scripts: &["suites/diff.gd"],
         command: "cargo xtask diff --processes 2",
         slice: differential,
+    },
+    Proof {
+        name: "random parts of values",
+        goal: 1_000_000,
+        unit: "values",
+        code: &[CODEC, BUILD, ENGINE],
+        scripts: &["suites/view_suite.gd"],
+        command: "cargo xtask conformance --only views --random 2000000",
+        // Half as many values as `--random` says.
+        slice: |tools, slice, left| random(tools, "views", 2, slice, left),
+    },
+    Proof {
+        name: "random patches",
+        goal: 1_000_000,
+        unit: "pairs",
+        code: &[CODEC, BUILD, ENGINE],
+        scripts: &["suites/patch_suite.gd"],
+        command: "cargo xtask conformance --only patches --random 4000000",
+        // A quarter as many pairs as `--random` says.
+        slice: |tools, slice, left| random(tools, "patches", 4, slice, left),
     },
     Proof {
         name: "endurance",
@@ -320,6 +342,20 @@ fn differential(tools: &Tools<'_>, slice: u64, left: u64) -> Result<Done> {
     };
     let tally = diff::run(tools.workspace, tools.godot, &options)?;
     let amount = cases * u64::from(ENGINES);
+    Ok(Done { parts: BTreeMap::from([(how.to_owned(), amount)]), ..done(amount, tally) })
+}
+
+/// A suite that is told to make `each` random values for one that counts.
+fn random(tools: &Tools<'_>, suite: &str, each: u64, slice: u64, left: u64) -> Result<Done> {
+    let (how, access) = access(slice);
+    let amount = RANDOM_SLICE.min(left);
+    let options = Conformance {
+        access,
+        seed: Some(1 + slice),
+        random: Some(amount * each),
+        only: Some(suite.to_owned()),
+    };
+    let tally = suites::conformance(tools.workspace, tools.godot, &options)?;
     Ok(Done { parts: BTreeMap::from([(how.to_owned(), amount)]), ..done(amount, tally) })
 }
 

@@ -132,7 +132,10 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             }
             return Ok(true);
         }
-        let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+        let Self { keys, units, .. } = self;
+        let Some(string) = keys.texts.string(bytes, || raw_string(bytes, units)) else {
+            return Ok(false);
+        };
         self.building.put_string(string);
         Ok(true)
     }

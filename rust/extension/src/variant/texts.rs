@@ -1,0 +1,89 @@
+//! A cache of short texts that repeat among values.
+
+use godot::builtin::GString;
+
+/// Texts that came more than once. Their Strings are made once and then shared.
+///
+/// Data without repetition soon stops trying.
+pub struct TextCache {
+    seen: usize,
+    /// Used up by texts that are not there.
+    credit: i32,
+    places: Vec<Place>,
+}
+
+/// The last text with a certain hash, modulo the number of places.
+#[derive(Clone, Default)]
+struct Place {
+    hash: u32,
+    /// From its second time on.
+    kept: Option<(Box<[u8]>, GString)>,
+}
+
+impl Default for TextCache {
+    fn default() -> Self {
+        Self { seen: 0, credit: Self::CREDIT, places: Vec::new() }
+    }
+}
+
+impl TextCache {
+    /// Longer texts are not cached; as [`hash`] expects.
+    const LONGEST: usize = 32;
+    /// Neither are the first texts: a small message repeats nothing.
+    const PASSED: usize = 16;
+    const PLACES: usize = 128;
+    /// One text in seven must repeat.
+    const CREDIT: i32 = 256;
+    const GAIN: i32 = 6;
+
+    /// Begins another call, whose texts may repeat even if those of the last did not.
+    pub fn begin_call(&mut self) {
+        self.credit = Self::CREDIT;
+    }
+
+    /// The String of a text, which `make` makes unless it is cached.
+    #[inline(always)]
+    pub fn string(&mut self, text: &[u8], make: impl FnOnce() -> Option<GString>) -> Option<GString> {
+        if text.len() > Self::LONGEST || self.credit <= 0 || text.is_empty() {
+            return make();
+        }
+        if self.seen < Self::PASSED {
+            self.seen += 1;
+            return make();
+        }
+        if self.places.is_empty() {
+            self.places.resize(Self::PLACES, Place::default());
+        }
+        let hash = hash(text);
+        let place = &mut self.places[hash as usize % Self::PLACES];
+        if place.hash == hash {
+            if let Some((kept, string)) = &place.kept
+                && **kept == *text
+            {
+                self.credit = (self.credit + Self::GAIN).min(Self::CREDIT);
+                return Some(string.clone());
+            }
+            let string = make()?;
+            place.kept = Some((text.into(), string.clone()));
+            return Some(string);
+        }
+        self.credit -= 1;
+        *place = Place { hash, kept: None };
+        make()
+    }
+}
+
+/// A hash of the start, the end and the length of a text of at most 32 bytes.
+#[inline(always)]
+pub fn hash(text: &[u8]) -> u32 {
+    let (start, end) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(start), Some(end)) => (u64::from_le_bytes(*start), u64::from_le_bytes(*end)),
+        _ => {
+            let mut start = [0; 8];
+            start[..text.len()].copy_from_slice(text);
+            (u64::from_le_bytes(start), 0)
+        }
+    };
+    let mix = (start ^ end.rotate_left(23) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mix >> 32) as u32
+}

@@ -1,0 +1,29 @@
+//! Lists that grow with what is found, and say so where there is no memory.
+
+use godot::builtin::{VarArray, Variant};
+use variant_codec::memory::check_room;
+use variant_codec::{ErrorKind, Result};
+
+/// Adds an element.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn add<T>(list: &mut Vec<T>, element: T) -> Result<()> {
+    list.try_reserve(1)
+        .map_err(|_| ErrorKind::OutOfMemory((list.len() + 1).saturating_mul(size_of::<T>())))?;
+    list.push(element);
+    Ok(())
+}
+
+/// Adds a value to an Array, which the engine doubles when it is full.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`].
+pub fn push(values: &mut VarArray, value: &Variant) -> Result<()> {
+    let count = values.len();
+    if count.is_power_of_two() {
+        check_room(count.saturating_mul(2 * size_of::<Variant>()))?;
+    }
+    values.push(value);
+    Ok(())
+}

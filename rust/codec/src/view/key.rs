@@ -83,9 +83,10 @@ impl<'k> Key<'k> {
     /// The step that it is in the path of an error.
     ///
     /// ```
+    /// use variant_codec::error::Step;
     /// use variant_codec::view::Key;
     ///
-    /// assert_eq!(Key::from("hp").step().to_string(), ".\"hp\"");
+    /// assert_eq!(Key::from("hp").step(), Step::text_key("hp"));
     /// ```
     pub fn step(&self) -> Step {
         match (self.text(), self.index()) {

@@ -2,7 +2,7 @@
 ##
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 20000)
-## --only NAME       runs one suite: values, report, rows, batches, large, threads, random, hostile, quirks, faults,
+## --only NAMES      runs these suites, separated by commas: values, report, rows, batches, large, threads, random, hostile, quirks, faults,
 ##                   limits, conversions, objects, surface, outlines, files, jobs, ownership, dialects, messages, views, patches
 ## --cases           lists the name of every case at the end
 extends SceneTree
@@ -47,7 +47,8 @@ const SUITES: Dictionary[String, GDScript] = {
 
 var _seed := DEFAULT_SEED
 var _random_count := DEFAULT_RANDOM_COUNT
-var _only := ""
+## All if empty.
+var _only := PackedStringArray()
 var _lists_cases := false
 var _checks := Checks.new()
 ## Stands if a script error ends the run early.
@@ -84,7 +85,7 @@ func _run() -> void:
 	var watch := _watch_errors()
 	var values := Values.new()
 	for suite_name in SUITES:
-		if _only.is_empty() or _only == suite_name:
+		if _only.is_empty() or suite_name in _only:
 			await _run_suite(suite_name, values)
 	values.release()
 	_report(watch)
@@ -97,11 +98,12 @@ func _read_options() -> bool:
 		return false
 	_seed = options["seed"]
 	_random_count = options["random"]
-	_only = options["only"]
+	_only = (options["only"] as String).split(",", false)
 	_lists_cases = options["cases"]
-	if _only and not SUITES.has(_only):
-		printerr("There is no suite \"%s\"; there are %s." % [_only, ", ".join(SUITES.keys())])
-		return false
+	for suite in _only:
+		if not SUITES.has(suite):
+			printerr("unknown suite \"%s\"; expected one of: %s" % [suite, ", ".join(SUITES.keys())])
+			return false
 	return true
 
 

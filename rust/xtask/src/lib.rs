@@ -1,10 +1,10 @@
 //! Every chore of this repository, as a library: `cargo xtask` is its command line, and the tests use it to run Godot.
 
+pub mod accept;
 pub mod archive;
 pub mod bench;
 mod checklist;
 pub mod checks;
-pub mod coverage;
 pub mod crates;
 pub mod debian;
 pub mod diff;
@@ -21,7 +21,6 @@ pub mod judge;
 pub mod kill;
 pub mod library;
 pub mod misuse;
-pub mod mutants;
 pub mod notices;
 pub mod package;
 pub mod panel;
@@ -29,12 +28,12 @@ pub mod platforms;
 pub mod progress;
 pub mod project;
 pub mod protobuf;
-pub mod prove;
 pub mod python;
 pub mod room;
 pub mod run;
 pub mod sanitize;
 mod snippets;
+pub mod soak;
 pub mod stress;
 pub mod suites;
 pub mod tools;

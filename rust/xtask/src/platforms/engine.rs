@@ -102,8 +102,12 @@ pub fn suites(
     let two = Access { threads: Some(2), ..Access::default() };
     let with = |access: Access, names: &[&'static str]| {
         each(platform, names, |only| {
-            let choices =
-                Conformance { access, random: Some(RANDOM), only: Some(only.to_owned()), seed: None };
+            let choices = Conformance {
+                access,
+                random: Some(RANDOM),
+                only: Some(only.to_owned()),
+                ..Conformance::default()
+            };
             suites::in_project(&project, &choices, LIMIT).with_context(|| format!("{access:?}"))
         })
     };

@@ -116,16 +116,27 @@ impl<'a> Toolchain<'a> {
             library::choose(cargo.args(["check", "--quiet"]), &first.build());
             // Its tests differ between platforms.
             cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
-            if now.iter().any(|platform| platform.lacks_std()) {
+            if !first.is_web() {
                 cargo.arg(BUILD_STD);
             }
-            for platform in now {
-                println!("checking the library for {}", platform.name);
-                cargo.args(["--target", platform.triple]);
-            }
-            run::through(&mut cargo)?;
+            check_for(&mut cargo, &now)?;
         }
         Ok(())
+    }
+
+    /// Type-checks the crates that need no engine.
+    pub fn check_without_engine(&self, platforms: &[&Platform]) -> Result<()> {
+        let mut cargo = self.cargo();
+        cargo.args(["check", "--quiet", BUILD_STD, "--lib", "--tests", "--features", "variant_codec/serde"]);
+        cargo.args([
+            "--package",
+            "variant_codec",
+            "--package",
+            "variant_disk",
+            "--package",
+            "variant_protobuf",
+        ]);
+        check_for(&mut cargo, platforms)
     }
 
     /// Builds the release library for a platform, and returns where it is.
@@ -146,7 +157,7 @@ impl<'a> Toolchain<'a> {
     pub fn tests(
         &self,
         platform: &Platform,
-        extent: Extent,
+        is_emulated: bool,
         runner: &dyn Fn(&Path) -> Command,
     ) -> Result<Tally> {
         println!("building the tests for {}", platform.name);
@@ -167,11 +178,12 @@ impl<'a> Toolchain<'a> {
         }
         let mut total = Tally::default();
         for Program { name, file, package } in found {
-            if !extent.takes(&name) {
-                continue;
-            }
             let mut command = runner(&file);
-            extent.apply(command.current_dir(package));
+            command.current_dir(package);
+            // Emulation is some twenty times slower.
+            if is_emulated {
+                command.envs([("PROPTEST_CASES", "64"), ("MADE_INPUTS", "2000")]);
+            }
             total = total + one(&name, &mut command).with_context(|| format!("the tests `{name}`"))?;
         }
         println!("{}: {total}", platform.name);
@@ -179,29 +191,12 @@ impl<'a> Toolchain<'a> {
     }
 }
 
-/// How much is tested. Emulation is some twenty times slower.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// As natively.
-    Whole,
-    /// All tests, with fewer random values.
-    Emulated,
-    /// In a few minutes under emulation: the least random values, and no corpus of the fuzz targets.
-    Brief,
-}
-
-impl Extent {
-    fn takes(self, name: &str) -> bool {
-        self != Self::Brief || name != "fuzz"
+fn check_for(cargo: &mut Command, platforms: &[&Platform]) -> Result<()> {
+    for platform in platforms {
+        println!("checking types for {}", platform.name);
+        cargo.args(["--target", platform.triple]);
     }
-
-    fn apply(self, command: &mut Command) {
-        match self {
-            Self::Whole => {}
-            Self::Emulated => drop(command.envs([("PROPTEST_CASES", "64"), ("MADE_INPUTS", "2000")])),
-            Self::Brief => drop(command.env("PROPTEST_CASES", "16")),
-        }
-    }
+    run::through(cargo)
 }
 
 /// Runs one test program.

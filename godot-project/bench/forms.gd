@@ -47,8 +47,6 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Batch.new(value)
 		"pack":
 			return Pack.new(value)
-		"reader":
-			return MessageReader.new(value)
 		"objects":
 			return Objects.new(value)
 		"validate":
@@ -402,20 +400,6 @@ class Pack:
 	func decode_codec(kept: Array) -> void:
 		for i in kept.size():
 			kept[i] = ClassDB.class_call_static(CLASS, UNPACK, bytes)
-
-
-## Messages of one shape, as they come sixty times a second.
-class MessageReader:
-	extends Message
-	var reader := FastVariantReader.new()
-
-	func operations() -> PackedStringArray:
-		return ["decode"]
-
-	func decode_codec(kept: Array) -> void:
-		var input: PackedByteArray = bytes
-		for i in kept.size():
-			kept[i] = reader.decode(input)
 
 
 ## Objects with scripts, by class and properties.

@@ -86,14 +86,6 @@ pub struct Collisions {
 }
 
 impl Collisions {
-    /// Begins another call, which costs nothing yet.
-    pub fn begin_call(&mut self) {
-        (self.keys, self.nested) = Default::default();
-        if let Some(names) = &mut self.names {
-            names.begin_call();
-        }
-    }
-
     /// A key is put into a Dictionary, which may itself be a key or part of one.
     ///
     /// # Errors
@@ -204,25 +196,6 @@ struct Names {
 
 impl Names {
     const CHAINS: usize = 1 << 16;
-
-    /// So many names are taken out one by one.
-    const FEW: usize = 1024;
-
-    /// Keeps the table, which is large, and leaves it empty.
-    fn begin_call(&mut self) {
-        if self.known.len() > Self::FEW || self.others.len() > Self::FEW {
-            *self = Self::default();
-            return;
-        }
-        for hash in self.known.keys() {
-            if let Some(length) = self.chains.get_mut(*hash as usize % Self::CHAINS) {
-                *length = 0;
-            }
-        }
-        self.known.clear();
-        self.others.clear();
-        self.effort = Effort::default();
-    }
 
     fn add(&mut self, name: &str) -> Result<()> {
         let (hash, fingerprint) = (hash(name), self.random.hash_one(name));

@@ -92,7 +92,7 @@ const REACH_UNICODE: Reach = Reach { one_thread: [None, Some(1.5)], ..reach(5.0,
 const REACH_DOCUMENT: Reach = reach_apart([4.0, 1.8], [6.0, 3.0]);
 
 /// Name, kind, count, form, and target.
-const TABLE: [(&str, &str, u32, &str, Reach); 36] = [
+const TABLE: [(&str, &str, u32, &str, Reach); 35] = [
     ("entities", "entities", 50_000, "value", reach_apart([5.0, 1.8], [8.0, 3.0])),
     ("ints", "ints", 1_000_000, "value", reach(6.0, 8.0)),
     ("floats", "floats", 500_000, "value", reach(4.0, 9.0)),
@@ -110,7 +110,6 @@ const TABLE: [(&str, &str, u32, &str, Reach); 36] = [
     ("Vector3, one call", "vector3", 1, "vector3", REACH_TINY),
     ("short String, one call", "string", 1, "string", REACH_TINY),
     ("3-key message, one call", "message", 1, "message", reach(3.0, 1.6)),
-    ("3-key message, prepared reader", "message", 1, "reader", reach_reading(1.3)),
     ("events: small Dictionaries", "events", 2_000, "value", reach_reading_alone(1.5)),
     ("objects with scripts", "objects", 10_000, "objects", NOTHING),
     ("entities: one part, first access", "entities", 50_000, "first part", reach_reading(25.0)),
@@ -141,7 +140,7 @@ const GROWTH: [(&str, &str, &str, u32); 4] = [
 const SMALLEST: u32 = 100;
 
 /// What docs/benchmarks.md shows, in this order: names of [`TABLE`], and what the engine does for the row.
-pub const SUMMARY: [(&str, &str); 20] = [
+pub const SUMMARY: [(&str, &str); 19] = [
     ("entities", "`var_to_bytes`, `bytes_to_var`"),
     ("ints", "the same"),
     ("floats", "the same"),
@@ -154,7 +153,6 @@ pub const SUMMARY: [(&str, &str); 20] = [
     ("objects with scripts", "`var_to_bytes_with_objects`, `bytes_to_var_with_objects`"),
     ("int, one call", "`var_to_bytes`, `bytes_to_var`"),
     ("3-key message, one call", "the same"),
-    ("3-key message, prepared reader", "`bytes_to_var`"),
     ("batch of entities", "a loop of `var_to_bytes`, `bytes_to_var`"),
     ("pack_batch of entities", "the same"),
     ("entities: one part, first access", "`bytes_to_var`, then the part"),

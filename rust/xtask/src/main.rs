@@ -299,7 +299,7 @@ fn print_python(workspace: &Workspace) -> Result<bool> {
 fn build(workspace: &Workspace, args: BuildArgs) -> Result<bool> {
     let profile = if args.debug { Profile::Debug } else { Profile::Release };
     let double = args.double.map(std::path::absolute).transpose()?;
-    let build = Build { profile, target: args.target, no_threads: args.no_threads, double };
+    let build = Build { profile, target: args.target, no_threads: args.no_threads, double, faults: false };
     print_path(library::build(workspace, &build))
 }
 

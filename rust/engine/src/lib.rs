@@ -60,7 +60,7 @@ pub use calls::{StaticMethod, register};
 pub use conversions::{Conversions, Converted};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
-pub use interface::is_debug_build;
+pub use interface::{engine_version, is_debug_build};
 pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;

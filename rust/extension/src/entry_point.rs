@@ -6,6 +6,7 @@ use godot::init::{ExtensionLibrary, InitStage, gdextension};
 use godot::sys;
 use variant_engine::fits_precision;
 
+use crate::variant::collisions;
 use crate::{api, panics, settings, threads};
 
 struct Extension;
@@ -54,6 +55,7 @@ fn start() {
     threads::pool::open();
     threads::background::open();
     variant_engine::start(&settings::access());
+    collisions::open(variant_engine::engine_version());
     api::registration::register();
 }
 

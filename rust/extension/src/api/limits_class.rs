@@ -170,7 +170,7 @@ impl FastVariantLimits {
 
     /// Allows only values of these types: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that are not
     /// a [enum Variant.Type] are ignored.
-    // Not const: see `properties!`.
+    // Not const, as a method with `&self` would be.
     #[func(gd_self)]
     fn allow_only(this: Gd<Self>, types: PackedInt32Array) {
         guard("FastVariantLimits.allow_only", || {

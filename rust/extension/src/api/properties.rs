@@ -17,12 +17,10 @@ macro_rules! properties {
                     guard(concat!(stringify!($class), ".", stringify!($get)), || lock(&self.values).$name.clone())
                 }
 
-                // godot-rust registers methods with `&self` as const, which expressions without side effects may call.
-                #[func(gd_self)]
-                fn $set(this: Gd<Self>, value: $ty) {
-                    guard(concat!(stringify!($class), ".", stringify!($set)), || {
-                        lock(&this.bind().values).$name = value;
-                    })
+                // godot-rust registers it as const, because of `&self`.
+                #[func]
+                fn $set(&self, value: $ty) {
+                    guard(concat!(stringify!($class), ".", stringify!($set)), || lock(&self.values).$name = value)
                 }
             )*
         }

@@ -315,7 +315,7 @@ func _wrong_arguments_everywhere() -> void:
 		&"FastVariantCodec": null, &"FastProtobufCodec": null, &"FastVariantResult": FastVariantCodec.try_encode(1),
 		&"FastVariantJob": FastVariantCodec.encode_batch_async([1]), &"FastVariantLimits": FastVariantLimits.new(),
 		&"FastProtobufSchema": FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto"),
-		&"FastVariantView": FastVariantView.open(var_to_bytes([1])), &"FastVariantReader": FastVariantReader.new(),
+		&"FastVariantView": FastVariantView.open(var_to_bytes([1])),
 	}
 	for owner in instances:
 		for method: Dictionary in ClassDB.class_get_method_list(owner, true):

@@ -217,56 +217,12 @@ func test_objects_in_rows() -> bool:
 	return true
 
 
-func test_readers_on_threads() -> bool:
-	checks.subject(TYPE_DICTIONARY, "one reader on several threads")
-	var reader := FastVariantReader.new()
-	var threads: Array[Thread] = []
-	for index in 4:
-		var thread := Thread.new()
-		thread.start(_read_often.bind(reader, index))
-		threads.append(thread)
-	for thread in threads:
-		checks.same_int("messages that differ", 0, thread.wait_to_finish())
-	return true
-
-
-func test_more_rows_than_a_reader_keeps() -> bool:
-	checks.subject(TYPE_DICTIONARY, "a reader of many rows")
-	var reader := FastVariantReader.new()
-	for time in 4:
-		for index in 300:
-			var message := {"id": index, "kind %d" % index: 1, "at": Vector2()}
-			checks.same_value("message %d" % index, message, reader.decode(var_to_bytes(message)))
-	var colliding := FastVariantLimits.for_network()
-	for time in LEARNING:
-		checks.same_value("within limits", {"a": 1, "b": 2}, reader.try_decode(var_to_bytes({"a": 1, "b": 2}), colliding).value)
-		checks.same_value("without", {"a": 1, "b": 2}, reader.decode(var_to_bytes({"a": 1, "b": 2})))
-	return true
-
-
-func _read_often(reader: FastVariantReader, salt: int) -> int:
-	var others := 0
-	for index in 2000:
-		var message := {"id": index, "salt": salt, "kind %d" % (index % 7): [index], "row": {"a": 1, "b": salt}}
-		others += int(reader.decode(var_to_bytes(message)) != message)
-	return others
-
-
-## As one list, and one by one by a reader.
+## As one list, and as items of a batch, which keeps rows from item to item.
 func _check(what: String, dictionaries: Array) -> void:
 	checks.no_problem(what, Oracle.disagreement(_list(dictionaries)))
-	var reader := FastVariantReader.new()
-	for bytes: PackedByteArray in dictionaries:
-		var expected := Codec.try_decode(bytes)
-		var found := reader.try_decode(bytes)
-		if found.error == expected.error and found.message == expected.message:
-			checks.same_value("%s, by a reader" % what, expected.value, found.value)
-		else:
-			checks.fail("%s, by a reader" % what, "\"%s\", not \"%s\"" % [found.message, expected.message])
-		Engine.print_error_messages = false
-		var decoded: Variant = reader.decode(bytes)
-		Engine.print_error_messages = true
-		checks.same_value("%s, by a lenient reader" % what, Oracle.codec_decode(bytes), decoded)
+	var decoded := Oracle.codec_decode_batch(dictionaries)
+	for index in dictionaries.size():
+		checks.same_value("%s, item %d of a batch" % [what, index], Oracle.codec_decode(dictionaries[index]), decoded[index])
 
 
 ## The row of these keys, often enough to be known.

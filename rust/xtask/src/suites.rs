@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::library::{Build, Profile};
+use crate::library::{self, Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
@@ -186,8 +186,8 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 
 /// A wrong fact about engine memory is noticed at start-up, warned of once and reported, and everything still holds.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
+    let folder = project::copied(workspace, &library::with_faults())?;
+    let project = bundled(workspace, godot, folder.path())?;
     let facts = facts(&project)?;
     let mut all = Tally::default();
     for (fact, suite) in facts.iter().flat_map(|fact| ["values", "report"].map(|suite| (fact, suite))) {
@@ -229,7 +229,7 @@ access_path=\"portable\"
 /// Project settings take effect: threads, threshold and access path; with the portable path, there is no warning about
 /// a wrong fact.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, &Build::default())?;
+    let folder = project::copied(workspace, &library::with_faults())?;
     let file = folder.path().join("project.godot");
     fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -250,8 +250,8 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 
 /// A panic in every method, and at every inner place that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
+    let folder = project::copied(workspace, &library::with_faults())?;
+    let project = bundled(workspace, godot, folder.path())?;
     let mut command = project.script(&format!("res://{PANICS}"), &[]);
     command.env(PANIC_VARIABLE, "nowhere");
     Access { threads: Some(4), threshold: Some(0), portable: false }.apply(&mut command);

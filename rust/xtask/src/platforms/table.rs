@@ -296,6 +296,8 @@ impl Platform {
             target: Some(self.triple.to_owned()),
             no_threads: self.no_threads,
             double: None,
+            // The suites for the web inject panics.
+            faults: self.triple == WEB,
         }
     }
 

@@ -36,7 +36,7 @@ fn summary(rows: &[Row]) -> String {
     for (name, engine) in shown() {
         let cell = |op, threads| {
             let is_it = |row: &&Row| row.workload == name && row.op == op && row.threads == threads;
-            rows.iter().find(is_it).map_or_else(String::new, |row| format!("{:.1} ×", row.ratio))
+            rows.iter().find(is_it).map_or_else(String::new, |row| format!("{:.1}×", row.ratio))
         };
         let cells = [Op::Encode, Op::Decode].map(|op| [cell(op, 1), cell(op, most)].join(" | "));
         lines.push(format!("| {name} | {engine} | {} |", cells.join(" | ")));
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn the_summary_has_a_column_for_each_direction_and_number_of_threads() {
         let text = summary(&[row("ints", Op::Encode, 1, 3.0), row("ints", Op::Encode, 2, 6.0)]);
-        assert!(text.contains("| ints | the same | 3.0 × | 6.0 × |  |  |"), "{text}");
+        assert!(text.contains("| ints | the same | 3.0× | 6.0× |  |  |"), "{text}");
         assert_eq!(text.lines().count(), 2 + shown().count());
     }
 }

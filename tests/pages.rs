@@ -156,9 +156,10 @@ fn promises_table(promises: &Promises) -> String {
 }
 
 fn codes_table() -> String {
-    let rows = CODES.iter().enumerate().map(|(number, (constant, help))| {
-        vec![number.to_string(), format!("`{constant}`"), markdown(help)]
-    });
+    let rows = CODES
+        .iter()
+        .enumerate()
+        .map(|(number, (constant, help))| vec![number.to_string(), format!("`{constant}`"), markdown(help)]);
     table(&["code", "constant", "cause, and what to do"], rows)
 }
 
@@ -199,17 +200,17 @@ fn check(page: &str, tables: &[(&str, String)]) {
     if env::var_os("ACCEPT").is_some() {
         fs::write(&path, after).unwrap_or_else(|error| panic!("{page}: {error}"));
     } else {
-        assert_eq!(before, after, "{page} is out of date: `ACCEPT=1 cargo test -p conformance pages::` writes it");
+        assert_eq!(
+            before, after,
+            "{page} is out of date: `ACCEPT=1 cargo test -p conformance pages::` writes it"
+        );
     }
 }
 
 #[test]
 fn pages_have_the_tables_of_the_code() {
-    let security = [
-        ("promises", promises_table(CALLS)),
-        ("limits", limits_table()),
-        ("files", promises_table(FILES)),
-    ];
+    let security =
+        [("promises", promises_table(CALLS)), ("limits", limits_table()), ("files", promises_table(FILES))];
     check("docs/security.md", &security);
     check("docs/errors.md", &[("codes", codes_table())]);
 }

@@ -1,4 +1,4 @@
-//! The measured parts of `docs/benchmarks.md`, and its chart.
+//! The measured parts of `docs/benchmarks.md` and `README.md`, and the chart.
 
 use std::fs;
 
@@ -10,15 +10,30 @@ use super::{Report, chart};
 use crate::document::replaced;
 use crate::workspace::Workspace;
 
+/// What the README shows: workloads, and what they are for a reader.
+const README: [(&str, &str); 6] = [
+    ("entities", "50,000 entities (Dictionaries) in one value"),
+    ("batch of entities", "50,000 entities, each encoded separately"),
+    ("ints", "an Array of 1,000,000 ints"),
+    ("PackedVector3Array", "a large PackedVector3Array"),
+    ("entities: one part, first access", "one number of the last of 50,000 entities"),
+    ("int, one call", "one int, one call"),
+];
+
 /// Writes the newest run; the text between the measured parts stays as it is.
 pub fn write(workspace: &Workspace, report: &Report) -> Result<()> {
-    let page = workspace.root.join("docs/benchmarks.md");
-    let text = fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
-    let text = replaced(&text, "machine", &report.to_string())?;
-    let text = replaced(&text, "results", &summary(&report.rows))?;
-    fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
+    let rows = &report.rows;
+    fill(workspace, "docs/benchmarks.md", "machine", &report.to_string())?;
+    fill(workspace, "docs/benchmarks.md", "results", &summary(rows))?;
+    fill(workspace, "README.md", "speed", &readme(rows))?;
     let names: Vec<_> = shown().map(|(name, _)| name).collect();
-    chart::draw(&report.rows, &names, &workspace.root.join("docs/benchmarks.svg"))
+    chart::draw(rows, &names, &workspace.root.join("docs/benchmarks.svg"))
+}
+
+fn fill(workspace: &Workspace, document: &str, part: &str, content: &str) -> Result<()> {
+    let text = fs::read_to_string(workspace.root.join(document));
+    let text = replaced(&text.with_context(|| format!("cannot read {document}"))?, part, content)?;
+    fs::write(workspace.root.join(document), text).with_context(|| format!("cannot write {document}"))
 }
 
 /// The rows of the page: a workload, and what the engine does for it.
@@ -34,14 +49,26 @@ fn summary(rows: &[Row]) -> String {
         "|---|---|---:|---:|---:|---:|".to_owned(),
     ];
     for (name, engine) in shown() {
-        let cell = |op, threads| {
-            let is_it = |row: &&Row| row.workload == name && row.op == op && row.threads == threads;
-            rows.iter().find(is_it).map_or_else(String::new, |row| format!("{:.1}×", row.ratio))
-        };
-        let cells = [Op::Encode, Op::Decode].map(|op| [cell(op, 1), cell(op, most)].join(" | "));
-        lines.push(format!("| {name} | {engine} | {} |", cells.join(" | ")));
+        let cells = [Op::Encode, Op::Decode].map(|op| [1, most].map(|threads| cell(rows, name, op, threads)));
+        lines.push(format!("| {name} | {engine} | {} |", cells.map(|cells| cells.join(" | ")).join(" | ")));
     }
     lines.join("\n")
+}
+
+/// Ratios with all threads, each with the command that measures it.
+fn readme(rows: &[Row]) -> String {
+    let most = rows.iter().map(|row| row.threads).max().unwrap_or(1);
+    let head = "| data | encode | decode | command |\n|---|---:|---:|---|".to_owned();
+    let line = |(name, data): &(&str, &str)| {
+        let cells = [Op::Encode, Op::Decode].map(|op| cell(rows, name, op, most));
+        format!("| {data} | {} | `cargo xtask bench \"{name}\"` |", cells.join(" | "))
+    };
+    std::iter::once(head).chain(README.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn cell(rows: &[Row], name: &str, op: Op, threads: usize) -> String {
+    let is_it = |row: &&Row| row.workload == name && row.op == op && row.threads == threads;
+    rows.iter().find(is_it).map_or_else(String::new, |row| format!("{:.1}×", row.ratio))
 }
 
 #[cfg(test)]
@@ -54,5 +81,12 @@ mod tests {
         let text = summary(&[row("ints", Op::Encode, 1, 3.0), row("ints", Op::Encode, 2, 6.0)]);
         assert!(text.contains("| ints | the same | 3.0× | 6.0× |  |  |"), "{text}");
         assert_eq!(text.lines().count(), 2 + shown().count());
+    }
+
+    #[test]
+    fn the_readme_names_workloads() {
+        for (name, _) in README {
+            assert!(TABLE.iter().any(|(known, ..)| *known == name), "{name}");
+        }
     }
 }

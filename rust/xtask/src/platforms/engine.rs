@@ -14,8 +14,8 @@ use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
 use crate::library::Build;
 use crate::project;
-use crate::room::starter;
 use crate::run::{self, Echo};
+use crate::sandbox::starter;
 use crate::suites::{self, Access, Conformance};
 
 /// Random values for each run: emulation is some twenty times slower.
@@ -182,7 +182,7 @@ impl Emulated<'_> {
     fn godot(&self, architecture: &str) -> Result<Godot> {
         let editor = self.toolchain.folder(&format!("godot-{architecture}.sh"));
         starter(&self.command(Path::new("/usr/bin/godot")), &editor)?;
-        let template = self.toolchain.room.root().join("usr/bin/godot-template-release");
+        let template = self.toolchain.sandbox.root().join("usr/bin/godot-template-release");
         Ok(Godot {
             version: godot::version(&editor)?,
             editor,

@@ -1,4 +1,4 @@
-//! Debian's Rust in a room, with what compiles for other machines and runs their programs.
+//! Debian's Rust in a sandbox, with what compiles for other machines and runs their programs.
 
 use std::env;
 use std::fs;
@@ -12,8 +12,8 @@ use cargo_metadata::Message;
 use crate::debian::{self, Machine, TESTING};
 use crate::judge::{self, Tally};
 use crate::library;
-use crate::room::Room;
 use crate::run::{self, Echo};
+use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
 use super::table::Platform;
@@ -37,7 +37,7 @@ pub struct Toolchain<'a> {
     /// Where Debian's packages come from.
     pub machine: Machine,
     /// Where the compiler lives.
-    pub room: Room,
+    pub sandbox: Sandbox,
     folder: PathBuf,
     cargo_home: PathBuf,
 }
@@ -53,15 +53,15 @@ impl<'a> Toolchain<'a> {
             .context("building for other platforms needs Linux x86_64 with apt and a Debian archive")?;
         let folder = workspace.target.join("platforms");
         fs::create_dir_all(folder.join("target"))?;
-        let room = Room::open(&machine, &workspace.tools(), &folder.join("room"))?;
-        room.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
+        let sandbox = Sandbox::open(&machine, &workspace.tools(), &folder.join("sandbox"))?;
+        sandbox.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
         let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
         let cargo_home =
             cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")?;
-        Ok(Self { workspace, machine, room, folder, cargo_home })
+        Ok(Self { workspace, machine, sandbox, folder, cargo_home })
     }
 
-    /// A folder for this purpose, beside the room.
+    /// A folder for this purpose, beside the sandbox.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -69,13 +69,13 @@ impl<'a> Toolchain<'a> {
     /// Installs a platform's Debian packages.
     pub fn install_packages(&self, platform: &Platform) -> Result<()> {
         let what = format!("what {} needs", platform.name);
-        self.room.add(&self.machine, TESTING, &what, &platform.packages.concat())
+        self.sandbox.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }
 
-    /// A program of the room that sees the repository and what Cargo keeps.
+    /// A program of the sandbox that sees the repository and what Cargo keeps.
     pub fn command(&self, program: &str) -> Command {
         let open = [self.workspace.root.as_path(), &self.workspace.target, &self.cargo_home];
-        let mut command = self.room.command(program, &open);
+        let mut command = self.sandbox.command(program, &open);
         command.current_dir(&self.workspace.root);
         command
     }

@@ -8,28 +8,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::checklist::Checklist;
 use crate::crates;
-use crate::diff;
-use crate::endure::{self, Endurance};
-use crate::exchange;
 use crate::godot::{self, Godot};
-use crate::godot3::{self, Godot3};
-use crate::jobs;
+use crate::godot3;
 use crate::judge::{self, Tally};
-use crate::kill;
 use crate::library::{self, Build, Profile};
 use crate::misuse;
 use crate::package;
 use crate::panel;
 use crate::platforms;
-use crate::protobuf;
 use crate::run::{self, Echo};
-use crate::stress;
+use crate::soak;
 use crate::suites::{self, Access, Conformance};
 use crate::trial::{self, Trial};
-use crate::valgrind;
 use crate::workflows;
 use crate::workspace::Workspace;
-use crate::writers;
 
 /// Every step, in order. A step may use what earlier steps made.
 const STEPS: &[Step] = &[
@@ -41,38 +33,28 @@ const STEPS: &[Step] = &[
     step("crates for programs in Rust", |on| crates::check(on.workspace)),
     step("public interfaces", |on| crates::interfaces(on.workspace, crates::Options::default()))
         .unless(unreadable_interfaces),
-    step("protobuf oracle", protobuf_oracle),
+    step("protobuf oracle", |on| slice(on, "protobuf")),
     step("conformance of what is split, 1 thread", |on| conformance_of(on, threads(1), &SPLIT)),
     step("conformance, 2 threads", |on| conformance(on, threads(2))),
     step("conformance, 2 threads, portable", |on| conformance(on, Access { portable: true, ..threads(2) })),
     step("conformance, 4 threads, all shared out", |on| conformance(on, SHARED_OUT)),
-    step("differential fuzzing", |on| differential_fuzzing(on, DEFAULT)),
-    step("differential fuzzing, portable", |on| differential_fuzzing(on, PORTABLE)),
-    step("differential fuzzing, all shared out", |on| differential_fuzzing(on, SHARED_OUT)),
-    step("many threads", |on| many_threads(on, DEFAULT)),
-    step("many threads, all shared out", |on| many_threads(on, SHARED_OUT)),
+    step("soak: values", |on| slice(on, "values")),
+    step("soak: threads", |on| slice(on, "threads")),
     step("godot 3", |on| plain(godot3::find_or_install(on.workspace))).unless(no_godot_3),
-    step("files with Godot 3", |on| godot_3(on, exchange::files, DEFAULT)).unless(no_godot_3),
-    step("packets with Godot 3", |on| godot_3(on, exchange::packets, DEFAULT)).unless(no_godot_3),
-    step("files with Godot 3, portable", |on| godot_3(on, exchange::files, PORTABLE)).unless(no_godot_3),
-    step("packets with Godot 3, portable", |on| godot_3(on, exchange::packets, PORTABLE)).unless(no_godot_3),
+    step("soak: godot3", |on| slice(on, "godot3")).unless(no_godot_3),
     step("wrong facts about memory", |on| suites::wrong_facts(on.workspace, on.godot)),
     step("misuse of rust/engine", |on| misuse::run(on.workspace, on.godot)),
     step("without threads", |on| suites::without_threads(on.workspace, on.godot)),
     step("project settings", |on| suites::own_settings(on.workspace, on.godot)),
     step("demo scene", |on| suites::demo_scene(on.workspace, on.godot)),
-    step("messages", |on| suites::messages(on.workspace, on.godot)),
-    step("panics", |on| suites::panics(on.workspace, on.godot)),
-    step("no memory", |on| suites::no_memory(on.workspace, on.godot)).unless(no_address_limit),
+    step("soak: messages", |on| slice(on, "messages")),
+    step("soak: panics", |on| slice(on, "panics")),
+    step("soak: memory", |on| slice(on, "memory")).unless(|_| Ok(soak::obstacle("memory"))),
     step("a file larger than memory", |on| suites::large_file(on.workspace, on.godot)).unless(no_holes),
-    step("endurance", |on| endurance(on, false)),
-    step("endurance, portable", |on| endurance(on, true)),
-    step("jobs whose arguments change", |on| changing_jobs(on, DEFAULT)),
-    step("jobs whose arguments change, portable", |on| changing_jobs(on, PORTABLE)),
-    step("jobs whose arguments change, all shared out", |on| changing_jobs(on, SHARED_OUT)),
-    step("several processes and one file", |on| writers::run(on.workspace, on.godot, writers::RECORDS)),
-    step("killed while saving, 20 times", |on| killed(on, 20)).only(When::Briefly),
-    step("killed while saving, 200 times", |on| killed(on, 200)).only(When::AtLength),
+    step("soak: calls", |on| slice(on, "calls")),
+    step("soak: jobs", |on| slice(on, "jobs")),
+    step("soak: writers", |on| slice(on, "writers")),
+    step("soak: kill", |on| slice(on, "kill")),
     step("double precision compiles", double_precision),
     step("other platforms", |on| platforms::brief(on.workspace)).only(When::Briefly).unless(no_room),
     step("all platforms", |on| platforms::all(on.workspace)).only(When::AtLength).unless(no_room),
@@ -88,9 +70,6 @@ const STEPS: &[Step] = &[
     step("quitting, 5 runs", |on| on.trial()?.quit(5)).only(When::Briefly),
     step("quitting, 50 runs", |on| on.trial()?.quit(50)).only(When::AtLength),
     step("conformance, 200000 random values", |on| random_conformance(on, 200_000)).only(When::AtLength),
-    step("valgrind", |on| valgrind::run(on.workspace, on.godot, valgrind::Size::default()))
-        .only(When::AtLength)
-        .unless(no_valgrind),
     step("reloading", reloading).only(When::AtLength),
     step("editor window", |on| on.trial()?.window()).only(When::AtLength).unless(no_screen),
     step("editor panel in a window", |on| {
@@ -224,7 +203,6 @@ fn plain<T>(result: Result<T>) -> Result<Tally> {
 // Ways in which the extension works.
 
 const DEFAULT: Access = Access { portable: false, threads: None, threshold: None };
-const PORTABLE: Access = Access { portable: true, ..DEFAULT };
 /// Every value is split among threads, however small.
 const SHARED_OUT: Access = Access { threshold: Some(0), ..threads(4) };
 
@@ -241,10 +219,6 @@ fn unreadable_interfaces(on: &Stage<'_>) -> Result<Option<&'static str>> {
 
 fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))
-}
-
-fn no_address_limit(_: &Stage<'_>) -> Result<Option<&'static str>> {
-    Ok((!cfg!(target_os = "linux")).then_some("only Linux limits the address space"))
 }
 
 fn no_holes(_: &Stage<'_>) -> Result<Option<&'static str>> {
@@ -266,10 +240,6 @@ fn no_npm(_: &Stage<'_>) -> Result<Option<&'static str>> {
 fn no_room(on: &Stage<'_>) -> Result<Option<&'static str>> {
     let reason = "Debian's compilers cannot be installed or run here; cargo xtask platforms says why";
     Ok(platforms::obstacle(on.workspace).is_some().then_some(reason))
-}
-
-fn no_valgrind(on: &Stage<'_>) -> Result<Option<&'static str>> {
-    Ok(godot::valgrind(on.workspace, on.godot).is_err().then_some(godot::NO_VALGRIND))
 }
 
 fn no_screen(_: &Stage<'_>) -> Result<Option<&'static str>> {
@@ -304,11 +274,6 @@ fn rust_tests(on: &Stage<'_>) -> Result<Tally> {
     }
 }
 
-fn protobuf_oracle(on: &Stage<'_>) -> Result<Tally> {
-    let options = protobuf::Options { schemas: Some(60), seed: 1, ..Default::default() };
-    protobuf::run(on.workspace, &options)
-}
-
 fn conformance(on: &Stage<'_>, access: Access) -> Result<Tally> {
     suites::conformance(on.workspace, on.godot, &Conformance { access, ..Default::default() })
 }
@@ -330,34 +295,8 @@ fn random_conformance(on: &Stage<'_>, values: u64) -> Result<Tally> {
     suites::conformance(on.workspace, on.godot, &options)
 }
 
-fn differential_fuzzing(on: &Stage<'_>, access: Access) -> Result<Tally> {
-    let options = diff::Options { cases: Some(10_000), access, ..Default::default() };
-    diff::run(on.workspace, on.godot, &options)
-}
-
-fn many_threads(on: &Stage<'_>, access: Access) -> Result<Tally> {
-    let options = stress::Options { calls: Some(500), access, ..Default::default() };
-    stress::run(on.workspace, on.godot, &options)
-}
-
-type Exchange = fn(&Workspace, &Godot, &[Godot3], &exchange::Options) -> Result<Tally>;
-
-fn godot_3(on: &Stage<'_>, exchange: Exchange, access: Access) -> Result<Tally> {
-    let old = godot3::find_or_install(on.workspace)?;
-    exchange(on.workspace, on.godot, &old, &exchange::Options { access, ..Default::default() })
-}
-
-fn endurance(on: &Stage<'_>, portable: bool) -> Result<Tally> {
-    let endurance = Endurance { calls: 300_000, batches: 300, seed: endure::SEED, portable };
-    endure::run(on.workspace, on.godot, &endurance)
-}
-
-fn changing_jobs(on: &Stage<'_>, access: Access) -> Result<Tally> {
-    jobs::run(on.workspace, on.godot, &jobs::Options { jobs: 4000, seed: 1, access })
-}
-
-fn killed(on: &Stage<'_>, times: u64) -> Result<Tally> {
-    kill::run(on.workspace, on.godot, kill::Options { times, seed: 1 })
+fn slice(on: &Stage<'_>, name: &str) -> Result<Tally> {
+    soak::slice(on.workspace, on.godot, name)
 }
 
 /// There is no engine of that kind here, so the available one describes its API.

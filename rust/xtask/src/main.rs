@@ -5,17 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
-use xtask::endure::Endurance;
 use xtask::godot::{self, Godot};
 use xtask::godot3::{self, Godot3};
 use xtask::judge::Tally;
 use xtask::library::{self, Build, Profile};
 use xtask::suites::{self, Conformance};
 use xtask::workspace::Workspace;
-use xtask::{
-    bench, checks, coverage, crates, diff, endure, exchange, fuzz, jobs, kill, mutants, package, panel,
-    platforms, protobuf, prove, python, sanitize, stress, valgrind, writers,
-};
+use xtask::{bench, checks, coverage, crates, mutants, package, panel, platforms, python, soak};
 
 /// Every chore of this repository.
 #[derive(Parser)]
@@ -55,39 +51,16 @@ enum Chore {
     Conformance(Conformance),
     /// Export the bundled project as a release game that runs the suites
     Exported,
-    /// Compare random values and damaged bytes with the engine's own functions, inside Godot, until stopped
-    Diff(diff::Options),
-    /// Let Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec, and compare every byte
-    Exchange(exchange::Options),
-    /// Call everything from many threads of Godot at once, and compare with the engine's own functions
-    Stress(stress::Options),
-    /// Change, clear, overwrite and free the arguments of running background jobs, and check their results
-    Jobs(jobs::Options),
-    /// Kill Godot while it saves and appends, repeatedly, and check the files
-    Kill(kill::Options),
-    /// Let several processes append to, save, load and lock one file at once, and check it
-    Writers {
-        /// Records that each of two processes appends
-        #[arg(long, value_name = "N", default_value_t = writers::RECORDS)]
-        records: u64,
-    },
-    /// Check that every failure prints exactly the error lines that it should
-    Messages,
-    /// Inject a panic into every method of the extension, inside Godot, and check that none reaches the script
-    Panics,
-    /// Run every method out of memory, inside Godot, in a limited address space (Linux)
-    Memory,
+    /// Check random input for as long as you like: compare with the engine, kill it, starve it, fuzz
+    ///
+    /// Each activity prints a line when it ends. A failure does not stop the others; its line is the command that repeats it.
+    Soak(soak::Options),
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
     /// Measure the codec beside the engine's own functions, in the editor and in an exported game
     Bench(bench::Options),
     /// Measure the effect of a background load on the frame times of a scene, in a window on a virtual display
     Frames,
-    /// Measure the most expensive packets, with the limits for the network and without
-    ///
-    /// With --search, search for packets that take over 100 ms, or more memory than they are charged, and store them in
-    /// godot-project/suites/fixtures/found.json.
-    Worst(suites::Search),
     /// Measure which lines and branches of the codec crate the Rust tests reach
     ///
     /// Prints a table, and writes the source with counts to target/coverage/html.
@@ -101,12 +74,6 @@ enum Chore {
         #[arg(last = true)]
         extra: Vec<String>,
     },
-    /// Encode and decode repeatedly, valid and damaged input: memory and objects must not grow
-    Endure(Endurance),
-    /// Run a short endurance test under valgrind: no invalid access, no definite leak
-    Valgrind(valgrind::Size),
-    /// Run the Rust tests with the address, leak and thread sanitizers
-    Sanitize,
     /// Let the engine write the byte vectors for the Rust tests
     Vectors {
         /// Where to write them
@@ -119,17 +86,6 @@ enum Chore {
         #[arg(long, conflicts_with_all = ["out", "godot3"])]
         serde: bool,
     },
-    /// Run the fuzz targets of tests/fuzz, and print what they executed, covered and found
-    ///
-    /// Installs cargo-fuzz under target/ first. Inputs are kept in target/fuzz/corpus from run to run.
-    Fuzz(fuzz::Options),
-    /// Compare random messages of random schemas with the official implementation of protobuf, until stopped
-    Protobuf(protobuf::Options),
-    /// Run the long proofs behind docs/testing.md, and update its figures
-    ///
-    /// Fuzzing, differential fuzzing, endurance, kills and all others, each up to its goal. A stopped run continues
-    /// later if the code is the same; proofs that are complete for this code are not repeated.
-    Prove(prove::Options),
     /// Find a Python, or install one under target/, with the official implementation of protobuf, and print its path
     ///
     /// Takes `python3` or `python` on PATH if it is 3.10 to 3.15 with pip, else Debian's. The packages, pinned with their
@@ -206,32 +162,17 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Demo { dir, extra } => done(suites::demo(at, &ready(at)?, dir, &extra)),
         Chore::Conformance(options) => done(suites::conformance(at, &ready(at)?, &options)),
         Chore::Exported => exported(at),
-        Chore::Diff(options) => total(diff::run(at, &ready(at)?, &options)),
-        Chore::Exchange(options) => exchange_both(at, &options),
-        Chore::Stress(options) => done(stress::run(at, &ready(at)?, &options)),
-        Chore::Jobs(options) => done(jobs::run(at, &ready(at)?, &options)),
-        Chore::Kill(options) => done(kill::run(at, &ready(at)?, options)),
-        Chore::Writers { records } => done(writers::run(at, &ready(at)?, records)),
-        Chore::Messages => done(suites::messages(at, &ready(at)?)),
-        Chore::Panics => done(suites::panics(at, &ready(at)?)),
-        Chore::Memory => done(suites::no_memory(at, &ready(at)?)),
+        Chore::Soak(options) => soak::run(at, &options),
         Chore::Docs => total(checks::documentation(at, &ready(at)?)),
         Chore::Bench(options) => benchmark(at, &options),
         Chore::Frames => done(suites::frames(at, &ready(at)?)),
-        Chore::Worst(search) => done(suites::worst(at, &ready(at)?, &search)),
         Chore::Coverage => done(coverage::run(at, &godot::find_or_install(at)?)),
         Chore::Mutants { extra } => mutants::run(at, &extra),
-        Chore::Endure(endurance) => done(endure::run(at, &ready(at)?, &endurance)),
-        Chore::Valgrind(size) => done(valgrind::run(at, &godot::find_or_install(at)?, size)),
-        Chore::Sanitize => done(sanitize::run(at)),
         Chore::Vectors { godot3: true, .. } => godot_3_vectors(at),
         Chore::Vectors { serde: true, .. } => {
             vectors(at, Path::new("tests/vectors/serde.tsv"), suites::write_serde_vectors)
         }
         Chore::Vectors { out, .. } => vectors(at, &out, suites::write_vectors),
-        Chore::Fuzz(options) => fuzz::run(at, &options),
-        Chore::Prove(options) => prove::run(at, &options),
-        Chore::Protobuf(options) => total(protobuf::run(at, &options)),
         Chore::Python => print_python(at),
         Chore::Panel(options) => total(panel::window(at, &ready(at)?, &package::write(at, None)?, &options)),
         Chore::Crates(options) => total(crates::check(at).and_then(|_| crates::interfaces(at, options))),
@@ -311,12 +252,6 @@ fn exported(workspace: &Workspace) -> Result<bool> {
         &godot,
         template.context("this Godot has no release template beside it")?,
     ))
-}
-
-fn exchange_both(workspace: &Workspace, options: &exchange::Options) -> Result<bool> {
-    let (godot, old) = (ready(workspace)?, godot3::find_or_install(workspace)?);
-    let files = exchange::files(workspace, &godot, &old, options)?;
-    total(exchange::packets(workspace, &godot, &old, options).map(|packets| files + packets))
 }
 
 fn benchmark(workspace: &Workspace, options: &bench::Options) -> Result<bool> {

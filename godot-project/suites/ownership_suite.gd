@@ -3,9 +3,8 @@
 extends "res://suites/suite.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
-const JobChanges := preload("res://suites/job_changes.gd")
+const Jobs := preload("res://suites/soak/jobs.gd")
 
-const JOBS := 400
 ## Records of a batch with objects.
 const NODES := 100
 ## Those of a batch that takes several frames.
@@ -43,7 +42,7 @@ func test_buffers_are_those_of_the_call() -> bool:
 				buffers = Array(buffers, TYPE_PACKED_BYTE_ARRAY, "", null)
 			var job := FastVariantCodec.decode_batch_async(buffers)
 			OS.delay_usec(delay)
-			JobChanges.Change.to(buffers.duplicate() + [buffers], choice)
+			Jobs.Change.to(buffers.duplicate() + [buffers], choice)
 			var result := job.wait()
 			checks.truth("is ok", result.is_ok(), result.message)
 			checks.truth("values", result.value == items)
@@ -76,7 +75,7 @@ func test_buffers_between_frames() -> bool:
 		var buffers: Array = items.map(func(item: Dictionary) -> PackedByteArray: return var_to_bytes(item))
 		var job := FastVariantCodec.decode_batch_async(buffers, _with_objects())
 		await _frame()
-		JobChanges.Change.to(buffers.duplicate() + [buffers], 0)
+		Jobs.Change.to(buffers.duplicate() + [buffers], 0)
 		var result: FastVariantResult = job.wait() if waits else await job.completed
 		checks.same_value("values", items, result.value)
 	return true
@@ -87,12 +86,12 @@ func test_setters_that_change_the_buffers() -> bool:
 		for choice in 6:
 			checks.subject(TYPE_OBJECT, "a setter that makes change %d, %s" % [choice, how])
 			var buffers := _node_buffers(NODES)
-			var packed := _framed(buffers)
+			var packed := Wire.behind_lengths(buffers)
 			_write(packed)
 			CountedNode.numbers.clear()
 			CountedNode.on_set = func(node: Node) -> void:
 				if node.number == 1:
-					JobChanges.Change.to(buffers.duplicate() + [buffers, packed], choice)
+					Jobs.Change.to(buffers.duplicate() + [buffers, packed], choice)
 			var found: Array
 			match how:
 				"decode_batch":
@@ -115,27 +114,12 @@ func test_packed_arrays_to_encode() -> bool:
 		checks.subject(checks.MIXED, "change %d of packed arrays" % choice)
 		var packed: Array = []
 		for case in values.cases:
-			if JobChanges.PACKED.has(case.type):
+			if Jobs.PACKED.has(case.type):
 				packed.append(case.value.duplicate())
 		var expected := packed.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
 		var job := FastVariantCodec.encode_batch_async(packed)
-		JobChanges.Change.to(packed.duplicate() + [packed], choice)
+		Jobs.Change.to(packed.duplicate() + [packed], choice)
 		checks.same_value("buffers", expected, Array(job.wait().value, TYPE_NIL, "", null))
-	return true
-
-
-## Everything at once, also from another thread: `cargo xtask jobs` does it for long.
-func test_jobs_whose_arguments_change() -> bool:
-	checks.subject(checks.MIXED, "arguments that change")
-	var changes := JobChanges.new(run_seed, _folder + "/changes")
-	await changes.run(JOBS)
-	changes.stop()
-	checks.same_int("jobs", JOBS, changes.done)
-	for problem in changes.problems:
-		checks.fail("a job", problem)
-	for kind in changes.counts:
-		checks.truth("jobs of %s" % kind, changes.counts[kind] > 0)
-	await _no_node_is_left("afterwards")
 	return true
 
 
@@ -156,7 +140,7 @@ func test_a_bad_record() -> bool:
 			checks.subject(TYPE_OBJECT, "record %d %s" % [bad, kind])
 			var buffers := _node_buffers(NODES)
 			buffers[bad] = kinds[kind]
-			var packed := _framed(buffers)
+			var packed := Wire.behind_lengths(buffers)
 			_write(packed)
 			for how: String in ["unpack_batch", "load_batch", "load_batch_async", "load_batch_async, await"]:
 				var objects := _object_count()
@@ -188,7 +172,7 @@ func test_a_bad_record() -> bool:
 
 ## Ways to not want what a job has made.
 func test_nodes_of_unwanted_jobs() -> bool:
-	_write(_framed(_node_buffers(UNWANTED)))
+	_write(Wire.behind_lengths(_node_buffers(UNWANTED)))
 	for how: String in ["decode", "load"]:
 		for when: String in ["at once", "after a frame", "with some Nodes", "with all Nodes"]:
 			for end: String in _possible(["cancel", "let go", "let go in a thread", "nobody asks"]):
@@ -230,7 +214,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 ## A result that was given to somebody is theirs.
 func test_nodes_that_were_given_stay() -> bool:
 	checks.subject(TYPE_OBJECT, "Nodes that were given")
-	_write(_framed(_node_buffers(NODES)))
+	_write(Wire.behind_lengths(_node_buffers(NODES)))
 	for how: String in ["decode", "load"]:
 		for waits: bool in [true, false]:
 			var job := _start(how, NODES)
@@ -247,7 +231,7 @@ func test_nodes_that_were_given_stay() -> bool:
 
 ## On another thread, which the main thread joins: what needs the main thread is refused at once, all else is waited for.
 func test_waiting_on_another_thread() -> bool:
-	_write(_framed(_buffers(range(3000))))
+	_write(Wire.behind_lengths(_buffers(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
 		"encode_batch_async": FastVariantCodec.encode_batch_async(range(3000)),
 		"decode_batch_async with objects": _start("decode", NODES),
@@ -289,7 +273,7 @@ func test_setters_that_use_their_job() -> bool:
 
 
 func _check_deed(how: String, deed: String, waits: bool) -> void:
-	_write(_framed(_node_buffers(NODES)))
+	_write(Wire.behind_lengths(_node_buffers(NODES)))
 	var holder := Holder.new()
 	var answers: Array[FastVariantResult] = []
 	CountedNode.on_set = func(node: Node) -> void:
@@ -389,14 +373,6 @@ static func _buffers(items: Array) -> Array[PackedByteArray]:
 	for item: Variant in items:
 		buffers.append(var_to_bytes(item))
 	return buffers
-
-
-static func _framed(buffers: Array[PackedByteArray]) -> PackedByteArray:
-	var framed := PackedByteArray()
-	for buffer in buffers:
-		framed.append_array(Wire.word(buffer.size()))
-		framed.append_array(buffer)
-	return framed
 
 
 func _write(bytes: PackedByteArray) -> void:

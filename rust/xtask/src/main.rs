@@ -113,7 +113,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Test { from } => return Ok(checks::all(at, from.as_deref())),
         Command::Suite(options) => drop(suites::run(at, &ready(at)?, &options)?),
         Command::Bench(options) => bench::run(at, &ready(at)?, &options)?,
-        Command::Soak(options) => return soak::run(at, &ready(at)?, &options),
+        Command::Soak(options) => return soak::run(at, &options),
         Command::Docs => println!("{}", checks::documentation(at, &ready(at)?)?),
         Command::Accept(options) => accept::run(at, &options)?,
         Command::Package { out } => {

@@ -258,31 +258,6 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut command)
 }
 
-/// The limited address space of a process.
-const ADDRESS_SPACE: u64 = 2 << 30;
-
-/// All ways to read and write, with little memory and then more and more.
-pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let mut all = Tally::default();
-    for access in [
-        Access { threads: Some(1), ..Access::default() },
-        Access { threads: Some(2), ..Access::default() },
-        Access { threads: Some(1), portable: true, ..Access::default() },
-    ] {
-        let script = project.script("res://suites/no_memory.gd", &[]);
-        let mut command = run::limited(&script, &format!("-v {}", ADDRESS_SPACE >> 10));
-        command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
-        access.apply(&mut command);
-        let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-        let tally = judge::suite(&outcome).with_context(|| format!("{access:?}:\n{}", outcome.log))?;
-        all = all + tally;
-    }
-    println!("{all}");
-    Ok(all)
-}
-
 /// A view of a file of more than 4 GiB, which has holes, and the memory that it takes.
 pub fn large_file(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
@@ -368,55 +343,6 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// The entry points for untrusted bytes, in the order of `suites/entries.gd`.
-pub const ENTRIES: [&str; 7] =
-    ["try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe"];
-
-/// Choices for `worst`.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct Search {
-    /// Search time per entry point
-    #[arg(long, value_name = "SECONDS")]
-    pub search: Option<u64>,
-    /// Seed of the search, to repeat it on the same machine [default: the time]
-    #[arg(long, value_name = "N", requires = "search")]
-    pub seed: Option<u64>,
-    /// Only this entry point
-    #[arg(long, value_name = "ENTRY", requires = "search", value_parser = ENTRIES)]
-    pub only: Option<String>,
-}
-
-impl Search {
-    fn arguments(&self) -> Vec<String> {
-        let entry = self.only.as_ref().and_then(|only| ENTRIES.iter().position(|entry| entry == only));
-        named([
-            ("--seconds", self.search.map(|seconds| seconds.to_string())),
-            ("--seed", self.seed.map(|seed| seed.to_string())),
-            ("--entry", entry.map(|entry| entry.to_string())),
-        ])
-    }
-}
-
-/// Measures the most expensive packets, or searches for them.
-pub fn worst(workspace: &Workspace, godot: &Godot, search: &Search) -> Result<()> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let Some(seconds) = search.search else {
-        return judge::clean(&run::watch(
-            &mut project.script("res://bench/worst.gd", &[]),
-            Echo::All,
-            LIMIT,
-        )?);
-    };
-    let entries = if search.only.is_some() { 1 } else { ENTRIES.len() as u64 };
-    let limit = LIMIT + 2 * Duration::from_secs(seconds.saturating_mul(entries));
-    judge::clean(&run::watch(
-        &mut project.script("res://bench/search.gd", &search.arguments()),
-        Echo::All,
-        limit,
-    )?)
-}
-
 /// The bundled project in `folder`, with the extension.
 pub fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
     let project = Project::new(workspace, godot, folder)?;
@@ -440,12 +366,6 @@ mod tests {
         assert!(Conformance::default().arguments().is_empty());
         let chosen = Conformance { seed: Some(7), only: Some("strings".into()), ..Default::default() };
         assert_eq!(chosen.arguments(), ["--seed", "7", "--only", "strings"]);
-    }
-
-    #[test]
-    fn a_search_names_its_entry_point_by_number() {
-        let search = Search { search: Some(5), seed: None, only: Some("validate".into()) };
-        assert_eq!(search.arguments(), ["--seconds", "5", "--entry", "1"]);
     }
 
     #[test]

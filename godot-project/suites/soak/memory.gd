@@ -1,50 +1,43 @@
-## Calls that run out of memory, for `cargo xtask test`, which limits the address space of the process. Linux only.
+## Calls that run out of memory, in a limited address space (Linux).
 ##
 ## For each kind of value and each way to read and write it: however little memory is left, the call gives what it should
-## or OUT_OF_MEMORY, and the process lives. With plenty it succeeds.
-extends SceneTree
+## or OUT_OF_MEMORY, and the process lives. With plenty it succeeds. A case is one kind of value.
+extends "res://suites/soak/activity.gd"
 
-const Checks := preload("res://suites/checks.gd")
-const Extension := preload("res://suites/extension.gd")
 const MIB := 1 << 20
-## What is left for a call, in MiB, over and over.
-const LEFT: Array[int] = [40, 72, 130, 400]
-const PIECES := 4000
-const LITTLE := 4 * MIB
+## The address space that is left for a call, in MiB.
+const LEFT: Array[int] = [20, 40, 72, 130, 400]
 ## Elements of what is encoded: about 8 MiB each.
 const MANY := 100_000
 const LARGE := 8 * MIB
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://no_memory"
 
-var _checks := Checks.new()
-var _limit := 0
+var _values: Dictionary[String, Variant] = {}
 var _refused := 0
 
 
-func _initialize() -> void:
-	_run()
+func begin() -> bool:
+	_values = _all_values()
+	cases = _values.size()
+	return true
 
 
-func _run() -> void:
-	if not Extension.is_loaded():
-		return quit(1)
-	_limit = OS.get_environment("ADDRESS_SPACE").to_int()
+func run_case() -> int:
 	Engine.print_error_messages = false
-	var values := _values()
-	for value_name in values:
-		await _check(value_name, values[value_name])
-		values[value_name] = null
+	var value_name: String = _values.keys()[case % _values.size()]
+	await _check(value_name, _values[value_name])
 	Engine.print_error_messages = true
-	_checks.subject(_checks.MIXED, "memory")
-	_checks.truth("calls ran out of it", _refused > 20, str(_refused))
+	return 1
+
+
+func end() -> void:
+	check("calls ran out of memory", _refused > 20, str(_refused))
+	count("calls without memory", _refused)
 	DirAccess.remove_absolute(FILE)
-	print("%d calls without memory" % _refused)
-	print("\n%d passed, %d failed" % [_checks.passed, _checks.failed])
-	quit(0 if _checks.failed == 0 else 1)
 
 
-func _values() -> Dictionary[String, Variant]:
+func _all_values() -> Dictionary[String, Variant]:
 	var bytes := PackedByteArray()
 	bytes.resize(LARGE)
 	var int32 := bytes.to_int32_array()
@@ -65,16 +58,16 @@ func _values() -> Dictionary[String, Variant]:
 		entries[index] = index
 	for index in MANY / 4:
 		dictionaries.append({"name": index, "list": [index]})
+	# The first are the most different: short runs are of them.
 	return {
+		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
 		"PackedInt32Array": int32, "PackedFloat64Array": bytes.to_float64_array(), "PackedColorArray": colors,
-		"PackedVector3Array": vectors, "PackedStringArray": strings, "Strings in an Array": texts, "Array[int]": typed,
-		"Dictionary": entries, "Dictionaries": dictionaries, "large parts": [bytes, "a".repeat(LARGE), int32],
+		"PackedVector3Array": vectors, "Strings in an Array": texts, "Array[int]": typed, "Dictionary": entries,
 	}
 
 
 func _check(value_name: String, value: Variant) -> void:
-	_checks.subject(typeof(value), value_name)
 	var bytes := FastVariantCodec.encode(value)
 	var old := FastVariantCodec.encode_godot3(value)
 	var packed := FastVariantCodec.pack_batch([value, 1])
@@ -108,22 +101,22 @@ func _check(value_name: String, value: Variant) -> void:
 		calls["message, try_decode"] = func() -> Array: return _of(schema.try_decode("Everything", written))
 	var all_ends: Dictionary[String, Array] = {}
 	for left in LEFT:
-		var ballast := _ballast(left)
+		_limit_memory(left)
 		for call_name in calls:
 			var outcome: Array = calls[call_name].call()
 			var end: int = outcome[0]
 			outcome.clear()
 			all_ends.get_or_add(call_name, []).append(end)
 			_refused += int(end == FastVariantCodec.OUT_OF_MEMORY)
-		ballast.clear()
+		_limit_memory(-1)
 		# Jobs stay until the next frames.
-		await process_frame
-		await process_frame
+		await next_frame()
+		await next_frame()
 	for call_name in calls:
 		var ends := all_ends[call_name]
 		var are_right := ends.all(func(end: int) -> bool: return end in [FastVariantCodec.OK, FastVariantCodec.OUT_OF_MEMORY])
-		_checks.truth("%s succeeds or has no memory" % call_name, are_right, str(ends))
-		_checks.truth("%s succeeds with plenty" % call_name, ends.back() == FastVariantCodec.OK, str(ends))
+		check("%s, %s succeeds or has no memory" % [value_name, call_name], are_right, str(ends))
+		check("%s, %s succeeds with plenty" % [value_name, call_name], ends.back() == FastVariantCodec.OK, str(ends))
 
 
 func _of(result: FastVariantResult) -> Array:
@@ -142,27 +135,12 @@ func _of_batch(values: Array, count: int) -> Array:
 	return [FastVariantCodec.OK if values.size() == count else FAILED, values]
 
 
-## Takes all memory, but for so many MiB in one piece, which is taken first and freed last, and less than 40 MiB beside it.
-## All pieces are larger than those that the C library keeps for later.
-func _ballast(left: int) -> Array[PackedByteArray]:
-	var kept := PackedByteArray()
-	_checks.truth("%d MiB can be kept" % left, kept.resize(left * MIB) == OK)
-	var ballast: Array[PackedByteArray] = []
-	if kept.is_empty():
-		return ballast
-	ballast.resize(PIECES)
-	var count := 0
-	for size: int in [256 * MIB, 34 * MIB]:
-		var piece := PackedByteArray()
-		while count < PIECES and _free() > size + LITTLE and piece.resize(size - 64) == OK:
-			ballast[count] = piece
-			piece = PackedByteArray()
-			count += 1
-	return ballast
-
-
-## How far the address space may still grow.
-func _free() -> int:
-	# It says that it has no length.
-	var pages := FileAccess.open("/proc/self/statm", FileAccess.READ).get_line().get_slice(" ", 0).to_int()
-	return _limit - pages * 4096
+## Leaves so many MiB of address space beside what the process has; −1 for no limit.
+func _limit_memory(left: int) -> void:
+	var limit := "unlimited"
+	if left >= 0:
+		# The file says that it has no length.
+		var pages := FileAccess.open("/proc/self/statm", FileAccess.READ).get_line().get_slice(" ", 0).to_int()
+		limit = str(pages * 4096 + left * MIB)
+	var process := str(OS.get_process_id())
+	check("prlimit", OS.execute("prlimit", ["--pid", process, "--as=%s:" % limit]) == 0)

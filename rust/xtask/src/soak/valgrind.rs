@@ -8,86 +8,55 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use roxmltree::{Document, Node};
 
-use crate::endure::{self, Endurance};
-use crate::godot::{self, Godot};
-use crate::jobs;
-use crate::judge::{self, Tally};
+use super::{Amount, Done, Stage, Work, script};
+use crate::godot;
+use crate::judge::Tally;
 use crate::library::{Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
-use crate::workspace::{EXTENSION, Workspace};
+use crate::workspace::EXTENSION;
 
 /// Suppressions: reports that are expected.
-const SUPPRESSIONS: &str = include_str!("../valgrind.supp");
+const SUPPRESSIONS: &str = include_str!("../../valgrind.supp");
 
-/// The default amount, for a few minutes.
-pub const CALLS: u64 = 50_000;
-/// The same for batch calls.
-pub const BATCHES: u64 = 50;
-/// The same for background jobs.
-pub const JOBS: u64 = 400;
+/// The calls of a run that is given no number.
+const CALLS: u64 = 50_000;
+/// Jobs for each number of calls.
+const CALLS_PER_JOB: u64 = 125;
 
 /// Programs run some thirty times slower under valgrind.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
 /// Allowed growth of valgrind's own memory in MiB: it shadows the program's memory, and keeps freed blocks.
-const OWN_MEMORY: u32 = 1024;
+const OWN_MEMORY: &str = "1024";
 
 /// The number of stack frames printed.
 const SHOWN_FRAMES: usize = 12;
 
-/// The amount of work.
-#[derive(Debug, Clone, Copy, clap::Args)]
-pub struct Size {
-    /// The number of calls for one value
-    #[arg(long, value_name = "N", default_value_t = CALLS)]
-    pub calls: u64,
-    /// The number of batch calls
-    #[arg(long, value_name = "N", default_value_t = BATCHES)]
-    pub batches: u64,
-    /// The number of background jobs whose arguments are changed meanwhile
-    #[arg(long, value_name = "N", default_value_t = JOBS)]
-    pub jobs: u64,
-}
-
-impl Default for Size {
-    fn default() -> Self {
-        Self { calls: CALLS, batches: BATCHES, jobs: JOBS }
-    }
-}
-
-/// A short endurance run and some jobs whose arguments are changed, on both access paths.
-pub fn run(workspace: &Workspace, godot: &Godot, size: Size) -> Result<Tally> {
-    let Size { calls, batches, jobs } = size;
-    let valgrind = godot::valgrind(workspace, godot)?;
-    let folder = project::copied(workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
-    let project = Project::new(workspace, godot, folder.path())?;
+/// Calls, and some jobs whose arguments are changed.
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    let valgrind = godot::valgrind(on.workspace, on.godot)?;
+    let folder = project::copied(on.workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
+    let project = Project::new(on.workspace, on.godot, folder.path())?;
     project.register_extension()?;
     let suppressions = folder.path().join("valgrind.supp");
     fs::write(&suppressions, SUPPRESSIONS)?;
     let report = folder.path().join("report.xml");
 
-    let mut all = Tally::default();
-    for portable in [false, true] {
-        let endurance = Endurance { calls, batches, seed: endure::SEED, portable };
-        let mut endurance = endure::script(&endurance);
-        endurance.extend(["--slack".to_owned(), OWN_MEMORY.to_string()]);
-        let jobs = jobs::script(jobs, endure::SEED, OWN_MEMORY);
-        for script in [jobs, endurance] {
-            let mut engine = project.headless();
-            engine.args(["--audio-driver", "Dummy"]).args(script);
-            endure::choose_access(&mut engine, portable);
-            let mut watched = under(&valgrind, &suppressions, &report, &engine);
-            all = all + judge::suite(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
+    let calls = work.count().unwrap_or(CALLS);
+    let mut tally = Tally::default();
+    for (activity, count) in [("jobs", calls / CALLS_PER_JOB), ("calls", calls)] {
+        let work = Work { amount: Amount::Count(count), ..*work };
+        let engine = script::working(&project, activity, &work, &[("--slack", OWN_MEMORY)]);
+        let mut watched = under(&valgrind, &suppressions, &report, &engine);
+        let done = script::judged(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
 
-            let xml = fs::read_to_string(&report).context("valgrind wrote no report")?;
-            let findings = findings(&xml).context("valgrind's report cannot be read")?;
-            ensure!(findings.is_empty(), "{} finding(s):\n{}", findings.len(), findings.join("\n"));
-            println!("memcheck found nothing in the extension");
-            all = all + Tally { passed: 1, failed: 0 };
-        }
+        let xml = fs::read_to_string(&report).context("valgrind wrote no report")?;
+        let findings = findings(&xml).context("valgrind's report cannot be read")?;
+        ensure!(findings.is_empty(), "{} finding(s):\n{}", findings.len(), findings.join("\n"));
+        tally = tally + done.tally + Tally { passed: 1, failed: 0 };
     }
-    Ok(all)
+    Ok(Done { amount: calls, tally })
 }
 
 /// `engine` run by `valgrind`.

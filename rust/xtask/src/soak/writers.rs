@@ -1,24 +1,23 @@
-//! `cargo xtask writers`: several processes that use the same file at once.
+//! Several processes that use the same file at once.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 
-use crate::godot::Godot;
+use super::{Done, Stage, Work, script};
 use crate::judge::Tally;
 use crate::project::Project;
 use crate::run::{self, Echo};
 use crate::suites;
-use crate::workspace::Workspace;
 
 /// A process that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The default number of records that each of two processes appends.
-pub const RECORDS: u64 = 300;
+/// The number of records that each of two processes appends.
+const RECORDS: u64 = 300;
 /// The number of saves while another process appends.
 const SAVES: u64 = 100;
 
@@ -26,33 +25,35 @@ const SAVES: u64 = 100;
 ///
 /// # Errors
 /// If a record is lost or read partially, or a failed call changes the file.
-pub fn run(workspace: &Workspace, godot: &Godot, records: u64) -> Result<Tally> {
-    let project_folder = workspace.project();
-    let project = suites::bundled(workspace, godot, &project_folder)?;
-    let mut passed = 0;
-    for test in [two_append, one_saves, locked, remains, limited] {
-        let folder = tempfile::Builder::new().prefix("writers-").tempdir_in(&workspace.target)?;
-        println!("{}", test(&Stage { project: &project, folder: folder.path() }, records)?);
-        passed += 1;
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    let project_folder = on.workspace.project();
+    let project = suites::bundled(on.workspace, on.godot, &project_folder)?;
+    let started = Instant::now();
+    let (mut rounds, mut passed) = (0, 0);
+    while work.goes_on(rounds, started) {
+        rounds += 1;
+        for test in [two_append, one_saves, locked, remains, limited] {
+            let folder = tempfile::Builder::new().prefix("writers-").tempdir_in(&on.workspace.target)?;
+            println!("{}", test(&Site { project: &project, folder: folder.path() })?);
+            passed += 1;
+        }
     }
-    Ok(Tally { passed, failed: 0 })
+    Ok(Done { amount: rounds, tally: Tally { passed, failed: 0 } })
 }
 
 /// The engine, and a folder for the files.
-struct Stage<'a> {
+struct Site<'a> {
     project: &'a Project<'a>,
     folder: &'a Path,
 }
 
-impl Stage<'_> {
+impl Site<'_> {
     /// A process with a role.
     fn process(&self, role: &str, options: &[(&str, &str)]) -> Command {
         let folder = self.folder.display().to_string();
-        let options =
-            [("--folder", folder.as_str()), ("--role", role)].into_iter().chain(options.iter().copied());
-        let arguments: Vec<String> =
-            options.flat_map(|(option, value)| [option, value].map(str::to_owned)).collect();
-        self.project.script("res://suites/writers.gd", &arguments)
+        let own = [("--folder", folder.as_str()), ("--role", role), ("--count", "1")];
+        let options: Vec<_> = own.into_iter().chain(options.iter().copied()).collect();
+        script::engine(self.project, "writers", &options)
     }
 
     /// What a process printed after its marker.
@@ -96,38 +97,38 @@ impl Stage<'_> {
     }
 }
 
-fn two_append(stage: &Stage<'_>, records: u64) -> Result<String> {
-    let count = records.to_string();
-    let writer = |name| (name, stage.process("append", &[("--name", name), ("--count", &count)]));
-    let loads = stage.all_at_once(vec![writer("one"), writer("two")])?;
-    let found = Stage::result(&mut stage.process("check", &[("--name", "one,two"), ("--count", &count)]))?;
+fn two_append(site: &Site<'_>) -> Result<String> {
+    let count = RECORDS.to_string();
+    let writer = |name| (name, site.process("append", &[("--name", name), ("--number", &count)]));
+    let loads = site.all_at_once(vec![writer("one"), writer("two")])?;
+    let found = Site::result(&mut site.process("check", &[("--name", "one,two"), ("--number", &count)]))?;
     // The records, the output of writers and loader, "go" and "stop".
-    ensure!(stage.count()? == 8, "something was left beside the file");
-    Ok(format!("two processes append {records} records each: {found} found, {loads} loads meanwhile"))
+    ensure!(site.count()? == 8, "something was left beside the file");
+    Ok(format!("two processes append {RECORDS} records each: {found} found, {loads} loads meanwhile"))
 }
 
-fn one_saves(stage: &Stage<'_>, _: u64) -> Result<String> {
+fn one_saves(site: &Site<'_>) -> Result<String> {
     let count = SAVES.to_string();
-    let loads = stage.all_at_once(vec![
+    let loads = site.all_at_once(vec![
         (
             "adder",
-            stage.process("append", &[("--name", "adder"), ("--count", "50"), ("--until", "saver.done")]),
+            site.process("append", &[("--name", "adder"), ("--number", "50"), ("--until", "saver.done")]),
         ),
-        ("saver", stage.process("save", &[("--name", "saver"), ("--count", &count)])),
+        ("saver", site.process("save", &[("--name", "saver"), ("--number", &count)])),
     ])?;
-    let found = Stage::result(&mut stage.process("check_saved", &[("--count", &count)]))?;
+    let found = Site::result(&mut site.process("check_saved", &[("--number", &count)]))?;
     Ok(format!("one process saves {SAVES} times, one appends: {found} records left, {loads} loads meanwhile"))
 }
 
-fn locked(stage: &Stage<'_>, _: u64) -> Result<String> {
-    let path = stage.folder.join("records.dat");
+fn locked(site: &Site<'_>) -> Result<String> {
+    let path = site.folder.join("records.dat");
     fs::write(&path, RECORD)?;
     let file = held(&path)?;
     let pid = std::process::id().to_string();
-    let message = Stage::result(&mut stage.process("locked", &[("--pid", &pid)]))?;
+    let message = Site::result(&mut site.process("locked", &[("--pid", &pid)]))?;
     drop(file);
-    ensure!(stage.count()? == 1, "something was left beside the file");
-    Ok(format!("a locked file: {}", message.replace(&stage.folder.display().to_string(), "…")))
+    ensure!(site.count()? == 1, "something was left beside the file");
+    Ok(format!("a locked file: {}", message.replace(&site.folder.display().to_string(), "…")))
 }
 
 /// A record that holds `null`.
@@ -150,8 +151,8 @@ fn held(path: &Path) -> Result<File> {
 }
 
 /// The next save removes leftovers of killed saves, but neither files in use nor files of others with similar names.
-fn remains(stage: &Stage<'_>, _: u64) -> Result<String> {
-    let file = |name: &str| stage.folder.join(name);
+fn remains(site: &Site<'_>) -> Result<String> {
+    let file = |name: &str| site.folder.join(name);
     let dead = ".fast-variant-codec-aB3dE9aB3dE9aB3d.tmp";
     let live = ".fast-variant-codec-LIVE45678901234x.tmp";
     let folder = ".fast-variant-codec-FOLDER7890123456.tmp";
@@ -180,32 +181,32 @@ fn remains(stage: &Stage<'_>, _: u64) -> Result<String> {
     let link = None;
     let held = held(&file(live))?;
     fs::write(file("go"), "")?;
-    let save = [("--name", "saver"), ("--count", "1")];
-    Stage::result(&mut stage.process("save", &save))?;
+    let save = [("--name", "saver"), ("--number", "1")];
+    Site::result(&mut site.process("save", &save))?;
     for name in others.into_iter().chain([live, folder]).chain(link) {
         ensure!(file(name).symlink_metadata().is_ok(), "{name} was removed");
     }
     ensure!(!file(dead).exists(), "{dead} was not removed");
     drop(held);
-    Stage::result(&mut stage.process("save", &save))?;
+    Site::result(&mut site.process("save", &save))?;
     ensure!(!file(live).exists(), "{live} was not removed");
     Ok("what killed saves left is removed, and nothing else".into())
 }
 
 /// Limits files to 64 blocks, and denies others access to new ones.
 #[cfg(unix)]
-fn limited(stage: &Stage<'_>, _: u64) -> Result<String> {
-    let engine = stage.process("full", &[]);
+fn limited(site: &Site<'_>) -> Result<String> {
+    let engine = site.process("full", &[]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "umask 027; trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""]);
     shell.arg(engine.get_program()).args(engine.get_args());
     shell.envs(engine.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Stage::result(&mut shell)?;
-    ensure!(stage.count()? == 3, "something was left beside the files");
+    Site::result(&mut shell)?;
+    ensure!(site.count()? == 3, "something was left beside the files");
     Ok("a full disk changes nothing; new files have the engine's rights".into())
 }
 
 #[cfg(not(unix))]
-fn limited(_: &Stage<'_>, _: u64) -> Result<String> {
+fn limited(_: &Site<'_>) -> Result<String> {
     Ok("a full disk: cannot be had here".into())
 }

@@ -1,20 +1,19 @@
-//! `cargo xtask exchange`: Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec.
+//! Godot 3 and Godot 4 exchange files and packets, Godot 4 through the codec.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use crate::godot::Godot;
-use crate::godot3::{Godot3, padding};
+use super::{Amount, Done, Stage, Work, script};
+use crate::godot3::{self, Godot3, padding};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::suites::{self, Access};
+use crate::suites;
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -24,36 +23,8 @@ const POLL: Duration = Duration::from_millis(10);
 const PRINTED_FAILURES: u64 = 20;
 /// The name of values that contain objects.
 const OBJECT: &str = "object";
-
-/// Choices for the exchange.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Options {
-    /// Seed of the random values, to repeat a run
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u32>,
-    /// The number of random values that each engine writes, besides the edge values
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub values: u64,
-    /// The number of rounds of packets
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    pub packets: u64,
-    /// How the extension works.
-    #[command(flatten)]
-    pub access: Access,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { seed: None, values: 1000, packets: 300, access: Access::default() }
-    }
-}
-
-impl Options {
-    fn seed(&self) -> u32 {
-        let now = || SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.subsec_micros());
-        self.seed.unwrap_or_else(now)
-    }
-}
+/// The values of a round, besides the edge values.
+const ROUND: u64 = 1000;
 
 /// A Godot 3, a Godot 4 and their shared folder.
 struct Pair<'a> {
@@ -61,24 +32,21 @@ struct Pair<'a> {
     old: &'a Godot3,
     new: Project<'a>,
     folder: TempDir,
-    seed: u32,
-    access: &'a Access,
+    work: Work,
 }
 
 impl Pair<'_> {
-    fn arguments(&self, options: &[(&str, String)]) -> Vec<String> {
-        let own = [("--folder", self.folder.path().display().to_string()), ("--seed", self.seed.to_string())];
-        own.iter().chain(options).flat_map(|(name, value)| [(*name).to_owned(), value.clone()]).collect()
-    }
-
     fn old_script(&self, script: &str, options: &[(&str, String)]) -> Command {
-        self.old.script(self.workspace, script, &self.arguments(options))
+        let own =
+            [("--folder", self.folder.path().display().to_string()), ("--seed", self.work.seed.to_string())];
+        let all = own.iter().chain(options).flat_map(|(name, value)| [(*name).to_owned(), value.clone()]);
+        self.old.script(self.workspace, script, &all.collect::<Vec<_>>())
     }
 
-    fn new_script(&self, script: &str, options: &[(&str, String)]) -> Command {
-        let mut command = self.new.script(script, &self.arguments(options));
-        self.access.apply(&mut command);
-        command
+    fn new_script(&self, activity: &str, count: u64) -> Command {
+        let work = Work { amount: Amount::Count(count), ..self.work };
+        let folder = self.folder.path().display().to_string();
+        script::working(&self.new, activity, &work, &[("--folder", &folder)])
     }
 
     /// The output of an engine; on failure, its log.
@@ -108,43 +76,45 @@ impl Pair<'_> {
     }
 }
 
-/// A pair for each Godot 3.
-fn pairs<'a>(
-    workspace: &'a Workspace,
-    godot: &'a Godot,
-    old: &'a [Godot3],
-    project: &'a Path,
-    options: &'a Options,
-) -> impl Iterator<Item = Result<Pair<'a>>> {
-    old.iter().map(move |old| {
-        let folder = tempfile::Builder::new().prefix("exchange-").tempdir_in(&workspace.target)?;
-        let new = suites::bundled(workspace, godot, project)?;
-        Ok(Pair { workspace, old, new, folder, seed: options.seed(), access: &options.access })
-    })
-}
-
-/// Each engine writes edge values and random values for the other, which describes them and writes them again.
+/// Rounds of files and packets with each Godot 3.
 ///
 /// # Errors
-/// If any byte differs, except the padding of NodePaths, which Godot 3 does not set.
-pub fn files(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
-    let project = workspace.project();
-    let mut all = Tally::default();
-    for pair in pairs(workspace, godot, old, &project, options) {
-        let pair = pair?;
-        let repeat = || format!("Godot {}, --seed {}", pair.old.version, pair.seed);
-        all = all + exchange_files(&pair, options).with_context(repeat)?;
+/// If any byte differs, except the padding of NodePaths, which Godot 3 does not set, or a packet is missing.
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    let engines = godot3::find_or_install(on.workspace)?;
+    let project = on.workspace.project();
+    let started = Instant::now();
+    let mut all = Done::default();
+    let mut round = 0;
+    while work.goes_on(all.amount, started) {
+        let values = work.count().map_or(ROUND, |count| ROUND.min(count - all.amount));
+        let seed = work.seed.wrapping_add(round);
+        for old in &engines {
+            let pair = Pair {
+                workspace: on.workspace,
+                old,
+                new: suites::bundled(on.workspace, on.godot, &project)?,
+                folder: tempfile::Builder::new().prefix("exchange-").tempdir_in(&on.workspace.target)?,
+                work: Work { amount: work.amount, seed, case: None, mode: work.mode },
+            };
+            let repeat = || format!("Godot {}, `--seed {seed} --count {values}`", old.version);
+            let files = exchange_files(&pair, values).with_context(repeat)?;
+            ensure!(files.failed == 0, "{files}; {}", repeat());
+            // There are fewer packets than values, because each waits for an answer.
+            all.tally = all.tally + files + exchange_packets(&pair, values * 3 / 10).with_context(repeat)?;
+        }
+        all.amount += values;
+        round += 1;
     }
-    ensure!(all.failed == 0, "{all}");
     Ok(all)
 }
 
-fn exchange_files(pair: &Pair<'_>, options: &Options) -> Result<Tally> {
-    let values = [("--values", options.values.to_string())];
+/// Each engine writes edge values and random values for the other, which describes them and writes them again.
+fn exchange_files(pair: &Pair<'_>, count: u64) -> Result<Tally> {
+    let values = [("--values", count.to_string())];
     let outcome = run::watch(&mut pair.old_script("res://write.gd", &values), Echo::Nothing, LIMIT)?;
     judge::clean(&outcome).with_context(|| outcome.log.clone())?;
-    let outcome =
-        run::watch(&mut pair.new_script("res://suites/exchange.gd", &values), Echo::Nothing, LIMIT)?;
+    let outcome = run::watch(&mut pair.new_script("godot3_files", count), Echo::Nothing, LIMIT)?;
     let forms = Pair::judged(&outcome)?;
     let outcome = run::watch(&mut pair.old_script("res://read.gd", &[]), Echo::Nothing, LIMIT)?;
     judge::clean(&outcome).with_context(|| outcome.log.clone())?;
@@ -184,7 +154,7 @@ fn exchange_files(pair: &Pair<'_>, options: &Options) -> Result<Tally> {
         "Godot {} and {}, seed {}: bytes {}; texts {}; forms of the calls {forms}",
         pair.old.numbers(),
         pair.new.version(),
-        pair.seed,
+        pair.work.seed,
         bytes.tally,
         text.tally
     );
@@ -220,35 +190,12 @@ impl Compared {
     }
 }
 
-/// Both engines run at once and send each other packets over the loopback network.
-///
-/// # Errors
-/// If a value differs or is missing.
-pub fn packets(workspace: &Workspace, godot: &Godot, old: &[Godot3], options: &Options) -> Result<Tally> {
-    let project = workspace.project();
-    let mut all = Tally::default();
-    for pair in pairs(workspace, godot, old, &project, options) {
-        let pair = pair?;
-        let repeat = || format!("Godot {}, --seed {}", pair.old.version, pair.seed);
-        let (theirs, ours) = exchange_packets(&pair, options).with_context(repeat)?;
-        println!(
-            "Godot {} and {}, seed {}: {} rounds; there {theirs}; here {ours}",
-            pair.old.numbers(),
-            pair.new.version(),
-            pair.seed,
-            options.packets
-        );
-        all = all + theirs + ours;
-    }
-    Ok(all)
-}
-
-/// What Godot 3 and what Godot 4 checked.
-fn exchange_packets(pair: &Pair<'_>, options: &Options) -> Result<(Tally, Tally)> {
-    let packets = ("--packets", options.packets.to_string());
+/// Both engines run at once and send each other packets over the loopback network; returns what both checked.
+fn exchange_packets(pair: &Pair<'_>, count: u64) -> Result<Tally> {
+    let packets = ("--packets", count.to_string());
     let port_file = pair.folder.path().join("port");
     thread::scope(|scope| {
-        let mut new = pair.new_script("res://suites/packets.gd", std::slice::from_ref(&packets));
+        let mut new = pair.new_script("godot3_packets", count);
         let new = scope.spawn(move || run::watch(&mut new, Echo::Nothing, LIMIT));
         let started = Instant::now();
         while !port_file.is_file() && !new.is_finished() && started.elapsed() < START {
@@ -264,7 +211,9 @@ fn exchange_packets(pair: &Pair<'_>, options: &Options) -> Result<(Tally, Tally)
         let new = new.join().expect("no panic")?;
         let ours = Pair::judged(&new)?;
         let Some(old) = old else { bail!("Godot 4 did not listen:\n{}", new.log) };
-        Ok((Pair::judged(&old)?, ours))
+        let theirs = Pair::judged(&old)?;
+        println!("Godot {}: {count} rounds of packets; there {theirs}; here {ours}", pair.old.numbers());
+        Ok(theirs + ours)
     })
 }
 

@@ -1,12 +1,8 @@
-## One of several processes that use the same file, for `cargo xtask writers`: godot --headless --path godot-project
-## --script res://suites/writers.gd -- --folder DIR --role ROLE [--name NAME] [--count N] [--until FILE] [--pid PID]
+## One of several processes that use the same file.
 ##
-## Roles: "append" and "save" write N times, "load" reads until "stop" is in the folder, "check" and "check_saved" look at the
-## end, "locked" meets a file that the process PID has locked, "full" one that cannot grow.
-## Ends with code 1 after a line that says why.
-extends SceneTree
-
-const Options := preload("res://suites/options.gd")
+## Roles: "append" and "save" write N times (`--number N`), "load" reads until "stop" is in the folder, "check" and "check_saved"
+## check the file at the end, "locked" meets a file that the process PID has locked, "full" one that cannot grow.
+extends "res://suites/soak/activity.gd"
 
 const TAIL := 50
 const PAUSE_MS := 1
@@ -16,52 +12,49 @@ const LONGEST := 100000
 ## More than the limit that the role "full" is started with.
 const TOO_LARGE := 1 << 20
 
-var _options := {"role": "", "folder": "", "name": "", "count": 0, "until": "", "pid": 0}
-var _failed := false
+var _number: int
 
 
-func _initialize() -> void:
-	quit(1)  # Stands if an option is wrong.
-	if not Options.read(_options, get_script()):
-		return
-	call("_%s" % _options["role"])
-	quit(1 if _failed else 0)
+func run_case() -> int:
+	_number = options["number"]
+	call("_%s" % options["role"])
+	return 1
 
 
 ## Adds records one by one; with a saver beside it, until that is done and a number of times after.
 func _append() -> void:
 	_start()
 	var number := 0
-	var left: int = _options["count"]
+	var left: int = _number
 	while left > 0:
 		# Asked first: a record that was added before the last save is not there after it.
-		if not _options["until"] or FileAccess.file_exists(_path(_options["until"])):
+		if not options["until"] or FileAccess.file_exists(path(options["until"])):
 			left -= 1
-		var code := FastVariantCodec.append_batch(_path("records.dat"), [_record(number)])
+		var code := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])
 		_expect(code == OK, "append_batch of record %d gave %d" % [number, code])
 		number += 1
-	_say(_options["name"] + ".done")
+	_say(options["name"] + ".done")
 
 
 func _save() -> void:
 	_start()
-	var count: int = _options["count"]
+	var count: int = _number
 	for number in count:
 		# Something must be added between the saves, however late the other process gets its turn.
-		while number > 0 and number == count / 2 and FastVariantCodec.load_batch(_path("records.dat")).value.size() < 2:
+		while number > 0 and number == count / 2 and FastVariantCodec.load_batch(path("records.dat")).value.size() < 2:
 			OS.delay_msec(PAUSE_MS)
-		var code := FastVariantCodec.save_batch(_path("records.dat"), [_record(number)])
+		var code := FastVariantCodec.save_batch(path("records.dat"), [_record(number)])
 		_expect(code == OK, "save_batch %d gave %d" % [number, code])
-	_say(_options["name"] + ".done")
+	_say(options["name"] + ".done")
 
 
 ## Every load is of whole records.
 func _load() -> void:
 	_start()
 	var loads := 0
-	while not FileAccess.file_exists(_path("stop")):
-		if FileAccess.file_exists(_path("records.dat")):
-			var loaded := FastVariantCodec.load_batch(_path("records.dat"))
+	while not FileAccess.file_exists(path("stop")):
+		if FileAccess.file_exists(path("records.dat")):
+			var loaded := FastVariantCodec.load_batch(path("records.dat"))
 			_expect(loaded.is_ok(), "load %d: %s" % [loads, loaded.message])
 			loads += 1
 	_expect(loads > 0, "nothing was loaded")
@@ -78,15 +71,15 @@ func _check() -> void:
 			record["number"], next.get(writer, 0) - 1, writer,
 		])
 		next[writer] = next.get(writer, 0) + 1
-	for writer in _options["name"].split(","):
-		_expect(next.get(writer, 0) == _options["count"], "%s has %d records" % [writer, next.get(writer, 0)])
+	for writer in options["name"].split(","):
+		_expect(next.get(writer, 0) == _number, "%s has %d records" % [writer, next.get(writer, 0)])
 	print("@@ %d" % next.values().reduce(func(sum: int, count: int) -> int: return sum + count, 0))
 
 
 ## After the last save come the records that were added since, without a gap, up to the last.
 func _check_saved() -> void:
 	var read := _read("records.dat")
-	_expect(read[0]["by"] == "saver" and read[0]["number"] == _options["count"] - 1, "this is not the last save")
+	_expect(read[0]["by"] == "saver" and read[0]["number"] == _number - 1, "this is not the last save")
 	for at in range(1, read.size()):
 		_expect(read[at]["by"] == "adder", "record %d is not an added one" % at)
 		_expect(at == 1 or read[at]["number"] == read[at - 1]["number"] + 1, "a gap before record %d" % at)
@@ -97,11 +90,11 @@ func _check_saved() -> void:
 
 ## Another process has locked the file: nothing is written, and the reason names it.
 func _locked() -> void:
-	var path := _path("records.dat")
+	var path := path("records.dat")
 	var before := FileAccess.get_file_as_bytes(path)
 	var saving := FastVariantCodec.save_batch_async(path, ["new"]).wait()
 	_expect(saving.error == FastVariantCodec.FILE_ERROR, "save_batch_async gave %d" % saving.error)
-	var named := "process %s (" % _options["pid"]
+	var named := "process %s (" % options["pid"]
 	_expect(OS.get_name() != "Linux" or saving.message.contains(named), "the message is: %s" % saving.message)
 	Engine.print_error_messages = false
 	var code := FastVariantCodec.append_batch(path, ["new"])
@@ -114,18 +107,18 @@ func _locked() -> void:
 
 ## No file can grow beyond a limit: nothing changes. New files get the rights that the engine gives them.
 func _full() -> void:
-	var old := _path("old.dat")
+	var old := path("old.dat")
 	_expect(FastVariantCodec.save_batch(old, ["old"]) == OK, "a small file cannot be saved")
-	FileAccess.open(_path("engine.dat"), FileAccess.WRITE).store_var("old")
-	var rights := FileAccess.get_unix_permissions(_path("engine.dat"))
+	FileAccess.open(path("engine.dat"), FileAccess.WRITE).store_var("old")
+	var rights := FileAccess.get_unix_permissions(path("engine.dat"))
 	_expect(FileAccess.get_unix_permissions(old) == rights, "a saved file has the rights %o, not %o" % [
 		FileAccess.get_unix_permissions(old), rights,
 	])
-	_expect(FastVariantCodec.append_batch(_path("added.dat"), ["old"]) == OK, "a small file cannot be appended to")
-	_expect(FileAccess.get_unix_permissions(_path("added.dat")) == rights, "an appended file has other rights")
-	var before := DirAccess.get_files_at(_options["folder"])
+	_expect(FastVariantCodec.append_batch(path("added.dat"), ["old"]) == OK, "a small file cannot be appended to")
+	_expect(FileAccess.get_unix_permissions(path("added.dat")) == rights, "an appended file has other rights")
+	var before := DirAccess.get_files_at(options["folder"])
 	var large := ["x".repeat(TOO_LARGE)]
-	for path: String in [old, _path("new.dat"), _path("added.dat")]:
+	for path: String in [old, path("new.dat"), path("added.dat")]:
 		for method: String in ["save_batch", "append_batch"]:
 			var content := FileAccess.get_file_as_bytes(path)
 			Engine.print_error_messages = false
@@ -134,17 +127,17 @@ func _full() -> void:
 			Engine.print_error_messages = true
 			_expect(code == ERR_FILE_CANT_WRITE, "%s to %s gave %d" % [method, path, code])
 			_expect(FileAccess.get_file_as_bytes(path) == content, "%s has changed %s" % [method, path])
-	var folder := DirAccess.open(_options["folder"])
+	var folder := DirAccess.open(options["folder"])
 	folder.include_hidden = true
 	_expect(folder.get_files() == before, "the folder has %s" % folder.get_files())
 
 
 func _record(number: int) -> Dictionary:
-	return {"by": _options["name"], "number": number, "text": "x".repeat(number * STEP % LONGEST)}
+	return {"by": options["name"], "number": number, "text": "x".repeat(number * STEP % LONGEST)}
 
 
 func _read(file_name: String) -> Array:
-	var file := FileAccess.open(_path(file_name), FileAccess.READ)
+	var file := FileAccess.open(path(file_name), FileAccess.READ)
 	var read: Array = []
 	while file.get_position() < file.get_length():
 		read.append(file.get_var())
@@ -153,20 +146,14 @@ func _read(file_name: String) -> Array:
 
 ## Says that this process is ready, and waits for the others.
 func _start() -> void:
-	_say(_options["name"] + ".ready")
-	while not FileAccess.file_exists(_path("go")):
+	_say(options["name"] + ".ready")
+	while not FileAccess.file_exists(path("go")):
 		OS.delay_msec(PAUSE_MS)
 
 
 func _say(file_name: String) -> void:
-	FileAccess.open(_path(file_name), FileAccess.WRITE).close()
-
-
-func _path(file_name: String) -> String:
-	return _options["folder"].path_join(file_name)
+	FileAccess.open(path(file_name), FileAccess.WRITE).close()
 
 
 func _expect(holds: bool, otherwise: String) -> void:
-	if not holds and not _failed:
-		print("@@ broken %s: %s" % [_options["role"], otherwise])
-		_failed = true
+	check(options["role"], holds, otherwise)

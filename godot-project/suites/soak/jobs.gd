@@ -1,14 +1,15 @@
 ## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten in place and let go of right after the call
-## and, by another thread, during it. Each result is compared with what the engine makes of the bytes as they were at the call.
+## and, by another thread, during it. Each result is compared with what the engine makes of the bytes as they were at the call;
+## memory and objects must not grow.
 ##
-## The suite `ownership` runs some hundred of them, `cargo xtask jobs` as many as wanted.
-extends RefCounted
+## The run ends while jobs are at work, with Nodes that nobody asked for; the engine reports what is left over then.
+extends "res://suites/soak/activity.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
-const RandomValues := preload("res://suites/random_values.gd")
 const Suite := preload("res://suites/suite.gd")
-const Wire := preload("res://suites/wire.gd")
 
+## Frames after which jobs that nobody wants are gone.
+const FRAMES := 300
 ## Jobs that are at work at the same time.
 const AT_ONCE := 16
 const RANDOM_VALUES := 60
@@ -163,23 +164,20 @@ class Changer:
 			_lock.unlock()
 
 
-var done := 0
-var counts: Dictionary[String, int] = {}
-var problems := PackedStringArray()
-
-var _generator := RandomNumberGenerator.new()
 var _items: Array[Item] = []
 var _large: Array[Item] = []
 var _nodes: Array[PackedByteArray] = []
 var _changer := Changer.new()
-var _folder: String
+var _folder := "user://jobs_%d" % OS.get_process_id()
+## Held until the end, when their jobs are at work or done.
+var _last: Array = []
 
 
-func _init(own_seed: int, folder: String) -> void:
-	_generator.seed = own_seed
-	_folder = folder
-	DirAccess.make_dir_recursive_absolute(folder)
-	var random := RandomValues.new(_generator)
+func begin() -> bool:
+	watches_memory = true
+	leaves_nothing = false
+	DirAccess.make_dir_recursive_absolute(_folder)
+	var random := RandomValues.new(generator)
 	while _items.size() < RANDOM_VALUES:
 		var value: Variant = random.value(0)
 		if FastVariantCodec.try_encode(value).is_ok() and FastVariantCodec.try_decode(var_to_bytes(value)).is_ok():
@@ -198,48 +196,67 @@ func _init(own_seed: int, folder: String) -> void:
 		node.free()
 	CountedNode.numbers.clear()
 	_changer.start()
+	return true
 
 
-## As many jobs, and those that nobody waits for.
-func run(jobs: int) -> void:
-	var last := done + jobs
-	while done < last:
-		var started: Array[Started] = []
-		for index in mini(AT_ONCE, last - done):
-			started.append(_start(index))
-		for one in started:
-			await _end(one)
-			one.job = null
-			done += 1
-		CountedNode.numbers.clear()
+## Starts jobs, and ends each in one of several ways.
+func run_case() -> int:
+	var all_started: Array[Started] = []
+	for index in AT_ONCE:
+		all_started.append(_start(index))
+	for started in all_started:
+		await _end(started)
+		started.job = null
+	CountedNode.numbers.clear()
+	return AT_ONCE
 
 
-## Whether nothing is left to be changed.
-func is_idle() -> bool:
-	return _changer.is_idle()
+func settle() -> void:
+	var tree: SceneTree = Engine.get_main_loop()
+	for frame in FRAMES:
+		await tree.process_frame
+		if tree.process_frame.get_connections().is_empty() and _changer.is_idle():
+			break
 
 
-func stop() -> void:
+func end() -> void:
+	await settle()
+	check("Nodes are freed", CountedNode.alive == 0, str(CountedNode.alive))
 	_changer.stop()
 	var folder := DirAccess.open(_folder)
 	for file_name in folder.get_files():
 		folder.remove(file_name)
 	DirAccess.remove_absolute(_folder)
+	_leave_jobs_behind()
+	await next_frame()
+
+
+## Jobs that have made Nodes when the engine ends: some are at work, of others nobody has asked for the result.
+func _leave_jobs_behind() -> void:
+	var node := CountedNode.new()
+	var buffers: Array[PackedByteArray] = []
+	buffers.resize(20_000)
+	buffers.fill(var_to_bytes_with_objects(node))
+	node.free()
+	for many: int in [10, buffers.size()]:
+		var job := FastVariantCodec.decode_batch_async(buffers.slice(0, many), _with_objects())
+		job.progressed.connect(func(_done: int, _total: int) -> void: pass)
+		_last.append(job)
 
 
 func _start(index: int) -> Started:
 	var kinds: Array[Callable] = [_decode, _decode, _decode, _decode_nodes, _encode, _save, _load, _load_nodes]
-	var start := kinds[_generator.randi() % kinds.size()]
+	var start := kinds[generator.randi() % kinds.size()]
 	var started := Started.new()
 	started.kind = start.get_method().trim_prefix("_")
-	counts[started.kind] = counts.get(started.kind, 0) + 1
+	count(started.kind)
 	start.call(started, "%s/%d.dat" % [_folder, index])
 	return started
 
 
 func _decode(started: Started, _path: String) -> void:
 	var buffers: Array = []
-	if _generator.randi() % 2:
+	if generator.randi() % 2:
 		buffers = Array([], TYPE_PACKED_BYTE_ARRAY, "", null)
 	for item in _several():
 		started.expected.append(item.decoded)
@@ -251,8 +268,8 @@ func _decode(started: Started, _path: String) -> void:
 
 func _decode_nodes(started: Started, _path: String) -> void:
 	var buffers: Array[PackedByteArray] = []
-	for count in _generator.randi() % LARGEST_BATCH:
-		var bytes := _nodes[_generator.randi() % _nodes.size()]
+	for number in generator.randi() % LARGEST_BATCH:
+		var bytes := _nodes[generator.randi() % _nodes.size()]
 		started.expected.append(bytes)
 		buffers.append(bytes.duplicate())
 	started.needs_main_thread = true
@@ -273,7 +290,7 @@ func _encode(started: Started, _path: String) -> void:
 	var owned := elements.filter(func(value: Variant) -> bool: return PACKED.has(typeof(value)))
 	_change_now_or_later(owned + [values])
 	# Arrays, Dictionaries and objects are read when their turn comes, which is not before the next frame.
-	var choice := _generator.randi()
+	var choice := generator.randi()
 	for at in elements.size():
 		var value: Variant = elements[at]
 		if value is Array or value is Dictionary or value is Node:
@@ -304,8 +321,8 @@ func _load(started: Started, path: String) -> void:
 
 
 func _load_nodes(started: Started, path: String) -> void:
-	for count in _generator.randi() % LARGEST_BATCH:
-		started.expected.append(_nodes[_generator.randi() % _nodes.size()])
+	for number in generator.randi() % LARGEST_BATCH:
+		started.expected.append(_nodes[generator.randi() % _nodes.size()])
 	_write(path, started.expected)
 	started.needs_main_thread = true
 	var limits := _with_objects()
@@ -316,7 +333,7 @@ func _load_nodes(started: Started, path: String) -> void:
 ## Waits for a job in one of several ways, or does not.
 func _end(started: Started) -> void:
 	var result: FastVariantResult
-	match _generator.randi() % 8:
+	match generator.randi() % 8:
 		0:
 			started.job.cancel()
 			result = started.job.wait()
@@ -339,8 +356,7 @@ func _end(started: Started) -> void:
 		_:
 			result = started.job.wait()
 	var problem := _problem(started, result)
-	if problem:
-		problems.append("%s: %s" % [started.kind, problem])
+	check(started.kind, problem.is_empty(), problem)
 	if started.kind.ends_with("nodes") and result.value is Array:
 		for node: Node in result.value:
 			node.free()
@@ -350,7 +366,7 @@ func _problem(started: Started, result: FastVariantResult) -> String:
 	if not result.is_ok():
 		return result.message
 	if started.path:
-		return "" if FileAccess.get_file_as_bytes(started.path) == _framed(started.expected) else "another file"
+		return "" if FileAccess.get_file_as_bytes(started.path) == Wire.behind_lengths(started.expected) else "another file"
 	var values: Array = Array(result.value, TYPE_NIL, "", null)
 	if values.size() != started.expected.size():
 		return "%d items instead of %d" % [values.size(), started.expected.size()]
@@ -362,8 +378,8 @@ func _problem(started: Started, result: FastVariantResult) -> String:
 
 
 func _change_now_or_later(things: Array) -> void:
-	var choice := _generator.randi() % 1000
-	match _generator.randi() % 4:
+	var choice := generator.randi() % 1000
+	match generator.randi() % 4:
 		0:
 			pass
 		1, 2:
@@ -374,10 +390,10 @@ func _change_now_or_later(things: Array) -> void:
 
 func _several() -> Array[Item]:
 	var items: Array[Item] = []
-	for count in _generator.randi() % LARGEST_BATCH:
-		items.append(_items[_generator.randi() % _items.size()])
-	if _generator.randi() % 16 == 0:
-		items.append(_large[_generator.randi() % _large.size()])
+	for number in generator.randi() % LARGEST_BATCH:
+		items.append(_items[generator.randi() % _items.size()])
+	if generator.randi() % 16 == 0:
+		items.append(_large[generator.randi() % _large.size()])
 	return items
 
 
@@ -395,12 +411,4 @@ static func _rows(count: int) -> Array:
 
 
 static func _write(path: String, records: Array[PackedByteArray]) -> void:
-	FileAccess.open(path, FileAccess.WRITE).store_buffer(_framed(records))
-
-
-static func _framed(records: Array[PackedByteArray]) -> PackedByteArray:
-	var framed := PackedByteArray()
-	for record in records:
-		framed.append_array(Wire.word(record.size()))
-		framed.append_array(record)
-	return framed
+	FileAccess.open(path, FileAccess.WRITE).store_buffer(Wire.behind_lengths(records))

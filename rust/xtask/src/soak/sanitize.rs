@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use cargo_metadata::TargetKind;
 use tempfile::NamedTempFile;
 
+use super::{Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
@@ -20,7 +21,7 @@ const SANITIZERS: [(&str, &str); 2] = [
 ];
 
 /// What the thread sanitizer takes for a race and is none.
-const SUPPRESSIONS: &str = include_str!("../tsan.supp");
+const SUPPRESSIONS: &str = include_str!("../../tsan.supp");
 
 /// What is tested. Engines, which the tests of `xtask` start, know no sanitizer.
 const PACKAGES: [&str; 3] = ["variant_codec", "variant_disk", "conformance"];
@@ -31,7 +32,8 @@ const STACK_BYTES: &str = "67108864";
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs them, one sanitizer after the other; the one for addresses looks for leaks, too.
-pub fn run(workspace: &Workspace) -> Result<Tally> {
+pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
+    let workspace = on.workspace;
     let mut suppressions = NamedTempFile::new()?;
     suppressions.write_all(SUPPRESSIONS.as_bytes())?;
     let tests = tests(workspace)?;
@@ -57,7 +59,7 @@ pub fn run(workspace: &Workspace) -> Result<Tally> {
         println!("{tally}");
         all = all + tally;
     }
-    Ok(all)
+    Ok(all.into())
 }
 
 /// The names of the test programs.

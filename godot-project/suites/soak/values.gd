@@ -1,10 +1,4 @@
-## Differential fuzzing: random values and damaged bytes through the engine and through the codec, case by case.
-##
-## godot --headless --path godot-project --script res://suites/diff.gd -- [options]
-## --seed N      seed of the run (default 0); each case has its own, made of this and its number
-## --seconds N   goes on for so long
-## --cases N     goes on for so many cases
-## --case I      begins with this case and shows each one's input before it is tried; alone, tries only this one
+## Random values and damaged bytes through the engine and through the codec: both must accept and give the same.
 ##
 ## The inputs that make the engine itself crash or hang (QUIRKS.md, section A) cannot come up:
 ## - typed Dictionaries with values of another type are never given to typed code (Q1);
@@ -12,178 +6,72 @@
 ## - StreamPeer and FileAccess are not asked, nor are offsets outside of the bytes (Q6, Q7, Q8);
 ## - inputs stay far under 2 GiB (Q9) and are too small, and their keys too random, for colliding hashes (Q10);
 ## - Dictionaries whose types are scripts, which the engine decodes wrongly, are left to object_suite.gd (Q2).
-extends SceneTree
+extends "res://suites/soak/activity.gd"
 
-const Codec := preload("res://suites/codec.gd")
-const Compare := preload("res://suites/compare.gd")
-const Crafted := preload("res://suites/crafted.gd")
-const Extension := preload("res://suites/extension.gd")
-const Mutations := preload("res://suites/mutations.gd")
-const Options := preload("res://suites/options.gd")
-const Oracle := preload("res://suites/oracle.gd")
-const RandomBytes := preload("res://suites/random_bytes.gd")
-const RandomValues := preload("res://suites/random_values.gd")
-const Refusals := preload("res://suites/refusals.gd")
-const Samples := preload("res://suites/samples.gd")
-const Values := preload("res://suites/values.gd")
-const Wire := preload("res://suites/wire.gd")
-
-const PROGRESS_SECONDS := 10.0
-const PRINTED_FINDINGS := 20
 ## Larger edge values are left out: there is more to find in small ones.
 const SAMPLE_BYTES := 2000
 ## The codec shares larger values out in parts of this size.
 const PART_BYTES := 65536
-## `cargo xtask diff` reads the number behind it.
+## `cargo xtask soak` reads the number behind it.
 const LEAKS_OF_ENGINE := "Inputs of which the engine leaks objects"
 
-
-## What became of the cases of one kind.
-class Kind:
-	extends RefCounted
-	var name: String
-	## How many of a thousand cases are of this kind.
-	var share: int
-	var try_case: Callable
-	var cases := 0
-	var inputs := 0
-	var accepted := 0
-
-	func _init(kind_name: String, kind_share: int, kind_try_case: Callable) -> void:
-		name = kind_name
-		share = kind_share
-		try_case = kind_try_case
-
-
-var _seed: int
-var _seconds := INF
-var _cases: int
-var _first: int
-
-var _generator := RandomNumberGenerator.new()
-var _mutations := Mutations.new(_generator)
-var _values := RandomValues.new(_generator)
-var _bytes := RandomBytes.new(_generator)
+## Of a thousand cases, how many are of each kind.
+var _kinds: Dictionary[Callable, int] = {
+	_try_value: 220, _try_bytes: 470, _try_objects: 80, _try_batch: 40, _try_buffers: 40, _try_limits: 147, _try_large: 3,
+}
+var _mutations := Mutations.new(generator)
+var _values := RandomValues.new(generator)
+var _bytes := RandomBytes.new(generator)
+var _table := Values.new()
 var _samples: Array[PackedByteArray] = []
 var _object_samples: Array[PackedByteArray] = []
 var _with_objects := FastVariantLimits.unlimited()
 var _input: PackedByteArray
-var _findings := 0
 var _leaks_of_engine := 0
 
-var _kinds: Array[Kind] = [
-	Kind.new("random values", 220, _try_value),
-	Kind.new("bytes", 470, _try_bytes),
-	Kind.new("bytes, objects allowed", 80, _try_objects),
-	Kind.new("batches of values", 40, _try_batch),
-	Kind.new("batches of bytes", 40, _try_buffers),
-	Kind.new("limits", 147, _try_limits),
-	Kind.new("large values", 3, _try_large),
-]
 
-
-func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded():
-		return
-	if not _read_options():
-		quit(2)
-		return
-	var table := Values.new()
-	for sample in Samples.of(table, false):
+func begin() -> bool:
+	for sample in Samples.of(_table, false):
 		if sample.bytes.size() <= SAMPLE_BYTES:
 			_samples.append(sample.bytes)
 	for input_name in Crafted.INPUTS:
 		_samples.append(Crafted.INPUTS[input_name].hex_decode())
-	for sample in Samples.of(table, true):
+	for sample in Samples.of(_table, true):
 		if sample.bytes.size() <= SAMPLE_BYTES:
 			_object_samples.append(sample.bytes)
 	_with_objects.allow_objects = true
-	_run()
-	table.release()
-	quit(0 if _findings == 0 else 1)
-
-
-func _read_options() -> bool:
-	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "cases": -1, "case": -1}
-	if not Options.read(options, get_script()):
-		return false
-	_seed = options["seed"]
-	_cases = options["cases"]
-	_first = options["case"]
-	if options["seconds"] >= 0:
-		_seconds = options["seconds"]
-	elif _first >= 0 and _cases < 0:
-		_cases = 1
 	return true
 
 
-func _run() -> void:
-	print("Differential fuzzing on Godot %s, seed %d" % [Engine.get_version_info()["string"], _seed])
-	var started := Time.get_ticks_msec()
-	var reported := started
-	var now := started
-	var done := 0
-	while done != _cases and now - started < _seconds * 1000.0:
-		_try(maxi(_first, 0) + done)
-		done += 1
-		now = Time.get_ticks_msec()
-		if now - reported > PROGRESS_SECONDS * 1000.0:
-			reported = now
-			print("  … seed %d: %s" % [_seed, _summary(done, now - started)])
-	print("\nseed %d" % _seed)
-	print("%-24s %10s %10s %9s" % ["kind of case", "cases", "inputs", "accepted"])
+func run_case() -> int:
+	var ticket := generator.randi() % 1000
 	for kind in _kinds:
-		print("%-24s %10d %10d %8.1f%%" % [
-			kind.name, kind.cases, kind.inputs, 100.0 * kind.accepted / maxi(kind.inputs, 1),
-		])
-	for refusal in Refusals.REASONS:
-		print("Refused on purpose: %s, met %d times" % [refusal, Refusals.met.get(refusal, 0)])
-	print("Inputs whose value the engine itself does not repeat: %d" % Oracle.unrepeatable)
-	print("Inputs with a Dictionary typed by a script, which the engine misreads (compared by type only): %d" % Oracle.scripted)
-	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
-	print("%s\n%d passed, %d failed" % [_summary(done, now - started), done - _findings, _findings])
-
-
-func _summary(done: int, milliseconds: int) -> String:
-	return "%d cases, %d inputs of which the engine accepts %.1f %%, %.0f cases/s, %d findings" % [
-		done, Oracle.asked, 100.0 * Oracle.accepted / maxi(Oracle.asked, 1), done * 1000.0 / maxi(milliseconds, 1), _findings,
-	]
-
-
-func _try(index: int) -> void:
-	# Two halves of 32 bits: one would repeat itself in a run of millions.
-	_generator.seed = hash([_seed, index]) | hash([index, "half", _seed]) << 32
-	var kind := _any_kind()
-	kind.cases += 1
-	var asked := Oracle.asked
-	var accepted := Oracle.accepted
-	_input = PackedByteArray()
-	var problem: Variant = kind.try_case.call()
-	kind.inputs += Oracle.asked - asked
-	kind.accepted += Oracle.accepted - accepted
-	if problem is String and problem.is_empty():
-		return
-	_findings += 1
-	if _findings <= PRINTED_FINDINGS:
-		print("FINDING --seed %d --case %d (%s): %s\n      input %s" % [
-			_seed, index, kind.name, problem if problem is String else "a script error ended the case", _input.hex_encode(),
-		])
-
-
-func _any_kind() -> Kind:
-	var ticket := _generator.randi() % 1000
-	for kind in _kinds:
-		ticket -= kind.share
+		ticket -= _kinds[kind]
 		if ticket < 0:
-			return kind
-	return null
+			_input = PackedByteArray()
+			var problem: Variant = kind.call()
+			var text: String = problem if problem is String else "a script error ended the case"
+			check(kind.get_method(), text.is_empty(), "%s\n      input %s" % [text, _input.hex_encode()])
+			count(kind.get_method().trim_prefix("_try_"))
+			break
+	return 1
 
 
-## Remembers what is tried, for a finding; shows it now if single cases are asked for, so that a crash has an input.
+func end() -> void:
+	_table.release()
+	count("inputs", Oracle.asked)
+	count("accepted by the engine", Oracle.accepted)
+	for refusal in Refusals.REASONS:
+		count("refused: " + refusal, Refusals.met.get(refusal, 0))
+	count("not repeated by the engine", Oracle.unrepeatable)
+	count("typed by a script", Oracle.scripted)
+	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
+
+
+## Remembers the input for a failure, and prints it now if single cases are asked for, so that a crash has an input.
 func _trying(input: PackedByteArray) -> PackedByteArray:
 	_input = input
-	if _first >= 0:
+	if options["case"] >= 0:
 		print("  trying %s" % input.hex_encode())
 	return input
 
@@ -195,15 +83,15 @@ func _try_value() -> String:
 func _try_bytes() -> String:
 	var bytes := _trying(_random_input())
 	var problem := Oracle.disagreement(bytes)
-	if not problem and _generator.randi() % 4 == 0:
+	if not problem and generator.randi() % 4 == 0:
 		# What broken bytes give is a value that no script makes.
 		problem = _value_problem(Oracle.engine_decode(bytes))
 	return problem
 
 
 func _try_objects() -> String:
-	var bytes := _bytes.with_objects() if _generator.randi() % 2 else _any_of(_object_samples)
-	if _generator.randi() % 2:
+	var bytes := _bytes.with_objects() if generator.randi() % 2 else _any_of(_object_samples)
+	if generator.randi() % 2:
 		bytes = _mutations.mutated(bytes, _bytes.with_objects())
 	_trying(bytes)
 	var before := Performance.get_monitor(Performance.OBJECT_COUNT)
@@ -244,7 +132,7 @@ func _try_batch() -> String:
 	var buffers: Array[PackedByteArray] = []
 	var full: Array[PackedByteArray] = []
 	var framed := PackedByteArray()
-	for i in _generator.randi_range(1, 12):
+	for i in generator.randi_range(1, 12):
 		batch.append(_random_value())
 		buffers.append(Oracle.engine_encode(batch[i]))
 		full.append(Oracle.engine_encode(batch[i], true))
@@ -261,19 +149,19 @@ func _try_batch() -> String:
 
 func _try_buffers() -> String:
 	var buffers: Array[PackedByteArray] = []
-	for i in _generator.randi_range(1, 12):
+	for i in generator.randi_range(1, 12):
 		buffers.append(_random_input())
 	return _buffers_problem(buffers)
 
 
 ## One value of many parts, often with some damage.
 func _try_large() -> String:
-	var shape := _generator.randi() % 4
+	var shape := generator.randi() % 4
 	_bytes.odd = 2000
 	var pieces := _bytes.strings(30) if shape == 3 else _large_pieces()
 	_bytes.odd = 50
 	var piece_bytes := Wire.joined(pieces)
-	var repeats := PART_BYTES * _generator.randi_range(1, 4) / piece_bytes.size() + 1
+	var repeats := PART_BYTES * generator.randi_range(1, 4) / piece_bytes.size() + 1
 	var count := Wire.word(pieces.size() * repeats)
 	var bytes := Wire.repeated(piece_bytes, repeats)
 	match shape:
@@ -287,26 +175,26 @@ func _try_large() -> String:
 			bytes = Wire.header(TYPE_ARRAY, 1) + Wire.word(pieces[0][0]) + count + bytes
 		3:
 			bytes = Wire.header(TYPE_PACKED_STRING_ARRAY) + count + bytes
-	if _generator.randi() % 4 == 0:
+	if generator.randi() % 4 == 0:
 		var nil := Wire.header(TYPE_NIL)
 		bytes = Wire.header(TYPE_DICTIONARY) + Wire.word(2) + nil + bytes + var_to_bytes("more") + nil
-	if _generator.randi() % 2:
+	if generator.randi() % 2:
 		bytes = _mutations.mutated(bytes, _any_of(pieces))
-	var problem := _all_limits_problem(bytes) if _generator.randi() % 2 else Oracle.disagreement(_trying(bytes))
+	var problem := _all_limits_problem(bytes) if generator.randi() % 2 else Oracle.disagreement(_trying(bytes))
 	return problem if problem else _value_problem(Oracle.engine_decode(bytes))
 
 
 func _large_pieces() -> Array[PackedByteArray]:
-	if _generator.randi() % 2:
+	if generator.randi() % 2:
 		return _bytes.rows()
 	var pieces: Array[PackedByteArray] = []
 	while pieces.size() < 4 or Wire.joined(pieces).size() < 200:
-		pieces.append(_bytes.outermost() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+		pieces.append(_bytes.outermost() if generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
 	return pieces
 
 
 func _try_limits() -> String:
-	return _all_limits_problem(_random_input() if _generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
+	return _all_limits_problem(_random_input() if generator.randi() % 4 == 0 else Oracle.engine_encode(_random_value()))
 
 
 func _all_limits_problem(bytes: PackedByteArray) -> String:
@@ -329,7 +217,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 
 ## Whether bytes behind others are read as they are alone.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
-	var start := _generator.randi() % 8
+	var start := generator.randi() % 8
 	var outcome := Codec.try_decode(_mutations.random_bytes(start) + bytes, start, FastVariantLimits.unlimited())
 	if outcome.error != alone.error or outcome.bytes_read != alone.bytes_read:
 		return "reads otherwise behind %d bytes" % start
@@ -392,9 +280,9 @@ class Needs:
 ## The same limits with one or two of them close to what a value needs.
 func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
 	var limits: FastVariantLimits = preset.duplicate()
-	for i in _generator.randi_range(1, 2):
-		var nearby := _generator.randi_range(-2, 2)
-		match _generator.randi() % 7:
+	for i in generator.randi_range(1, 2):
+		var nearby := generator.randi_range(-2, 2)
+		match generator.randi() % 7:
 			0:
 				limits.max_bytes = needs.bytes + nearby
 			1:
@@ -404,11 +292,11 @@ func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
 			3:
 				limits.max_dictionary_entries = needs.entries + nearby
 			4:
-				limits.max_memory = _generator.randi() % (1 + needs.bytes * 20)
+				limits.max_memory = generator.randi() % (1 + needs.bytes * 20)
 			5:
 				limits.allow_trailing_bytes = not limits.allow_trailing_bytes
 			6:
-				limits.allowed_types ^= 1 << (_generator.randi() % TYPE_MAX)
+				limits.allowed_types ^= 1 << (generator.randi() % TYPE_MAX)
 	return limits
 
 
@@ -477,7 +365,7 @@ func _buffers_problem(buffers: Array[PackedByteArray]) -> String:
 		if problem:
 			return "buffer %d of a batch: %s" % [i, problem]
 		framed += Wire.word(buffers[i].size()) + buffers[i]
-	if _generator.randi() % 2:
+	if generator.randi() % 2:
 		framed = _mutations.mutated(framed, framed)
 	return _frames_problem(_trying(framed))
 
@@ -517,25 +405,25 @@ func _repeated_problem(expected: Variant, actual: Variant, bytes: PackedByteArra
 
 
 func _random_value() -> Variant:
-	return _values.nested() if _generator.randi() % 4 else _values.value(0)
+	return _values.nested() if generator.randi() % 4 else _values.value(0)
 
 
 ## Encoded values of all kinds, most of them damaged.
 func _random_input() -> PackedByteArray:
 	var bytes := _random_source()
-	if _generator.randi() % 8 == 0:
+	if generator.randi() % 8 == 0:
 		bytes = _mutations.nested(bytes, _random_source()) if bytes else bytes
-	elif _generator.randi() % 8:
+	elif generator.randi() % 8:
 		bytes = _mutations.mutated(bytes, _random_source())
 	return bytes
 
 
 func _random_source() -> PackedByteArray:
-	match _generator.randi() % 16:
+	match generator.randi() % 16:
 		0:
-			return Wire.header(_generator.randi() % TYPE_MAX) + _mutations.random_words(_generator.randi() % 24)
+			return Wire.header(generator.randi() % TYPE_MAX) + _mutations.random_words(generator.randi() % 24)
 		1:
-			return _mutations.random_bytes(_generator.randi() % 64)
+			return _mutations.random_bytes(generator.randi() % 64)
 		2, 3, 4, 5:
 			return Oracle.engine_encode(_random_value())
 		6, 7, 8:
@@ -544,4 +432,4 @@ func _random_source() -> PackedByteArray:
 
 
 func _any_of(buffers: Array[PackedByteArray]) -> PackedByteArray:
-	return buffers[_generator.randi() % buffers.size()]
+	return buffers[generator.randi() % buffers.size()]

@@ -1,31 +1,13 @@
 ## Many Threads, WorkerThreadPool tasks and the main thread call every method at once; each answer is compared with the
 ## engine's, found before by one thread alone.
 ##
-## godot --headless --path godot-project --script res://suites/stress.gd -- [options]
-## --seed N      seed of the choices (default 0)
-## --seconds N   goes on for so long
-## --calls N     each caller goes on for so many calls in a phase, a twentieth with large values
-## --callers N   Threads, and as many tasks at once (default 8)
-##
-## Three phases: good input, when nothing may be printed; broken input too, with the engine's printing
-## off; and everyone at the same few large values. A caller that a script error ends is missed at the end of its phase.
-extends SceneTree
+## The cases alternate between three phases: good input, when nothing may be printed; broken input too, with the engine's
+## printing off; and everyone at the same few large values.
+extends "res://suites/soak/activity.gd"
 
-const Codec := preload("res://suites/codec.gd")
-const Crafted := preload("res://suites/crafted.gd")
-const Extension := preload("res://suites/extension.gd")
-const Mutations := preload("res://suites/mutations.gd")
-const Options := preload("res://suites/options.gd")
-const Oracle := preload("res://suites/oracle.gd")
-const RandomValues := preload("res://suites/random_values.gd")
-const Refusals := preload("res://suites/refusals.gd")
-const Samples := preload("res://suites/samples.gd")
-const Values := preload("res://suites/values.gd")
-const Wire := preload("res://suites/wire.gd")
-
-const PHASES := 3
-const PROGRESS_SECONDS := 10.0
-const PRINTED_FAILURES := 20
+const CALLERS := 8
+## Calls of each caller in a case, by phase.
+const CALLS: Array[int] = [100, 100, 5]
 const RANDOM_VALUES := 200
 const BROKEN_INPUTS := 400
 const LARGEST_BATCH := 12
@@ -33,7 +15,7 @@ const LARGEST_BATCH := 12
 const ROWS := 4000
 ## Values of an outline.
 const OUTLINED := 100
-## A pool task ends after so many calls.
+## A pool task ends after this many calls.
 const TASK_CALLS := 20
 
 
@@ -76,18 +58,18 @@ class Caller:
 
 	func _init(items: Array[Item], limits: Array[FastVariantLimits], own_seed: int) -> void:
 		_items = items
-		_path = "user://stress_%d.dat" % own_seed
+		_path = "user://soak_%d_%d.dat" % [OS.get_process_id(), own_seed]
 		_limits = limits
 		_generator.seed = own_seed
 		for item in items:
 			if item.full:
 				_own[item] = bytes_to_var_with_objects(item.full)
 
-	## Makes calls until there are enough of them or the time is up.
-	func run(calls: int, end: float) -> void:
+	## Makes this many calls.
+	func run(calls: int) -> void:
 		has_ended = false
 		var last := done + calls
-		while done < last and Time.get_ticks_msec() < end:
+		while done < last:
 			var method: Callable = _methods[_generator.randi() % _methods.size()]
 			var method_name: String = method.get_method()
 			var problem: Variant = method.call()
@@ -270,123 +252,82 @@ class Caller:
 		return items
 
 	static func _framed(items: Array[Item]) -> PackedByteArray:
-		var framed := PackedByteArray()
+		var buffers: Array[PackedByteArray] = []
 		for item in items:
-			framed += Wire.word(item.bytes.size()) + item.bytes
-		return framed
+			buffers.append(item.bytes)
+		return Wire.behind_lengths(buffers)
 
 
-var _seed: int
-var _seconds := INF
-var _calls: int
-var _caller_count: int
 var _limits: Array[FastVariantLimits] = [
 	null, FastVariantLimits.for_network(), FastVariantLimits.for_save_files(), FastVariantLimits.unlimited(),
 ]
 ## An Array that contains itself.
 var _loop: Array = []
-var _counts: Dictionary[String, int] = {}
-var _done := 0
-var _failed := 0
+var _table := Values.new()
+## The items of each phase.
+var _phases: Array[Array] = []
 
 
-func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
-	if not Extension.is_loaded():
-		return
-	if not _read_options():
-		quit(2)
-		return
-	print("Many threads on Godot %s, %d Threads and %d tasks, seed %d" % [
-		Engine.get_version_info()["string"], _caller_count, _caller_count, _seed,
-	])
-	var table := Values.new()
+func begin() -> bool:
+	cases = 3
 	var large := _large_items()
-	var good := _good_items(table) + large
-	_run_phase("good input", good, _calls, true)
-	_run_phase("broken input too", good + _broken_items(table), _calls, false)
-	_run_phase("shared large values", large, _calls / 20, true)
-	_loop.clear()
-	table.release()
-	for method_name in _counts:
-		print("  %-20s %10d calls" % [method_name.trim_prefix("_"), _counts[method_name]])
-	print("%d passed, %d failed" % [_done - _failed, _failed])
-	quit(0 if _failed == 0 else 1)
-
-
-func _read_options() -> bool:
-	var options: Dictionary[String, int] = {"seed": 0, "seconds": -1, "calls": 1 << 62, "callers": 8}
-	if not Options.read(options, get_script()):
-		return false
-	_seed = options["seed"]
-	_calls = options["calls"]
-	_caller_count = options["callers"]
-	if options["seconds"] >= 0:
-		_seconds = options["seconds"]
+	var good := _good_items() + large
+	_phases = [good, good + _broken_items(), large]
 	return true
 
 
-func _run_phase(phase_name: String, items: Array[Item], calls: int, prints_errors: bool) -> void:
-	Engine.print_error_messages = prints_errors
-	var started := Time.get_ticks_msec()
-	var end := started + _seconds * 1000.0 / PHASES
+func run_case() -> int:
+	var phase := case % _phases.size()
+	var calls := CALLS[phase]
+	Engine.print_error_messages = phase != 1
 	var callers: Array[Caller] = []
-	for i in 2 * _caller_count + 1:
-		callers.append(Caller.new(items, _limits, hash([_seed, phase_name, i])))
+	for i in 2 * CALLERS + 1:
+		callers.append(Caller.new(_phases[phase], _limits, generator.randi()))
 	var threads: Array[Thread] = []
-	for i in _caller_count:
+	for i in CALLERS:
 		var thread := Thread.new()
-		thread.start(callers[i].run.bind(calls, end))
+		thread.start(callers[i].run.bind(calls))
 		threads.append(thread)
 	var own := callers[-1]
-	var pooled := callers.slice(_caller_count, -1)
-	var run_pooled := func(index: int) -> void: pooled[index].run(TASK_CALLS, end)
-	var reported := started
-	while own.done < calls and Time.get_ticks_msec() < end:
+	var pooled := callers.slice(CALLERS, -1)
+	while own.done < calls:
+		var most := mini(TASK_CALLS, calls - own.done)
+		var run_pooled := func(index: int) -> void: pooled[index].run(most)
 		var group := WorkerThreadPool.add_group_task(run_pooled, pooled.size())
-		own.run(TASK_CALLS, end)
+		own.run(most)
 		WorkerThreadPool.wait_for_group_task_completion(group)
-		if Time.get_ticks_msec() - reported > PROGRESS_SECONDS * 1000.0:
-			reported = Time.get_ticks_msec()
-			print("  … %s: %d calls of the main thread" % [phase_name, own.done])
 	for thread in threads:
 		thread.wait_to_finish()
-	for caller in callers:
-		caller.clean_up()
 	Engine.print_error_messages = true
-	_count(phase_name, callers, items.size(), Time.get_ticks_msec() - started)
-
-
-func _count(phase_name: String, callers: Array[Caller], item_count: int, milliseconds: int) -> void:
 	var done := 0
 	for i in callers.size():
 		var caller := callers[i]
+		caller.clean_up()
 		done += caller.done
-		var problems := caller.problems
+		passed += caller.done - caller.problems.size()
+		for problem in caller.problems:
+			check("caller %d" % i, false, problem)
 		if not caller.has_ended:
-			problems.append("a script error ended it")
-		for problem in problems:
-			_failed += 1
-			if _failed <= PRINTED_FAILURES:
-				print("FAILED %s, caller %d: %s" % [phase_name, i, problem])
+			check("caller %d" % i, false, "a script error ended it")
 		for method_name in caller.counts:
-			_counts[method_name] = _counts.get(method_name, 0) + caller.counts[method_name]
-	_done += done
-	print("  %-20s %5d values and inputs, %d callers, %8d calls, %7.1f s" % [
-		phase_name, item_count, callers.size(), done, milliseconds / 1000.0,
-	])
+			count(method_name.trim_prefix("_"), caller.counts[method_name])
+	return done
+
+
+func end() -> void:
+	_loop.clear()
+	_phases.clear()
+	_table.release()
 
 
 ## The edge values and random values that encode and decode without an error, so that none is printed.
-func _good_items(table: Values) -> Array[Item]:
+func _good_items() -> Array[Item]:
 	var items: Array[Item] = []
-	for case in table.cases:
+	for case in _table.cases:
 		var item := _item(case.value)
 		if item and item.bytes.size() < 100000:
 			_add_full(item)
 			items.append(item)
-	var generator := RandomNumberGenerator.new()
-	generator.seed = _seed
 	var random := RandomValues.new(generator)
 	for i in RANDOM_VALUES:
 		var item := _item(random.nested())
@@ -422,7 +363,7 @@ func _large_items() -> Array[Item]:
 
 
 ## Values that no one can encode, and bytes of which the engine makes nothing, or something that no encoder writes.
-func _broken_items(table: Values) -> Array[Item]:
+func _broken_items() -> Array[Item]:
 	var items: Array[Item] = []
 	_loop.append(_loop)
 	for value: Variant in [Values.nested_arrays(1026), {"deep": [Values.nested_arrays(1500)]}, {"loop": _loop}]:
@@ -430,10 +371,8 @@ func _broken_items(table: Values) -> Array[Item]:
 	var inputs: Array[PackedByteArray] = []
 	for input_name in Crafted.INPUTS:
 		inputs.append(Crafted.INPUTS[input_name].hex_decode())
-	var generator := RandomNumberGenerator.new()
-	generator.seed = _seed
 	var mutations := Mutations.new(generator)
-	var samples := Samples.of(table, false)
+	var samples := Samples.of(_table, false)
 	for i in BROKEN_INPUTS:
 		inputs.append(mutations.mutated(
 				samples[generator.randi() % samples.size()].bytes, samples[generator.randi() % samples.size()].bytes))

@@ -4,7 +4,6 @@ use std::io::{self, Cursor, Write};
 use std::sync::Mutex;
 
 use conformance::rows;
-use variant_codec::format::MAX_BYTES;
 use variant_codec::frames::{Index, ReadAt};
 use variant_codec::limits::Limit;
 use variant_codec::{ErrorKind, Limits, frames};
@@ -61,29 +60,6 @@ fn records_are_appended_behind_their_lengths() {
         frames::append(&mut appended, &bytes[pair[0] + 4..pair[1]]);
     }
     assert_eq!(appended, bytes);
-}
-
-#[test]
-fn limits_hold_for_the_batch() {
-    let (bytes, ends) = batch();
-    let with = |max_bytes, max_elements| Limits { max_bytes, max_elements, ..Limits::for_save_files() };
-    let count = ends.len() - 1;
-    for max_elements in [0, 1, count as u64 - 1, count as u64] {
-        let (records, broken) = frames::records(&bytes, &with(MAX_BYTES, max_elements));
-        assert_eq!(records.len() as u64, max_elements);
-        let exceeded =
-            (max_elements < count as u64).then_some(ErrorKind::LimitExceeded(Limit::Elements, max_elements));
-        assert_eq!(broken.as_ref().map(|error| error.kind().clone()), exceeded);
-        assert_eq!(broken.and_then(|error| error.offset()), exceeded.map(|_| ends[max_elements as usize]));
-    }
-    for (max_bytes, is_enough) in
-        [(0, false), (bytes.len() - 1, false), (bytes.len(), true), (MAX_BYTES, true)]
-    {
-        let (records, broken) = frames::records(&bytes, &with(max_bytes, u64::MAX));
-        assert_eq!(records.len(), if is_enough { count } else { 0 }, "{max_bytes}");
-        let exceeded = (!is_enough).then_some(ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64));
-        assert_eq!(broken.map(|error| error.kind().clone()), exceeded);
-    }
 }
 
 #[test]

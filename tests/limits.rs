@@ -11,32 +11,6 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     decoder.pour_only(&mut builder).map(|_| decoder.spent())
 }
 
-/// The table of limits in `docs/security.md`.
-#[test]
-fn presets() {
-    let network = Limits::for_network();
-    assert_eq!(network.max_bytes, 1_048_576);
-    assert_eq!(network.max_depth, 32);
-    assert_eq!(network.max_elements, 100_000);
-    assert_eq!(network.max_dictionary_entries, 10_000);
-    assert_eq!(network.max_memory, 16 * 1_048_576);
-    assert!(network.refuse_colliding_keys && !network.allow_trailing_bytes && !network.allow_objects);
-    assert!(!network.allow_non_canonical);
-    for (limits, trailing) in [(Limits::for_save_files(), false), (Limits::unlimited(), true)] {
-        assert_eq!(limits.max_bytes, 2_147_483_647);
-        assert_eq!(limits.max_depth, 1024);
-        assert_eq!(
-            (limits.max_elements, limits.max_dictionary_entries, limits.max_memory),
-            (u64::MAX, u64::MAX, u64::MAX)
-        );
-        assert_eq!(limits.allow_trailing_bytes, trailing);
-        assert!(!limits.allow_non_canonical);
-        assert!(!limits.refuse_colliding_keys && !limits.allow_objects && limits.allowed_classes.is_empty());
-        assert_eq!(limits.allowed_types, (1 << 39) - 1);
-    }
-    assert_eq!(Limits::default(), Limits::for_save_files());
-}
-
 /// Where limits admit all data of a length, parts of it may be read without knowing of each other.
 #[test]
 fn what_admits_all_data_of_a_length() {

@@ -1,9 +1,10 @@
 //! Elements that are poured in runs come out as if each had been poured alone.
 
+use conformance::fuzzing::transcode;
 use variant_codec::error::Oddity;
 use variant_codec::limits::Limit;
-use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Precision, Source};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value, VariantType};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Precision, Source};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value};
 
 /// More elements than any block holds, and every length around its end.
 const LENGTHS: std::ops::Range<usize> = 0..140;
@@ -20,35 +21,11 @@ fn one_by_one(values: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Holds every way to write and read an Array of these against one element after the other.
+/// An Array of these is written as one element after the other, in every way and from every source.
 fn check(values: Vec<Value>) {
     let bytes = one_by_one(&values);
-    let value = Value::from(values);
-    assert_eq!(value.encode().expect("a small value"), bytes);
-    assert_eq!(value.encoded_size().expect("a small value"), bytes.len());
-
-    // A room of exactly the size, and one that grows.
-    let mut exact = vec![0xAA; bytes.len()];
-    let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options());
-    (&value).pour(&mut encoder).expect("the room is large enough");
-    assert_eq!(encoder.into_output().written(), bytes);
-    let mut growing = Vec::new();
-    let mut encoder = Encoder::new(Buffer::new(&mut growing), options());
-    (&value).pour(&mut encoder).expect("the room grows");
-    assert_eq!(encoder.into_output().written(), bytes);
-
-    let limits = Limits::for_save_files();
-    for strictness in [Strictness::Strict, Strictness::Lenient] {
-        // Encoded again, since no NaN equals itself.
-        let read = Value::decode_as(&bytes, strictness, &limits).expect("canonical bytes");
-        assert_eq!(read.encode().expect("a small value"), bytes);
-        let mut measure = Measure::counting(options());
-        Decoder::new(&bytes, strictness, &limits).pour_only(&mut measure).expect("canonical bytes");
-        assert_eq!(measure.bytes(), bytes.len());
-        let mut encoder = Encoder::new(Vec::new(), options());
-        Decoder::new(&bytes, strictness, &limits).pour_only(&mut encoder).expect("canonical bytes");
-        assert_eq!(encoder.into_output(), bytes);
-    }
+    assert_eq!(Value::from(values).encode().expect("a small value"), bytes);
+    transcode::check(&bytes);
 }
 
 /// Numbers of one type, around every boundary of their encodings.
@@ -192,18 +169,4 @@ fn errors_have_their_places() {
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory(8)), "{error}");
         assert_eq!(error.path(), format!("[{place}]"));
     }
-}
-
-#[test]
-fn types_that_are_not_allowed() {
-    for kind in kinds() {
-        let ty = kind[0].ty();
-        let bytes = one_by_one(&vec![kind[0].clone(); 5]);
-        let limits = Limits::for_save_files();
-        let limits = Limits { allowed_types: limits.allowed_types & !(1 << ty.id()), ..limits };
-        let error = Value::decode(&bytes, &limits).expect_err("a type that is not allowed");
-        assert!(matches!(error.kind(), ErrorKind::TypeNotAllowed(found) if *found == ty), "{error}");
-        assert_eq!((error.offset(), error.path()), (Some(8), "[0]".to_owned()));
-    }
-    assert_eq!(VariantType::Int.id(), 2);
 }

@@ -1,12 +1,7 @@
-//! Text in one pass is the text that several careful passes find.
+//! Text in one pass is the text that several careful passes find. The fuzz target `text` tries random text.
 
 use conformance::fuzzing::text::{check_reading, check_writing};
-use proptest::collection::vec;
-use proptest::prelude::*;
-use proptest::sample::select;
-use variant_codec::stream::{Encoder, Sink as _, Text};
 use variant_codec::text::{Utf8Rule, utf8_len};
-use variant_codec::{EncodeOptions, VariantType};
 
 /// The first and last character of each length, and others around every boundary.
 const EDGES: [u32; 14] =
@@ -84,62 +79,5 @@ fn units_beyond_unicode() {
             units[place] = 0x8000_0000;
             assert!(utf8_len(&units, Utf8Rule::Generalized).is_err());
         }
-    }
-}
-
-/// The longer forms that the engine writes are those of RFC 2279, the first and last of each length here.
-#[test]
-fn forms_of_five_and_six_bytes() {
-    for (unit, form) in [
-        (0x11_0000, "f4908080"),
-        (0x1F_FFFF, "f7bfbfbf"),
-        (0x20_0000, "f888808080"),
-        (0x3FF_FFFF, "fbbfbfbfbf"),
-        (0x400_0000, "fc8480808080"),
-        (0x7FFF_FFFF, "fdbfbfbfbfbf"),
-    ] {
-        let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-        encoder.text(VariantType::String, Text::Utf32(&[unit])).unwrap();
-        assert_eq!(hex::encode(encoder.into_output()).get(16..16 + form.len()), Some(form), "{unit:x}");
-    }
-}
-
-fn unit() -> impl Strategy<Value = u32> {
-    prop_oneof![
-        8 => 0x20..0x7F_u32,
-        3 => 0x80..0x800_u32,
-        2 => 0x800..0xD800_u32,
-        1 => 0x1_0000..0x11_0000_u32,
-        1 => select(EDGES.to_vec()),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn random_text(units in vec(unit(), 0..300)) {
-        check_writing(&units);
-        let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
-        check_reading(text.as_bytes());
-    }
-
-    #[test]
-    fn random_units(units in vec(0..0x8000_0000_u32, 0..60)) {
-        check_writing(&units);
-    }
-
-    #[test]
-    fn random_bytes(bytes in vec(any::<u8>(), 0..60)) {
-        check_reading(&bytes);
-    }
-
-    #[test]
-    fn damaged_text(units in vec(unit(), 1..60), place: prop::sample::Index, byte: u8) {
-        let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
-        let mut bytes = text.into_bytes();
-        let place = place.index(bytes.len());
-        bytes[place] = byte;
-        check_reading(&bytes);
-        check_reading(&bytes[..place]);
-        check_reading(&bytes[place..]);
     }
 }

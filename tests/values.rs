@@ -66,6 +66,7 @@ fn what_programs_have_becomes_values() {
     ] {
         assert_eq!(made, int);
     }
+    assert_eq!(Value::from(true), Value::Bool(true));
     assert_eq!(Value::from(0.5_f32), Value::Float(0.5));
     assert_eq!(Value::from(0.1_f32), Value::Float(f64::from(0.1_f32)));
     assert_eq!(Value::from(None::<i32>), Value::Nil);

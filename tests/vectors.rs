@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use conformance::{
     Row, any_inside, has_equal_keys, has_instance_ids, has_misfits, is_refusal, rows, transcode,
 };
-use variant_codec::stream::{Decoder, Precision, ValueBuilder};
+use variant_codec::stream::{Decoder, Encoder, Precision, Source as _, ValueBuilder};
 use variant_codec::value::OwnedElementType;
-use variant_codec::{Limits, Object, Strictness, Value, format};
+use variant_codec::{EncodeOptions, Limits, Object, Strictness, Value, format};
 
 /// Where a reader without an engine cannot, or does not want to, do what the engine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,4 +147,40 @@ fn strict_reads_what_the_engine_writes() {
         }
     }
     assert!(canonical > 300, "only {canonical} rows are canonical");
+}
+
+#[test]
+fn values_follow_one_another() {
+    let rows: Vec<Row> = rows()
+        .into_iter()
+        .filter(|row| {
+            row.is_canonical()
+                && transcode(&row.bytes, Strictness::Strict, &row.limits(), Precision::Single).is_ok()
+        })
+        .collect();
+    let bytes: Vec<u8> = rows.iter().flat_map(|row| row.bytes.clone()).collect();
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits);
+    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+    let mut end = 0;
+    for row in &rows {
+        decoder.pour(&mut encoder).unwrap();
+        end += row.bytes.len();
+        assert_eq!(decoder.position(), end, "{}", row.label);
+    }
+    assert_eq!(encoder.into_output(), bytes);
+}
+
+/// Engines before 4.6.3 leave the padding of a NodePath's parts as it was in memory; it is written as zeros.
+#[test]
+fn paths_of_older_engines_are_canonical() {
+    let parts = |padding: [&str; 3]| {
+        let [a, b, c] = padding;
+        let hex =
+            format!("16000000 02000080 01000000 00000000 01000000 61{a} 03000000 626364{b} 02000000 6566{c}");
+        hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
+    };
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    let written = transcode(&parts(["303036", "34", "ff01"]), Strictness::Strict, &limits, Precision::Single);
+    assert_eq!(written, Ok(parts(["000000", "00", "0000"])));
 }

@@ -1,42 +1,8 @@
-//! Parts of values, found in the bytes: the same as decoding all and looking for them.
+//! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
 
-use conformance::fuzzing::views::{check, compare_all};
-use conformance::{Values, damaged_bytes};
-use proptest::prelude::*;
 use variant_codec::error::Limit;
-use variant_codec::stream::Precision;
 use variant_codec::view::{Fields, Key, Places};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Value, View};
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
-}
-
-fn values() -> impl Strategy<Value = (EncodeOptions, Value)> {
-    prop_oneof![Just(Precision::Single), Just(Precision::Double)].prop_flat_map(|precision| {
-        let options = EncodeOptions { precision, strict_text: true };
-        (Just(options), Values { precision, full_objects: true }.any())
-    })
-}
-
-proptest! {
-    #![proptest_config(config(1000))]
-
-    #[test]
-    fn all_that_a_value_holds_is_found((options, value) in values()) {
-        let bytes = value.encode_as(options).unwrap();
-        let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-        let value = Value::decode(&bytes, &limits).unwrap();
-        compare_all(&bytes, &View::within(&bytes, &limits).unwrap(), &value);
-    }
-
-    #[test]
-    fn damaged_bytes_are_no_other_value(
-        bytes in damaged_bytes(Values { full_objects: true, ..Values::default() }),
-    ) {
-        check(&bytes);
-    }
-}
+use variant_codec::{ErrorKind, Limits, Value, View};
 
 fn saves() -> Vec<u8> {
     let player = Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(87))]);

@@ -1,6 +1,7 @@
 //! Batches: values behind their lengths.
 
 use variant_codec::frames::{self, FRAME_BYTES};
+use variant_codec::limits::Limit;
 use variant_codec::{ErrorKind, Limits, Value};
 
 use super::{Tail, check_error, everything};
@@ -34,6 +35,16 @@ pub fn check(data: &[u8]) {
     let end = few.last().map_or(0, |record| record.end);
     assert_eq!(too_many.is_some(), end < data.len());
     assert!(too_many.is_none_or(|error| error.offset() == Some(end)));
+
+    let max_bytes = tail.below(data.len() as u64 + 2) as usize;
+    let (within, too_long) = frames::records(data, &Limits { max_bytes, ..everything() });
+    if max_bytes < data.len() {
+        assert_eq!(within, []);
+        let kind = ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64);
+        assert_eq!(too_long.as_ref().map(|error| error.kind()), Some(&kind));
+    } else {
+        assert_eq!((within, &too_long), (records.clone(), &error));
+    }
 
     // Wherever a save was interrupted, what was complete is found.
     let cut = tail.below(data.len() as u64 + 1) as usize;

@@ -8,7 +8,7 @@ use proptest::{prop_assert_eq, proptest};
 use variant_codec::format::Shape;
 use variant_codec::stream::{
     Buffer, Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source,
-    Text, ValueBuilder,
+    Text,
 };
 use variant_codec::{
     EncodeOptions, Error, ErrorKind, Limits, Object, Reals, Result, Strictness, Value, VariantType,
@@ -43,108 +43,58 @@ impl Log {
     }
 }
 
+/// Each method of a sink with the event that it notes.
+macro_rules! logged {
+    ($($name:ident($($argument:ident: $ty:ty),*) => $event:expr;)*) => {
+        $(fn $name(&mut self, $($argument: $ty),*) -> Result<()> {
+            self.add($event)
+        })*
+    };
+}
+
 impl Sink for Log {
     type Array = ();
     type Dictionary = ();
     type Object = ();
     type Strings = ();
 
-    fn nil(&mut self) -> Result<()> {
-        self.add("nil")
+    logged! {
+        nil() => "nil";
+        bool(value: bool) => value.to_string();
+        int(value: i64) => value.to_string();
+        float(value: f64) => value.to_string();
+        text(ty: VariantType, text: Text<'_>) => format!("{ty} {}", text.to_lossy());
+        fixed(ty: VariantType, _lanes: Lanes<'_>) => ty.name();
+        packed(ty: VariantType, _lanes: Lanes<'_>) => ty.name();
+        node_path(_path: NodePathParts<'_>) => "NodePath";
+        rid(id: u64) => format!("RID {id}");
+        callable() => "Callable";
+        signal(name: Text<'_>, _object: u64) => format!("Signal {}", name.to_lossy());
+        object_id(id: u64) => format!("Object {id}");
+        begin_array(len: usize, element: ElementType<'_>) => format!("[ {len} of {element}");
+        end_element(_array: &mut ()) => ",";
+        end_array(_array: ()) => "]";
+        begin_dictionary(len: usize, key: ElementType<'_>, value: ElementType<'_>) => format!("{{ {len} of {key}, {value}");
+        begin_value(_dictionary: &mut ()) => ":";
+        end_entry(_dictionary: &mut ()) => ",";
+        end_dictionary(_dictionary: ()) => "}";
+        begin_object(class: Text<'_>, properties: usize) => format!("{} {properties} (", class.to_lossy());
+        begin_property(_object: &mut (), name: Text<'_>) => format!("{} =", name.to_lossy());
+        end_property(_object: &mut ()) => ",";
+        end_object(_object: ()) => ")";
+        begin_strings(len: usize) => format!("< {len}");
+        string(_strings: &mut (), text: Text<'_>) => text.to_lossy();
+        end_strings(_strings: ()) => ">";
     }
-    fn bool(&mut self, value: bool) -> Result<()> {
-        self.add(value.to_string())
-    }
-    fn int(&mut self, value: i64) -> Result<()> {
-        self.add(value.to_string())
-    }
-    fn float(&mut self, value: f64) -> Result<()> {
-        self.add(value.to_string())
-    }
-    fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
-        self.add(format!("{ty} {}", text.to_lossy()))
-    }
+
     fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
         self.raw(ty.name(), bytes)
-    }
-    fn fixed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
-        self.add(ty.name())
-    }
-    fn packed(&mut self, ty: VariantType, _lanes: Lanes<'_>) -> Result<()> {
-        self.add(ty.name())
-    }
-    fn node_path(&mut self, _path: NodePathParts<'_>) -> Result<()> {
-        self.add("NodePath")
-    }
-    fn rid(&mut self, id: u64) -> Result<()> {
-        self.add(format!("RID {id}"))
-    }
-    fn callable(&mut self) -> Result<()> {
-        self.add("Callable")
-    }
-    fn signal(&mut self, name: Text<'_>, _object: u64) -> Result<()> {
-        self.add(format!("Signal {}", name.to_lossy()))
-    }
-    fn object_id(&mut self, id: u64) -> Result<()> {
-        self.add(format!("Object {id}"))
-    }
-
-    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<()> {
-        self.add(format!("[ {len} of {element}"))
-    }
-    fn begin_element(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-    fn end_element(&mut self, (): &mut ()) -> Result<()> {
-        self.add(",")
-    }
-    fn end_array(&mut self, (): ()) -> Result<()> {
-        self.add("]")
-    }
-    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
-        self.part_bytes.is_some().then_some(self)
-    }
-
-    fn begin_dictionary(&mut self, len: usize, key: ElementType<'_>, value: ElementType<'_>) -> Result<()> {
-        self.add(format!("{{ {len} of {key}, {value}"))
-    }
-    fn begin_key(&mut self, (): &mut ()) -> Result<()> {
-        Ok(())
-    }
-    fn begin_value(&mut self, (): &mut ()) -> Result<()> {
-        self.add(":")
-    }
-    fn end_entry(&mut self, (): &mut ()) -> Result<()> {
-        self.add(",")
-    }
-    fn end_dictionary(&mut self, (): ()) -> Result<()> {
-        self.add("}")
-    }
-
-    fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<()> {
-        self.add(format!("{} {properties} (", class.to_lossy()))
-    }
-    fn begin_property(&mut self, (): &mut (), name: Text<'_>) -> Result<()> {
-        self.add(format!("{} =", name.to_lossy()))
-    }
-    fn end_property(&mut self, (): &mut ()) -> Result<()> {
-        self.add(",")
-    }
-    fn end_object(&mut self, (): ()) -> Result<()> {
-        self.add(")")
-    }
-
-    fn begin_strings(&mut self, len: usize) -> Result<()> {
-        self.add(format!("< {len}"))
-    }
-    fn string(&mut self, (): &mut (), text: Text<'_>) -> Result<()> {
-        self.add(text.to_lossy())
     }
     fn raw_string(&mut self, (): &mut (), bytes: &[u8]) -> Result<bool> {
         self.raw("string", bytes)
     }
-    fn end_strings(&mut self, (): ()) -> Result<()> {
-        self.add(">")
+    fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
+        self.part_bytes.is_some().then_some(self)
     }
 }
 
@@ -520,16 +470,6 @@ fn sinks_may_refuse_an_element_of_a_run() {
             assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")), "{kind:?}");
         }
     }
-}
-
-/// A sink that has no use for parts gets none; there is nothing to hand them to.
-#[test]
-fn encoders_take_no_parts() {
-    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    assert!(encoder.in_parts().is_none());
-    assert_eq!(encoder.raw_text(VariantType::String, b"a"), Ok(false));
-    assert_eq!(encoder.raw_string(&mut (), b"a"), Ok(false));
-    assert_eq!(ValueBuilder::default().written(), 0);
 }
 
 /// Only containers are opened; all else is left to defaults.

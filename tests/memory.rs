@@ -1,5 +1,6 @@
 //! Memory that reading takes, with a counting allocator.
 
+use variant_codec::memory::copied;
 use variant_codec::{Limits, Strictness, Value};
 
 /// The most memory that reading takes at any time, for each byte of input.
@@ -11,6 +12,7 @@ const ASKED: u64 = 41 << 20;
 
 #[test]
 fn announcements_cost_nothing() {
+    assert_eq!(copied(b"ab").as_deref(), Ok(&b"ab"[..]));
     let claims = [
         "1b000000ffffff0f",
         "1c000000ffffff7f",

@@ -3,8 +3,8 @@
 use conformance::fuzzing::transcode;
 use variant_codec::error::Oddity;
 use variant_codec::limits::Limit;
-use variant_codec::stream::{Buffer, Decoder, Encoder, Precision, Source};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value};
+use variant_codec::stream::{Buffer, Encoder, Source};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Value};
 
 /// More elements than any block holds, and every length around its end.
 const LENGTHS: std::ops::Range<usize> = 0..140;
@@ -98,25 +98,6 @@ fn broken_at_every_place() {
                 check(values);
             }
         }
-    }
-}
-
-#[test]
-fn other_precision() {
-    let narrow = [1.0, 2.5, -3.0];
-    let wide = EncodeOptions { precision: Precision::Double, ..options() };
-    let values = |reals: Reals<3>| Value::from(vec![Value::Vector3(reals); 50]);
-    let single = values(Reals::Single(narrow.map(|lane| lane as f32)));
-    let double = values(Reals::Double(narrow));
-    let bytes = double.encode_as(wide).expect("a small value");
-    assert_eq!(bytes.len(), 8 + 50 * 28);
-    assert_eq!(single.encode_as(wide).expect("a small value"), bytes);
-    assert_eq!(Value::decode(&bytes, &Limits::for_save_files()).expect("canonical bytes"), double);
-    for (options, expected) in [(wide, bytes.clone()), (options(), single.encode().expect("a small value"))] {
-        let mut encoder = Encoder::new(Vec::new(), options);
-        let limits = Limits::for_save_files();
-        Decoder::new(&bytes, Strictness::Strict, &limits).pour_only(&mut encoder).expect("canonical bytes");
-        assert_eq!(encoder.into_output(), expected);
     }
 }
 

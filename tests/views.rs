@@ -1,8 +1,10 @@
 //! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
 
 use variant_codec::error::Limit;
+use variant_codec::stream::{ElementType, ValueBuilder};
+use variant_codec::value::OwnedElementType;
 use variant_codec::view::{Fields, Key, Places};
-use variant_codec::{ErrorKind, Limits, Value, View};
+use variant_codec::{Array, ErrorKind, Limits, Value, VariantType, View};
 
 fn saves() -> Vec<u8> {
     let player = Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(87))]);
@@ -176,4 +178,40 @@ fn errors_are_those_of_decoding() {
     let view = View::new(&bytes).unwrap();
     let path = [0.into(), "hp".into()];
     assert_eq!(view.look_at(&path, |view| view.value()).unwrap_err(), decoded);
+}
+
+#[test]
+fn parts_are_poured_and_read_as_they_are_encoded() {
+    let typed =
+        Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.into(), 2.into()] };
+    let bytes =
+        Value::from_iter([("list", Value::from(typed)), ("color", Value::Color([1.0; 4]))]).encode().unwrap();
+    let few = Limits { max_elements: 2, ..Limits::for_network() };
+    let view = View::new(&bytes).unwrap();
+    assert!(view.value().is_ok() && view.with_limits(&few).value().is_err());
+    let list = view.get("list").unwrap();
+    assert_eq!(list.declared_type().unwrap(), ElementType::Builtin(VariantType::Int));
+    assert_eq!(view.declared_type().unwrap(), ElementType::Untyped);
+    assert_eq!(view.get("color").unwrap().as_lanes().unwrap().le, &bytes[bytes.len() - 16..]);
+    assert!(list.as_lanes().is_err());
+    let mut builder = ValueBuilder::default();
+    list.pour_slice(1..9, &mut builder).unwrap();
+    let element = OwnedElementType::Builtin(VariantType::Int);
+    assert_eq!(builder.into_value(), Value::from(Array { element, values: vec![2.into()] }));
+    let mut builder = ValueBuilder::default();
+    view.pour_keys(&mut builder).unwrap();
+    assert_eq!(builder.into_value(), Value::from(["list", "color"]));
+    for (text, index) in
+        [("-1", Some(-1)), ("0", Some(0)), ("01", None), ("+1", None), ("-0", None), ("a", None)]
+    {
+        assert_eq!(Key::Segment(text).index(), index, "{text}");
+    }
+    let rows = Value::from(vec![Value::from_iter([("hp", 7)]), Value::Nil]).encode().unwrap();
+    let mut found = Vec::new();
+    let each = |row, fields: &[Option<View<'_>>]| {
+        found.push((row, fields[0].as_ref().and_then(|hp| hp.as_i64().ok())));
+        Ok(())
+    };
+    View::new(&rows).unwrap().rows(&mut Fields::new(vec!["hp".into()]), each).unwrap();
+    assert_eq!(found, [(0, Some(7)), (1, None)]);
 }

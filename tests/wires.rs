@@ -84,30 +84,15 @@ impl Source for Units<'_> {
     }
 }
 
-proptest! {
-    #[test]
-    fn no_number_is_larger_in_the_compact_wire(number in any::<i64>(), shift in 0..64_u32, ty in 0..9_usize) {
-        let schema = schema(EVERYTHING);
-        let message = schema.message("Everything").unwrap();
-        let names = [
-            "an_int64", "a_uint64", "a_sint64", "a_fixed64", "an_sfixed64", "may_sint64", "an_int32", "a_sint32", "a_color",
-        ];
-        let number = number >> shift;
-        let number = if ty > 5 { (number as i32).into() } else { number };
-        let value = Value::from(vec![(names[ty].into(), number.into())]);
-        let [protobuf, compact] =
-            [Wire::Protobuf, Wire::Compact].map(|wire| message.encode(&value, &EncodeOptions { wire }).unwrap().len());
-        prop_assert!(compact <= protobuf);
-    }
-
-    #[test]
-    fn code_units_are_written_as_text_is(text in ".{0,200}") {
-        let schema = schema(EVERYTHING);
-        let message = schema.message("Everything").unwrap();
+#[test]
+fn code_units_are_written_as_text_is() {
+    let schema = schema(EVERYTHING);
+    let message = schema.message("Everything").unwrap();
+    proptest!(|(text in ".{0,200}")| {
         let mut encoder = MessageEncoder::new(&message, &EncodeOptions::default());
         Units(&text).pour(&mut encoder).unwrap();
         let value = ["a_string", "may_string"].map(|name| (name.into(), text.as_str().into()));
         let value = Value::from(value.to_vec());
         prop_assert_eq!(encoder.into_bytes(), message.encode(&value, &EncodeOptions::default()).unwrap());
-    }
+    });
 }

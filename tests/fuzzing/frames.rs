@@ -1,6 +1,8 @@
 //! Batches: values behind their lengths.
 
-use variant_codec::frames::{self, FRAME_BYTES};
+use std::io::Cursor;
+
+use variant_codec::frames::{self, FRAME_BYTES, Index};
 use variant_codec::limits::Limit;
 use variant_codec::{ErrorKind, Limits, Value};
 
@@ -27,6 +29,15 @@ pub fn check(data: &[u8]) {
             assert!(left < needed, "{error}");
         }
     }
+
+    let torn = error.as_ref().and_then(|error| error.offset()).map(|offset| offset as u64);
+    assert_eq!(frames::find_torn(&mut Cursor::new(data), data.len() as u64).expect("memory"), torn);
+    let mut scanned = Vec::new();
+    let end = frames::scan(data, &Index::default(), 0..u64::MAX, &everything(), |_, start, record| {
+        scanned.push(start as usize..start as usize + record.len());
+        Ok(())
+    });
+    assert_eq!((&scanned, end.err()), (&records, error.clone()));
 
     let mut tail = Tail::of(data);
     let max_elements = tail.below(records.len() as u64 + 1);

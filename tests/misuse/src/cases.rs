@@ -65,6 +65,18 @@ fn varray(texts: &[&str]) -> Variant {
     texts.iter().map(|text| GString::from(*text)).collect::<Array<GString>>().to_variant()
 }
 
+/// An Array whose elements are all left; `fill` gets the slots for them.
+fn with_left_elements(len: usize, element: &ContainerType, fill: impl FnOnce(Slots<'_>)) -> String {
+    let made = with_gaps(|_| {
+        let mut building = in_array(len, element);
+        let left = building.leave_elements(len);
+        building.close_array();
+        fill(left);
+        Some((building.finish_with_gaps(Vec::new()), ()))
+    });
+    printed(&made.expect("it is made").0)
+}
+
 /// A Dictionary[String, int] with one entry, whose value is left; `fill` gets a slot for it.
 fn with_left_value(fill: impl FnOnce(Slots<'_>)) -> String {
     let made = with_gaps(|_| {
@@ -313,38 +325,25 @@ cases! {
         (printed(&building.finish()), printed(&varray(&["a"])))
     }
     Harmless "an element that is never completed" {
-        let made = with_gaps(|_| {
-            let mut building = in_array(1, &ANY);
-            let left = building.leave_elements(1);
-            building.close_array();
+        let found = with_left_elements(1, &ANY, |left| {
             let mut other = Building::of_elements(left);
             other.next_element();
             other.put_int(1);
-            drop(other);
-            Some((building.finish_with_gaps(Vec::new()), ()))
         });
-        (printed(&made.expect("it is made").0), printed(&array![&Variant::nil()].to_variant()))
+        (found, printed(&array![&Variant::nil()].to_variant()))
     }
     Harmless "a typed Dictionary that is never completed" {
-        let made = with_gaps(|_| {
-            let mut building = in_array(1, &ANY);
-            let left = building.leave_elements(1);
-            building.close_array();
+        let found = with_left_elements(1, &ANY, |left| {
             let mut other = Building::of_elements(left);
             other.next_element();
             other.open_dictionary(&STRING, &INT);
             put_key(&mut other, "a");
             other.put(long());
-            drop(other);
-            Some((building.finish_with_gaps(Vec::new()), ()))
         });
-        (printed(&made.expect("it is made").0), printed(&array![&Variant::nil()].to_variant()))
+        (found, printed(&array![&Variant::nil()].to_variant()))
     }
     Harmless "a wrong element of an Array that others fill" {
-        let made = with_gaps(|_| {
-            let mut building = in_array(2, &STRING);
-            let left = building.leave_elements(2);
-            building.close_array();
+        let found = with_left_elements(2, &STRING, |left| {
             std::thread::scope(|threads| {
                 let thread = threads.spawn(|| {
                     let mut other = Building::of_elements(left);
@@ -356,9 +355,8 @@ cases! {
                 });
                 assert!(thread.join().is_err(), "another type is refused");
             });
-            Some((building.finish_with_gaps(Vec::new()), ()))
         });
-        (printed(&made.expect("it is made").0), printed(&varray(&["a", ""])))
+        (found, printed(&varray(&["a", ""])))
     }
     Harmless "a value of a typed Dictionary that is never filled" {
         (with_left_value(|slots| drop(slots)), one_entry(0))

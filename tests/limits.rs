@@ -139,16 +139,14 @@ fn defaults_of_typed_arrays_are_announced() {
 
 #[test]
 fn a_breach_says_which_limit_and_how_to_raise_it() {
-    for (limit, sentence) in [
-        (Limit::Bytes, "more than 7 bytes of input; raise `max_bytes` if this is expected"),
-        (Limit::Depth, "more than 7 levels of nesting; raise `max_depth` if this is expected"),
-        (Limit::Elements, "more than 7 values; raise `max_elements` if this is expected"),
-        (
-            Limit::DictionaryEntries,
-            "more than 7 entries in one Dictionary; raise `max_dictionary_entries` if this is expected",
-        ),
-        (Limit::Memory, "more than 7 bytes of memory; raise `max_memory` if this is expected"),
+    for (limit, name, what) in [
+        (Limit::Bytes, "max_bytes", "bytes of input"),
+        (Limit::Depth, "max_depth", "levels of nesting"),
+        (Limit::Elements, "max_elements", "values"),
+        (Limit::DictionaryEntries, "max_dictionary_entries", "entries in one Dictionary"),
+        (Limit::Memory, "max_memory", "bytes of memory"),
     ] {
+        let sentence = format!("more than 7 {what}; raise `{name}` if this is expected");
         assert_eq!(ErrorKind::LimitExceeded(limit, 7).to_string(), sentence);
     }
 }

@@ -113,14 +113,15 @@ fn every_link_anchor_and_path_leads_somewhere() {
             } else if !anchor.is_empty() && !page.is_some_and(|page| page.anchors.contains(anchor)) {
                 problems.push(format!("{name}:{line}: no heading for the link {link}"));
             }
-            reached.extend(target);
+            reached.extend(target.filter(|target| target != name));
         }
         for (line, code) in &document.code {
             let is_plain = !code.contains(|c: char| c.is_whitespace() || "*<>…{$:".contains(c));
             let is_file = is_plain && ENDINGS.iter().any(|ending| code.ends_with(ending));
             let is_wrong = match code.split_once('/') {
+                Some(("", _)) => false,
                 Some((folder, _)) => {
-                    is_file && !BUILT.contains(&folder) && !folder.is_empty() && !exists(code)
+                    is_plain && (is_file || exists(folder)) && !BUILT.contains(&folder) && !exists(code)
                 }
                 None => is_file && code.ends_with(".rs") && code != ".rs" && !is_named(code),
             };

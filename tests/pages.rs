@@ -6,8 +6,6 @@ use std::{env, fs};
 use variant_codec::Limits;
 use variant_codec::limits::ALL_TYPES;
 
-use Check::{Rust, Soak, Suite};
-
 macro_rules! codes {
     ($($name:ident $constant:literal $help:literal)*) => {
         const CODES: &[(&str, &str)] = &[("OK", "Nothing failed."), $(($constant, $help),)*];
@@ -15,56 +13,48 @@ macro_rules! codes {
 }
 include!("../rust/extension/src/api/codes.rs");
 
-/// A test that holds a promise.
-enum Check {
-    /// A suite, `godot-project/suites/NAME_suite.gd` with NAME in the singular.
-    Suite(&'static str),
-    /// An activity of `cargo xtask soak`.
-    Soak(&'static str),
-    /// A module of these tests.
-    Rust(&'static str),
-}
-
-type Promises = [(&'static str, &'static [Check])];
+/// A promise, and what holds it: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular), modules of these tests, and
+/// activities of `cargo xtask soak`.
+struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
-const CALLS: &Promises = &[
-    ("No input crashes, hangs or aborts the process, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
-        &[Suite("hostile"), Suite("faults"), Suite("threads"), Rust("fuzz"), Soak("fuzz"), Soak("values"), Soak("valgrind"), Soak("sanitize")]),
-    ("Nothing is allocated for an announced count before its bytes are known to be there",
-        &[Suite("hostile"), Suite("quirks"), Rust("properties")]),
-    ("A typed container never holds a value that its type does not allow, which a script would misinterpret",
-        &[Suite("quirks"), Suite("hostile")]),
-    ("No byte outside the input is read, and no uninitialised byte is returned; the codec crate forbids unsafe code",
-        &[Soak("valgrind")]),
-    ("`decode` prints one error for an input that fails, and `try_decode`, `validate`, `inspect` and `describe` print none, however deep or large the damage",
-        &[Soak("messages")]),
-    ("Everything that a failed call created is freed, Nodes included, and so is everything that a job created but nobody received",
-        &[Suite("objects"), Suite("limits"), Suite("ownership"), Soak("calls"), Soak("jobs")]),
-    ("After a bad record, `unpack_batch` and `load_batch` create no objects and run no setters",
-        &[Suite("ownership")]),
-    ("A job decodes the bytes as they were at the call, whatever happens to the buffers later; so does a batch whose setters change the buffers",
-        &[Suite("ownership"), Soak("jobs")]),
-    ("A bug in the library itself is reported like any other error, as `INTERNAL_ERROR`: it does not end the script's function, prints only its message, and the next call works",
-        &[Soak("panics")]),
-    ("If there is not enough memory, a call fails with `OUT_OF_MEMORY` before the engine needs that memory, unless another thread or process takes it in between",
-        &[Soak("memory")]),
-    ("No script, resource or class is loaded or instantiated unless objects are allowed",
-        &[Suite("objects"), Suite("quirks")]),
+const CALLS: &[Promise] = &[
+    Promise("No input crashes, hangs or aborts the process, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
+        &["hostile", "faults", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
+    Promise("Nothing is allocated for an announced count before its bytes are known to be there",
+        &["hostile", "quirks"], &["memory"], &[]),
+    Promise("A typed container never holds a value that its type does not allow, which a script would misinterpret",
+        &["quirks", "hostile"], &[], &[]),
+    Promise("No byte outside the input is read, and no uninitialised byte is returned; the codec crate forbids unsafe code",
+        &[], &[], &["valgrind"]),
+    Promise("`decode` prints one error for an input that fails, and `try_decode`, `validate`, `inspect` and `describe` print none, however deep or large the damage",
+        &[], &[], &["messages"]),
+    Promise("Everything that a failed call created is freed, Nodes included, and so is everything that a job created but nobody received",
+        &["objects", "limits", "ownership"], &[], &["calls", "jobs"]),
+    Promise("After a bad record, `unpack_batch` and `load_batch` create no objects and run no setters",
+        &["ownership"], &[], &[]),
+    Promise("A job decodes the bytes as they were at the call, whatever happens to the buffers later; so does a batch whose setters change the buffers",
+        &["ownership"], &[], &["jobs"]),
+    Promise("A bug in the library itself is reported like any other error, as `INTERNAL_ERROR`: it does not end the script's function, prints only its message, and the next call works",
+        &[], &[], &["panics"]),
+    Promise("If there is not enough memory, a call fails with `OUT_OF_MEMORY` before the engine needs that memory, unless another thread or process takes it in between",
+        &[], &[], &["memory"]),
+    Promise("No script, resource or class is loaded or instantiated unless objects are allowed",
+        &["objects", "quirks"], &[], &[]),
 ];
 
 #[rustfmt::skip]
-const FILES: &Promises = &[
-    ("A save or an append that fails changes nothing and leaves nothing behind: on folders, pipes, devices, `/proc`, circular links, names that are too long, full disks",
-        &[Suite("files"), Soak("writers")]),
-    ("On Unix, a saved file has the file mode that the engine gives a new file, or that of the file it replaces",
-        &[Suite("files"), Soak("writers")]),
-    ("No file is removed except the empty one that a failed append has just created, and regular files named `.fast-variant-codec-`, 16 letters or digits, `.tmp`, these only if a lock proves that no process writes to them",
-        &[Soak("writers")]),
-    ("Processes that append to, save and load one file lose no record and see no partial record, on a file system with locks",
-        &[Soak("writers"), Soak("kill")]),
-    ("A script that runs during a call (a getter or setter) can use the same file in another call",
-        &[Suite("files")]),
+const FILES: &[Promise] = &[
+    Promise("A save or an append that fails changes nothing and leaves nothing behind: on folders, pipes, devices, `/proc`, circular links, names that are too long, full disks",
+        &["files"], &[], &["writers"]),
+    Promise("On Unix, a saved file has the file mode that the engine gives a new file, or that of the file it replaces",
+        &["files"], &[], &["writers"]),
+    Promise("No file is removed except the empty one that a failed append has just created, and regular files named `.fast-variant-codec-`, 16 letters or digits, `.tmp`, these only if a lock proves that no process writes to them",
+        &[], &[], &["writers"]),
+    Promise("Processes that append to, save and load one file lose no record and see no partial record, on a file system with locks",
+        &[], &[], &["writers", "kill"]),
+    Promise("A script that runs during a call (a getter or setter) can use the same file in another call",
+        &["files"], &[], &[]),
 ];
 
 /// Each limit with its meaning and the error code for exceeding it, in the order of [`shown`].
@@ -135,22 +125,22 @@ fn limits_table() -> String {
     table(&head, rows)
 }
 
-/// Fails if a promise names a test that does not exist.
-fn promises_table(promises: &Promises) -> String {
-    let name = |check: &Check| match check {
-        Suite(name) => {
-            let file = format!("godot-project/suites/{}_suite.gd", name.trim_end_matches('s'));
-            assert!(root(&file).is_file(), "there is no suite {name}");
-            format!("suite `{name}`")
-        }
-        Soak(name) => format!("`cargo xtask soak {name}`"),
-        Rust(name) => {
-            assert!(root(&format!("tests/{name}.rs")).is_file(), "there is no test {name}");
-            format!("`cargo test {name}::`")
-        }
+/// Fails if a promise names a suite or a test that does not exist.
+fn promises_table(promises: &[Promise]) -> String {
+    let named = |kind: &str, names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| format!("{kind} {}", names.join(", ")))
     };
-    let rows = promises.iter().map(|(promise, checks)| {
-        vec![(*promise).to_owned(), checks.iter().map(name).collect::<Vec<_>>().join(", ")]
+    let rows = promises.iter().map(|&Promise(promise, suites, tests, soak)| {
+        let scripts = suites
+            .iter()
+            .map(|suite| format!("godot-project/suites/{}_suite.gd", suite.trim_end_matches('s')));
+        let sources = tests.iter().map(|test| format!("tests/{test}.rs"));
+        scripts
+            .chain(sources)
+            .for_each(|file| assert!(root(&file).is_file(), "{promise}: there is no {file}"));
+        let held = [named("suites", suites), named("Rust tests", tests), named("`cargo xtask soak`", soak)];
+        vec![promise.to_owned(), held.into_iter().flatten().collect::<Vec<_>>().join("; ")]
     });
     table(&["promise", "held by"], rows)
 }

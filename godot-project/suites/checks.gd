@@ -106,16 +106,6 @@ func coverage_table() -> String:
 	return "\n".join(lines)
 
 
-## The names of all cases, by type.
-func case_names() -> String:
-	var lines := PackedStringArray()
-	var types := _coverage.keys()
-	types.sort()
-	for type: int in types:
-		lines.append("  %s: %s" % [type_name(type), ", ".join(PackedStringArray(_coverage[type].cases.keys()))])
-	return "\n".join(lines)
-
-
 func covers_all_types() -> bool:
 	for type in TYPE_MAX:
 		if not _coverage.has(type):

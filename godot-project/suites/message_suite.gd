@@ -231,33 +231,6 @@ func test_schemas() -> bool:
 	return true
 
 
-func test_hostile_bytes() -> bool:
-	checks.subject(checks.MIXED, "hostile bytes")
-	var random := seeded("messages")
-	var limits := FastVariantLimits.for_network()
-	var compact := FastProtobufCodec.load_schema(SCHEMA)
-	compact.compact = true
-	for index in 20_000:
-		var row: Dictionary = _rows[random.randi_range(0, _rows.size() - 1)]
-		var bytes: PackedByteArray = row.bytes.duplicate()
-		if bytes.is_empty():
-			continue
-		for change in random.randi_range(1, 3):
-			bytes[random.randi_range(0, bytes.size() - 1)] = random.randi_range(0, 255)
-		if index % 5 == 0:
-			bytes = bytes.slice(0, random.randi_range(0, bytes.size()))
-		for schema: FastProtobufSchema in [row.schema, compact]:
-			if schema == compact and row.schema == _old:
-				continue
-			var result := schema.try_decode(row.name, bytes, limits)
-			if result.is_ok():
-				var again := schema.try_encode(row.name, result.value)
-				checks.truth("what was read is written", again.is_ok() or row.schema == _old, again.message)
-			else:
-				checks.truth("there is a reason", not result.message.is_empty())
-	return true
-
-
 func test_texts_that_strings_cannot_hold() -> bool:
 	checks.subject(TYPE_STRING, "NUL")
 	for hex: String in ["7203610062", "720100", "e20203610062", "9a03070a036100621001"]:

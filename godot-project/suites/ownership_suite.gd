@@ -49,22 +49,6 @@ func test_buffers_are_those_of_the_call() -> bool:
 	return true
 
 
-## A server that reads the next packet into the same buffer.
-func test_one_receive_buffer() -> bool:
-	checks.subject(TYPE_PACKED_BYTE_ARRAY, "one receive buffer")
-	var receive := PackedByteArray()
-	var jobs: Array[FastVariantJob] = []
-	for number in 500:
-		var packet := var_to_bytes([number, "packet %d" % number])
-		receive.resize(packet.size())
-		for at in packet.size():
-			receive[at] = packet[at]
-		jobs.append(FastVariantCodec.decode_batch_async([receive]))
-	for number in jobs.size():
-		checks.same_value("packet %d" % number, [[number, "packet %d" % number]], jobs[number].wait().value)
-	return true
-
-
 ## Between the frames, too, and by the setters that run for the job.
 func test_buffers_between_frames() -> bool:
 	var items: Array = []
@@ -73,8 +57,8 @@ func test_buffers_between_frames() -> bool:
 	for waits: bool in [true, false]:
 		checks.subject(TYPE_PACKED_BYTE_ARRAY, "changed between frames, " + ("wait" if waits else "await"))
 		var buffers: Array = items.map(func(item: Dictionary) -> PackedByteArray: return var_to_bytes(item))
-		var job := FastVariantCodec.decode_batch_async(buffers, _with_objects())
-		await _frame()
+		var job := FastVariantCodec.decode_batch_async(buffers, with_objects())
+		await next_frame()
 		Jobs.Change.to(buffers.duplicate() + [buffers], 0)
 		var result: FastVariantResult = job.wait() if waits else await job.completed
 		checks.same_value("values", items, result.value)
@@ -97,11 +81,11 @@ func test_setters_that_change_the_buffers() -> bool:
 				"decode_batch":
 					found = FastVariantCodec.decode_batch(buffers, true)
 				"decode_batch_async":
-					found = FastVariantCodec.decode_batch_async(buffers, _with_objects()).wait().value
+					found = FastVariantCodec.decode_batch_async(buffers, with_objects()).wait().value
 				"unpack_batch":
-					found = FastVariantCodec.unpack_batch(packed, _with_objects()).value
+					found = FastVariantCodec.unpack_batch(packed, with_objects()).value
 				"load_batch_async":
-					found = FastVariantCodec.load_batch_async(_path, _with_objects()).wait().value
+					found = FastVariantCodec.load_batch_async(_path, with_objects()).wait().value
 			CountedNode.on_set = Callable()
 			checks.same_value("numbers", range(NODES), found.map(func(node: Node) -> int: return node.number))
 			_free(found)
@@ -127,7 +111,7 @@ func test_packed_arrays_to_encode() -> bool:
 func test_a_bad_record() -> bool:
 	# For jobs of other tests.
 	for frame in 20:
-		await _frame()
+		await next_frame()
 	for bad: int in [0, 1, 50, NODES - 1]:
 		# Nothing of it can be read; a Node is made first; a Node and one that a setter has seen.
 		var node := _node_buffers(1)[0]
@@ -143,18 +127,18 @@ func test_a_bad_record() -> bool:
 			var packed := Wire.behind_lengths(buffers)
 			_write(packed)
 			for how: String in ["unpack_batch", "load_batch", "load_batch_async", "load_batch_async, await"]:
-				var objects := _object_count()
+				var objects := object_count()
 				CountedNode.numbers.clear()
 				var result: FastVariantResult
 				match how:
 					"unpack_batch":
-						result = FastVariantCodec.unpack_batch(packed, _with_objects())
+						result = FastVariantCodec.unpack_batch(packed, with_objects())
 					"load_batch":
-						result = FastVariantCodec.load_batch(_path, _with_objects())
+						result = FastVariantCodec.load_batch(_path, with_objects())
 					"load_batch_async":
-						result = FastVariantCodec.load_batch_async(_path, _with_objects()).wait()
+						result = FastVariantCodec.load_batch_async(_path, with_objects()).wait()
 					_:
-						result = await FastVariantCodec.load_batch_async(_path, _with_objects()).completed
+						result = await FastVariantCodec.load_batch_async(_path, with_objects()).completed
 				checks.same_value("%s: failed" % how, PackedInt32Array([bad]), result.failed)
 				checks.same_int("%s: values" % how, bad, result.value.size())
 				checks.same_int("%s: Nodes" % how, bad, CountedNode.alive)
@@ -165,8 +149,8 @@ func test_a_bad_record() -> bool:
 				_free(result.value)
 				result = null
 				for frame in 5:
-					await _frame()
-				checks.same_int("%s: objects" % how, objects, _object_count())
+					await next_frame()
+				checks.same_int("%s: objects" % how, objects, object_count())
 	return true
 
 
@@ -181,9 +165,9 @@ func test_nodes_of_unwanted_jobs() -> bool:
 				var id := job.get_instance_id()
 				var keeper := Holder.new()
 				if when == "after a frame":
-					await _frame()
+					await next_frame()
 				while when == "with some Nodes" and CountedNode.alive == 0 or when == "with all Nodes" and not job.is_done():
-					await _frame()
+					await next_frame()
 				checks.truth("Nodes were made", CountedNode.alive > 0 or not when.begins_with("with"))
 				match end:
 					"cancel":
@@ -203,7 +187,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 						job.progressed.connect(func(_done: int, _total: int) -> void: pass)
 				job = null
 				for frame in FRAMES:
-					await _frame()
+					await next_frame()
 					if not is_instance_id_valid(id):
 						break
 				checks.truth("the job is gone", not is_instance_id_valid(id))
@@ -221,7 +205,7 @@ func test_nodes_that_were_given_stay() -> bool:
 			var result: FastVariantResult = job.wait() if waits else await job.completed
 			job = null
 			for frame in 5:
-				await _frame()
+				await next_frame()
 			checks.same_int("%s: alive" % how, NODES, CountedNode.alive)
 			checks.same_value("%s: numbers" % how, range(NODES),
 					result.value.map(func(node: Node) -> int: return node.number))
@@ -231,14 +215,14 @@ func test_nodes_that_were_given_stay() -> bool:
 
 ## On another thread, which the main thread joins: what needs the main thread is refused at once, all else is waited for.
 func test_waiting_on_another_thread() -> bool:
-	_write(Wire.behind_lengths(_buffers(range(3000))))
+	_write(Wire.behind_lengths(buffers_of(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
 		"encode_batch_async": FastVariantCodec.encode_batch_async(range(3000)),
 		"decode_batch_async with objects": _start("decode", NODES),
-		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, _with_objects()),
+		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, with_objects()),
 	}
 	var refused_without_threads: Dictionary[String, FastVariantJob] = {
-		"decode_batch_async": FastVariantCodec.decode_batch_async(_buffers(range(3000))),
+		"decode_batch_async": FastVariantCodec.decode_batch_async(buffers_of(range(3000))),
 		"load_batch_async": FastVariantCodec.load_batch_async(_path),
 	}
 	var allowed: Dictionary[String, FastVariantJob] = {
@@ -297,7 +281,7 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 		holder.answer = holder.job.wait()
 	else:
 		for frame in FRAMES:
-			await _frame()
+			await next_frame()
 			if holder.job == null or holder.job.is_done():
 				break
 		if holder.job:
@@ -330,8 +314,8 @@ func test_nothing_is_left_over() -> bool:
 
 func _start(how: String, count := UNWANTED) -> FastVariantJob:
 	if how == "load":
-		return FastVariantCodec.load_batch_async(_path, _with_objects())
-	return FastVariantCodec.decode_batch_async(_node_buffers(count), _with_objects())
+		return FastVariantCodec.load_batch_async(_path, with_objects())
+	return FastVariantCodec.decode_batch_async(_node_buffers(count), with_objects())
 
 
 ## Without threads, only the ways that need none.
@@ -348,7 +332,7 @@ func _joined(job: FastVariantJob) -> FastVariantResult:
 
 func _no_node_is_left(when: String) -> void:
 	for frame in FRAMES:
-		await _frame()
+		await next_frame()
 		if CountedNode.alive == 0:
 			break
 	checks.same_int("Nodes left, %s" % when, 0, CountedNode.alive)
@@ -368,13 +352,6 @@ static func _node_buffers(count: int) -> Array[PackedByteArray]:
 	return buffers
 
 
-static func _buffers(items: Array) -> Array[PackedByteArray]:
-	var buffers: Array[PackedByteArray] = []
-	for item: Variant in items:
-		buffers.append(var_to_bytes(item))
-	return buffers
-
-
 func _write(bytes: PackedByteArray) -> void:
 	FileAccess.open(_path, FileAccess.WRITE).store_buffer(bytes)
 
@@ -382,17 +359,3 @@ func _write(bytes: PackedByteArray) -> void:
 static func _free(nodes: Array) -> void:
 	for node: Node in nodes:
 		node.free()
-
-
-static func _with_objects() -> FastVariantLimits:
-	var limits := FastVariantLimits.for_save_files()
-	limits.allow_objects = true
-	return limits
-
-
-static func _object_count() -> int:
-	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))
-
-
-func _frame() -> void:
-	await (Engine.get_main_loop() as SceneTree).process_frame

@@ -1,8 +1,8 @@
-## The same bytes and values on the main thread, on a Thread, and in WorkerThreadPool tasks, several at once.
+## Calls on the main thread, on Threads and in WorkerThreadPool tasks at once, deep values there, and objects that threads share.
+## `cargo xtask soak threads` calls every method this way.
 extends "res://suites/suite.gd"
 
 const THREADS := 4
-const POOL_TASKS := 24
 ## How often each thread uses the shared object.
 const ROUNDS := 10000
 const SCHEMA := "user://thread_suite_%d.proto"
@@ -21,14 +21,14 @@ class Work:
 	var finished := false
 
 	func run(full_objects: bool) -> void:
-		buffers = Codec.encode_batch(batch, full_objects)
-		decoded = Codec.decode_batch(buffers, full_objects)
+		buffers = FastVariantCodec.encode_batch(batch, full_objects)
+		decoded = FastVariantCodec.decode_batch(buffers, full_objects)
 		for value: Variant in batch:
-			singles.append(Codec.encode(value, full_objects))
-			sizes.append(Codec.encoded_size(value, full_objects))
+			singles.append(FastVariantCodec.encode(value, full_objects))
+			sizes.append(FastVariantCodec.encoded_size(value, full_objects))
 		for buffer in buffers:
-			single_decoded.append(Codec.decode(buffer, full_objects))
-			strict_ok = strict_ok and (full_objects or Codec.try_decode(buffer).is_ok())
+			single_decoded.append(FastVariantCodec.decode(buffer, full_objects))
+			strict_ok = strict_ok and (full_objects or FastVariantCodec.try_decode(buffer).is_ok())
 		finished = true
 
 
@@ -82,46 +82,23 @@ class DeepWork:
 		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
 
 
-func test_main_thread() -> bool:
-	checks.subject(checks.MIXED, "main thread")
-	var work := _work(false)
-	work.run(false)
-	_check_work(work, false)
-	return true
-
-
-func test_thread_without_objects() -> bool:
-	checks.subject(checks.MIXED, "one Thread")
-	_check_work(_on_threads(1, false)[0], false)
-	return true
-
-
-func test_threads_at_once() -> bool:
-	checks.subject(checks.MIXED, "%d Threads at once" % THREADS)
-	for work in _on_threads(THREADS, false):
-		_check_work(work, false)
-	return true
-
-
-func test_thread_with_objects() -> bool:
-	checks.subject(checks.MIXED, "one Thread, with objects")
-	_check_work(_on_threads(1, true)[0], true)
-	return true
-
-
 ## In Chromium, a thread has about half a megabyte of stack, and overflowing it crashes the page.
 func test_deepest_values_on_a_thread() -> bool:
 	var deepest: Dictionary[String, Variant] = {
 		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),
 	}
-	for title in deepest:
-		checks.subject(checks.MIXED, "1024 nested %s, on a Thread" % title)
+	for index in 2 * deepest.size():
+		var title: String = deepest.keys()[index / 2]
+		checks.subject(checks.MIXED, "1024 nested %s, on a %s" % [title, "pool task" if index % 2 else "Thread"])
 		var work := DeepWork.new()
 		work.value = deepest[title]
 		work.bytes = var_to_bytes(work.value)
-		var thread := Thread.new()
-		thread.start(work.run)
-		thread.wait_to_finish()
+		if index % 2:
+			WorkerThreadPool.wait_for_task_completion(WorkerThreadPool.add_task(work.run))
+		else:
+			var thread := Thread.new()
+			thread.start(work.run)
+			thread.wait_to_finish()
 		checks.truth("the engine agrees", work.engine_agrees)
 		for operation in work.encoded:
 			checks.same_bytes(operation, work.bytes, work.encoded[operation])
@@ -130,39 +107,6 @@ func test_deepest_values_on_a_thread() -> bool:
 		for operation in work.succeeded:
 			checks.truth(operation, work.succeeded[operation])
 		checks.same_int("number of operations", 14, work.encoded.size() + work.decoded.size() + work.succeeded.size())
-	return true
-
-
-func test_pool_tasks_at_once() -> bool:
-	checks.subject(checks.MIXED, "%d WorkerThreadPool tasks" % POOL_TASKS)
-	var works: Array[Work] = []
-	var tasks := PackedInt64Array()
-	for i in POOL_TASKS:
-		var work := _work(false)
-		works.append(work)
-		tasks.append(WorkerThreadPool.add_task(work.run.bind(false), i % 2 == 0))
-	for task in tasks:
-		WorkerThreadPool.wait_for_task_completion(task)
-	for work in works:
-		_check_work(work, false)
-	return true
-
-
-func test_pool_group() -> bool:
-	checks.subject(checks.MIXED, "WorkerThreadPool group")
-	var batch := _work(false).batch
-	var results: Array[PackedByteArray] = []
-	results.resize(batch.size())
-	var lock := Mutex.new()
-	var encode_element := func(index: int) -> void:
-		var bytes := Codec.encode(batch[index])
-		lock.lock()
-		results[index] = bytes
-		lock.unlock()
-	WorkerThreadPool.wait_for_group_task_completion(
-			WorkerThreadPool.add_group_task(encode_element, batch.size()))
-	for i in batch.size():
-		checks.same_bytes("element %d" % i, var_to_bytes(batch[i]), results[i])
 	return true
 
 
@@ -293,20 +237,6 @@ func _share(steps: Array[Callable]) -> void:
 		checks.same_int("good rounds of thread %d" % index, ROUNDS, sharers[index].good_rounds)
 
 
-func _on_threads(count: int, full_objects: bool) -> Array[Work]:
-	var works: Array[Work] = []
-	var threads: Array[Thread] = []
-	for i in count:
-		var work := _work(full_objects)
-		var thread := Thread.new()
-		thread.start(work.run.bind(full_objects))
-		works.append(work)
-		threads.append(thread)
-	for thread in threads:
-		thread.wait_to_finish()
-	return works
-
-
 ## The edge values that encode and decode without an error, so that no thread prints one.
 func _work(full_objects: bool) -> Work:
 	var work := Work.new()
@@ -314,8 +244,8 @@ func _work(full_objects: bool) -> Work:
 		if full_objects and not Oracle.unmanaged_objects(case.value).is_empty():
 			continue
 		var bytes := Oracle.engine_encode(case.value, full_objects)
-		if bytes and Codec.try_encode(case.value, full_objects).is_ok() and bytes.size() < 100000:
-			if not full_objects and not Codec.try_decode(bytes).is_ok():
+		if bytes and FastVariantCodec.try_encode(case.value, full_objects).is_ok() and bytes.size() < 100000:
+			if not full_objects and not FastVariantCodec.try_decode(bytes).is_ok():
 				continue
 			work.batch.append(case.value)
 	return work

@@ -4,7 +4,6 @@
 ## alone. Whatever an activity keeps from case to case, it makes in `begin`.
 extends RefCounted
 
-const Codec := preload("res://suites/codec.gd")
 const Compare := preload("res://suites/compare.gd")
 const Crafted := preload("res://suites/crafted.gd")
 const Mutations := preload("res://suites/mutations.gd")

@@ -81,20 +81,20 @@ class Caller:
 
 	func _encode() -> String:
 		var item := _any_value()
-		return "" if Codec.encode(item.value) == item.bytes else "other bytes"
+		return "" if FastVariantCodec.encode(item.value) == item.bytes else "other bytes"
 
 	func _encoded_size() -> String:
 		var item := _any_value()
 		var expected := item.bytes.size() if item.bytes else -1
-		return "" if Codec.encoded_size(item.value) == expected else "another size"
+		return "" if FastVariantCodec.encoded_size(item.value) == expected else "another size"
 
 	func _decode() -> String:
 		var item := _any()
-		return _decoded_problem(item, Codec.decode(item.bytes))
+		return _decoded_problem(item, FastVariantCodec.decode(item.bytes))
 
 	func _try_encode() -> String:
 		var item := _any_value()
-		var outcome := Codec.try_encode(item.value)
+		var outcome := FastVariantCodec.try_encode(item.value)
 		if outcome.is_ok():
 			return "" if outcome.value == item.bytes else "other bytes"
 		return "" if outcome.message and outcome.value == null else "no reason"
@@ -102,7 +102,7 @@ class Caller:
 	func _try_decode() -> String:
 		var item := _any()
 		var which := _generator.randi() % _limits.size()
-		var outcome := Codec.try_decode(item.bytes, 0, _limits[which])
+		var outcome := FastVariantCodec.try_decode(item.bytes, _limits[which])
 		if outcome.is_ok() != item.strict[which]:
 			return "accepted" if outcome.is_ok() else "refused: " + outcome.message
 		if outcome.is_ok():
@@ -111,7 +111,7 @@ class Caller:
 
 	func _encode_batch() -> String:
 		var items := _several(true)
-		var buffers := Codec.encode_batch(items.map(func(item: Item) -> Variant: return item.value))
+		var buffers := FastVariantCodec.encode_batch(items.map(func(item: Item) -> Variant: return item.value))
 		for i in items.size():
 			if buffers[i] != items[i].bytes:
 				return "other bytes at %d" % i
@@ -119,7 +119,7 @@ class Caller:
 
 	func _decode_batch() -> String:
 		var items := _several(false)
-		var decoded := Codec.decode_batch(items.map(func(item: Item) -> PackedByteArray: return item.bytes))
+		var decoded := FastVariantCodec.decode_batch(items.map(func(item: Item) -> PackedByteArray: return item.bytes))
 		for i in items.size():
 			var problem := _decoded_problem(items[i], decoded[i])
 			if problem:
@@ -128,7 +128,7 @@ class Caller:
 
 	func _pack_batch() -> String:
 		var items := _several(true)
-		var packed := Codec.pack_batch(items.map(func(item: Item) -> Variant: return item.value))
+		var packed := FastVariantCodec.pack_batch(items.map(func(item: Item) -> Variant: return item.value))
 		var expected := _framed(items)
 		for item in items:
 			if item.bytes.is_empty():
@@ -144,7 +144,7 @@ class Caller:
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
 			good += 1
-		var outcome := Codec.unpack_batch(_framed(items), _limits[which])
+		var outcome := FastVariantCodec.unpack_batch(_framed(items), _limits[which])
 		if outcome.is_ok() != (good == items.size()) or outcome.value.size() != good:
 			return "%d records instead of %d" % [outcome.value.size(), good]
 		for i in good:
@@ -158,11 +158,11 @@ class Caller:
 			return ""
 		var item: Item = _own.keys()[_generator.randi() % _own.size()]
 		var own: Variant = _own[item]
-		if Codec.encode(own, true) != item.full or Codec.try_encode(own, true).value != item.full:
+		if FastVariantCodec.encode(own, true) != item.full or FastVariantCodec.try_encode(own, true).value != item.full:
 			return "other bytes"
-		if Codec.encoded_size(own, true) != item.full.size():
+		if FastVariantCodec.encoded_size(own, true) != item.full.size():
 			return "another size"
-		return "" if var_to_bytes_with_objects(Codec.decode(item.full, true)) == item.full else "another value"
+		return "" if var_to_bytes_with_objects(FastVariantCodec.decode(item.full, true)) == item.full else "another value"
 
 	func _object_batches() -> String:
 		if _own.is_empty():
@@ -170,8 +170,8 @@ class Caller:
 		var first := _generator.randi() % _own.size()
 		var items := _own.keys().slice(first, first + LARGEST_BATCH)
 		var batch := items.map(func(item: Item) -> Variant: return _own[item])
-		var buffers := Codec.encode_batch(batch, true)
-		var decoded := Codec.decode_batch(buffers, true)
+		var buffers := FastVariantCodec.encode_batch(batch, true)
+		var decoded := FastVariantCodec.decode_batch(buffers, true)
 		var packed := PackedByteArray()
 		for i in batch.size():
 			if buffers[i] != items[i].full:
@@ -179,7 +179,7 @@ class Caller:
 			if var_to_bytes_with_objects(decoded[i]) != items[i].full:
 				return "another value at %d" % i
 			packed += Wire.word(buffers[i].size()) + buffers[i]
-		return "" if Codec.pack_batch(batch, true) == packed else "packed otherwise"
+		return "" if FastVariantCodec.pack_batch(batch, true) == packed else "packed otherwise"
 
 	func _validate() -> String:
 		var item := _any()
@@ -189,7 +189,7 @@ class Caller:
 
 	func _outline() -> String:
 		var item := _any()
-		var outline := Codec.inspect(item.bytes, OUTLINED)
+		var outline := FastVariantCodec.inspect(item.bytes, OUTLINED)
 		if hash(outline) != item.outline or FastVariantCodec.describe(item.bytes.slice(0, 4 * OUTLINED)).hash() != item.text:
 			return "another outline"
 		return ""
@@ -387,7 +387,7 @@ func _broken_items() -> Array[Item]:
 ## A value that encodes strictly to bytes that decode strictly.
 func _item(value: Variant) -> Item:
 	var bytes := Oracle.engine_encode(value)
-	if not Codec.try_encode(value).is_ok() or not Codec.try_decode(bytes).is_ok():
+	if not FastVariantCodec.try_encode(value).is_ok() or not FastVariantCodec.try_decode(bytes).is_ok():
 		return null
 	return _described(value, true, bytes)
 
@@ -398,10 +398,10 @@ func _described(value: Variant, is_value: bool, bytes: PackedByteArray) -> Item:
 	item.is_value = is_value
 	item.bytes = bytes
 	item.decoded = Oracle.engine_encode(Oracle.engine_decode(bytes), true)
-	item.outline = hash(Codec.inspect(bytes, OUTLINED))
+	item.outline = hash(FastVariantCodec.inspect(bytes, OUTLINED))
 	item.text = FastVariantCodec.describe(bytes.slice(0, 4 * OUTLINED)).hash()
 	for limits in _limits:
-		item.strict.append(Codec.try_decode(bytes, 0, limits).is_ok())
+		item.strict.append(FastVariantCodec.try_decode(bytes, limits).is_ok())
 	return item
 
 
@@ -410,6 +410,6 @@ func _add_full(item: Item) -> void:
 	var full := Oracle.engine_encode(item.value, true)
 	if full == item.bytes or not Oracle.unmanaged_objects(item.value).is_empty():
 		return
-	var outcome := Codec.try_encode(item.value, true)
+	var outcome := FastVariantCodec.try_encode(item.value, true)
 	if outcome.is_ok() and var_to_bytes_with_objects(bytes_to_var_with_objects(full)) == full:
 		item.full = full

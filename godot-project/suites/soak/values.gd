@@ -142,7 +142,7 @@ func _try_batch() -> String:
 		return "encode_batch differs from the engine"
 	if Oracle.codec_encode_batch(batch, true) != full:
 		return "encode_batch with objects differs from the engine"
-	if Codec.pack_batch(batch) != framed:
+	if FastVariantCodec.pack_batch(batch) != framed:
 		return "pack_batch differs from the engine"
 	return _buffers_problem(buffers)
 
@@ -199,7 +199,7 @@ func _try_limits() -> String:
 
 func _all_limits_problem(bytes: PackedByteArray) -> String:
 	_trying(bytes)
-	var most := Codec.try_decode(bytes, 0, FastVariantLimits.unlimited())
+	var most := FastVariantCodec.try_decode(bytes, FastVariantLimits.unlimited())
 	if most.is_ok() and most.bytes_read != Oracle.engine_consumed(bytes):
 		return "unlimited: read %d bytes, the engine %d" % [most.bytes_read, Oracle.engine_consumed(bytes)]
 	var problem := Oracle.disagreement(bytes)
@@ -218,7 +218,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 ## Whether bytes behind others are read as they are alone.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
-	var outcome := Codec.try_decode(_mutations.random_bytes(start) + bytes, start, FastVariantLimits.unlimited())
+	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)
 	if outcome.error != alone.error or outcome.bytes_read != alone.bytes_read:
 		return "reads otherwise behind %d bytes" % start
 	if outcome.offset != alone.offset + start:
@@ -302,7 +302,7 @@ func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
 
 func _limits_problem(
 		bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult, needs: Needs) -> String:
-	var outcome := Codec.try_decode(bytes, 0, limits)
+	var outcome := FastVariantCodec.try_decode(bytes, limits)
 	var limits_text := "bytes %d, depth %d, elements %d, entries %d, memory %d, types %x, trailing %s" % [
 		limits.max_bytes, limits.max_depth, limits.max_elements, limits.max_dictionary_entries, limits.max_memory,
 		limits.allowed_types, limits.allow_trailing_bytes,
@@ -339,11 +339,11 @@ func _value_problem(value: Variant) -> String:
 	var actual_full := Oracle.codec_encode(value, true)
 	if actual_full != full:
 		return "encode with objects: %s" % Compare.hex_difference(full, actual_full)
-	var outcome := Codec.try_encode(value)
+	var outcome := FastVariantCodec.try_encode(value)
 	if outcome.is_ok():
 		if outcome.value != expected:
 			return "try_encode: %s" % Compare.hex_difference(expected, outcome.value)
-		var again := Codec.try_decode(expected)
+		var again := FastVariantCodec.try_decode(expected)
 		if not again.is_ok():
 			return "try_encode accepts what try_decode refuses: %s" % again.message
 	elif outcome.value != null or outcome.error == FastVariantCodec.OK or not outcome.message:
@@ -372,12 +372,12 @@ func _buffers_problem(buffers: Array[PackedByteArray]) -> String:
 
 ## Whether a packed batch gives its records up to the first one that is torn or bad.
 func _frames_problem(framed: PackedByteArray) -> String:
-	var outcome := Codec.unpack_batch(framed)
+	var outcome := FastVariantCodec.unpack_batch(framed)
 	var at := 0
 	var records := 0
 	while framed.size() - at >= 4 and framed.decode_u32(at) <= framed.size() - at - 4:
 		var bytes := framed.slice(at + 4, at + 4 + framed.decode_u32(at))
-		var single := Codec.try_decode(bytes)
+		var single := FastVariantCodec.try_decode(bytes)
 		if not single.is_ok():
 			break
 		if records >= outcome.value.size():

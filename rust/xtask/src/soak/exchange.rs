@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use super::{Amount, Done, Stage, Work, script};
+use super::{Done, Stage, Work, script};
 use crate::godot3::{self, Godot3, padding};
 use crate::judge::{self, Tally};
 use crate::project::Project;
@@ -20,7 +20,6 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// How long an engine may take to start.
 const START: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
-const PRINTED_FAILURES: u64 = 20;
 /// The name of values that contain objects.
 const OBJECT: &str = "object";
 /// The values of a round, besides the edge values.
@@ -43,10 +42,9 @@ impl Pair<'_> {
         self.old.script(self.workspace, script, &all.collect::<Vec<_>>())
     }
 
-    fn new_script(&self, activity: &str, count: u64) -> Command {
-        let work = Work { amount: Amount::Count(count), ..self.work };
+    fn new_script(&self, name: &'static str, count: u64) -> Command {
         let folder = self.folder.path().display().to_string();
-        script::working(&self.new, activity, &work, &[("--folder", &folder)])
+        script::working(&self.new, &Work { name, count: Some(count), ..self.work }, &[("--folder", &folder)])
     }
 
     /// The output of an engine; on failure, its log.
@@ -59,19 +57,24 @@ impl Pair<'_> {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// The length-prefixed values of a file.
-    fn values(&self, name: &str) -> Result<Vec<Vec<u8>>> {
-        let bytes = fs::read(self.folder.path().join(name)).with_context(|| name.to_owned())?;
+    /// The length-prefixed values of a file in hexadecimal; those with these names, without objects, which differ each time.
+    fn values(&self, file: &str, names: &[String], clear_padding: bool) -> Result<Vec<String>> {
+        let bytes = fs::read(self.folder.path().join(file)).with_context(|| file.to_owned())?;
         let mut rest = bytes.as_slice();
         let mut values = Vec::new();
         while let Some((length, behind)) = rest.split_first_chunk() {
             let length = u32::from_le_bytes(*length) as usize;
-            let (value, behind) =
-                behind.split_at_checked(length).with_context(|| format!("{name} is cut"))?;
-            values.push(value.to_vec());
-            rest = behind;
+            let value = behind.get(..length).with_context(|| format!("{file} is cut"))?;
+            let mut value = value.to_vec();
+            if names.get(values.len()).is_some_and(|name| name == OBJECT) {
+                value.clear();
+            } else if clear_padding {
+                padding::clear(&mut value)?;
+            }
+            values.push(hex::encode(value));
+            rest = &behind[length..];
         }
-        ensure!(rest.is_empty(), "{name} is cut");
+        ensure!(rest.is_empty(), "{file} is cut");
         Ok(values)
     }
 }
@@ -87,7 +90,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let mut all = Done::default();
     let mut round = 0;
     while work.goes_on(all.amount, started) {
-        let values = work.count().map_or(ROUND, |count| ROUND.min(count - all.amount));
+        let values = work.count.map_or(ROUND, |count| ROUND.min(count - all.amount));
         let seed = work.seed.wrapping_add(round);
         for old in &engines {
             let pair = Pair {
@@ -95,7 +98,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
                 old,
                 new: suites::bundled(on.workspace, on.godot, &project)?,
                 folder: tempfile::Builder::new().prefix("exchange-").tempdir_in(&on.workspace.target)?,
-                work: Work { amount: work.amount, seed, case: None, mode: work.mode },
+                work: Work { seed, ..*work },
             };
             let repeat = || format!("Godot {}, `--seed {seed} --count {values}`", old.version);
             let files = exchange_files(&pair, values).with_context(repeat)?;
@@ -120,74 +123,48 @@ fn exchange_files(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     judge::clean(&outcome).with_context(|| outcome.log.clone())?;
 
     let named = pair.lines("from3.txt")?;
-    let named: Vec<_> = named.iter().map(|line| line.split_once('\t').unwrap_or(("", line))).collect();
+    let named = named.iter().map(|line| line.split_once('\t').unwrap_or(("", line)));
     let (names, texts): (Vec<_>, Vec<_>) =
-        named.into_iter().map(|(name, text)| (name, text.to_owned())).unzip();
-    let (mut bytes, mut text) = (Compared::default(), Compared::default());
-    let (written, read) = (pair.values("again3.dat")?, pair.values("back3.dat")?);
-    ensure!(written.len() == names.len() && read.len() == names.len(), "not as many values as were written");
-    for ((name, mut theirs), ours) in names.iter().zip(written).zip(read) {
-        if *name != OBJECT {
-            padding::clear(&mut theirs)?;
-            bytes.compare(name, &hex::encode(theirs), &hex::encode(ours));
-        }
-    }
-    text.compare_all(&names, &texts, &pair.lines("back3.txt")?)?;
-    text.compare_all(&names, &texts, &pair.lines("converted3.txt")?)?;
-
-    let texts = pair.lines("from4.txt")?;
-    let names: Vec<_> = (0..texts.len()).map(|number| format!("value {number} of Godot 4")).collect();
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let (written, read) = (pair.values("from4.dat")?, pair.values("back4.dat")?);
-    ensure!(written.len() == names.len() && read.len() == names.len(), "not as many values as were written");
-    for ((name, ours), mut theirs) in names.iter().zip(&written).zip(read) {
-        padding::clear(&mut theirs)?;
-        bytes.compare(name, &hex::encode(ours), &hex::encode(theirs));
-    }
-    text.compare_all(&names, &texts, &pair.lines("back4.txt")?)?;
-    ensure!(
-        pair.values("converted4.dat")? == written,
-        "convert_file_to_godot3 writes other bytes than encode_godot3"
-    );
-
-    println!(
-        "Godot {} and {}, seed {}: bytes {}; texts {}; forms of the calls {forms}",
-        pair.old.numbers(),
-        pair.new.version(),
-        pair.work.seed,
-        bytes.tally,
-        text.tally
-    );
-    Ok(bytes.tally + text.tally + forms)
+        named.map(|(name, text)| (name.to_owned(), text.to_owned())).unzip();
+    let own_texts = pair.lines("from4.txt")?;
+    let own: Vec<_> = (0..own_texts.len()).map(|number| format!("value {number} of Godot 4")).collect();
+    let written = pair.values("from4.dat", &own, false)?;
+    let tallies = [
+        compare(&names, &texts, &pair.lines("back3.txt")?)?,
+        compare(&names, &texts, &pair.lines("converted3.txt")?)?,
+        compare(
+            &names,
+            &pair.values("again3.dat", &names, true)?,
+            &pair.values("back3.dat", &names, false)?,
+        )?,
+        compare(&own, &own_texts, &pair.lines("back4.txt")?)?,
+        compare(&own, &written, &pair.values("back4.dat", &own, true)?)?,
+        compare(&own, &written, &pair.values("converted4.dat", &own, false)?)?,
+    ];
+    let tally = tallies.into_iter().sum::<Tally>() + forms;
+    println!("Godot {} and {}: files {tally}", pair.old.numbers(), pair.new.version());
+    Ok(tally)
 }
 
 /// Counts equal items, and prints different ones.
-#[derive(Default)]
-struct Compared {
-    tally: Tally,
-}
-
-impl Compared {
-    fn compare(&mut self, name: &str, written: &str, read: &str) {
+fn compare(names: &[String], written: &[String], read: &[String]) -> Result<Tally> {
+    ensure!(
+        [written.len(), read.len()] == [names.len(); 2],
+        "{} of {} values are written, {} read",
+        written.len(),
+        names.len(),
+        read.len()
+    );
+    let mut tally = Tally::default();
+    for ((name, written), read) in names.iter().zip(written).zip(read) {
         if written == read {
-            self.tally.passed += 1;
-            return;
-        }
-        self.tally.failed += 1;
-        if self.tally.failed <= PRINTED_FAILURES {
+            tally.passed += 1;
+        } else {
+            tally.failed += 1;
             println!("FAILED {name}:\n    {written:.400}\n    {read:.400}");
         }
     }
-
-    fn compare_all(&mut self, names: &[&str], written: &[String], read: &[String]) -> Result<()> {
-        ensure!(written.len() == read.len(), "{} values were written, {} read", written.len(), read.len());
-        names
-            .iter()
-            .zip(written)
-            .zip(read)
-            .for_each(|((name, written), read)| self.compare(name, written, read));
-        Ok(())
-    }
+    Ok(tally)
 }
 
 /// Both engines run at once and send each other packets over the loopback network; returns what both checked.
@@ -223,11 +200,9 @@ mod tests {
 
     #[test]
     fn differences_are_counted() {
-        let mut compared = Compared::default();
-        let line = |text: &str| vec![text.to_owned()];
-        compared.compare_all(&["a"], &line("1"), &line("1")).unwrap();
-        compared.compare_all(&["b"], &line("1"), &line("2")).unwrap();
-        assert_eq!(compared.tally, Tally { passed: 1, failed: 1 });
-        assert!(compared.compare_all(&["c"], &line("1"), &[]).is_err());
+        let lines = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let tally = compare(&lines("a b"), &lines("1 1"), &lines("1 2")).unwrap();
+        assert_eq!(tally, Tally { passed: 1, failed: 1 });
+        assert!(compare(&lines("a b"), &lines("1 1"), &lines("1")).is_err());
     }
 }

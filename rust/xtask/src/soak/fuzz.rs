@@ -32,7 +32,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
         .map(|entry| Ok(entry?.path().file_stem().unwrap_or_default().to_string_lossy().into_owned()))
         .collect::<Result<Vec<String>>>()?;
     targets.sort();
-    let seconds = work.seconds().or(work.count()).unwrap_or_default() as f64 / targets.len() as f64;
+    let seconds = work.count.unwrap_or(work.seconds) as f64 / targets.len() as f64;
     let mut executions = 0;
     for target in &targets {
         let folders = folders(on.workspace, &source, target)?;

@@ -29,100 +29,74 @@ use Mode::{Direct, OneThread, Portable, SharedOut};
 const ACTIVITIES: &[Activity] = &[
     activity(
         "values",
-        "random values and damaged bytes, through the engine and the codec",
         "cases",
-        |on, work| script::run(on, "values", work),
+        "random values and damaged bytes, through the engine and the codec",
+        script::run,
     )
     .modes(&[Direct, Portable, SharedOut])
     .test(&[(Direct, 10_000), (Portable, 1_000), (SharedOut, 1_000)]),
-    activity("threads", "every method from many threads of Godot at once", "calls", |on, work| {
-        script::run(on, "threads", work)
-    })
-    .modes(&[Direct, Portable, SharedOut])
-    .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
-    activity(
-        "calls",
-        "every method again and again; memory and objects must not grow",
-        "calls",
-        |on, work| script::run(on, "calls", work),
-    )
-    .modes(&[Direct, Portable, SharedOut])
-    .test(&[(Direct, 300_000), (Portable, 30_000)]),
-    activity(
-        "jobs",
-        "background jobs whose arguments are changed and freed while they run",
-        "jobs",
-        |on, work| script::run(on, "jobs", work),
-    )
-    .modes(&[Direct, Portable, SharedOut])
-    .test(&[(Direct, 4_000), (Portable, 400), (SharedOut, 400)]),
+    activity("threads", "calls", "every method from many threads of Godot at once", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
+    activity("calls", "calls", "every method again and again; memory and objects must not grow", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 300_000), (Portable, 30_000)]),
+    activity("jobs", "jobs", "background jobs whose arguments are changed and freed meanwhile", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 4_000), (Portable, 400), (SharedOut, 400)]),
     activity(
         "kill",
-        "Godot is killed while it saves and appends; the files must be whole",
         "kills",
+        "Godot is killed while it saves and appends; the files must be whole",
         kill::run,
     )
     .test(&[(Direct, 20)]),
-    activity("writers", "several processes append to, save, load and lock one file", "rounds", writers::run)
+    activity("writers", "rounds", "several processes append to, save, load and lock one file", writers::run)
         .test(&[(Direct, 1)]),
-    activity("godot3", "Godot 3 and Godot 4 exchange files and packets", "values", exchange::run)
+    activity("godot3", "values", "Godot 3 and Godot 4 exchange files and packets", exchange::run)
         .modes(&[Direct, Portable])
         .test(&[(Direct, 1_000), (Portable, 100)])
         .unless(|| (!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN")),
     activity(
         "protobuf",
-        "random messages of random schemas, beside the official implementation",
         "checks",
+        "random messages of random schemas, beside the official library",
         protobuf::run,
     )
     .test(&[(Direct, 60)]),
-    activity(
-        "worst",
-        "search for packets that take much time or memory for their size",
-        "seconds",
-        script::search,
-    ),
-    activity("fuzz", "libFuzzer on every target of tests/fuzz", "executions", fuzz::run),
-    activity(
-        "memory",
-        "every method in an address space that is too small",
-        "kinds of values",
-        |on, work| script::run(on, "memory", work),
-    )
-    .modes(&[Direct, OneThread, Portable])
-    .test(&[(Direct, 13), (OneThread, 4), (Portable, 4)])
-    .unless(|| (!cfg!(target_os = "linux")).then_some("only Linux limits the address space")),
-    activity("panics", "a panic in every method; none must reach the script", "calls", |on, _| {
+    activity("worst", "seconds", "search for packets that take much time or memory", script::search),
+    activity("fuzz", "executions", "libFuzzer on every target of tests/fuzz", fuzz::run),
+    activity("memory", "kinds of values", "every method in an address space that is too small", script::run)
+        .modes(&[Direct, OneThread, Portable])
+        .test(&[(Direct, 13), (OneThread, 4), (Portable, 4)])
+        .unless(|| (!cfg!(target_os = "linux")).then_some("only Linux limits the address space")),
+    activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {
         suites::panics(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
-    activity("messages", "every failure prints exactly the error lines that it should", "calls", |on, _| {
+    activity("messages", "calls", "every failure prints exactly the error lines that it should", |on, _| {
         suites::messages(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
-    activity(
-        "valgrind",
-        "calls and jobs under memcheck: no invalid access, no definite leak",
-        "checks",
-        valgrind::run,
-    )
-    .modes(&[Direct, Portable]),
+    activity("valgrind", "calls", "calls and jobs under memcheck: no invalid access, no leak", valgrind::run)
+        .modes(&[Direct, Portable]),
     activity(
         "sanitize",
-        "the Rust tests with the address, leak and thread sanitizers",
         "tests",
+        "the Rust tests with the address, leak and thread sanitizers",
         sanitize::run,
     ),
 ];
 
+type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
+
 /// One row of the table.
 struct Activity {
     name: &'static str,
-    /// One line for `--list`.
-    help: &'static str,
     /// What is counted.
     unit: &'static str,
-    run: fn(&Stage<'_>, &Work) -> Result<Done>,
+    help: &'static str,
+    run: Run,
     /// The modes between which the time is split. The first gets the larger part.
     modes: &'static [Mode],
     /// The amounts for `cargo xtask test`.
@@ -131,10 +105,8 @@ struct Activity {
     unless: fn() -> Option<&'static str>,
 }
 
-type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
-
-const fn activity(name: &'static str, help: &'static str, unit: &'static str, run: Run) -> Activity {
-    Activity { name, help, unit, run, modes: &[Direct], test: &[], unless: || None }
+const fn activity(name: &'static str, unit: &'static str, help: &'static str, run: Run) -> Activity {
+    Activity { name, unit, help, run, modes: &[Direct], test: &[], unless: || None }
 }
 
 impl Activity {
@@ -151,9 +123,16 @@ impl Activity {
     }
 
     fn named(name: &str) -> Result<&'static Self> {
-        let names = || ACTIVITIES.iter().map(|activity| activity.name).collect::<Vec<_>>().join(", ");
         let found = ACTIVITIES.iter().find(|activity| activity.name == name);
-        found.with_context(|| format!("unknown activity \"{name}\"; expected one of {}", names()))
+        found.with_context(|| format!("unknown activity \"{name}\"; `cargo xtask soak --list` prints them"))
+    }
+
+    /// Does the work; a failure says which command repeats it.
+    fn run(&self, on: &Stage<'_>, work: &Work) -> Result<Done> {
+        (self.run)(on, work).map_err(|error| {
+            let repeat = work.to_repeat(error.downcast_ref());
+            error.context(format!("`cargo xtask soak {} {repeat}` repeats it", self.name))
+        })
     }
 }
 
@@ -184,7 +163,7 @@ impl Mode {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
+        self.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
     }
 }
 
@@ -197,7 +176,7 @@ pub struct Options {
     /// Print the activities
     #[arg(long)]
     pub list: bool,
-    /// Time for each activity; some take as long as they take
+    /// Minutes for each activity, shared by its modes; memory, panics, messages, valgrind and sanitize take as long as they take
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub minutes: f64,
     /// Amount of work for each mode, instead of a time
@@ -220,17 +199,13 @@ struct Stage<'a> {
     godot: &'a Godot,
 }
 
-/// How much an activity does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Amount {
-    Seconds(u64),
-    Count(u64),
-}
-
 /// What an activity is to do.
 #[derive(Clone, Copy)]
 struct Work {
-    amount: Amount,
+    name: &'static str,
+    seconds: u64,
+    /// The amount, instead of a time.
+    count: Option<u64>,
     seed: u32,
     case: Option<u64>,
     mode: Mode,
@@ -239,32 +214,23 @@ struct Work {
 impl Work {
     /// Whether to go on after so much, for activities that count their time themselves. They begin at least once.
     fn goes_on(&self, done: u64, started: Instant) -> bool {
-        match self.amount {
-            Amount::Seconds(seconds) => done == 0 || started.elapsed() < Duration::from_secs(seconds),
-            Amount::Count(count) => done < count,
+        match self.count {
+            Some(count) => done < count,
+            None => done == 0 || started.elapsed() < Duration::from_secs(self.seconds),
         }
     }
 
-    fn seconds(&self) -> Option<u64> {
-        match self.amount {
-            Amount::Seconds(seconds) => Some(seconds),
-            Amount::Count(_) => None,
-        }
-    }
-
-    fn count(&self) -> Option<u64> {
-        match self.amount {
-            Amount::Seconds(_) => None,
-            Amount::Count(count) => Some(count),
-        }
+    /// The time in which this is done on any machine, if at least so many units are done in a second.
+    fn limit(&self, units_per_second: u64) -> Duration {
+        Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
     }
 
     /// The options of `cargo xtask soak` that do the same, or only the case that failed.
     fn to_repeat(self, case: Option<&Case>) -> String {
-        let amount = match (case, self.amount) {
+        let amount = match (case, self.count) {
             (Some(Case(number)), _) => format!(" --case {number}"),
-            (None, Amount::Count(count)) => format!(" --count {count}"),
-            (None, Amount::Seconds(seconds)) => format!(" --minutes {:.2}", seconds as f64 / 60.0),
+            (None, Some(count)) => format!(" --count {count}"),
+            (None, None) => format!(" --minutes {:.2}", self.seconds as f64 / 60.0),
         };
         let mode = if self.mode == Direct { String::new() } else { format!(" --mode {}", self.mode) };
         format!("--seed {}{amount}{mode}", self.seed)
@@ -320,11 +286,21 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
             continue;
         }
         for (mode, seconds) in shares(activity, options) {
-            let amount = options.count.map_or(Amount::Seconds(seconds), Amount::Count);
-            let (line, good) = result(activity, &stage, &Work { amount, seed, case: options.case, mode });
-            println!("{line}");
-            lines.push(line);
-            succeeded &= good;
+            let work =
+                Work { name: activity.name, seconds, count: options.count, seed, case: options.case, mode };
+            println!("\n== {} ({mode}), seed {seed}", activity.name);
+            let started = Instant::now();
+            let verdict = match activity.run(&stage, &work) {
+                Ok(done) => format!("ok, {} {}", done.amount, activity.unit),
+                Err(error) => {
+                    eprintln!("{error:#}");
+                    succeeded = false;
+                    format!("FAILED, {error}")
+                }
+            };
+            let seconds = started.elapsed().as_secs();
+            lines.push(format!("{:10} {mode:10} {seconds:>6} s  seed {seed}  {verdict}", activity.name));
+            println!("{}", lines[lines.len() - 1]);
         }
     }
     println!("\n{}", lines.join("\n"));
@@ -345,28 +321,6 @@ fn shares(activity: &Activity, options: &Options) -> Vec<(Mode, u64)> {
     }
 }
 
-/// Runs an activity, and returns its line and whether it succeeded.
-fn result(activity: &Activity, stage: &Stage<'_>, work: &Work) -> (String, bool) {
-    println!("\n== {} ({}), seed {}", activity.name, work.mode, work.seed);
-    let started = Instant::now();
-    let done = (activity.run)(stage, work);
-    let seconds = started.elapsed().as_secs_f64();
-    let head = format!("{:10} {:10}", activity.name, work.mode);
-    match done {
-        Ok(Done { amount, .. }) => {
-            (format!("{head} {amount:>10} {}, {seconds:.0} s, seed {}: ok", activity.unit, work.seed), true)
-        }
-        Err(error) => {
-            eprintln!("{error:#}");
-            let repeat = work.to_repeat(error.downcast_ref());
-            (
-                format!("{head} FAILED after {seconds:.0} s: cargo xtask soak {} {repeat}", activity.name),
-                false,
-            )
-        }
-    }
-}
-
 /// The short slices of an activity for `cargo xtask test`: fixed amounts and seeds, so that results can be repeated.
 ///
 /// # Errors
@@ -374,13 +328,8 @@ fn result(activity: &Activity, stage: &Stage<'_>, work: &Work) -> (String, bool)
 pub fn slice(workspace: &Workspace, godot: &Godot, name: &str) -> Result<Tally> {
     let activity = Activity::named(name)?;
     let one = |&(mode, count): &(Mode, u64)| {
-        let work = Work { amount: Amount::Count(count), seed: 1, case: None, mode };
-        let done = (activity.run)(&Stage { workspace, godot }, &work);
-        let done = done.map_err(|error| {
-            let repeat = format!("cargo xtask soak {name} {}", work.to_repeat(error.downcast_ref()));
-            error.context(format!("`{repeat}` repeats it"))
-        });
-        done.map(|done| done.tally)
+        let work = Work { name: activity.name, seconds: 0, count: Some(count), seed: 1, case: None, mode };
+        activity.run(&Stage { workspace, godot }, &work).map(|done| done.tally)
     };
     activity.test.iter().map(one).sum()
 }
@@ -400,7 +349,6 @@ mod tests {
     fn each_activity_has_a_name_of_its_own() {
         let names: BTreeSet<_> = ACTIVITIES.iter().map(|activity| activity.name).collect();
         assert_eq!(names.len(), ACTIVITIES.len());
-        assert!(Activity::named("none").is_err());
     }
 
     #[test]
@@ -414,9 +362,8 @@ mod tests {
 
     #[test]
     fn a_failed_case_is_repeated_alone() {
-        let work = Work { amount: Amount::Seconds(36), seed: 7, case: None, mode: Portable };
+        let work = Work { name: "values", seconds: 36, count: None, seed: 7, case: None, mode: Portable };
         assert_eq!(work.to_repeat(Some(&Case(4711))), "--seed 7 --case 4711 --mode portable");
-        let work = Work { amount: Amount::Count(20), mode: Direct, ..work };
-        assert_eq!(work.to_repeat(None), "--seed 7 --count 20");
+        assert_eq!(Work { count: Some(20), mode: Direct, ..work }.to_repeat(None), "--seed 7 --count 20");
     }
 }

@@ -20,9 +20,9 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     oracle.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
     oracle.args(suites::named([
         ("--seed", Some(work.seed.to_string())),
-        ("--seconds", work.seconds().map(|seconds| seconds.to_string())),
-        ("--schemas", work.count().map(|count| count.to_string())),
+        ("--seconds", work.count.is_none().then(|| work.seconds.to_string())),
+        ("--schemas", work.count.map(|count| count.to_string())),
     ]));
-    let longest = work.seconds().unwrap_or_default() + work.count().unwrap_or_default() / SCHEMAS_PER_SECOND;
-    Ok(judge::suite(&run::watch(&mut oracle, Echo::All, START + Duration::from_secs(longest))?)?.into())
+    let limit = START + work.limit(SCHEMAS_PER_SECOND);
+    Ok(judge::suite(&run::watch(&mut oracle, Echo::All, limit)?)?.into())
 }

@@ -5,13 +5,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use cargo_metadata::TargetKind;
 use tempfile::NamedTempFile;
 
 use super::{Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
-use crate::workspace::Workspace;
 
 /// Their names, with what the compiler is told. The standard library comes compiled without them, which the compiler
 /// would refuse for threads.
@@ -36,7 +34,6 @@ pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
     let workspace = on.workspace;
     let mut suppressions = NamedTempFile::new()?;
     suppressions.write_all(SUPPRESSIONS.as_bytes())?;
-    let tests = tests(workspace)?;
     let mut all = Tally::default();
     for (sanitizer, flags) in SANITIZERS {
         println!("\n{sanitizer} sanitizer");
@@ -44,9 +41,8 @@ pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
         // Lets a stable compiler take the options.
         cargo.arg("test").env("RUSTC_BOOTSTRAP", "1");
         // With a target named, build scripts and macros are compiled without the flags.
-        cargo.args(["--target", &format!("{ARCH}-unknown-linux-gnu"), "--lib"]);
+        cargo.args(["--target", &format!("{ARCH}-unknown-linux-gnu"), "--tests"]);
         cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
-        cargo.args(tests.iter().flat_map(|test| ["--test", test]));
         cargo.env("CARGO_TARGET_DIR", workspace.target.join("sanitize").join(sanitizer));
         cargo.env("RUSTFLAGS", flags).env("RUST_MIN_STACK", STACK_BYTES);
         cargo.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.path().display()));
@@ -60,13 +56,4 @@ pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
         all = all + tally;
     }
     Ok(all.into())
-}
-
-/// The names of the test programs.
-fn tests(workspace: &Workspace) -> Result<Vec<String>> {
-    let metadata = workspace.metadata()?;
-    let packages = metadata.packages.iter().filter(|package| PACKAGES.contains(&package.name.as_str()));
-    let targets = packages.flat_map(|package| &package.targets);
-    let tests = targets.filter(|target| target.kind.contains(&TargetKind::Test)).map(|target| &target.name);
-    Ok(tests.cloned().collect())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Error, Result};
 
-use super::{Amount, Case, Done, Stage, Work};
+use super::{Case, Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
@@ -39,28 +39,25 @@ pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Co
 }
 
 /// The same, for this work.
-pub fn working(project: &Project<'_>, name: &str, work: &Work, options: &[(&str, &str)]) -> Command {
-    let mut engine = engine(project, name, options);
-    engine.args(["--seed", &work.seed.to_string()]);
-    if let Some(case) = work.case {
-        engine.args(["--case", &case.to_string()]);
-    }
-    match work.amount {
-        Amount::Count(count) => engine.args(["--count", &count.to_string()]),
-        Amount::Seconds(seconds) if work.case.is_none() => engine.args(["--seconds", &seconds.to_string()]),
-        Amount::Seconds(_) => &mut engine,
-    };
+pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
+    let mut engine = engine(project, work.name, options);
+    let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
+    engine.args(suites::named([
+        ("--seed", Some(work.seed.to_string())),
+        ("--case", work.case.map(|case| case.to_string())),
+        ("--count", work.count.map(|count| count.to_string())),
+        ("--seconds", seconds.map(|seconds| seconds.to_string())),
+    ]));
     work.mode.access().apply(&mut engine);
     engine
 }
 
 /// Runs the activity of this name.
-pub fn run(on: &Stage<'_>, name: &str, work: &Work) -> Result<Done> {
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let folder = on.workspace.project();
     let project = suites::bundled(on.workspace, on.godot, &folder)?;
-    let longest = work.seconds().unwrap_or_default() + work.count().unwrap_or_default() / UNITS_PER_SECOND;
-    let mut engine = working(&project, name, work, &[]);
-    let mut outcome = run::watch(&mut engine, Echo::All, LIMIT + Duration::from_secs(longest))?;
+    let mut engine = working(&project, work, &[]);
+    let mut outcome = run::watch(&mut engine, Echo::All, LIMIT + work.limit(UNITS_PER_SECOND))?;
     let leaks = outcome.stdout.lines().find_map(|line| line.strip_prefix(LEAKS_OF_ENGINE));
     if leaks.is_some_and(|leaks| leaks != "0") {
         outcome.log = outcome.log.replace(LEAKED_AT_EXIT, "");
@@ -89,7 +86,7 @@ pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let folder = on.workspace.project();
     let project = suites::bundled(on.workspace, on.godot, &folder)?;
     judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)?;
-    let seconds = work.seconds().or(work.count()).unwrap_or_default() / ENTRIES;
+    let seconds = work.count.unwrap_or(work.seconds) / ENTRIES;
     let seconds = seconds.max(2);
     let arguments = ["--seconds".to_owned(), seconds.to_string(), "--seed".to_owned(), work.seed.to_string()];
     let mut search = project.script("res://bench/search.gd", &arguments);

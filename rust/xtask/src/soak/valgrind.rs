@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use roxmltree::{Document, Node};
 
-use super::{Amount, Done, Stage, Work, script};
+use super::{Done, Stage, Work, script};
 use crate::godot;
 use crate::judge::Tally;
 use crate::library::{Build, Profile};
@@ -43,11 +43,11 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     fs::write(&suppressions, SUPPRESSIONS)?;
     let report = folder.path().join("report.xml");
 
-    let calls = work.count().unwrap_or(CALLS);
+    let calls = work.count.unwrap_or(CALLS);
     let mut tally = Tally::default();
-    for (activity, count) in [("jobs", calls / CALLS_PER_JOB), ("calls", calls)] {
-        let work = Work { amount: Amount::Count(count), ..*work };
-        let engine = script::working(&project, activity, &work, &[("--slack", OWN_MEMORY)]);
+    for (name, count) in [("jobs", calls / CALLS_PER_JOB), ("calls", calls)] {
+        let work = Work { name, count: Some(count), ..*work };
+        let engine = script::working(&project, &work, &[("--slack", OWN_MEMORY)]);
         let mut watched = under(&valgrind, &suppressions, &report, &engine);
         let done = script::judged(&run::watch(&mut watched, Echo::All, LIMIT)?)?;
 

@@ -80,6 +80,11 @@ fn unpacked(value: &Value) -> Option<Vec<Value>> {
 fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     assert_eq!(shown(view), words(value));
     assert_eq!(view.ty(), value.ty());
+    assert_eq!((view.as_bool().ok(), view.as_i64().ok()), (value.as_bool(), value.as_i64()));
+    assert_eq!(view.as_bytes().ok(), value.as_bytes());
+    if let Value::Float(float) = value {
+        assert_eq!(view.as_f64().map(f64::to_bits), Ok(float.to_bits()));
+    }
     let elements = match value {
         Value::Array(array) => array.values.clone(),
         _ => unpacked(value).unwrap_or_default(),

@@ -280,7 +280,7 @@ func _files() -> void:
 	DirAccess.remove_absolute(path)
 
 
-## Each of these ends the function that calls, with the engine's own message.
+## Each of these ends the function that calls, with the engine's own message: they are registered without godot-rust's wrapper.
 func _wrong_arguments() -> void:
 	var text: Variant = "text"
 	_expect_script(1, "decode of a text", func() -> void: FastVariantCodec.decode(text))
@@ -288,92 +288,6 @@ func _wrong_arguments() -> void:
 	_expect_script(1, "encoded_size with a text for a flag", func() -> void: FastVariantCodec.encoded_size(1, text))
 	var number: Variant = 1
 	_expect(0, "encode with a number for a flag", func() -> void: FastVariantCodec.encode(1, number))
-	_wrong_arguments_everywhere()
-
-
-## Each method of each class with one argument of a wrong type, or with too few or too many: the engine prints what it prints
-## for a method of its own, and nothing else does.
-func _wrong_arguments_everywhere() -> void:
-	var watch: RefCounted = null
-	if ClassDB.class_exists(&"Logger"):
-		watch = load("res://suites/error_watch.gd").new()
-		OS.call(&"add_logger", watch)
-	var other := RefCounted.new()
-	var peer := StreamPeerBuffer.new()
-	# What the engine says, of String, PackedByteArray and of classes; and of counts.
-	var of_static := _said(watch, "FileAccess", "open", null, [RID(), 1])
-	var of_instance := _said(watch, "o", "put_data", peer, [RID()])
-	# Its own methods take an object of another class for null, but functions of scripts do not.
-	var taker := GDScript.new()
-	taker.source_code = "static func take(_node: Node) -> void:\n\tpass\n"
-	taker.reload()
-	var of_class := _said(watch, "o", "take", taker, [other]).get_slice("'. ", 1)
-	var of_few := _said(watch, "o", "put_data", peer, [])
-	var of_many := _said(watch, "o", "put_data", peer, [RID(), RID()])
-	var instances: Dictionary[StringName, Object] = {
-		&"FastVariantCodec": null, &"FastProtobufCodec": null, &"FastVariantResult": FastVariantCodec.try_encode(1),
-		&"FastVariantJob": FastVariantCodec.encode_batch_async([1]), &"FastVariantLimits": FastVariantLimits.new(),
-		&"FastProtobufSchema": FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto"),
-		&"FastVariantView": FastVariantView.open(var_to_bytes([1])), &"FastVariantReader": FastVariantReader.new(),
-	}
-	for owner in instances:
-		for method: Dictionary in ClassDB.class_get_method_list(owner, true):
-			var name: String = method["name"]
-			var types: Array = method["args"].map(func(argument: Dictionary) -> int: return argument["type"])
-			var right: Array = types.map(func(type: int) -> Variant: return null if type == TYPE_OBJECT else type_convert(null, type))
-			var is_static: bool = method["flags"] & METHOD_FLAG_STATIC != 0
-			var receiver := String(owner) if is_static else "o"
-			for i in types.size():
-				if types[i] == TYPE_NIL:
-					continue
-				var wrong := right.duplicate()
-				wrong[i] = RID()
-				var expected := _renamed(of_static if is_static else of_instance, owner, name, i)
-				expected = expected.replace("to %s" % ("String" if is_static else "PackedByteArray"), "to %s" % type_string(types[i]))
-				_compare(expected, _said(watch, receiver, name, instances[owner], wrong))
-				if types[i] == TYPE_OBJECT:
-					wrong[i] = other
-					expected = expected.get_slice("'. ", 0) + "'. " + _renamed(of_class, owner, name, i)
-					_compare(expected if watch else "", _said(watch, receiver, name, instances[owner], wrong))
-			# Of static methods of a class, the number is checked when the script is compiled.
-			if instances[owner] == null or is_static:
-				continue
-			var needed: int = types.size() - method["default_args"].size()
-			_compare(_renamed(of_many, owner, name).replace("Expected 1 ", "Expected %d " % types.size()),
-					_said(watch, "o", name, instances[owner], right + [1]))
-			if needed > 0:
-				_compare(_renamed(of_few, owner, name).replace("Expected 1 ", "Expected %d " % needed),
-						_said(watch, "o", name, instances[owner], right.slice(0, needed - 1)))
-	if watch:
-		OS.call(&"remove_logger", watch)
-
-
-## What the engine prints when a script calls this with values whose types it does not know.
-func _said(watch: RefCounted, receiver: String, method: String, object: Object, arguments: Array) -> String:
-	var script := GDScript.new()
-	var passed := ", ".join(range(arguments.size()).map(func(i: int) -> String: return "v[%d]" % i))
-	script.source_code = "static func run(o: Variant, v: Array) -> void:\n\t%s.%s(%s)\n" % [receiver, method, passed]
-	printerr("@@ expect 0 %s.%s compiles" % [receiver, method])
-	script.reload()
-	_expect_script(1, "%s.%s with wrong arguments %s" % [receiver, method, arguments],
-			func() -> void: script.call(&"run", object, arguments))
-	if watch == null:
-		return ""
-	var said: String = watch.errors()[-1]
-	return said.left(said.rfind(" ("))
-
-
-## The engine's message about a method of its own, as it would be of another one and of the argument with this index.
-func _renamed(message: String, owner: String, method: String, index := 0) -> String:
-	for known: Array in [["open", "FileAccess"], ["put_data", "StreamPeerBuffer"]]:
-		message = message.replace("'%s'" % known[0], "'%s'" % method).replace("'%s'" % known[1], "'%s'" % owner)
-	return message.replace("argument 1", "argument %d" % (index + 1))
-
-
-func _compare(expected: String, said: String) -> void:
-	printerr("@@ expect 0 the engine's words: %s" % expected)
-	if said != expected:
-		printerr("ERROR: not so: %s" % said)
 
 
 func _expect_decode(count: int, case_name: String, bytes: PackedByteArray) -> void:

@@ -9,7 +9,7 @@ const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
 	&"FastVariantCodec", &"FastProtobufCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
-	&"FastVariantView", &"FastVariantReader",
+	&"FastVariantView",
 ]
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://panics"

@@ -182,8 +182,12 @@ func test_objects_in_rows() -> bool:
 	return true
 
 
+## As one list, and as items of a batch, which keeps rows from item to item.
 func _check(what: String, dictionaries: Array) -> void:
 	checks.no_problem(what, Oracle.disagreement(_list(dictionaries)))
+	var decoded := Oracle.codec_decode_batch(dictionaries)
+	for index in dictionaries.size():
+		checks.same_value("%s, item %d of a batch" % [what, index], Oracle.codec_decode(dictionaries[index]), decoded[index])
 
 
 ## The row of these keys, often enough to be known.

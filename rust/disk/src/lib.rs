@@ -5,6 +5,9 @@
 //! any reason. A save replaces the file, and a lock on the old file then excludes no one: after locking, a writer
 //! checks that the path still leads to the locked file, and retries if not.
 //!
+//! **Writers take turns.** A process that saves in a loop frees the lock only for microseconds. On Unix, the first of those who
+//! wait for the lock therefore locks the folder too, and a writer who finds the folder locked waits behind it.
+//!
 //! On a file system without locks, files are written without one: a game that is alone with its files must be able to
 //! save.
 
@@ -34,10 +37,9 @@ use access::Held;
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The polling interval while waiting.
 const PAUSE: Duration = Duration::from_micros(500);
-/// A process that writes in a loop for this long pauses for a tenth of it: others poll for the lock, and between two
-/// calls in a loop it is free only for microseconds.
-const STREAK: Duration = Duration::from_millis(50);
-const SHARE: u32 = 10;
+/// How long to wait behind the first in line, which takes a free lock within one `PAUSE`. Bounded, because it may wait for
+/// another file of the folder, whose lock is held for longer.
+const LONGEST_COURTESY: Duration = Duration::from_millis(50);
 
 /// The name of a temporary file: prefix, random letters and digits, suffix. It does not contain the name of the final
 /// file, which may already have the maximum length.
@@ -137,13 +139,6 @@ fn in_full(folder: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// Why the file cannot be written; then it is unchanged, and no temporary file is left.
 pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    give_way();
-    let written = replace_now(place, parts);
-    has_written();
-    written
-}
-
-fn replace_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     // Opened without truncating, to check write permission.
     let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
@@ -235,13 +230,6 @@ fn is_temporary_name(name: &str) -> bool {
 /// # Errors
 /// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    give_way();
-    let written = append_now(place, parts);
-    has_written();
-    written
-}
-
-fn append_now(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let (file, is_new) = match alone(place, |place| access::hold_in_place(place, &options)) {
@@ -325,30 +313,6 @@ pub fn at_rest(place: &Path) -> Option<File> {
     waited_for(place, access::hold_for_reading).ok()
 }
 
-/// When this process last wrote to a file, and since when it has been writing without a pause.
-static STREAK_OF_WRITES: Mutex<Option<(Instant, Instant)>> = Mutex::new(None);
-
-/// Pauses, so that waiting processes can write.
-fn give_way() {
-    let started = *lock(&STREAK_OF_WRITES);
-    let now = Instant::now();
-    let Some((last, since)) = started.filter(|(last, _)| now - *last < STREAK / SHARE) else {
-        return *lock(&STREAK_OF_WRITES) = Some((now, now));
-    };
-    if last - since >= STREAK {
-        std::thread::sleep((last - since).min(LONGEST_WAIT / SHARE) / SHARE);
-        let now = Instant::now();
-        *lock(&STREAK_OF_WRITES) = Some((now, now));
-    }
-}
-
-/// Notes that a file was written and closed.
-fn has_written() {
-    if let Some((last, _)) = &mut *lock(&STREAK_OF_WRITES) {
-        *last = Instant::now();
-    }
-}
-
 /// A file that `hold` has locked: no one else who respects the lock writes to it.
 fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
     if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
@@ -364,17 +328,26 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
 }
 
 fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
-    let deadline = Instant::now() + LONGEST_WAIT;
+    let started = Instant::now();
+    // Kept until this process has the lock.
+    let mut first = None;
     loop {
         refuse_others(place)?;
-        match hold(place)? {
-            Held::Unlockable(file) => return Ok(file),
-            Held::Locked(file) if access::leads_to(place, &file)? => return Ok(file),
-            // Replaced before it was locked.
-            Held::Locked(_) => {}
-            Held::ByOthers => std::thread::sleep(PAUSE),
+        if first.is_none() {
+            first = access::first_in_line(place);
         }
-        if Instant::now() > deadline {
+        if first.is_some() || started.elapsed() > LONGEST_COURTESY {
+            match hold(place)? {
+                Held::Unlockable(file) => return Ok(file),
+                Held::Locked(file) if access::leads_to(place, &file)? => return Ok(file),
+                // Replaced before it was locked.
+                Held::Locked(_) => {}
+                Held::ByOthers => std::thread::sleep(PAUSE),
+            }
+        } else {
+            std::thread::sleep(PAUSE);
+        }
+        if started.elapsed() > LONGEST_WAIT {
             let holder = system::holder(place).unwrap_or_else(|| "another process".into());
             return Err(Failure::Locked(holder));
         }

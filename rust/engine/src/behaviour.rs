@@ -38,11 +38,11 @@ pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Verifies that buffers are unshared and values do not move.
-pub(crate) fn own_places(wrong_fact: &str) -> Result<(), Fact> {
+/// Verifies that buffers are unshared and values do not move. A test `spoils` facts, so that the check fails.
+pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
     *OWN_PLACES.get_or_init(|| {
-        unshared(wrong_fact == "own_buffers")?;
-        staying(wrong_fact == "staying_values")
+        unshared(spoils("own_buffers"))?;
+        staying(spoils("staying_values"))
     })
 }
 
@@ -115,9 +115,8 @@ fn staying(spoilt: bool) -> Result<(), Fact> {
     if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
-/// Checks the contents of new elements, for direct access.
-pub(crate) fn new_elements(wrong_fact: &str) -> Result<(), Fact> {
-    let spoilt = wrong_fact == "new_elements";
+/// Checks the contents of new elements, for direct access. `spoilt` makes elements of another type, so that the check fails.
+pub(crate) fn new_elements(spoilt: bool) -> Result<(), Fact> {
     let fact = Err("elements of a new Array");
     for ty in VariantType::ALL {
         let is_plain = plain_bytes(ty).is_some_and(|bytes| layout::PAYLOAD + bytes <= layout::VARIANT);

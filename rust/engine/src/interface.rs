@@ -135,6 +135,12 @@ pub(crate) fn load() {
     });
 }
 
+/// The major and minor version of the running engine.
+pub fn engine_version() -> (u8, u8) {
+    let (major, minor, _) = GdextBuild::godot_runtime_version_triple();
+    (major, minor)
+}
+
 impl Interface {
     /// The type of a Variant; `None` for types that are newer than this library.
     #[inline(always)]

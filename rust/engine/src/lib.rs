@@ -15,7 +15,6 @@
 //! | `behaviour.rs` | how the engine behaves with new memory, verified at start-up |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
-//! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | whether the engine has this library's precision, asked before all else |
 //! | `optional.rs` | arguments that may be left out |
@@ -33,7 +32,6 @@
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]
 
-mod arguments;
 mod behaviour;
 mod building;
 mod bytes;
@@ -49,14 +47,12 @@ mod owned;
 mod precision;
 mod probe;
 mod read;
-mod refusal;
 mod slots;
 mod strings;
 mod types;
 #[cfg(target_os = "emscripten")]
 mod unwinding;
 
-pub use arguments::with_checked_arguments;
 pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};
@@ -64,7 +60,7 @@ pub use calls::{StaticMethod, register};
 pub use conversions::{Conversions, Converted};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
-pub use interface::is_debug_build;
+pub use interface::{engine_version, is_debug_build};
 pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;

@@ -40,10 +40,38 @@ type Fact = &'static str;
 /// The configured access to engine memory.
 #[derive(Debug, Default)]
 pub struct Access {
-    /// Only through documented functions.
-    pub is_portable: bool,
-    /// A fact to get wrong on purpose, for the test that this is detected.
-    pub wrong_fact: Option<String>,
+    is_portable: bool,
+    #[cfg(feature = "fault-injection")]
+    wrong_fact: Option<String>,
+}
+
+impl Access {
+    /// Direct access if it can be verified, or only documented functions.
+    pub fn new(is_portable: bool) -> Self {
+        Self {
+            is_portable,
+            #[cfg(feature = "fault-injection")]
+            wrong_fact: None,
+        }
+    }
+
+    /// The same with one fact made wrong, for the test that this is detected.
+    #[cfg(feature = "fault-injection")]
+    pub fn with_wrong_fact(self, wrong_fact: Option<String>) -> Self {
+        Self { wrong_fact, ..self }
+    }
+
+    /// Whether a test makes this fact wrong.
+    #[cfg(feature = "fault-injection")]
+    pub(crate) fn spoils(&self, fact: &str) -> bool {
+        self.wrong_fact.as_deref() == Some(fact)
+    }
+
+    /// Only tests make facts wrong.
+    #[cfg(not(feature = "fault-injection"))]
+    pub(crate) fn spoils(&self, _fact: &str) -> bool {
+        false
+    }
 }
 
 /// The findings of [`measure`], for reports.
@@ -87,12 +115,11 @@ struct Offset<'l> {
 pub(crate) fn measure(access: &Access) {
     LAYOUT.get_or_init(|| {
         let is_direct = !access.is_portable && cfg!(target_pointer_width = "64");
-        let wrong_fact = access.wrong_fact.as_deref().unwrap_or_default();
         let mut offsets = None;
-        let layout = behaviour::own_places(wrong_fact).and_then(|()| match is_direct {
+        let layout = behaviour::own_places(|fact| access.spoils(fact)).and_then(|()| match is_direct {
             true => {
-                let found = offsets.insert(Layout::find()?.perturbed(wrong_fact));
-                found.verified(wrong_fact).map(Some)
+                let found = offsets.insert(Layout::find()?.perturbed(access));
+                found.verified(access).map(Some)
             }
             false => Ok(None),
         });
@@ -316,16 +343,16 @@ impl Layout {
         ]
     }
 
-    /// Gets one fact wrong, if the test asks for it.
-    fn perturbed(mut self, wrong_fact: &str) -> Self {
-        for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| fact.name == wrong_fact) {
+    /// Makes one fact wrong, if a test asks for it.
+    fn perturbed(mut self, access: &Access) -> Self {
+        for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| access.spoils(fact.name)) {
             *offset = offset.wrapping_add_signed(wrong);
         }
         self
     }
 
     /// Compares each fact with the documented functions, on values that were not used to find it.
-    fn verified(self, wrong_fact: &str) -> Result<Self, Fact> {
+    fn verified(self, access: &Access) -> Result<Self, Fact> {
         let check = |holds: bool, fact: Fact| if holds { Ok(()) } else { Err(fact) };
 
         for len in [0, 3, 4, 5, 77] {
@@ -388,7 +415,7 @@ impl Layout {
             }
             written(ty)?;
         }
-        behaviour::new_elements(wrong_fact)?;
+        behaviour::new_elements(access.spoils("new_elements"))?;
         check(self.array_type(&ints(3)) == 0, "element type of an Array")?;
         check(self.dictionary_types(&dictionary(3).0) == (0, 0), "key and value types of a Dictionary")?;
         Ok(self)

@@ -4,8 +4,9 @@
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
 
 use godot::sys;
-use variant_engine::{fits_precision, with_checked_arguments};
+use variant_engine::fits_precision;
 
+use crate::variant::collisions;
 use crate::{api, panics, settings, threads};
 
 struct Extension;
@@ -26,8 +27,8 @@ unsafe impl ExtensionLibrary for Extension {
     }
 }
 
-/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first: starts godot-rust, with
-/// arguments checked before it sees them. An engine of another precision is refused.
+/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first. Refuses an engine of another precision,
+/// then starts godot-rust.
 ///
 /// # Safety
 /// - Called by the engine, with the documented arguments.
@@ -37,13 +38,12 @@ unsafe extern "C" fn gdext_rust_init(
     library: sys::GDExtensionClassLibraryPtr,
     init: *mut sys::GDExtensionInitialization,
 ) -> sys::GDExtensionBool {
-    // SAFETY: all three arguments come from the engine (`# Safety`), and the wrapped lookup returns the engine's
-    // functions.
+    // SAFETY: all three arguments come from the engine (`# Safety`).
     unsafe {
         if !fits_precision(get_proc_address) {
             return 0;
         }
-        godot_rust_init(with_checked_arguments(get_proc_address), library, init)
+        godot_rust_init(get_proc_address, library, init)
     }
 }
 
@@ -55,6 +55,7 @@ fn start() {
     threads::pool::open();
     threads::background::open();
     variant_engine::start(&settings::access());
+    collisions::open(variant_engine::engine_version());
     api::registration::register();
 }
 

@@ -1,10 +1,10 @@
 //! Every chore of this repository, as a library: `cargo xtask` is its command line, and the tests use it to run Godot.
 
+pub mod accept;
 pub mod archive;
 pub mod bench;
 mod checklist;
 pub mod checks;
-pub mod coverage;
 pub mod crates;
 pub mod debian;
 mod document;
@@ -15,7 +15,6 @@ mod help;
 pub mod judge;
 pub mod library;
 pub mod misuse;
-pub mod mutants;
 pub mod notices;
 pub mod package;
 pub mod panel;
@@ -23,12 +22,11 @@ pub mod platforms;
 pub mod progress;
 pub mod project;
 pub mod python;
-pub mod room;
 pub mod run;
+pub mod sandbox;
 mod snippets;
 pub mod soak;
 pub mod suites;
-pub mod tools;
 pub mod trial;
 pub mod workflows;
 pub mod workspace;

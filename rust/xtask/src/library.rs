@@ -14,6 +14,8 @@ use crate::workspace::{EXTENSION, Workspace};
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
 /// The web's target triple.
 pub const WEB: &str = "wasm32-unknown-emscripten";
+/// The feature for tests that inject faults.
+const FAULTS: &str = "fault-injection";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 
 /// How the code is compiled.
@@ -51,6 +53,13 @@ pub struct Build {
     /// For engines compiled with `precision=double`: such an engine's description of its API, from
     /// `--dump-extension-api`.
     pub double: Option<PathBuf>,
+    /// With the feature that lets tests inject faults. Never for players.
+    pub faults: bool,
+}
+
+/// The library for tests that inject faults.
+pub fn with_faults() -> Build {
+    Build { profile: Profile::Debug, faults: true, ..Build::default() }
 }
 
 /// A platform as the `.gdextension` file names it.
@@ -89,6 +98,9 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
         // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
         (Profile::Debug, None, None) => {
             cargo.args(["--workspace", "--lib"]);
+            if build.faults {
+                cargo.args(["--features", &format!("{EXTENSION}/{FAULTS}")]);
+            }
         }
         _ => choose(&mut cargo, build),
     }
@@ -107,6 +119,9 @@ pub fn choose(cargo: &mut Command, build: &Build) {
     cargo.args(["--package", EXTENSION]);
     if let Some(features) = features(build) {
         cargo.args(["--no-default-features", "--features", &features.join(",")]);
+    }
+    if build.faults {
+        cargo.args(["--features", FAULTS]);
     }
     if let Some(api) = &build.double {
         cargo.env("GODOT4_GDEXTENSION_JSON", api);

@@ -10,10 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::library::{Build, Profile};
+use crate::library::{self, Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
-use crate::trial::{self, Screen};
 use crate::workspace::Workspace;
 
 /// The number of worker threads of the extension.
@@ -63,7 +62,7 @@ impl Access {
     }
 }
 
-/// Choices for the conformance suite.
+/// Choices for the suites.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Conformance {
     /// How the extension works.
@@ -75,9 +74,12 @@ pub struct Conformance {
     /// The number of random values
     #[arg(long, value_name = "N")]
     pub random: Option<u64>,
-    /// Only the suite of this name
-    #[arg(long, value_name = "NAME")]
+    /// The suite, or several, separated by commas [default: all]
+    #[arg(value_name = "NAME")]
     pub only: Option<String>,
+    /// In an exported release game instead of the editor build
+    #[arg(long)]
+    pub exported: bool,
 }
 
 impl Conformance {
@@ -95,8 +97,11 @@ pub fn named<const N: usize>(choices: [(&str, Option<String>); N]) -> Vec<String
     choices.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
 }
 
-/// Every value of every type, compared with the engine's own functions.
-pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+/// Values compared with the engine's own functions.
+pub fn run(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+    if options.exported {
+        return exported(workspace, godot, options);
+    }
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     let mut command = project.script("res://suites/run.gd", &options.arguments());
@@ -116,14 +121,19 @@ pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration)
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
 
-/// Exports the bundled project as a release game that runs all suites.
-pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
+/// The suites in the bundled project, exported as a release game.
+fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+    let template = godot.template_release.as_deref().context(NO_TEMPLATE)?;
     let folder = project::copied(workspace, &Build::default())?;
     let game = exported_game(workspace, godot, folder.path(), template, export::ARCHITECTURE)?;
     let mut command = bundled(workspace, godot, folder.path())?.engine(&game);
-    command.arg("--headless");
+    command.args(["--headless", "--"]).args(options.arguments());
+    options.access.apply(&mut command);
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
+
+/// Why nothing is exported.
+pub const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
 /// Exports the copy of the project in `folder` as a game for this architecture that runs all suites.
 pub fn exported_game(
@@ -160,28 +170,24 @@ pub fn make_game(folder: &Path, script: &str) -> Result<()> {
     Ok(fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?)
 }
 
-/// Runs the suites for batches, files and jobs with a library without threads.
+/// The suites for batches, files and jobs, which differ in a library without threads.
+const WITHOUT_THREADS: &str = "batches,large,files,jobs,threads,dialects,messages";
+
+/// Runs them with such a library.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder =
         project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
     let project = bundled(workspace, godot, folder.path())?;
-    let mut all = Tally::default();
-    for suite in ["batches", "large", "files", "jobs", "threads", "dialects", "messages"] {
-        let arguments = ["--only", suite].map(str::to_owned);
-        let outcome =
-            run::watch(&mut project.script("res://suites/run.gd", &arguments), Echo::Nothing, LIMIT)?;
-        let tally =
-            judge::suite(&outcome).with_context(|| format!("the suite {suite} printed:\n{}", outcome.log))?;
-        all = all + tally;
-    }
-    println!("{all}");
-    Ok(all)
+    let options = Conformance { only: Some(WITHOUT_THREADS.to_owned()), ..Default::default() };
+    let tally = in_project(&project, &options, LIMIT)?;
+    println!("{tally}");
+    Ok(tally)
 }
 
 /// A wrong fact about engine memory is noticed at start-up, warned of once and reported, and everything still holds.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
+    let folder = project::copied(workspace, &library::with_faults())?;
+    let project = bundled(workspace, godot, folder.path())?;
     let facts = facts(&project)?;
     let mut all = Tally::default();
     for (fact, suite) in facts.iter().flat_map(|fact| ["values", "report"].map(|suite| (fact, suite))) {
@@ -223,7 +229,7 @@ access_path=\"portable\"
 /// Project settings take effect: threads, threshold and access path; with the portable path, there is no warning about
 /// a wrong fact.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, &Build::default())?;
+    let folder = project::copied(workspace, &library::with_faults())?;
     let file = folder.path().join("project.godot");
     fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -244,8 +250,8 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 
 /// A panic in every method, and at every inner place that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
+    let folder = project::copied(workspace, &library::with_faults())?;
+    let project = bundled(workspace, godot, folder.path())?;
     let mut command = project.script(&format!("res://{PANICS}"), &[]);
     command.env(PANIC_VARIABLE, "nowhere");
     Access { threads: Some(4), threshold: Some(0), portable: false }.apply(&mut command);
@@ -335,20 +341,6 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let mut command = bundled(workspace, godot, &folder)?.headless();
     command.args(["--fixed-fps", "60", "--script", "res://suites/demo.gd"]);
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
-}
-
-/// Measures the effect of a background load on frame times, in a window.
-pub fn frames(workspace: &Workspace, godot: &Godot) -> Result<()> {
-    let screen = Screen::open(1)?;
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let mut command = project.engine(&godot.editor);
-    command.arg("--path").arg(&folder);
-    screen.apply(&mut command);
-    command.args(["--script", "res://bench/frames.gd"]);
-    let mut outcome = run::watch(&mut command, Echo::All, LIMIT)?;
-    outcome.log = trial::without_vulkan_probe(&outcome.log);
-    judge::clean(&outcome)
 }
 
 /// The bundled project in `folder`, with the extension.

@@ -23,7 +23,7 @@ unsafe impl ExtensionLibrary for Extension {
     fn on_stage_init(stage: InitStage) {
         if stage == InitStage::Scene {
             let is_portable = std::env::var_os(PORTABLE).is_some();
-            variant_engine::start(&Access { is_portable, wrong_fact: None });
+            variant_engine::start(&Access::new(is_portable));
         }
     }
 }

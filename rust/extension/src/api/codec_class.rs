@@ -43,7 +43,7 @@ use crate::variant::keys::KeyCache;
 /// jobs own their data, except for the containers in the values of [method encode_batch_async].
 ///
 /// [b]Project settings[/b], read at start-up: [code]fast_variant_codec/threads[/code] is the number of threads for
-/// batches and large values, including the calling thread; 0 is one per core while they help.
+/// batches and large values, including the calling thread; 0 is one per core.
 /// [code]fast_variant_codec/parallel_threshold_bytes[/code] is the size from which several threads are used.
 /// [code]fast_variant_codec/access_path[/code] is [code]automatic[/code], or [code]portable[/code] to access engine
 /// memory only through the engine's documented functions.

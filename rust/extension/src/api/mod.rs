@@ -12,7 +12,6 @@ pub mod job_class;
 mod limits_class;
 mod properties;
 mod protobuf_class;
-mod reader_class;
 pub mod registration;
 mod report;
 mod result_class;

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod background;
-mod benefit;
 pub mod foreground;
 pub mod pool;
 

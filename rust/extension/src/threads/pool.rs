@@ -1,7 +1,6 @@
 //! The extension's own threads, and work that the calling thread shares with them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -9,7 +8,6 @@ use std::time::{Duration, Instant};
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 use variant_engine::can_share_out;
 
-use super::benefit::{self, Clock, Meter};
 use super::foreground::{self, Foreground};
 use super::lock;
 use crate::panics::forward_panic;
@@ -26,8 +24,6 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 struct Tasks<T, F> {
     tasks: Mutex<VecDeque<T>>,
     run: F,
-    meter: Meter,
-    were_any: AtomicBool,
 }
 
 impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
@@ -35,10 +31,9 @@ impl<T: Send, F: Fn(T, &dyn Fn(T)) + Sync> Tasks<T, F> {
     where
         T: 'scope,
     {
-        self.were_any.store(true, Ordering::Relaxed);
         lock(&self.tasks).push_back(task);
         scope.spawn_fifo(|scope| {
-            forward_panic("a thread of the pool", || self.meter.of_other(|| self.run_next(scope)));
+            forward_panic("a thread of the pool", || self.run_next(scope));
         });
     }
 
@@ -66,20 +61,12 @@ pub fn share<T: Send, R>(
     lead: impl FnOnce(&dyn Fn(T)) -> R,
 ) -> R {
     let _waited_for = Foreground::enter();
-    let own = Clock::start();
-    let tasks = Tasks {
-        tasks: Mutex::new(VecDeque::new()),
-        run,
-        meter: Meter::start(),
-        were_any: AtomicBool::new(false),
-    };
-    let result = pool.threads.in_place_scope_fifo(|scope| {
+    let tasks = Tasks { tasks: Mutex::new(VecDeque::new()), run };
+    pool.threads.in_place_scope_fifo(|scope| {
         let result = lead(&|task| tasks.add(scope, task));
         while tasks.run_next(scope) {}
         result
-    });
-    tasks.meter.stop(&own, tasks.were_any.into_inner());
-    result
+    })
 }
 
 /// The extension's own threads, with their handles, because dropping a pool does not wait for its threads.
@@ -95,14 +82,11 @@ type LazyPool = Mutex<Option<Option<Arc<Pool>>>>;
 /// The pool for foreground calls.
 static POOL: LazyPool = Mutex::new(None);
 
-/// The pool for the calling thread, created when first needed; `None` if that thread works alone, as it does while others
-/// would not help.
+/// The pool for the calling thread, created when first needed; `None` if that thread works alone.
 pub fn pool() -> Option<Arc<Pool>> {
     // The calling thread works, too.
     if foreground::in_background() {
         background_pool()
-    } else if !benefit::is_expected() {
-        None
     } else {
         kept(&POOL, || Pool::start(thread_count() - 1, false))
     }

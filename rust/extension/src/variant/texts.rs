@@ -36,11 +36,6 @@ impl TextCache {
     const CREDIT: i32 = 256;
     const GAIN: i32 = 6;
 
-    /// Begins another call, whose texts may repeat even if those of the last did not.
-    pub fn begin_call(&mut self) {
-        self.credit = Self::CREDIT;
-    }
-
     /// The String of a text, which `make` makes unless it is cached.
     #[inline(always)]
     pub fn string(&mut self, text: &[u8], make: impl FnOnce() -> Option<GString>) -> Option<GString> {

@@ -1,7 +1,7 @@
 //! A root folder of Debian's packages, in which programs run as on a machine of their own.
 //!
 //! Cross compilers, wine and emscripten are full of absolute paths, so they do not run from any other folder.
-//! `bubblewrap` makes the room the root of one command. Nothing is installed system-wide, and root is not needed where
+//! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide, and root is not needed where
 //! the system allows user namespaces.
 
 use std::collections::BTreeSet;
@@ -19,23 +19,23 @@ use crate::run;
 
 /// Debian's folders that moved into `usr`, which packages name by their old places.
 const MOVED: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
-/// What a room shares with the machine: names of users and hosts, and certificates.
+/// What a sandbox shares with the machine: names of users and hosts, and certificates.
 const SHARED: [&str; 6] =
     ["/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/resolv.conf", "/etc/ssl/certs"];
 /// Variables that tell how to reach the network.
 const NETWORK: [&str; 5] = ["CARGO_HTTP_", "CARGO_NET_", "CARGO_SOURCE_", "PIP_", "SSL_CERT_"];
-/// The packages that a room holds, one in each line.
+/// The packages that a sandbox holds, one in each line.
 const LIST: &str = "packages";
 
 /// A root folder, and the program that makes it one.
 #[derive(Clone)]
-pub struct Room {
+pub struct Sandbox {
     home: PathBuf,
     bubblewrap: PathBuf,
 }
 
-impl Room {
-    /// The room in the folder `home`, made if need be. `tools` is where bubblewrap is unpacked.
+impl Sandbox {
+    /// The sandbox in the folder `home`, made if need be. `tools` is where bubblewrap is unpacked.
     ///
     /// # Errors
     /// One line if this machine has no bubblewrap, or does not let it work.
@@ -58,7 +58,7 @@ impl Room {
         let mut held: BTreeSet<String> = match fs::read_to_string(&list) {
             Ok(text) => text.lines().map(str::to_owned).collect(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
-            Err(error) => return Err(error).context("cannot read what the room holds"),
+            Err(error) => return Err(error).context("cannot read what the sandbox holds"),
         };
         let missing: Vec<&str> = packages.iter().filter(|name| !held.contains(**name)).copied().collect();
         if missing.is_empty() {
@@ -83,7 +83,7 @@ impl Room {
         root(&self.home)
     }
 
-    /// A program of the room. It sees the folders `open` at their own places, and may write to them.
+    /// A program of the sandbox. It sees the folders `open` at their own places, and may write to them.
     pub fn command(&self, program: &str, open: &[&Path]) -> Command {
         let mut command = Command::new(&self.bubblewrap);
         command.arg("--bind").arg(self.root()).arg("/");
@@ -135,7 +135,7 @@ fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
         }
     };
     run::read(Command::new(&program).args(["--ro-bind", "/", "/", "true"]))
-        .context("bubblewrap cannot make a room here: does the system allow user namespaces?")?;
+        .context("bubblewrap cannot make a sandbox here: does the system allow user namespaces?")?;
     Ok(program)
 }
 
@@ -149,5 +149,5 @@ fn link(to: &Path, from: &Path) -> Result<()> {
         _ => Ok(()),
     }
     #[cfg(not(unix))]
-    anyhow::bail!("a room needs Linux: {} cannot lead to {}", from.display(), to.display())
+    anyhow::bail!("a sandbox needs Linux: {} cannot lead to {}", from.display(), to.display())
 }

@@ -20,7 +20,7 @@ struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &
 #[rustfmt::skip]
 const CALLS: &[Promise] = &[
     Promise("No input crashes, hangs or aborts the process, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
-        &["hostile", "faults", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
+        &["hostile", "quirks", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
     Promise("Nothing is allocated for an announced count before its bytes are known to be there",
         &["hostile", "quirks"], &["memory"], &[]),
     Promise("A typed container never holds a value that its type does not allow, which a script would misinterpret",

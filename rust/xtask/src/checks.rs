@@ -169,7 +169,7 @@ const PORTABLE_SUITES: &str = "report,values,rows,objects,conversions,views,rand
 /// The suites whose values are split among threads, or that run beside the game.
 const SHARED_SUITES: &str = "batches,large,files,jobs,ownership,messages,dialects,random";
 /// The suites that depend on the build of the engine.
-const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs,faults";
+const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs";
 /// Random values where a suite runs once more; the default is ten times as many.
 const FEW: u64 = 2_000;
 

@@ -1,7 +1,7 @@
 ## Jobs: the same results as calls that wait, signals, cancelling, frames in between, and letting go.
 extends "res://suites/suite.gd"
 
-const Waiter := preload("res://suites/waiter.gd")
+const Waiter := preload("res://suites/fixtures/waiting_getter.gd")
 
 const FOLDER := "user://job_suite"
 const PATH := FOLDER + "/records.dat"

@@ -1,7 +1,6 @@
 ## Protobuf messages on live values: the bytes of the official implementation, batches, reasons, limits, the compact wire types.
 extends "res://suites/suite.gd"
 
-const CostlyMessages := preload("res://suites/costly_messages.gd")
 const FOLDER := "res://suites/fixtures/messages/"
 const SCHEMA := FOLDER + "everything.proto"
 const OLD := FOLDER + "old.proto"
@@ -248,27 +247,10 @@ func test_limits() -> bool:
 		deep = PackedByteArray([0xa2, 0x01]) + _varint(deep.size()) + deep
 	checks.same_int("depth", FastVariantCodec.MAX_DEPTH_EXCEEDED, _schema.try_decode("Everything", deep, limits).error)
 	checks.truth("90 levels", _schema.try_decode("Everything", deep).is_ok())
-	for _level in 20:
-		deep = PackedByteArray([0xa2, 0x01]) + _varint(deep.size()) + deep
-	checks.same_int("110 levels", FastVariantCodec.TOO_DEEP, _schema.try_decode("Everything", deep).error)
 	var many := _schema.encode("Everything", {"r_int32": PackedInt32Array(range(100_001))})
 	checks.same_int("elements", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
 	limits.max_bytes = 10
 	checks.same_int("bytes", FastVariantCodec.MAX_BYTES_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
-	return true
-
-
-func test_costly_messages() -> bool:
-	checks.subject(checks.MIXED, "costly messages")
-	var inputs := CostlyMessages.inputs(20_000)
-	for input in inputs:
-		for keep: bool in [false, true]:
-			var schema := FastProtobufCodec.load_schema(SCHEMA)
-			schema.keep_unknown = keep
-			var decoded: Variant = schema.decode(CostlyMessages.MESSAGE, inputs[input])
-			checks.truth(input + " is read", decoded is Dictionary)
-			var again: Variant = schema.decode(CostlyMessages.MESSAGE, schema.encode(CostlyMessages.MESSAGE, decoded))
-			checks.same_value(input, decoded, again)
 	return true
 
 

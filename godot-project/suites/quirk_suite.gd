@@ -5,7 +5,6 @@
 ## what strict reading refuses of it in limit_suite.gd (other writers).
 extends "res://suites/suite.gd"
 
-const Costly := preload("res://suites/costly.gd")
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
 
 const PLAIN_DATA := "res://suites/fixtures/plain_data.gd"
@@ -24,27 +23,6 @@ func test_q01_values_of_typed_dictionaries() -> bool:
 	var with_null := Dictionary({1: null}, TYPE_INT, "", null, TYPE_OBJECT, "RefCounted", null)
 	var bytes := var_to_bytes_with_objects(with_null)
 	checks.same_value("null stays", bytes_to_var_with_objects(bytes), FastVariantCodec.decode(bytes, true))
-	return true
-
-
-## Better than the engine: a script as type of values or keys comes back.
-func test_q02_scripts_of_typed_dictionaries() -> bool:
-	var script: GDScript = load(PLAIN_DATA)
-	var by_value := Dictionary({1: script.new()}, TYPE_INT, "", null, TYPE_OBJECT, "RefCounted", script)
-	var by_key := Dictionary({script.new(): 1}, TYPE_OBJECT, "RefCounted", script, TYPE_INT, "", null)
-	for typed: Dictionary in [by_value, by_key]:
-		var bytes := var_to_bytes_with_objects(typed)
-		checks.same_bytes("encode", bytes, FastVariantCodec.encode(typed, true))
-		checks.truth("decode keeps the type", typed.is_same_typed(FastVariantCodec.decode(bytes, true)))
-	return true
-
-
-## REPRODUCE: an id becomes a wrapper, whose own id is what is written of it.
-func test_q03_ids_of_objects() -> bool:
-	var wrapper: EncodedObjectAsID = FastVariantCodec.decode("180001000500000000000000".hex_decode())
-	checks.same_int("object_id", 5, wrapper.object_id)
-	checks.same_bytes("encode", var_to_bytes(wrapper), FastVariantCodec.encode(wrapper))
-	checks.same_bytes("encode in full", var_to_bytes_with_objects(wrapper), FastVariantCodec.encode(wrapper, true))
 	return true
 
 
@@ -102,33 +80,6 @@ func test_q08_offsets() -> bool:
 	for offset: int in [5, 4 + (1 << 32) - 64, -1, 1 << 62]:
 		var outcome := FastVariantCodec.try_decode(PackedByteArray([0, 0, 0, 0]), null, offset)
 		checks.same_int("offset %d" % offset, FastVariantCodec.BAD_ARGUMENT, outcome.error)
-	return true
-
-
-## LIMIT: keys and names chosen to collide.
-func test_q10_colliding_keys() -> bool:
-	var network := FastVariantLimits.for_network()
-	for bytes: PackedByteArray in [
-		Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(5_000)),
-		Wire.header(TYPE_ARRAY) + Costly.counted_values(Costly.colliding_texts(5_000), TYPE_STRING_NAME),
-	]:
-		checks.same_int("for the network", FastVariantCodec.COLLIDING_KEYS,
-				FastVariantCodec.try_decode(bytes, network).error)
-		checks.truth("for save files", FastVariantCodec.try_decode(bytes).is_ok())
-	return true
-
-
-## LIMIT: little on the wire that is much in memory.
-func test_q11_memory() -> bool:
-	var limits := FastVariantLimits.for_save_files()
-	limits.max_memory = 1 << 20
-	var empty := Wire.header(TYPE_DICTIONARY) + Wire.word(0)
-	for value: PackedByteArray in [
-		empty, Wire.header(TYPE_ARRAY) + Wire.word(0), Wire.header(TYPE_OBJECT, 1) + Wire.word(5) + Wire.word(0),
-		Wire.header(TYPE_DICTIONARY) + Wire.word(1) + Wire.header(TYPE_NIL) + Wire.header(TYPE_NIL),
-	]:
-		var bytes := Costly.array_of(value, 1 << 20)
-		checks.same_int("1 MiB", FastVariantCodec.MAX_MEMORY_EXCEEDED, FastVariantCodec.try_decode(bytes, limits).error)
 	return true
 
 

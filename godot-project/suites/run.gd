@@ -152,7 +152,6 @@ func _report(watch: RefCounted) -> void:
 	print("\nSeconds")
 	for suite_name in _seconds:
 		print("  %-12s %7.2f" % [suite_name, _seconds[suite_name]])
-	print("\nCoverage\n%s" % _checks.coverage_table())
 	print("\nInputs that the engine accepts and the codec refuses on purpose (suites/refusals.gd)")
 	for refusal in Refusals.REASONS:
 		print("  %-32s met %5d times. %s" % [refusal, Refusals.met.get(refusal, 0), Refusals.REASONS[refusal]])

@@ -105,17 +105,11 @@ func test_defaults_are_without_objects() -> bool:
 
 
 func test_results_describe_failures() -> bool:
-	checks.subject(TYPE_STRING, "truncated")
+	checks.subject(TYPE_STRING, "failures")
 	var outcome := FastVariantCodec.try_decode(var_to_bytes([1, "text"]).slice(0, 20))
-	checks.truth("is not ok", not outcome.is_ok() and outcome.error != 0)
-	checks.truth("value is null", outcome.value == null)
-	checks.truth("has a message", outcome.message != "")
-	checks.truth("offset lies in the bytes", outcome.offset >= 16 and outcome.offset <= 20, str(outcome.offset))
-	checks.subject(TYPE_STRING, "lone surrogates")
+	checks.truth("code, message and no value", outcome.error != 0 and outcome.message != "" and outcome.value == null)
 	outcome = FastVariantCodec.try_encode([0, {"hp": values.lone_surrogates()}])
-	checks.truth("is not ok", not outcome.is_ok() and outcome.error != 0)
-	checks.truth("path leads to the value", outcome.path == "[1].\"hp\"", outcome.path)
-	checks.subject(TYPE_NIL, "encoded nil")
+	checks.same_value("path to the value", "[1].\"hp\"", outcome.path)
 	outcome = FastVariantCodec.try_decode(var_to_bytes(null))
 	checks.truth("a decoded null is ok", outcome.is_ok() and outcome.value == null and outcome.message == "")
 	return true
@@ -256,32 +250,6 @@ func test_jobs_show_how_far_they_are() -> bool:
 	job = FastVariantCodec.encode_batch_async([1])
 	job.cancel()
 	checks.same_value("cancelled", _shown(job, "done, error CANCELLED: %s" % job.wait().message), str(job))
-	return true
-
-
-## Any thread may call `str()` on a job while others work on it.
-func test_jobs_shown_on_several_threads() -> bool:
-	checks.subject(checks.MIXED, "what a job shows")
-	var buffers := FastVariantCodec.encode_batch(range(30_000).map(func(i: int) -> Array: return [i, str(i)]))
-	var job := FastVariantCodec.decode_batch_async(buffers)
-	var thread := Thread.new()
-	thread.start(func() -> bool:
-		var starts := "<FastVariantJob#%d " % job.get_instance_id()
-		for time in 2000:
-			var shown := str(job)
-			if not (shown.begins_with(starts + "running") or shown == starts + "done, ok: Array, 30000 elements>"):
-				return false
-		return true)
-	var same := true
-	while not job.is_done():
-		same = same and str(job).contains(" running") or job.is_done()
-		if OS.has_feature("web"):
-			# Jobs run between frames there.
-			await (Engine.get_main_loop() as SceneTree).process_frame
-	checks.truth("on the main thread meanwhile", same)
-	checks.truth("on another thread meanwhile", thread.wait_to_finish())
-	checks.same_value("afterwards", _shown(job, "done, ok: Array, 30000 elements"), str(job))
-	checks.same_value("nothing was changed by asking", [29_999, "29999"], job.wait().value[-1])
 	return true
 
 

@@ -205,13 +205,12 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 	var problem := Oracle.disagreement(bytes)
 	if not problem:
 		problem = _offset_problem(bytes, most)
-	var needs := Needs.new(most, bytes.size())
 	for preset: FastVariantLimits in [
 		FastVariantLimits.unlimited(), FastVariantLimits.for_save_files(), FastVariantLimits.for_network(),
 	]:
-		for limits: FastVariantLimits in [preset, _changed(preset, needs)]:
+		for limits: FastVariantLimits in [preset, _changed(preset, bytes.size())]:
 			if not problem:
-				problem = _limits_problem(bytes, limits, most, needs)
+				problem = _limits_problem(bytes, limits, most)
 	return problem
 
 
@@ -227,72 +226,21 @@ func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String
 	return "another value behind %d bytes: %s" % [start, found] if found else ""
 
 
-## What limits must allow for a value that is accepted without any, found by looking at the value.
-class Needs:
-	extends RefCounted
-	var is_good: bool
-	var bytes: int
-	var trails: bool
-	var depth := 0
-	var elements := 0
-	var entries := 0
-	var types := 0
-
-	func _init(outcome: FastVariantResult, size: int) -> void:
-		is_good = outcome.is_ok()
-		bytes = size
-		trails = outcome.bytes_read < size
-		var level: Array = [outcome.value] if is_good else []
-		while not level.is_empty():
-			var inside: Array = []
-			for value: Variant in level:
-				_add(value, inside)
-			level = inside
-			depth += int(not level.is_empty())
-
-	## Counts a value, but not what is inside of it.
-	func _add(value: Variant, inside: Array) -> void:
-		elements += 1
-		types |= 1 << typeof(value)
-		match typeof(value):
-			TYPE_ARRAY:
-				inside.append_array(value)
-			TYPE_DICTIONARY:
-				entries = maxi(entries, value.size())
-				inside.append_array(value.keys())
-				inside.append_array(value.values())
-			TYPE_NODE_PATH:
-				elements += value.get_name_count() + value.get_subname_count()
-			var type when type >= TYPE_PACKED_BYTE_ARRAY:
-				elements += value.size()
-
-	## Whether limits allow this, memory apart.
-	func are_met_by(limits: FastVariantLimits) -> bool:
-		return (is_good and (limits.allow_trailing_bytes or not trails)
-				and _fits(bytes, limits.max_bytes) and _fits(depth, limits.max_depth)
-				and _fits(elements, limits.max_elements) and _fits(entries, limits.max_dictionary_entries)
-				and types & ~limits.allowed_types == 0)
-
-	func _fits(need: int, limit: int) -> bool:
-		return limit < 0 or need <= limit
-
-
-## The same limits with one or two of them close to what a value needs.
-func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
+## The same limits with one or two of them close to what values of this size need.
+func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	var limits: FastVariantLimits = preset.duplicate()
 	for i in generator.randi_range(1, 2):
-		var nearby := generator.randi_range(-2, 2)
 		match generator.randi() % 7:
 			0:
-				limits.max_bytes = needs.bytes + nearby
+				limits.max_bytes = size + generator.randi_range(-2, 2)
 			1:
-				limits.max_depth = needs.depth + nearby
+				limits.max_depth = generator.randi() % 6
 			2:
-				limits.max_elements = needs.elements + nearby
+				limits.max_elements = generator.randi() % (2 + size / 8)
 			3:
-				limits.max_dictionary_entries = needs.entries + nearby
+				limits.max_dictionary_entries = generator.randi() % 6
 			4:
-				limits.max_memory = generator.randi() % (1 + needs.bytes * 20)
+				limits.max_memory = generator.randi() % (1 + size * 20)
 			5:
 				limits.allow_trailing_bytes = not limits.allow_trailing_bytes
 			6:
@@ -300,26 +248,20 @@ func _changed(preset: FastVariantLimits, needs: Needs) -> FastVariantLimits:
 	return limits
 
 
-func _limits_problem(
-		bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult, needs: Needs) -> String:
+## Whether what is decoded within limits, by several threads if it is large, is what there is without them, and whether
+## `validate`, which one thread does in Rust alone, gives the same verdict.
+func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult) -> String:
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
-	var limits_text := "bytes %d, depth %d, elements %d, entries %d, memory %d, types %x, trailing %s" % [
-		limits.max_bytes, limits.max_depth, limits.max_elements, limits.max_dictionary_entries, limits.max_memory,
-		limits.allowed_types, limits.allow_trailing_bytes,
-	]
+	var checked := FastVariantCodec.validate(bytes, limits)
+	if [outcome.error, outcome.message, outcome.offset] != [checked.error, checked.message, checked.offset]:
+		return "\"%s\", but validate says \"%s\": %s" % [outcome.message, checked.message, limits]
 	if outcome.is_ok():
-		if not needs.are_met_by(limits):
-			return "accepted with limits that do not allow it: %s" % limits_text
-		if outcome.bytes_read != most.bytes_read:
-			return "read %d bytes, %d without limits: %s" % [outcome.bytes_read, most.bytes_read, limits_text]
+		if not most.is_ok() or outcome.bytes_read != most.bytes_read:
+			return "read %d bytes, %d without limits: %s" % [outcome.bytes_read, most.bytes_read, limits]
 		var found := Compare.difference(most.value, outcome.value)
-		return "another value with limits: %s: %s" % [found, limits_text] if found else ""
-	if outcome.value != null or outcome.error == FastVariantCodec.OK or not outcome.message:
-		return "refused without an error, a message and a null value: %s" % limits_text
-	if outcome.offset < 0 or outcome.offset > bytes.size():
-		return "refused at byte %d of %d: %s" % [outcome.offset, bytes.size(), limits_text]
-	if needs.are_met_by(limits) and limits.max_memory < 0:
-		return "refused with limits that allow it (%s): %s" % [outcome.message, limits_text]
+		return "another value with limits: %s: %s" % [found, limits] if found else ""
+	if outcome.value != null or not outcome.message or outcome.offset < 0 or outcome.offset > bytes.size():
+		return "refused at byte %d of %d without a message and a null value: %s" % [outcome.offset, bytes.size(), limits]
 	return ""
 
 

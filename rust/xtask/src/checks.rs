@@ -39,8 +39,6 @@ const STEPS: &[Step] = &[
     step("Rust tests", rust_tests),
     step("workflows", |on| workflows::check(on.workspace)).unless(no_npm),
     step("crates for programs in Rust", |on| crates::check(on.workspace)),
-    step("public interfaces", |on| crates::interfaces(on.workspace, crates::Options::default()))
-        .unless(unreadable_interfaces),
     step("protobuf oracle", protobuf_oracle),
     step("conformance of what is split, 1 thread", |on| conformance_of(on, threads(1), &SPLIT)),
     step("conformance, 2 threads", |on| conformance(on, threads(2))),
@@ -233,11 +231,6 @@ const fn threads(threads: u32) -> Access {
 }
 
 // Reasons to leave a step out.
-
-fn unreadable_interfaces(on: &Stage<'_>) -> Result<Option<&'static str>> {
-    let reason = "this rustdoc writes another JSON than the crate public-api reads";
-    Ok((!crates::can_read_interfaces(on.workspace)?).then_some(reason))
-}
 
 fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))

@@ -137,8 +137,8 @@ enum Chore {
     Python,
     /// Drive the editor panel by mouse and keyboard, in an editor window on a virtual display
     Panel(panel::Options),
-    /// Check the crates for programs in Rust: packages, documentation without warnings, public interfaces with examples
-    Crates(crates::Options),
+    /// Check the crates for programs in Rust: packages, and documentation without warnings
+    Crates,
     /// Build the library for every platform, run what this machine can run, and print a table
     ///
     /// Compilers, emulators and engines come from Debian and stay under target/platforms. A platform that fails is named,
@@ -234,7 +234,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Protobuf(options) => total(protobuf::run(at, &options)),
         Chore::Python => print_python(at),
         Chore::Panel(options) => total(panel::window(at, &ready(at)?, &package::write(at, None)?, &options)),
-        Chore::Crates(options) => total(crates::check(at).and_then(|_| crates::interfaces(at, options))),
+        Chore::Crates => total(crates::check(at)),
         Chore::Platforms(options) => platforms::run(at, &options),
         Chore::Package { out } => {
             println!("{}", package::contents(at, &package::write(at, out)?)?);

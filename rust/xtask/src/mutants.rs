@@ -32,6 +32,8 @@ pub fn run(workspace: &Workspace, extra: &[String]) -> Result<bool> {
         .arg(&output)
         .args(extra);
     command.env("RUST_MIN_STACK", STACK);
+    // Fuzz targets must end before the timeout of a test.
+    command.env("MADE_INPUTS", "500");
     // One failing input is enough.
     command.env("PROPTEST_MAX_SHRINK_ITERS", "0");
     if which::which("cargo-nextest").is_err() {

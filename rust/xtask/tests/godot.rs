@@ -1,17 +1,13 @@
 //! The real engine, headless and without the addon, reads what the codec writes, and the other way round.
-//!
-//! `CONFORMANCE_SEED` repeats a run, `CONFORMANCE_VALUES` makes it longer.
 
+use std::fs;
 use std::sync::LazyLock;
-use std::time::{Duration, SystemTime};
-use std::{env, fs};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use conformance::{
     Records, Values, damaged_bytes, has_equal_keys, has_instance_ids, has_misfits, is_refusal, transcode,
 };
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
 use variant_codec::stream::{Decoder, Precision, ValueBuilder};
 use variant_codec::{EncodeOptions, Limits, Strictness, Value};
@@ -20,6 +16,8 @@ use xtask::project::Project;
 use xtask::run::{self, Echo};
 use xtask::workspace::Workspace;
 use xtask::{godot, judge};
+
+use crate::{count, draw, seed};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -78,36 +76,6 @@ fn echo(inputs: &[Vec<u8>]) -> Result<Vec<Echoed>> {
     Ok(echoed)
 }
 
-/// Random things from a seed that a failing run shows.
-struct Random {
-    seed: u64,
-    runner: TestRunner,
-}
-
-impl Random {
-    fn new() -> Self {
-        let seed = match env::var("CONFORMANCE_SEED") {
-            Ok(seed) => seed.parse().expect("CONFORMANCE_SEED is a number"),
-            Err(_) => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_micros() as u64),
-        };
-        println!("CONFORMANCE_SEED={seed}");
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        Self { seed, runner: TestRunner::new_with_rng(Default::default(), rng) }
-    }
-
-    fn draw<S: Strategy>(&mut self, count: usize, strategy: S) -> Vec<S::Value> {
-        let mut one = || strategy.new_tree(&mut self.runner).expect("a value").current();
-        (0..count).map(|_| one()).collect()
-    }
-}
-
-fn count() -> usize {
-    env::var("CONFORMANCE_VALUES")
-        .map_or(4000, |count| count.parse().expect("CONFORMANCE_VALUES is a number"))
-}
-
 /// Whether the bytes are the same but for instance ids, which the engine replaces by those of wrappers.
 fn same_but_ids(ours: &[u8], engines: &[u8]) -> bool {
     const BY_ID: [u8; 4] = [24, 0, 1, 0];
@@ -118,11 +86,11 @@ fn same_but_ids(ours: &[u8], engines: &[u8]) -> bool {
 
 #[test]
 fn the_engine_writes_our_values_the_same() -> Result<()> {
-    let mut random = Random::new();
-    let values = random.draw(count(), Values::default().any());
+    let seed = seed();
+    let values = draw(seed, count(), Values::default().any());
     let inputs: Vec<_> = values.iter().map(|value| value.encode().expect("no value is too deep")).collect();
     for ((value, ours), engines) in values.iter().zip(&inputs).zip(echo(&inputs)?) {
-        let what = || format!("seed {}: {value:?} as {}", random.seed, hex::encode(ours));
+        let what = || format!("seed {}: {value:?} as {}", seed, hex::encode(ours));
         let (consumed, bytes) = engines.with_context(|| format!("refused: {}", what()))?;
         ensure!(consumed == ours.len(), "{consumed} bytes read: {}", what());
         let same = *ours == bytes || has_instance_ids(value) && same_but_ids(ours, &bytes);
@@ -133,13 +101,13 @@ fn the_engine_writes_our_values_the_same() -> Result<()> {
 
 #[test]
 fn the_engine_narrows_as_we_do() -> Result<()> {
-    let mut random = Random::new();
+    let seed = seed();
     let wide = EncodeOptions { precision: Precision::Double, ..EncodeOptions::default() };
-    let values = random.draw(count() / 2, Values { precision: Precision::Double, ..Values::default() }.any());
+    let values = draw(seed, count() / 2, Values { precision: Precision::Double, ..Values::default() }.any());
     let inputs: Vec<_> =
         values.iter().map(|value| value.encode_as(wide).expect("no value is too deep")).collect();
     for (input, engines) in inputs.iter().zip(echo(&inputs)?) {
-        let what = || format!("seed {}: {}", random.seed, hex::encode(input));
+        let what = || format!("seed {}: {}", seed, hex::encode(input));
         let (consumed, bytes) = engines.with_context(|| format!("refused: {}", what()))?;
         ensure!(consumed == input.len(), "{consumed} bytes read: {}", what());
         let ours = transcode(input, Strictness::Strict, &Limits::unlimited(), Precision::Single)?;
@@ -155,12 +123,12 @@ fn the_engine_narrows_as_we_do() -> Result<()> {
 
 #[test]
 fn the_engine_judges_damaged_bytes_as_we_do() -> Result<()> {
-    let mut random = Random::new();
-    let inputs = random.draw(count() * 2, damaged_bytes(Values::default()));
+    let seed = seed();
+    let inputs = draw(seed, count() * 2, damaged_bytes(Values::default()));
     let limits = Limits::unlimited();
     let (mut refused_by_both, mut same, mut refusals, mut unlike) = (0, 0, 0, 0);
     for (input, engines) in inputs.iter().zip(echo(&inputs)?) {
-        let what = || format!("seed {}: {}", random.seed, hex::encode(input));
+        let what = || format!("seed {}: {}", seed, hex::encode(input));
         let mut builder = ValueBuilder::default();
         let ours = Decoder::new(input, Strictness::Lenient, &limits).pour_only(&mut builder);
         match (ours, engines) {

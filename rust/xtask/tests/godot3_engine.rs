@@ -1,23 +1,22 @@
 //! Real Godot 3 engines read what the codec writes, and the codec judges bytes as they do.
-//!
-//! `CONFORMANCE_SEED` repeats a run, `CONFORMANCE_VALUES` makes it longer.
 
+use std::fs;
 use std::sync::LazyLock;
-use std::time::{Duration, SystemTime};
-use std::{env, fs};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use conformance::fuzzing::mutate::mutate;
 use conformance::godot3::{Answer, judge};
 use conformance::{Records, Values};
 use fastrand::Rng;
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use tempfile::TempDir;
+use variant_codec::Value;
 use variant_codec::godot3::Loss;
 use xtask::godot3::{self, Godot3, padding};
 use xtask::run::{self, Echo};
 use xtask::workspace::Workspace;
+
+use crate::{count, draw, seed};
 
 const LIMIT: Duration = Duration::from_secs(300);
 /// No damaged input is longer.
@@ -61,29 +60,11 @@ fn ask(workspace: &Workspace, engine: &Godot3, inputs: &[Vec<u8>]) -> Result<Vec
     Ok(answers)
 }
 
-fn seed() -> u64 {
-    let seed = match env::var("CONFORMANCE_SEED") {
-        Ok(seed) => seed.parse().expect("CONFORMANCE_SEED is a number"),
-        Err(_) => SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_micros() as u64),
-    };
-    println!("CONFORMANCE_SEED={seed}");
-    seed
-}
-
 /// Random values as Godot 3 has them.
 fn random(seed: u64) -> Vec<Vec<u8>> {
-    let count = env::var("CONFORMANCE_VALUES")
-        .map_or(4000, |count| count.parse().expect("CONFORMANCE_VALUES is a number"));
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Default::default(), rng);
-    let values = Values::default().any();
-    let mut draw = || {
-        let value = values.new_tree(&mut runner).expect("a value").current();
-        value.encode_godot3(Loss::Accepted).expect("lossy values are always written")
-    };
-    (0..count).map(|_| draw()).collect()
+    let encoded =
+        |value: Value| value.encode_godot3(Loss::Accepted).expect("lossy values are always written");
+    draw(seed, count(), Values::default().any()).into_iter().map(encoded).collect()
 }
 
 /// How many inputs were read, read but written in other bytes by design, and refused.

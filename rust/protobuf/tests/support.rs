@@ -1,5 +1,4 @@
 //! What the tests share.
-#![allow(dead_code, reason = "each test uses some of it")]
 
 use variant_codec::{Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};

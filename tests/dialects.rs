@@ -30,7 +30,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn decode(hex: &str, strictness: Strictness, lossy: bool) -> variant_codec::Result<Value> {
     let (bytes, limits) = (bytes(hex), Limits::unlimited());
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot3(&bytes, strictness, &limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
+    Decoder::of_godot3(&bytes, strictness, &limits, Loss::accepted_if(lossy)).decode_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
@@ -313,7 +313,7 @@ proptest! {
         prop_assert_eq!(format!("{:?}", Value::decode_godot3(&written, &limits, Loss::Refused).unwrap()), format!("{value:?}"));
         // Without a value in between: to Godot 4's format.
         let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-        Decoder::of_godot3(&written, Strictness::Strict, &limits, Loss::Refused).pour_only(&mut encoder).unwrap();
+        Decoder::of_godot3(&written, Strictness::Strict, &limits, Loss::Refused).decode_only(&mut encoder).unwrap();
         prop_assert_eq!(encoder.into_output(), value.encode().unwrap());
     }
 

@@ -17,7 +17,7 @@ fn objects() -> Limits {
 /// What the decoder says of the same bytes.
 fn decoded(bytes: &[u8], strictness: Strictness) -> (Result<usize, Error>, Value) {
     let mut builder = ValueBuilder::default();
-    let end = Decoder::new(bytes, strictness, &objects()).pour_only(&mut builder);
+    let end = Decoder::new(bytes, strictness, &objects()).decode_only(&mut builder);
     (end, builder.into_value())
 }
 
@@ -110,7 +110,7 @@ fn notes_are_what_strict_refuses() {
         let outline = Outline::of(&bytes, ALL);
         let strict =
             Decoder::new(&bytes, Strictness::Strict, &Limits { allow_trailing_bytes: false, ..objects() })
-                .pour_only(&mut ValueBuilder::default());
+                .decode_only(&mut ValueBuilder::default());
         match strict {
             Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None), "{label}"),
             Err(error) if Some(error.kind()) == outline.error().map(Error::kind) => {}

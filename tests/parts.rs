@@ -1,4 +1,4 @@
-//! Parts that another decoder pours: put together, they are what one decoder makes of the same bytes.
+//! Parts that another decoder writes: put together, they are what one decoder makes of the same bytes.
 
 use conformance::fuzzing::everything;
 use conformance::fuzzing::parts::in_parts;

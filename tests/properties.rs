@@ -86,7 +86,7 @@ proptest! {
             prop_assert!(Value::decode(cut, &limits()).is_err(), "strict reads {} bytes", end);
             let mut builder = ValueBuilder::default();
             let limits = limits();
-            let read = Decoder::new(cut, Strictness::Lenient, &limits).pour_only(&mut builder);
+            let read = Decoder::new(cut, Strictness::Lenient, &limits).decode_only(&mut builder);
             prop_assert_eq!(read.is_ok(), end >= needed, "the engine's strictness, {} bytes: {:?}", end, read);
             if let Ok(position) = read {
                 prop_assert_eq!(position, bytes.len());
@@ -103,17 +103,17 @@ proptest! {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
         for strictness in [Strictness::Lenient, Strictness::Strict] {
             let built = Value::decode_as(&bytes, strictness, &limits);
-            let poured = transcode(&bytes, strictness, &limits, Precision::Single);
+            let streamed = transcode(&bytes, strictness, &limits, Precision::Single);
             let mut decoder = Decoder::new(&bytes, strictness, &limits);
             let counted = measure_with(&mut decoder);
             match built {
                 Ok(value) => {
                     let written = value.encode().unwrap();
-                    prop_assert_eq!(poured.as_ref(), Ok(&written));
+                    prop_assert_eq!(streamed.as_ref(), Ok(&written));
                     prop_assert_eq!(counted, Ok(written.len()));
                 }
                 Err(error) => {
-                    prop_assert_eq!(poured.as_ref(), Err(&error));
+                    prop_assert_eq!(streamed.as_ref(), Err(&error));
                     prop_assert_eq!(counted.as_ref(), Err(&error));
                     prop_assert!(error.offset().is_some(), "{}", error);
                 }
@@ -161,7 +161,7 @@ proptest! {
 
 fn measure_with(decoder: &mut Decoder<'_>) -> variant_codec::Result<usize> {
     let mut measure = Measure::counting(EncodeOptions::default());
-    decoder.pour(&mut measure)?;
+    decoder.write_into(&mut measure)?;
     Ok(measure.bytes())
 }
 

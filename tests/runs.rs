@@ -1,4 +1,4 @@
-//! Elements that are poured in runs come out as if each had been poured alone.
+//! Elements that are streamed in runs come out as if each had been streamed alone.
 
 use variant_codec::error::Oddity;
 use variant_codec::limits::Limit;
@@ -30,11 +30,11 @@ fn check(values: Vec<Value>) {
     // A room of exactly the size, and one that grows.
     let mut exact = vec![0xAA; bytes.len()];
     let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options());
-    (&value).pour(&mut encoder).expect("the room is large enough");
+    (&value).write_into(&mut encoder).expect("the room is large enough");
     assert_eq!(encoder.into_output().written(), bytes);
     let mut growing = Vec::new();
     let mut encoder = Encoder::new(Buffer::new(&mut growing), options());
-    (&value).pour(&mut encoder).expect("the room grows");
+    (&value).write_into(&mut encoder).expect("the room grows");
     assert_eq!(encoder.into_output().written(), bytes);
 
     let limits = Limits::for_save_files();
@@ -43,10 +43,10 @@ fn check(values: Vec<Value>) {
         let read = Value::decode_as(&bytes, strictness, &limits).expect("canonical bytes");
         assert_eq!(read.encode().expect("a small value"), bytes);
         let mut measure = Measure::counting(options());
-        Decoder::new(&bytes, strictness, &limits).pour_only(&mut measure).expect("canonical bytes");
+        Decoder::new(&bytes, strictness, &limits).decode_only(&mut measure).expect("canonical bytes");
         assert_eq!(measure.bytes(), bytes.len());
         let mut encoder = Encoder::new(Vec::new(), options());
-        Decoder::new(&bytes, strictness, &limits).pour_only(&mut encoder).expect("canonical bytes");
+        Decoder::new(&bytes, strictness, &limits).decode_only(&mut encoder).expect("canonical bytes");
         assert_eq!(encoder.into_output(), bytes);
     }
 }
@@ -138,7 +138,7 @@ fn other_precision() {
     for (options, expected) in [(wide, bytes.clone()), (options(), single.encode().expect("a small value"))] {
         let mut encoder = Encoder::new(Vec::new(), options);
         let limits = Limits::for_save_files();
-        Decoder::new(&bytes, Strictness::Strict, &limits).pour_only(&mut encoder).expect("canonical bytes");
+        Decoder::new(&bytes, Strictness::Strict, &limits).decode_only(&mut encoder).expect("canonical bytes");
         assert_eq!(encoder.into_output(), expected);
     }
 }
@@ -188,7 +188,7 @@ fn errors_have_their_places() {
         let mut small = vec![0; at + 7];
         let mut encoder = Encoder::new(Buffer::new(small.as_mut_slice()), options());
         let values = Value::from(vec![Value::Int(7); 100]);
-        let error = (&values).pour(&mut encoder).expect_err("too little room");
+        let error = (&values).write_into(&mut encoder).expect_err("too little room");
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory(8)), "{error}");
         assert_eq!(error.path(), format!("[{place}]"));
     }

@@ -38,7 +38,7 @@ fn values_follow_one_another() {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut end = 0;
     for row in &rows {
-        decoder.pour(&mut encoder).unwrap();
+        decoder.write_into(&mut encoder).unwrap();
         end += row.bytes.len();
         assert_eq!(decoder.position(), end, "{}", row.label);
     }

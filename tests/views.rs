@@ -5,7 +5,7 @@ use conformance::{Values, damaged_bytes};
 use proptest::prelude::*;
 use variant_codec::error::Limit;
 use variant_codec::stream::Precision;
-use variant_codec::view::{Fields, Key, Places};
+use variant_codec::view::{Fields, Key, KnownOffsets};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Value, View};
 
 fn config(cases: u32) -> ProptestConfig {
@@ -114,11 +114,11 @@ fn elements_are_read_from_any_index_on() {
     let list = Value::from(texts).encode().unwrap();
     let ints = Value::PackedInt32Array((0..400).collect()).encode().unwrap();
     for bytes in [&list, &ints] {
-        let places = Places::default();
+        let known = KnownOffsets::default();
         let view = View::new(bytes).unwrap();
         let all: Vec<_> = view.elements().unwrap().map(|element| element.unwrap().spot()).collect();
         for index in [0, 1, 399, 400, 401, 200, usize::MAX] {
-            for view in [view, view.remembering(&places)] {
+            for view in [view, view.remembering(&known)] {
                 let rest = view.elements_from(index).unwrap().map(|element| element.unwrap().spot());
                 assert_eq!(rest.collect::<Vec<_>>(), all.get(index..).unwrap_or_default());
             }
@@ -141,11 +141,11 @@ fn of_equal_keys_one_is_remembered() {
     for _ in 0..KEYS {
         bytes.extend_from_slice(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
-    let places = Places::default();
-    let view = View::new(&bytes).unwrap().remembering(&places);
+    let known = KnownOffsets::default();
+    let view = View::new(&bytes).unwrap().remembering(&known);
     assert!(view.get("x").is_err());
     assert_eq!(view.get("").unwrap().range().unwrap(), 16..20);
-    assert!(places.memory() < 1000, "{}", places.memory());
+    assert!(known.memory() < 1000, "{}", known.memory());
 }
 
 #[test]

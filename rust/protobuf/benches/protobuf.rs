@@ -87,7 +87,7 @@ fn encode(criterion: &mut Criterion, message: &Message, value: &Value) {
     group.bench_function("Godot", |bencher| {
         bencher.iter(|| {
             let mut encoder = Encoder::new(Buffer::new(&mut memory), variant_codec::EncodeOptions::default());
-            black_box(value).pour(&mut encoder).expect("it is small");
+            black_box(value).write_into(&mut encoder).expect("it is small");
             encoder.into_output().written().len()
         });
     });
@@ -97,7 +97,7 @@ fn encode(criterion: &mut Criterion, message: &Message, value: &Value) {
             group.bench_function(BenchmarkId::new(name, order), |bencher| {
                 bencher.iter(|| {
                     encoder.clear();
-                    black_box(value).pour(&mut encoder).expect("it is one");
+                    black_box(value).write_into(&mut encoder).expect("it is one");
                     encoder.written().len()
                 });
             });
@@ -113,7 +113,7 @@ fn decode(criterion: &mut Criterion, message: &Message, godot: &[u8], bytes: &[V
     group.throughput(Throughput::Elements(ENTITIES as u64));
     let build = |mut source: Decoder<'_>| {
         let mut builder = ValueBuilder::default();
-        source.pour(&mut builder).expect("it is a value");
+        source.write_into(&mut builder).expect("it is a value");
         builder.into_value()
     };
     let measure = || Measure::counting(variant_codec::EncodeOptions::default());
@@ -122,7 +122,8 @@ fn decode(criterion: &mut Criterion, message: &Message, godot: &[u8], bytes: &[V
         bencher.iter_batched(decoder, build, BatchSize::LargeInput);
     });
     group.bench_function(BenchmarkId::new("Godot", "validate"), |bencher| {
-        bencher.iter(|| Decoder::new(black_box(godot), Strictness::Lenient, &limits).pour(&mut measure()));
+        bencher
+            .iter(|| Decoder::new(black_box(godot), Strictness::Lenient, &limits).write_into(&mut measure()));
     });
     for ((name, wire), bytes) in WIRES.into_iter().zip(bytes) {
         let options = DecodeOptions { wire, limits: limits.clone(), ..DecodeOptions::default() };
@@ -134,7 +135,8 @@ fn decode(criterion: &mut Criterion, message: &Message, godot: &[u8], bytes: &[V
             );
         });
         group.bench_function(BenchmarkId::new(name, "validate"), |bencher| {
-            bencher.iter(|| MessageDecoder::new(message, black_box(bytes), &options).pour(&mut measure()));
+            bencher
+                .iter(|| MessageDecoder::new(message, black_box(bytes), &options).write_into(&mut measure()));
         });
     }
     group.finish();
@@ -151,7 +153,7 @@ fn lists(criterion: &mut Criterion, message: &Message) {
     group.bench_function("encode", |bencher| {
         bencher.iter(|| {
             encoder.clear();
-            black_box(&value).pour(&mut encoder)
+            black_box(&value).write_into(&mut encoder)
         });
     });
     let bytes = message.encode(&value, &EncodeOptions::default()).expect("it is one");

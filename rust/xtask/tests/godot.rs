@@ -162,7 +162,7 @@ fn the_engine_judges_damaged_bytes_as_we_do() -> Result<()> {
     for (input, engines) in inputs.iter().zip(echo(&inputs)?) {
         let what = || format!("seed {}: {}", random.seed, hex::encode(input));
         let mut builder = ValueBuilder::default();
-        let ours = Decoder::new(input, Strictness::Lenient, &limits).pour_only(&mut builder);
+        let ours = Decoder::new(input, Strictness::Lenient, &limits).decode_only(&mut builder);
         match (ours, engines) {
             (Err(_), None) => refused_by_both += 1,
             (Err(error), Some(_)) if is_refusal(&error) => refusals += 1,
@@ -207,9 +207,9 @@ fn we_write_the_engines_objects_the_same() -> Result<()> {
     let mut checked = 0;
     while !records.0.is_empty() {
         let bytes = records.bytes()?;
-        let poured = transcode(bytes, Strictness::Strict, &limits, Precision::Single);
-        let poured = poured.with_context(|| hex::encode(bytes))?;
-        ensure!(poured == bytes, "{} written as {}", hex::encode(bytes), hex::encode(poured));
+        let streamed = transcode(bytes, Strictness::Strict, &limits, Precision::Single);
+        let streamed = streamed.with_context(|| hex::encode(bytes))?;
+        ensure!(streamed == bytes, "{} written as {}", hex::encode(bytes), hex::encode(streamed));
         ensure!(Value::decode(bytes, &limits)?.encode()? == bytes, "{}", hex::encode(bytes));
         checked += 1;
     }

@@ -20,7 +20,7 @@ struct Ints<'a>(&'a [i64]);
 
 impl Source for Ints<'_> {
     #[inline(always)]
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let mut array = sink.begin_array(self.0.len(), ElementType::Untyped)?;
         for int in self.0 {
             sink.begin_element(&mut array)?;
@@ -33,13 +33,13 @@ impl Source for Ints<'_> {
 
 /// Through the sink.
 #[inline(never)]
-fn pour_into<O: Output>(output: O, ints: &[i64]) -> O {
+fn write_into<O: Output>(output: O, ints: &[i64]) -> O {
     let mut encoder = Encoder::new(output, EncodeOptions::default());
-    Ints(ints).pour(&mut encoder).expect("an Array within the format's limits");
+    Ints(ints).write_into(&mut encoder).expect("an Array within the format's limits");
     encoder.into_output()
 }
 
-/// Twin of [`pour_into`] a `Vec`; `LIMITED` ones hold each value against the format's limit.
+/// Twin of [`write_into`] a `Vec`; `LIMITED` ones hold each value against the format's limit.
 #[inline(never)]
 fn append<const LIMITED: bool>(ints: &[i64]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -57,7 +57,7 @@ fn append<const LIMITED: bool>(ints: &[i64]) -> Vec<u8> {
     bytes
 }
 
-/// Twin of [`pour_into`] a [`Buffer`] that stays from call to call: returns how much of `memory` is written.
+/// Twin of [`write_into`] a [`Buffer`] that stays from call to call: returns how much of `memory` is written.
 #[inline(never)]
 fn write<const LIMITED: bool>(ints: &[i64], memory: &mut Vec<u8>) -> usize {
     let mut used = 0;
@@ -115,7 +115,7 @@ pub fn bench(criterion: &mut Criterion) {
     let bytes = append::<true>(&ints).len() as u64;
     group.throughput(Throughput::ElementsAndBytes { elements: ints.len() as u64, bytes });
     group.bench_function(BenchmarkId::new("Encoder", "new Vec"), |bencher| {
-        bencher.iter(|| pour_into(Vec::new(), black_box(&ints)));
+        bencher.iter(|| write_into(Vec::new(), black_box(&ints)));
     });
     group.bench_function(BenchmarkId::new("by hand, limited", "new Vec"), |bencher| {
         bencher.iter(|| append::<true>(black_box(&ints)));
@@ -124,7 +124,7 @@ pub fn bench(criterion: &mut Criterion) {
         bencher.iter(|| append::<false>(black_box(&ints)));
     });
     group.bench_function(BenchmarkId::new("Encoder", "kept memory"), |bencher| {
-        bencher.iter(|| black_box(pour_into(Buffer::new(&mut memory), black_box(&ints)).written()).len());
+        bencher.iter(|| black_box(write_into(Buffer::new(&mut memory), black_box(&ints)).written()).len());
     });
     group.bench_function(BenchmarkId::new("by hand, limited", "kept memory"), |bencher| {
         bencher.iter(|| {
@@ -145,10 +145,10 @@ pub fn bench(criterion: &mut Criterion) {
 fn check(ints: &[i64]) {
     let value = Value::from(ints.iter().copied().map(Value::from).collect::<Vec<_>>());
     let expected = value.encode().expect("an Array within the format's limits");
-    assert_eq!(pour_into(Vec::new(), ints), expected);
+    assert_eq!(write_into(Vec::new(), ints), expected);
     assert_eq!(append::<true>(ints), expected);
     assert_eq!(append::<false>(ints), expected);
-    assert_eq!(pour_into(Buffer::new(&mut Vec::new()), ints).written(), expected);
+    assert_eq!(write_into(Buffer::new(&mut Vec::new()), ints).written(), expected);
     for write in [write::<true>, write::<false>] {
         let mut memory = Vec::new();
         let used = write(ints, &mut memory);

@@ -123,7 +123,7 @@ fn encode_into_kept_memory(group: &mut BenchmarkGroup<'_, WallTime>, workload: &
     bench(group, "variant_codec, kept memory", workload, workload.bytes.len(), |bencher, _| {
         bencher.iter(|| {
             let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
-            black_box(&workload.value).pour(&mut encoder).expect("a value within the format's limits");
+            black_box(&workload.value).write_into(&mut encoder).expect("a value within the format's limits");
             black_box(encoder.into_output().written());
         });
     });
@@ -162,13 +162,13 @@ fn transcode(group: &mut BenchmarkGroup<'_, WallTime>, workload: &Workload) {
 
 fn validated(bytes: &[u8], limits: &Limits) -> usize {
     let mut measure = Measure::counting(EncodeOptions::default());
-    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut measure).expect("valid bytes");
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut measure).expect("valid bytes");
     measure.bytes()
 }
 
 fn transcoded(bytes: &[u8], limits: &Limits) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut encoder).expect("valid bytes");
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut encoder).expect("valid bytes");
     encoder.into_output()
 }
 

@@ -1,4 +1,4 @@
-//! The order in which the calls and jobs of this process use a file.
+//! A queue for each file: the order in which the calls and jobs of this process use it.
 //!
 //! During a turn, only code that reads or writes the file runs: no script, and no engine function that could run one,
 //! because that might wait for a turn of the same file. Functions that need a turn consume it.

@@ -29,10 +29,10 @@ use crate::variant::splitter::{Splitter, Tail};
 /// Chunks that a task copies at a time.
 const COPIED_AT_ONCE: usize = 32;
 
-/// What one task has encoded.
+/// The bytes that one task has encoded.
 struct Chunk {
     bytes: Vec<u8>,
-    /// Where chunks of other tasks go between these bytes.
+    /// The positions between these bytes at which chunks of other tasks belong.
     insertions: Vec<Insertion>,
 }
 

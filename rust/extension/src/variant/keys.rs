@@ -1,4 +1,4 @@
-//! A cache of what repeats from Dictionary to Dictionary: keys, whole rows of keys, and texts.
+//! A cache of keys, whole rows of keys, and texts that repeat from Dictionary to Dictionary.
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
@@ -24,9 +24,9 @@ pub struct KeyCache {
     kept: Vec<Option<(Box<str>, Variant)>>,
     rows: Vec<Row>,
     candidates: Vec<Candidate>,
-    /// Where colliding keys are refused.
+    /// The cost of keys and names so far, if colliding ones are refused.
     pub collisions: Collisions,
-    /// Texts that are values.
+    /// Short texts that are values.
     pub texts: TextCache,
 }
 
@@ -86,7 +86,7 @@ impl RowCursor {
         Self { row: None, keys: 0, candidate: 0, track: u32::from(wanted) }
     }
 
-    /// Whether the keys so far are those of a row whose entries have been copied.
+    /// Whether the keys so far are those of a row that was copied.
     #[inline(always)]
     pub fn is_copied(&self) -> bool {
         self.row.is_some()
@@ -107,14 +107,15 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// The number of places for cached texts, and when many have lost theirs; powers of two, like the number of candidates.
+    /// The number of slots for cached texts, at first and after many texts were evicted; powers of two, like the number of
+    /// candidates.
     const KEPT: usize = 64;
     const KEPT_OF_MANY: usize = 256;
-    /// So many texts must have lost their places.
+    /// The number of evicted texts from which there are more slots.
     const LOST: usize = 32;
     /// Longer texts are not cached.
     const LONGEST: usize = 32;
-    /// Neither are the first texts: a small message repeats nothing.
+    /// The first texts are not cached either: a small message repeats nothing.
     const PASSED: usize = 16;
     /// Fewer keys are not worth copying.
     const FEWEST: usize = 2;

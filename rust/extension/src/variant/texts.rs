@@ -2,21 +2,21 @@
 
 use godot::builtin::GString;
 
-/// Texts that came more than once. Their Strings are made once and then shared.
+/// Texts that were decoded more than once. Their Strings are made once and then shared.
 ///
 /// Data without repetition soon stops trying.
 pub struct TextCache {
     seen: usize,
-    /// Used up by texts that are not there.
+    /// Reduced by each text that is not cached.
     credit: i32,
     slots: Vec<TextSlot>,
 }
 
-/// The last text with a certain hash, modulo the number of slots.
+/// The last text whose hash, modulo the number of slots, is that of this slot.
 #[derive(Clone, Default)]
 struct TextSlot {
     hash: u32,
-    /// From its second time on.
+    /// `None` until the text is decoded a second time.
     kept: Option<(Box<[u8]>, GString)>,
 }
 
@@ -29,7 +29,7 @@ impl Default for TextCache {
 impl TextCache {
     /// Longer texts are not cached; as [`hash`] expects.
     const LONGEST: usize = 32;
-    /// Neither are the first texts: a small message repeats nothing.
+    /// The first texts are not cached either: a small message repeats nothing.
     const PASSED: usize = 16;
     const SLOTS: usize = 128;
     /// One text in seven must repeat.

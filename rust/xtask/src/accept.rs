@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::build::{self, Build};
 use crate::godot::{self, Godot};
 use crate::godot3;
-use crate::library::{self, Build};
 use crate::run;
-use crate::suites;
+use crate::suite;
 use crate::workspace::Workspace;
 
 /// What to rewrite.
@@ -37,17 +37,17 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let file = |name: &str| workspace.root.join("tests/vectors").join(name);
     if has(What::Vectors) || has(What::Serde) {
         let godot = godot::find_or_install(workspace)?;
-        library::build(workspace, &Build::default())?;
+        build::build(workspace, &Build::default())?;
         let write = |script: &str, name: &str, write: Write| -> Result<()> {
             let lines = write(workspace, &godot, &file(name))?;
             println!("{script}: {lines} lines in tests/vectors/{name}");
             Ok(())
         };
         if has(What::Vectors) {
-            write("Godot 4", "godot4.tsv", suites::write_vectors)?;
+            write("Godot 4", "godot4.tsv", suite::write_vectors)?;
         }
         if has(What::Serde) {
-            write("types of Rust programs", "serde.tsv", suites::write_serde_vectors)?;
+            write("types of Rust programs", "serde.tsv", suite::write_serde_vectors)?;
         }
     }
     if has(What::Godot3) {

@@ -1,17 +1,47 @@
 //! `cargo xtask`: the command line.
 
+mod accept;
+mod archive;
+mod bench;
+mod build;
+mod checklist;
+mod crates;
+mod debian;
+mod demo;
+mod docs;
+mod document;
+mod export;
+mod godot;
+mod godot3;
+mod judge;
+mod misuse;
+mod notices;
+mod package;
+mod panel;
+mod platforms;
+mod progress;
+mod project;
+mod python;
+mod run;
+mod sandbox;
+mod soak;
+mod suite;
+mod test;
+mod trial;
+mod workflows;
+mod workspace;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use xtask::godot::{self, Godot};
-use xtask::godot3::{self, Godot3};
-use xtask::library::{self, Build, Profile};
-use xtask::suites::{self, Conformance};
-use xtask::trial;
-use xtask::workspace::Workspace;
-use xtask::{accept, bench, checks, package, platforms, soak};
+
+use crate::build::{Build, Profile};
+use crate::godot::Godot;
+use crate::godot3::Godot3;
+use crate::suite::Conformance;
+use crate::workspace::Workspace;
 
 /// Every command of this repository.
 #[derive(Parser)]
@@ -94,7 +124,7 @@ struct BuildArgs {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    match execute(Cli::parse().command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -105,16 +135,16 @@ fn main() -> ExitCode {
 }
 
 /// Whether the command succeeded.
-fn run(command: Command) -> Result<bool> {
+fn execute(command: Command) -> Result<bool> {
     let at = &Workspace::find()?;
     match command {
-        Command::Build(args) => build(at, args)?,
-        Command::Demo { dir, extra } => suites::demo(at, &ready(at)?, dir, &extra)?,
-        Command::Test { from } => return Ok(checks::all(at, from.as_deref())),
-        Command::Suite(options) => drop(suites::run(at, &ready(at)?, &options)?),
+        Command::Build(args) => build_library(at, args)?,
+        Command::Demo { dir, extra } => demo::run(at, &ready(at)?, dir, &extra)?,
+        Command::Test { from } => return Ok(test::all(at, from.as_deref())),
+        Command::Suite(options) => drop(suite::run(at, &ready(at)?, &options)?),
         Command::Bench(options) => bench::run(at, &ready(at)?, &options)?,
         Command::Soak(options) => return soak::run(at, &options),
-        Command::Docs => println!("{}", checks::documentation(at, &ready(at)?)?),
+        Command::Docs => println!("{}", docs::run(at, &ready(at)?)?),
         Command::Accept(options) => accept::run(at, &options)?,
         Command::Package { out } => {
             println!("{}", package::contents(at, &package::write(at, out)?)?);
@@ -137,15 +167,15 @@ fn run(command: Command) -> Result<bool> {
 /// An engine and a fresh library.
 fn ready(workspace: &Workspace) -> Result<Godot> {
     let godot = godot::find_or_install(workspace)?;
-    library::build(workspace, &Build::default())?;
+    build::build(workspace, &Build::default())?;
     Ok(godot)
 }
 
-fn build(workspace: &Workspace, args: BuildArgs) -> Result<()> {
+fn build_library(workspace: &Workspace, args: BuildArgs) -> Result<()> {
     let profile = if args.debug { Profile::Debug } else { Profile::Release };
     let double = args.double.map(std::path::absolute).transpose()?;
     let build =
         Build { profile, target: args.target, no_threads: args.no_threads, double, ..Build::default() };
-    println!("{}", library::build(workspace, &build)?.display());
+    println!("{}", build::build(workspace, &build)?.display());
     Ok(())
 }

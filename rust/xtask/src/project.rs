@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::archive;
+use crate::build::{self, Build};
 use crate::godot::Godot;
-use crate::library::{self, Build};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// A project folder, the engine to run it with, and a home that is not the user's.
@@ -72,7 +72,7 @@ impl<'a> Project<'a> {
 
 /// A copy of the bundled project with a library of its own, so that the addon keeps the one that it has.
 pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
-    copied_with(workspace, |addon| library::build_into(workspace, build, addon))
+    copied_with(workspace, |addon| build::build_into(workspace, build, addon))
 }
 
 /// The same with a library that `put` puts into the copy of the addon.

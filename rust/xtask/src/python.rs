@@ -22,19 +22,8 @@ const ADVICE: &str = "Install Python 3.10 to 3.15 with pip, and put it on PATH a
 pub struct Python {
     /// The interpreter.
     pub program: PathBuf,
-    /// Its version: `3.11`.
-    pub version: String,
     /// Where the pinned packages are.
     pub packages: PathBuf,
-}
-
-impl Python {
-    /// A command that runs with the pinned packages and none of the user's own.
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg("-s").env("PYTHONPATH", &self.packages).env("PYTHONDONTWRITEBYTECODE", "1");
-        command
-    }
 }
 
 /// `python3` or `python` on PATH, else one from Debian's testing suite under `target/`; and the packages of
@@ -51,7 +40,7 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Python> {
         None => private(&folder.join("python")).context(ADVICE)?,
     };
     let packages = folder.join(format!("python{version}-packages"));
-    let python = Python { program, version, packages };
+    let python = Python { program, packages };
     install_packages(&python, &workspace.root.join(REQUIREMENTS))?;
     Ok(python)
 }

@@ -10,17 +10,17 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::archive;
+use crate::build::{self, Build, Profile};
+use crate::docs::help;
+use crate::docs::snippets::{self, Snippet};
 use crate::export;
 use crate::godot::{self, Godot};
-use crate::help;
 use crate::judge::{self, Tally};
-use crate::library::{self, Build, Profile};
 use crate::package;
 use crate::panel;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::snippets::{self, Snippet};
 use crate::workspace::{EXTENSION, Workspace};
 
 /// The files of the project, beside the addon.
@@ -81,11 +81,11 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let zip = match &options.zip {
         Some(zip) => zip.clone(),
         None => {
-            library::build(workspace, &Build::default())?;
+            build::build(workspace, &Build::default())?;
             package::write(workspace, None)?
         }
     };
-    let library = library::host_library_path()?;
+    let library = build::host_library_path()?;
     if !package::contains_file(&zip, &library)? {
         let missing = format!("{} has no library for this machine ({library})", zip.display());
         ensure!(options.skip_missing, missing);
@@ -192,7 +192,7 @@ impl<'a> Trial<'a> {
     /// way for the new one, a release library stays as long as the process.
     pub fn reload(&self, profile: Profile) -> Result<Tally> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
-        let library = library::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
+        let library = build::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
         let replacement = self.folder.path().join("replacement");
         fs::write(&replacement, with_another_message(fs::read(&library)?)?)?;
 

@@ -16,7 +16,7 @@ use crate::godot::Godot;
 use crate::judge;
 use crate::project::Project;
 use crate::run::{self, Echo};
-use crate::suites::THREADS_VARIABLE;
+use crate::suite::THREADS_VARIABLE;
 use crate::workspace::{EXTENSION, Workspace};
 
 const PROJECT: &str = include_str!("project.godot");

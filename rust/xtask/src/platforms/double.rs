@@ -9,12 +9,12 @@ use super::compile;
 use super::engine;
 use super::table::Platform;
 use super::toolchain::Toolchain;
+use crate::build::Build;
 use crate::godot::{self, Godot};
 use crate::judge::Tally;
-use crate::library::Build;
 use crate::project;
 use crate::run::{self, Echo};
-use crate::suites::{self, Conformance, LIMIT};
+use crate::suite::{self, Conformance, LIMIT};
 
 /// Only an editor describes its API, which differs from that of other engines in the hashes of some methods.
 const OPTIONS: [&str; 20] = [
@@ -52,8 +52,8 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     let folder =
         project::copied(toolchain.workspace, &Build { double: Some(description), ..Build::default() })?;
     engine::for_small_engine(folder.path())?;
-    let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
-    let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
+    let project = suite::bundled(toolchain.workspace, &godot, folder.path())?;
+    let tally = suite::in_project(&project, &Conformance::default(), LIMIT)?;
 
     let own = godot::find_or_install(toolchain.workspace)?;
     is_refused(toolchain, &own, folder.path(), "double")?;
@@ -67,7 +67,7 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
 /// Whether an engine refuses the library for the other precision, says so, and goes on without it.
 fn is_refused(toolchain: &Toolchain<'_>, godot: &Godot, folder: &Path, precision: &str) -> Result<()> {
     fs::write(folder.join("quit.gd"), "extends SceneTree\n\n\nfunc _init() -> void:\n\tquit()\n")?;
-    let project = suites::bundled(toolchain.workspace, godot, folder)?;
+    let project = suite::bundled(toolchain.workspace, godot, folder)?;
     let outcome = run::watch(&mut project.script("res://quit.gd", &[]), Echo::Nothing, LIMIT)?;
     let message = format!("this library is for engines with {precision} precision");
     let said = outcome.log.matches(&message).count();

@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use super::table::{Engine, Platform, Runner};
 use super::toolchain::Toolchain;
+use crate::build::Build;
 use crate::godot::{self, Godot};
 use crate::judge::{self, Tally};
-use crate::library::Build;
 use crate::project;
 use crate::run::{self, Echo};
 use crate::sandbox::starter;
-use crate::suites::{self, Access, Conformance};
+use crate::suite::{self, Access, Conformance};
 
 /// Random values for each run: emulation is some twenty times slower.
 pub const RANDOM: u64 = 200;
@@ -51,8 +51,8 @@ const LIMIT: Duration = Duration::from_secs(3600);
 pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
     let godot = godot::find_or_install(toolchain.workspace)?;
     let folder = project::copied(toolchain.workspace, &Build::default())?;
-    let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
-    let tally = suites::in_project(&project, &Conformance::default(), LIMIT)?;
+    let project = suite::bundled(toolchain.workspace, &godot, folder.path())?;
+    let tally = suite::in_project(&project, &Conformance::default(), LIMIT)?;
     Ok((godot.version, tally))
 }
 
@@ -71,8 +71,8 @@ pub fn conformance(
         // The editor of this machine exports; the game runs on the other.
         let own = godot::find_or_install(toolchain.workspace)?;
         let folder = exportable(toolchain, platform, library)?;
-        let game = suites::exported_game(toolchain.workspace, &own, folder.path(), template, architecture)?;
-        let mut command = suites::bundled(toolchain.workspace, &own, folder.path())?.engine(Path::new("sh"));
+        let game = suite::exported_game(toolchain.workspace, &own, folder.path(), template, architecture)?;
+        let mut command = suite::bundled(toolchain.workspace, &own, folder.path())?.engine(Path::new("sh"));
         let start = folder.path().join("start.sh");
         starter(emulated.command(&game).arg("--headless"), &start)?;
         command.arg(&start).args(["--", "--random", &RANDOM.to_string(), "--only", "values"]);
@@ -96,7 +96,7 @@ pub fn suites(
     if platform.engine == Engine::Windows {
         for_small_engine(folder.path())?;
     }
-    let project = suites::bundled(toolchain.workspace, godot, folder.path())?;
+    let project = suite::bundled(toolchain.workspace, godot, folder.path())?;
     let one = Access { threads: Some(1), portable: true, ..Access::default() };
     let two = Access { threads: Some(2), ..Access::default() };
     let with = |access: Access, names: &[&'static str]| {
@@ -107,7 +107,7 @@ pub fn suites(
                 only: Some(only.to_owned()),
                 ..Conformance::default()
             };
-            suites::in_project(&project, &choices, LIMIT).with_context(|| format!("{access:?}"))
+            suite::in_project(&project, &choices, LIMIT).with_context(|| format!("{access:?}"))
         })
     };
     let (first, second) = (with(two, &SUITES), with(one, &AGAIN));
@@ -162,13 +162,13 @@ pub fn for_small_engine(folder: &Path) -> Result<()> {
 /// A copy of the project that this machine's editor can export: with the libraries of both.
 pub fn exportable(toolchain: &Toolchain<'_>, platform: &Platform, library: &Path) -> Result<TempDir> {
     project::copied_with(toolchain.workspace, |addon| {
-        crate::library::build_into(toolchain.workspace, &Build::default(), addon)?;
-        crate::library::put(library, &platform.build(), addon)
+        crate::build::build_into(toolchain.workspace, &Build::default(), addon)?;
+        crate::build::put(library, &platform.build(), addon)
     })
 }
 
 fn copy_of_project(toolchain: &Toolchain<'_>, platform: &Platform, library: &Path) -> Result<TempDir> {
-    project::copied_with(toolchain.workspace, |addon| crate::library::put(library, &platform.build(), addon))
+    project::copied_with(toolchain.workspace, |addon| crate::build::put(library, &platform.build(), addon))
 }
 
 struct Emulated<'a> {

@@ -1,6 +1,6 @@
 //! The platforms.
 
-use crate::library::{Build, Profile, WEB};
+use crate::build::{Build, Profile, WEB};
 
 /// How far the library is built here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -301,7 +301,7 @@ impl Platform {
         }
     }
 
-    /// Whether `BUILD_STD` must be passed. Not for the web: `library::choose` passes `-Zbuild-std` there.
+    /// Whether `BUILD_STD` must be passed. Not for the web: `build::choose` passes `-Zbuild-std` there.
     pub fn lacks_std(&self) -> bool {
         self.compiles_std && !self.is_web()
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
 
+use crate::build;
 use crate::debian::{self, Machine, TESTING};
 use crate::judge::{self, Tally};
-use crate::library;
 use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
@@ -112,7 +112,7 @@ impl<'a> Toolchain<'a> {
                 left.into_iter().partition(|other| other.has_features_of(first));
             left = later;
             let mut cargo = self.cargo();
-            library::choose(cargo.args(["check", "--quiet"]), &first.build());
+            build::choose(cargo.args(["check", "--quiet"]), &first.build());
             // Its tests differ between platforms.
             cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
             if !first.is_web() {
@@ -143,13 +143,13 @@ impl<'a> Toolchain<'a> {
         let mut cargo = self.cargo_for(platform, &["build", "--release"]);
         // The whole-program optimisation takes minutes for each platform. On the machine's own, other tests run with it.
         cargo.envs([("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")]);
-        library::choose(&mut cargo, &platform.build());
+        build::choose(&mut cargo, &platform.build());
         if platform.lacks_std() {
             cargo.arg(BUILD_STD);
         }
         run::through(&mut cargo)?;
         let folder = self.folder.join("target").join(platform.triple).join("release");
-        Ok(folder.join(library::file_name(platform.triple)?))
+        Ok(folder.join(build::file_name(platform.triple)?))
     }
 
     /// Builds the tests of the crates that need no engine, and runs them as programs of the platform.

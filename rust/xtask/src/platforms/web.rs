@@ -18,7 +18,7 @@ use crate::export;
 use crate::godot;
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
-use crate::suites;
+use crate::suite;
 
 /// Without optimisation, its functions would not fit on a browser's stack.
 const OPTIONS: [&str; 5] =
@@ -56,7 +56,7 @@ pub fn conformance(
     let [template] = compile::engine(toolchain, platform.name, &options, [&template])?;
 
     let game = Game { toolchain, platform, library, template };
-    let suites = game.export(suites::RUNNER)?;
+    let suites = game.export(suite::RUNNER)?;
     let threads = !platform.no_threads;
     let names = engine::SUITES.into_iter().filter(|&name| threads || name != "threads");
     let names: Vec<_> = names.chain(["hostile"]).collect();
@@ -70,9 +70,9 @@ pub fn conformance(
         judge::suite(&outcome).with_context(|| format!("the page printed:\n{}", outcome.log))
     })?;
 
-    let panics = game.export(suites::PANICS)?;
-    set_variable(panics.path(), suites::PANIC_VARIABLE, "nowhere")?;
-    let panics = suites::announced(&mut game.opened(panics.path(), "")?)?;
+    let panics = game.export(suite::PANICS)?;
+    set_variable(panics.path(), suite::PANIC_VARIABLE, "nowhere")?;
+    let panics = suite::announced(&mut game.opened(panics.path(), "")?)?;
     println!("{}, panics: {panics}", platform.name);
     Ok((version.into_inner().context("no suite's log contains the engine's version")?, tally + panics))
 }
@@ -96,10 +96,10 @@ impl Game<'_> {
         let Self { toolchain, platform, .. } = self;
         let folder = engine::exportable(toolchain, platform, self.library)?;
         fs::write(folder.path().join("shell.html"), SHELL)?;
-        suites::make_game(folder.path(), script)?;
+        suite::make_game(folder.path(), script)?;
         engine::for_small_engine(folder.path())?;
         let godot = godot::find_or_install(toolchain.workspace)?;
-        let project = suites::bundled(toolchain.workspace, &godot, folder.path())?;
+        let project = suite::bundled(toolchain.workspace, &godot, folder.path())?;
         export::page(&project, folder.path(), &self.template, !platform.no_threads)?;
         if !platform.no_threads {
             mend_threads(folder.path())?;

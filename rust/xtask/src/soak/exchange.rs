@@ -13,7 +13,7 @@ use crate::godot3::{self, Godot3, padding};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::suites;
+use crate::suite;
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -96,7 +96,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
             let pair = Pair {
                 workspace: on.workspace,
                 old,
-                new: suites::bundled(on.workspace, on.godot, &project)?,
+                new: suite::bundled(on.workspace, on.godot, &project)?,
                 folder: tempfile::Builder::new().prefix("exchange-").tempdir_in(&on.workspace.target)?,
                 work: Work { seed, ..*work },
             };

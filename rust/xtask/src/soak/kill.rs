@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{Done, Stage, Work, script};
 use crate::judge::Tally;
 use crate::run::{self, Echo};
-use crate::suites;
+use crate::suite;
 
 /// A save takes some ten milliseconds, so kills hit every phase of it.
 const LATEST_KILL: Duration = Duration::from_millis(150);
@@ -24,7 +24,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(60);
 /// If a saved file was neither the old nor the new one, or complete appended records were lost.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
-    let project = suites::bundled(on.workspace, on.godot, &project_folder)?;
+    let project = suite::bundled(on.workspace, on.godot, &project_folder)?;
     let folder = tempfile::Builder::new().prefix("kill-").tempdir_in(&on.workspace.target)?;
     let shared = folder.path().display().to_string();
     let mut random = fastrand::Rng::with_seed(work.seed.into());

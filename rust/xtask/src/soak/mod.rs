@@ -16,10 +16,10 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
+use crate::build::{self, Build};
 use crate::godot::Godot;
 use crate::judge::Tally;
-use crate::library::{self, Build};
-use crate::suites::{self, Access};
+use crate::suite::{self, Access};
 use crate::workspace::Workspace;
 use crate::{godot, godot3};
 
@@ -71,11 +71,11 @@ const ACTIVITIES: &[Activity] = &[
         .test(&[(Direct, 13), (OneThread, 4), (Portable, 4)])
         .unless(|| (!cfg!(target_os = "linux")).then_some("only Linux limits the address space")),
     activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {
-        suites::panics(on.workspace, on.godot).map(Done::from)
+        suite::panics(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
     activity("messages", "calls", "every failure prints exactly the error lines that it should", |on, _| {
-        suites::messages(on.workspace, on.godot).map(Done::from)
+        suite::messages(on.workspace, on.godot).map(Done::from)
     })
     .test(&[(Direct, 1)]),
     activity("valgrind", "calls", "calls and jobs under memcheck: no invalid access, no leak", valgrind::run)
@@ -273,7 +273,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     }
     ensure!(options.case.is_none() || chosen.len() == 1, "--case needs the name of one activity");
     let godot = &godot::find_or_install(workspace)?;
-    library::build(workspace, &Build::default())?;
+    build::build(workspace, &Build::default())?;
     let stage = Stage { workspace, godot };
     let seed = options
         .seed
@@ -332,11 +332,6 @@ pub fn slice(workspace: &Workspace, godot: &Godot, name: &str) -> Result<Tally> 
         activity.run(&Stage { workspace, godot }, &work).map(|done| done.tally)
     };
     activity.test.iter().map(one).sum()
-}
-
-/// Why this machine cannot run an activity.
-pub fn obstacle(name: &str) -> Option<&'static str> {
-    Activity::named(name).ok().and_then(|activity| (activity.unless)())
 }
 
 #[cfg(test)]

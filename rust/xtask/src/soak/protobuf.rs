@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Done, Stage, Work};
 use crate::run::{self, Echo};
-use crate::{judge, python, suites};
+use crate::{judge, python, suite};
 
 /// The minimum number of schemas per second.
 const SCHEMAS_PER_SECOND: u64 = 1;
@@ -18,7 +18,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let python = python::find_or_install(on.workspace)?;
     let mut oracle = on.workspace.program("--bin", "protobuf_oracle")?;
     oracle.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
-    oracle.args(suites::named([
+    oracle.args(suite::named([
         ("--seed", Some(work.seed.to_string())),
         ("--seconds", work.count.is_none().then(|| work.seconds.to_string())),
         ("--schemas", work.count.map(|count| count.to_string())),

@@ -9,7 +9,7 @@ use super::{Case, Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
-use crate::suites;
+use crate::suite;
 
 const SCRIPT: &str = "res://suites/soak.gd";
 
@@ -42,7 +42,7 @@ pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Co
 pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
     let mut engine = engine(project, work.name, options);
     let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
-    engine.args(suites::named([
+    engine.args(suite::named([
         ("--seed", Some(work.seed.to_string())),
         ("--case", work.case.map(|case| case.to_string())),
         ("--count", work.count.map(|count| count.to_string())),
@@ -55,7 +55,7 @@ pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> 
 /// Runs the activity of this name.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let folder = on.workspace.project();
-    let project = suites::bundled(on.workspace, on.godot, &folder)?;
+    let project = suite::bundled(on.workspace, on.godot, &folder)?;
     let mut engine = working(&project, work, &[]);
     let mut outcome = run::watch(&mut engine, Echo::All, LIMIT + work.limit(UNITS_PER_SECOND))?;
     let leaks = outcome.stdout.lines().find_map(|line| line.strip_prefix(LEAKS_OF_ENGINE));
@@ -84,7 +84,7 @@ pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
     const ENTRIES: u64 = 7;
 
     let folder = on.workspace.project();
-    let project = suites::bundled(on.workspace, on.godot, &folder)?;
+    let project = suite::bundled(on.workspace, on.godot, &folder)?;
     judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)?;
     let seconds = work.count.unwrap_or(work.seconds) / ENTRIES;
     let seconds = seconds.max(2);

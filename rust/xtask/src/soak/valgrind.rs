@@ -9,9 +9,9 @@ use anyhow::{Context, Result, ensure};
 use roxmltree::{Document, Node};
 
 use super::{Done, Stage, Work, script};
+use crate::build::{Build, Profile};
 use crate::godot;
 use crate::judge::Tally;
-use crate::library::{Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::EXTENSION;

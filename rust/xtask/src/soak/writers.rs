@@ -12,7 +12,7 @@ use super::{Done, Stage, Work, script};
 use crate::judge::Tally;
 use crate::project::Project;
 use crate::run::{self, Echo};
-use crate::suites;
+use crate::suite;
 
 /// A process that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -27,7 +27,7 @@ const SAVES: u64 = 100;
 /// If a record is lost or read partially, or a failed call changes the file.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
-    let project = suites::bundled(on.workspace, on.godot, &project_folder)?;
+    let project = suite::bundled(on.workspace, on.godot, &project_folder)?;
     let started = Instant::now();
     let (mut rounds, mut passed) = (0, 0);
     while work.goes_on(rounds, started) {

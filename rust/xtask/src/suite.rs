@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::build::{self, Build, Profile};
 use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
-use crate::library::{self, Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
@@ -186,7 +186,7 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 
 /// A wrong fact about engine memory is noticed at start-up, warned of once and reported, and everything still holds.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, &library::with_faults())?;
+    let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;
     let facts = facts(&project)?;
     let mut all = Tally::default();
@@ -229,7 +229,7 @@ access_path=\"portable\"
 /// Project settings take effect: threads, threshold and access path; with the portable path, there is no warning about
 /// a wrong fact.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, &library::with_faults())?;
+    let folder = project::copied(workspace, &build::with_faults())?;
     let file = folder.path().join("project.godot");
     fs::write(&file, fs::read_to_string(&file)? + OWN_SETTINGS)?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -250,7 +250,7 @@ pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
 
 /// A panic in every method, and at every inner place that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = project::copied(workspace, &library::with_faults())?;
+    let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;
     let mut command = project.script(&format!("res://{PANICS}"), &[]);
     command.env(PANIC_VARIABLE, "nowhere");
@@ -320,27 +320,6 @@ fn printed(project: &Project<'_>, script: &str) -> Result<String> {
     }
     let lines = marked(&outcome.stdout).context("the script printed no `@@ begin` … `@@ end`")?;
     Ok(lines.to_owned())
-}
-
-/// Runs the demo: real data through engine and codec, with the folder `data` as additional input.
-pub fn demo(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &[String]) -> Result<()> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let mut arguments = Vec::new();
-    if let Some(data) = data {
-        let data = fs::canonicalize(&data).with_context(|| format!("cannot open {}", data.display()))?;
-        arguments.extend(["--data".to_owned(), data.display().to_string()]);
-    }
-    arguments.extend_from_slice(extra);
-    judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
-}
-
-/// Runs some hundred frames of the demo scene in each mode, comparing its snapshots with the engine.
-pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let mut command = bundled(workspace, godot, &folder)?.headless();
-    command.args(["--fixed-fps", "60", "--script", "res://suites/demo.gd"]);
-    judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
 /// The bundled project in `folder`, with the extension.

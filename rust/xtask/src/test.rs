@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::build::{self, Build};
 use crate::checklist::Checklist;
 use crate::crates;
+use crate::demo;
 use crate::godot::{self, Godot};
 use crate::godot3;
 use crate::judge::{self, Tally};
-use crate::library::{self, Build};
 use crate::misuse;
 use crate::package;
 use crate::panel;
 use crate::platforms;
 use crate::run::{self, Echo};
 use crate::soak;
-use crate::suites::{self, Access, Conformance};
+use crate::suite::{self, Access, Conformance};
 use crate::trial::Trial;
 use crate::workflows;
 use crate::workspace::Workspace;
@@ -27,7 +28,7 @@ use crate::workspace::Workspace;
 const STEPS: &[Step] = &[
     step("format", format),
     step("lints", lints),
-    step("build", |on| plain(library::build(on.workspace, &Build::default()))),
+    step("build", |on| plain(build::build(on.workspace, &Build::default()))),
     step("workflows", |on| workflows::check(on.workspace)).unless(no_npm),
     step("Rust tests", rust_tests),
     step("crates for programs in Rust", |on| crates::check(on.workspace)),
@@ -37,7 +38,7 @@ const STEPS: &[Step] = &[
     step("snippets of the documentation", |on| on.trial()?.snippets()),
     step("help in the editor", |on| on.trial()?.help()),
     step("exported game", |on| on.trial()?.exported_game(template(on)?)).unless(no_template),
-    step("demo scene", |on| suites::demo_scene(on.workspace, on.godot)),
+    step("demo scene", |on| demo::scene(on.workspace, on.godot)),
     step("messages", |on| soaked(on, "messages")),
     step("panics", |on| soaked(on, "panics")),
     step("suites", |on| suite(on, "", TWO_THREADS)),
@@ -46,10 +47,10 @@ const STEPS: &[Step] = &[
     step("suites, exported game", exported).unless(no_template),
     step("editor panel", |on| panel::headless(on.workspace, on.godot, on.zip()?)),
     step("quitting", |on| on.trial()?.quit(5)),
-    step("wrong facts about memory", |on| suites::wrong_facts(on.workspace, on.godot)),
-    step("project settings", |on| suites::own_settings(on.workspace, on.godot)),
+    step("wrong facts about memory", |on| suite::wrong_facts(on.workspace, on.godot)),
+    step("project settings", |on| suite::own_settings(on.workspace, on.godot)),
     step("misuse of rust/engine", |on| misuse::run(on.workspace, on.godot)),
-    step("without threads", |on| suites::without_threads(on.workspace, on.godot)),
+    step("without threads", |on| suite::without_threads(on.workspace, on.godot)),
     step("random values", |on| soaked(on, "values")),
     step("many threads", |on| soaked(on, "threads")),
     step("endurance", |on| soaked(on, "calls")),
@@ -59,7 +60,7 @@ const STEPS: &[Step] = &[
     step("exchange with Godot 3", |on| soaked(on, "godot3")).unless(no_godot_3),
     step("protobuf oracle", |on| soaked(on, "protobuf")),
     step("no memory", |on| soaked(on, "memory")).unless(no_address_limit),
-    step("a file larger than memory", |on| suites::large_file(on.workspace, on.godot)).unless(no_holes),
+    step("a file larger than memory", |on| suite::large_file(on.workspace, on.godot)).unless(no_holes),
     step("double precision, types", double_precision),
     step("other platforms, types", |on| platforms::check(on.workspace)).unless(no_compilers),
 ];
@@ -147,13 +148,6 @@ fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     }
 }
 
-/// The help and the snippets alone.
-pub fn documentation(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
-    trial.first_open()?;
-    Ok(trial.snippets()? + trial.help()?)
-}
-
 fn plain<T>(result: Result<T>) -> Result<Tally> {
     result.map(|_| Tally::default())
 }
@@ -189,7 +183,7 @@ fn no_holes(_: &Stage<'_>) -> Result<Option<&'static str>> {
 }
 
 fn no_template(on: &Stage<'_>) -> Result<Option<&'static str>> {
-    Ok(on.godot.template_release.is_none().then_some(suites::NO_TEMPLATE))
+    Ok(on.godot.template_release.is_none().then_some(suite::NO_TEMPLATE))
 }
 
 fn no_npm(_: &Stage<'_>) -> Result<Option<&'static str>> {
@@ -240,25 +234,25 @@ fn suite(on: &Stage<'_>, only: &str, access: Access) -> Result<Tally> {
     } else {
         Conformance { access, random: Some(FEW), only: Some(only.to_owned()), ..Default::default() }
     };
-    suites::run(on.workspace, on.godot, &options)
+    suite::run(on.workspace, on.godot, &options)
 }
 
 fn exported(on: &Stage<'_>) -> Result<Tally> {
     let only = Some(EXPORTED_SUITES.to_owned());
     let options = Conformance { exported: true, only, random: Some(FEW), ..Default::default() };
-    suites::run(on.workspace, on.godot, &options)
+    suite::run(on.workspace, on.godot, &options)
 }
 
 /// There is no engine of that kind here, so the available one describes its API.
 fn double_precision(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
     let double = Some(godot::api_description(on.workspace, on.godot)?);
-    library::choose(cargo.arg("check"), &Build { double, ..Build::default() });
+    build::choose(cargo.arg("check"), &Build { double, ..Build::default() });
     plain(run::through(&mut cargo))
 }
 
 fn template<'a>(on: &Stage<'a>) -> Result<&'a Path> {
-    on.godot.template_release.as_deref().context(suites::NO_TEMPLATE)
+    on.godot.template_release.as_deref().context(suite::NO_TEMPLATE)
 }
 
 #[cfg(test)]

@@ -1,0 +1,19 @@
+//! `cargo xtask docs`: the editor's help is complete, and the snippets of the documentation run.
+
+pub mod help;
+pub mod snippets;
+
+use anyhow::Result;
+
+use crate::godot::Godot;
+use crate::judge::Tally;
+use crate::package;
+use crate::trial::Trial;
+use crate::workspace::Workspace;
+
+/// Checks both in a new project.
+pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
+    let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
+    trial.first_open()?;
+    Ok(trial.snippets()? + trial.help()?)
+}

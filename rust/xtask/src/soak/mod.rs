@@ -39,7 +39,7 @@ const ACTIVITIES: &[Activity] = &[
         .modes(&[Direct, Portable, SharedOut])
         .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
     activity("calls", "calls", "every method again and again; memory and objects must not grow", script::run)
-        .modes(&[Direct, Portable, SharedOut])
+        .modes(&[Direct, Portable])
         .test(&[(Direct, 300_000), (Portable, 30_000)]),
     activity("jobs", "jobs", "background jobs whose arguments are changed and freed meanwhile", script::run)
         .modes(&[Direct, Portable, SharedOut])

@@ -5,10 +5,6 @@ use proptest::prelude::*;
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Array, Dictionary, Limits, Object, Value, VariantType, format, quick_check};
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
-}
-
 /// Whether all is of the kinds that are accepted at first sight.
 fn is_ordinary(value: &Value) -> bool {
     let is_plain = |ty: &OwnedElementType| match ty {
@@ -35,7 +31,7 @@ fn is_ordinary(value: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn ordinary_values_are_accepted_at_once(value in Values::default().any()) {

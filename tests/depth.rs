@@ -37,16 +37,16 @@ fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
 fn read(bytes: &[u8], strictness: Strictness) -> Result<Vec<u8>, Error> {
     let limits = limits();
     let built = Value::decode_as(bytes, strictness, &limits);
-    let poured = transcode(bytes, strictness, &limits, Precision::Single);
+    let streamed = transcode(bytes, strictness, &limits, Precision::Single);
     match built {
         Ok(value) => {
             let written = value.encode()?;
-            assert_eq!(poured.as_ref(), Ok(&written));
+            assert_eq!(streamed.as_ref(), Ok(&written));
             assert_eq!(measure(&value, Precision::Single), Ok(written.len()));
         }
-        Err(error) => assert_eq!(poured.as_ref(), Err(&error)),
+        Err(error) => assert_eq!(streamed.as_ref(), Err(&error)),
     }
-    poured
+    streamed
 }
 
 #[test]

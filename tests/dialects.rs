@@ -27,7 +27,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn decode(hex: &str, strictness: Strictness, lossy: bool) -> variant_codec::Result<Value> {
     let (bytes, limits) = (bytes(hex), Limits::unlimited());
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot3(&bytes, strictness, &limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
+    Decoder::of_godot3(&bytes, strictness, &limits, Loss::accepted_if(lossy)).decode_only(&mut builder)?;
     Ok(builder.into_value())
 }
 

@@ -29,8 +29,8 @@ fn wrong(container: &'static str, expected: &str, found: &str) -> ErrorKind {
 fn read(hex: &str, strictness: Strictness, limits: &Limits) -> Result<Value, Error> {
     let bytes = hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes");
     let built = Value::decode_as(&bytes, strictness, limits);
-    let poured = transcode(&bytes, strictness, limits, Precision::Single);
-    assert_eq!(built.as_ref().err(), poured.as_ref().err(), "{hex}");
+    let streamed = transcode(&bytes, strictness, limits, Precision::Single);
+    assert_eq!(built.as_ref().err(), streamed.as_ref().err(), "{hex}");
     built
 }
 

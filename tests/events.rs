@@ -121,7 +121,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
     let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|strictness| {
         let mut log = log();
-        Decoder::new(bytes, strictness, limits).pour_only(&mut log)?;
+        Decoder::new(bytes, strictness, limits).decode_only(&mut log)?;
         Ok(log.events.join(" "))
     });
     assert_eq!(engine, strict, "{}", hex::encode(bytes));
@@ -164,7 +164,7 @@ fn marked_text_is_looked_at() {
     ] {
         let mut log = Log { takes_raw: Some(|_| true), ..Log::default() };
         Decoder::new(&bytes(hex), Strictness::Lenient, &limits)
-            .pour(&mut log)
+            .write_into(&mut log)
             .expect("what the engine reads");
         assert_eq!(log.events.join(" "), expected, "{hex}");
     }
@@ -257,7 +257,7 @@ fn only_what_is_surely_taken_comes_in_parts() {
     let mut log = in_parts(20)();
     let limits = Limits::unlimited();
     Decoder::new(&bytes(&typed("15000000")), Strictness::Lenient, &limits)
-        .pour(&mut log)
+        .write_into(&mut log)
         .expect("as the engine");
     assert_eq!(log.events.join(" "), "[ 4 of StringName String hp , String hp , String hp , String hp , ]");
     let ids = format!("1c000100 18000000 04000000 {}", "18000100 05000000 00000000".repeat(4));
@@ -371,7 +371,7 @@ fn keys_are_whole() {
 /// Whether the engine's value has properties, which no part may have.
 fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     let mut log = Log::default();
-    Decoder::new(bytes, Strictness::Lenient, limits).pour(&mut log).expect("a canonical value");
+    Decoder::new(bytes, Strictness::Lenient, limits).write_into(&mut log).expect("a canonical value");
     log.events.iter().any(|event| event.ends_with('('))
 }
 
@@ -388,7 +388,9 @@ fn values_of_every_type_come_in_parts() {
         let array = bytes(&array_of(&[HP, &hex::encode(&row.bytes), HP]));
         let events = |part_bytes| {
             let mut log = in_parts(part_bytes)();
-            Decoder::new(&array, Strictness::Lenient, &limits).pour_only(&mut log).expect("canonical values");
+            Decoder::new(&array, Strictness::Lenient, &limits)
+                .decode_only(&mut log)
+                .expect("canonical values");
             log.events.join(" ")
         };
         let whole = format!("[ 3 of Variant elements 8..{}: 3 at level 1 ]", array.len());
@@ -422,7 +424,7 @@ fn only_so_much_is_looked_through() {
     assert!(!events(&dictionaries(100), 88).contains("value"));
 }
 
-/// What a part does not hold is found by who pours it.
+/// What a part does not hold is found by who writes it.
 #[test]
 fn parts_end_where_they_should() {
     let limits = Limits::unlimited();
@@ -431,13 +433,13 @@ fn parts_end_where_they_should() {
     let elements = |bytes: Range<usize>, count, depth| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth };
-        Decoder::new(&array, Strictness::Strict, &limits).pour_part(&part, &mut log, &mut ())?;
+        Decoder::new(&array, Strictness::Strict, &limits).decode_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     let strings = |bytes: Range<usize>, count| {
         let mut log = Log::default();
         let part = Part { bytes, count, depth: 0 };
-        Decoder::new(&texts, Strictness::Strict, &limits).pour_strings_part(&part, &mut log, &mut ())?;
+        Decoder::new(&texts, Strictness::Strict, &limits).decode_strings_part(&part, &mut log, &mut ())?;
         Ok(log.events.join(" "))
     };
     assert_eq!(elements(20..44, 2, 1).as_deref(), Ok("String hp , String hp ,"));
@@ -465,8 +467,9 @@ fn sinks_may_refuse_an_element_of_a_run() {
             let at = 8 + size * place;
             let mut room = vec![0; at + size - 1];
             let mut encoder = Encoder::new(Buffer::new(room.as_mut_slice()), EncodeOptions::default());
-            let error =
-                Decoder::new(&bytes, Strictness::Strict, &limits).pour(&mut encoder).expect_err("no room");
+            let error = Decoder::new(&bytes, Strictness::Strict, &limits)
+                .write_into(&mut encoder)
+                .expect_err("no room");
             assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")), "{kind:?}");
         }
     }
@@ -512,9 +515,9 @@ fn what_a_sink_leaves_out_is_told_or_refused() {
         let mut expected = Vec::new();
         leaves(&value, &mut expected);
         let mut least = Least { others: Some(Vec::new()) };
-        (&value).pour(&mut least).expect("it takes everything");
+        (&value).write_into(&mut least).expect("it takes everything");
         prop_assert_eq!((least.others.as_ref(), least.written()), (Some(&expected), 0));
-        let refused = (&value).pour(&mut Least::default());
+        let refused = (&value).write_into(&mut Least::default());
         prop_assert_eq!(refused.is_ok(), expected.is_empty());
         if let Err(error) = refused {
             let says = format!("this sink does not accept {}", expected[0]);
@@ -541,10 +544,10 @@ fn leaves(value: &Value, found: &mut Vec<VariantType>) {
 }
 
 #[test]
-fn values_pour_their_runs_one_by_one_where_a_sink_knows_no_better() {
+fn values_write_their_runs_one_by_one_where_a_sink_knows_no_better() {
     for (number, event) in [(Value::Float(0.5), "0.5"), (Value::Int(7), "7")] {
         let mut log = Log::default();
-        (&Value::from(vec![number; 2])).pour(&mut log).expect("a small value");
+        (&Value::from(vec![number; 2])).write_into(&mut log).expect("a small value");
         assert_eq!(log.events.join(" "), format!("[ 2 of Variant {event} , {event} , ]"));
     }
 }

@@ -92,7 +92,7 @@ fn row(line: &str) -> Row {
 /// What is wrong with the bytes.
 pub fn read(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let mut builder = ValueBuilder::default();
-    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).pour_only(&mut builder)?;
+    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).decode_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
@@ -102,7 +102,7 @@ pub fn read(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) 
 /// Whatever reader or writer refuse.
 pub fn transcode(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
     let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
-    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).pour_only(&mut downgrade)?;
+    Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).decode_only(&mut downgrade)?;
     Ok(downgrade.into_output())
 }
 

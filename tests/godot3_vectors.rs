@@ -29,9 +29,9 @@ fn what_the_engine_writes_comes_out_as_it_was() {
     let limits = Limits::for_save_files();
     let mut same = 0;
     for row in rows().into_iter().filter(|row| row.origin == Origin::Engine) {
-        let poured = transcode(&row.bytes, Strictness::Strict, &limits, false);
-        let poured = poured.unwrap_or_else(|error| panic!("{}: {error}", row.label));
-        assert_eq!(hex::encode(poured), hex::encode(&row.bytes), "{}", row.label);
+        let streamed = transcode(&row.bytes, Strictness::Strict, &limits, false);
+        let streamed = streamed.unwrap_or_else(|error| panic!("{}: {error}", row.label));
+        assert_eq!(hex::encode(streamed), hex::encode(&row.bytes), "{}", row.label);
         let value = read(&row.bytes, Strictness::Strict, &limits, false).expect("it was read before");
         assert_eq!(value.encode_godot3(Loss::Refused).as_ref(), Ok(&row.bytes), "{}", row.label);
         same += 1;

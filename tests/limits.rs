@@ -8,7 +8,7 @@ use variant_protobuf::{DecodeOptions, Defaults, MessageDecoder, Schema};
 fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     let mut decoder = Decoder::new(bytes, Strictness::Strict, limits).after(spent);
     let mut builder = ValueBuilder::default();
-    decoder.pour_only(&mut builder).map(|_| decoder.spent())
+    decoder.decode_only(&mut builder).map(|_| decoder.spent())
 }
 
 /// Where limits admit all data of a length, parts of it may be read without knowing of each other.
@@ -209,7 +209,7 @@ fn messages_charge_for_the_memory_to_read_them() {
             };
             let memory = allocation_counter::measure(|| {
                 let mut sink = Measure::counting(EncodeOptions::default());
-                let _ = MessageDecoder::new(&message, &bytes, &options).pour(&mut sink);
+                let _ = MessageDecoder::new(&message, &bytes, &options).write_into(&mut sink);
             });
             let taken = memory.bytes_max;
             assert!(taken <= max_memory + BESIDE, "{name}: {taken} bytes where {max_memory} are allowed");

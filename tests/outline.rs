@@ -14,7 +14,7 @@ const ALL: usize = usize::MAX;
 fn decoded(bytes: &[u8]) -> (Result<usize, Error>, Value) {
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
     let mut builder = ValueBuilder::default();
-    let end = Decoder::new(bytes, Strictness::Lenient, &limits).pour_only(&mut builder);
+    let end = Decoder::new(bytes, Strictness::Lenient, &limits).decode_only(&mut builder);
     (end, builder.into_value())
 }
 

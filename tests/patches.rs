@@ -166,6 +166,16 @@ fn a_value_as_deep_as_the_format_allows_has_a_patch() {
     });
 }
 
+/// No engine repeats a key, but bytes can.
+#[test]
+fn values_that_repeat_a_key_have_a_patch() {
+    let entry = |key: &str, value: i32| (Value::from(key), Value::from(value));
+    let (one, two) = (vec![entry("a long key", 1), entry("b", 2)], [entry("new", 3), entry("new", 4)]);
+    let repeated = [&one[..], &two].concat();
+    check(&Value::from(one.clone()), &Value::from(repeated.clone()));
+    check(&Value::from(repeated), &Value::from(one));
+}
+
 #[test]
 fn limits_hold_for_what_a_patch_makes() {
     let old = from(&Value::from([1, 2]));

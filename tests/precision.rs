@@ -57,7 +57,7 @@ fn every_type_in_both_widths() {
             let options = EncodeOptions { precision, strict_text: false };
             let write = |room: &mut [u8]| {
                 let mut encoder = Encoder::new(Buffer::new(room), options);
-                Decoder::new(from, Strictness::Strict, &limits).pour_only(&mut encoder)
+                Decoder::new(from, Strictness::Strict, &limits).decode_only(&mut encoder)
             };
             let mut just_enough = vec![0; to.len()];
             assert!(write(&mut just_enough).is_ok(), "{ty}, {precision:?}");

@@ -1,4 +1,4 @@
-//! Elements that are poured in runs come out as if each had been poured alone.
+//! Elements that are written in runs come out as if each had been written alone.
 
 use conformance::fuzzing::transcode;
 use variant_codec::error::Oddity;
@@ -132,7 +132,7 @@ fn errors_have_their_places() {
         let mut small = vec![0; at + 7];
         let mut encoder = Encoder::new(Buffer::new(small.as_mut_slice()), options());
         let values = Value::from(vec![Value::Int(7); 100]);
-        let error = (&values).pour(&mut encoder).expect_err("too little room");
+        let error = (&values).write_into(&mut encoder).expect_err("too little room");
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory(8)), "{error}");
         assert_eq!(error.path(), format!("[{place}]"));
     }

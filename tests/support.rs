@@ -133,7 +133,7 @@ pub fn transcode(
     precision: Precision,
 ) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions { precision, ..EncodeOptions::default() });
-    Decoder::new(bytes, strictness, limits).pour_only(&mut encoder)?;
+    Decoder::new(bytes, strictness, limits).decode_only(&mut encoder)?;
     Ok(encoder.into_output())
 }
 
@@ -143,7 +143,7 @@ pub fn transcode(
 /// Whatever the source refuses.
 pub fn measure(mut source: impl Source, precision: Precision) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision, ..EncodeOptions::default() });
-    source.pour(&mut measure)?;
+    source.write_into(&mut measure)?;
     Ok(measure.bytes())
 }
 

@@ -54,7 +54,7 @@ fn explanation(row: &Row, value: &Value) -> Option<Exception> {
 fn check(row: &Row) -> Result<Option<Exception>, String> {
     let limits = row.limits();
     let mut builder = ValueBuilder::default();
-    let read = Decoder::new(&row.bytes, Strictness::Lenient, &limits).pour_only(&mut builder);
+    let read = Decoder::new(&row.bytes, Strictness::Lenient, &limits).decode_only(&mut builder);
     let value = builder.into_value();
     let (consumed, engine) = match (read, &row.accepted) {
         (Err(_), None) => return Ok(None),
@@ -68,10 +68,10 @@ fn check(row: &Row) -> Result<Option<Exception>, String> {
         return Err(format!("{consumed} bytes read, by the engine {}", engine.consumed));
     }
     let built = value.encode().map_err(|error| error.to_string())?;
-    let poured = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single);
-    let poured = poured.map_err(|error| error.to_string())?;
-    if built != poured {
-        return Err(format!("a Value writes {}, the bytes {}", hex::encode(built), hex::encode(poured)));
+    let streamed = transcode(&row.bytes, Strictness::Lenient, &limits, Precision::Single);
+    let streamed = streamed.map_err(|error| error.to_string())?;
+    if built != streamed {
+        return Err(format!("a Value writes {}, the bytes {}", hex::encode(built), hex::encode(streamed)));
     }
     if engine.is_reencoded(&built) {
         return Ok(None);
@@ -129,7 +129,7 @@ fn values_follow_one_another() {
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut end = 0;
     for row in &rows {
-        decoder.pour(&mut encoder).unwrap();
+        decoder.write_into(&mut encoder).unwrap();
         end += row.bytes.len();
         assert_eq!(decoder.position(), end, "{}", row.label);
     }

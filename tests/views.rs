@@ -3,7 +3,7 @@
 use variant_codec::error::Limit;
 use variant_codec::stream::{ElementType, ValueBuilder};
 use variant_codec::value::OwnedElementType;
-use variant_codec::view::{Fields, Key, Places};
+use variant_codec::view::{Fields, Key, KnownOffsets};
 use variant_codec::{Array, ErrorKind, Limits, Value, VariantType, View};
 
 fn saves() -> Vec<u8> {
@@ -82,11 +82,11 @@ fn elements_are_read_from_any_index_on() {
     let list = Value::from(texts).encode().unwrap();
     let ints = Value::PackedInt32Array((0..400).collect()).encode().unwrap();
     for bytes in [&list, &ints] {
-        let places = Places::default();
+        let known = KnownOffsets::default();
         let view = View::new(bytes).unwrap();
         let all: Vec<_> = view.elements().unwrap().map(|element| element.unwrap().spot()).collect();
         for index in [0, 1, 399, 400, 401, 200, usize::MAX] {
-            for view in [view, view.remembering(&places)] {
+            for view in [view, view.remembering(&known)] {
                 let rest = view.elements_from(index).unwrap().map(|element| element.unwrap().spot());
                 assert_eq!(rest.collect::<Vec<_>>(), all.get(index..).unwrap_or_default());
             }
@@ -109,11 +109,11 @@ fn of_equal_keys_one_is_remembered() {
     for _ in 0..KEYS {
         bytes.extend_from_slice(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
-    let places = Places::default();
-    let view = View::new(&bytes).unwrap().remembering(&places);
+    let known = KnownOffsets::default();
+    let view = View::new(&bytes).unwrap().remembering(&known);
     assert!(view.get("x").is_err());
     assert_eq!(view.get("").unwrap().range().unwrap(), 16..20);
-    assert!(places.memory() < 1000, "{}", places.memory());
+    assert!(known.memory() < 1000, "{}", known.memory());
 }
 
 #[test]
@@ -195,11 +195,11 @@ fn parts_are_poured_and_read_as_they_are_encoded() {
     assert_eq!(view.get("color").unwrap().as_lanes().unwrap().le, &bytes[bytes.len() - 16..]);
     assert!(list.as_lanes().is_err());
     let mut builder = ValueBuilder::default();
-    list.pour_slice(1..9, &mut builder).unwrap();
+    list.decode_slice(1..9, &mut builder).unwrap();
     let element = OwnedElementType::Builtin(VariantType::Int);
     assert_eq!(builder.into_value(), Value::from(Array { element, values: vec![2.into()] }));
     let mut builder = ValueBuilder::default();
-    view.pour_keys(&mut builder).unwrap();
+    view.decode_keys(&mut builder).unwrap();
     assert_eq!(builder.into_value(), Value::from(["list", "color"]));
     for (text, index) in
         [("-1", Some(-1)), ("0", Some(0)), ("01", None), ("+1", None), ("-0", None), ("a", None)]

@@ -30,14 +30,14 @@ fn every_source_and_sink_gives_the_same() {
             // Godot's bytes, whose lists come in runs, as a source; as a sink.
             let (written, limits) = (godot(&value), Limits::unlimited());
             let mut encoder = MessageEncoder::new(&message, &encode);
-            Decoder::new(&written, Strictness::Strict, &limits).pour(&mut encoder).unwrap();
+            Decoder::new(&written, Strictness::Strict, &limits).write_into(&mut encoder).unwrap();
             assert_eq!(encoder.written(), bytes, "seed {seed}");
             encoder.clear();
-            (&value).pour(&mut encoder).unwrap();
+            (&value).write_into(&mut encoder).unwrap();
             assert_eq!(encoder.into_bytes(), bytes, "seed {seed}");
 
             let mut encoder = Encoder::new(Vec::new(), variant_codec::EncodeOptions::default());
-            MessageDecoder::new(&message, &bytes, &options(wire)).pour(&mut encoder).unwrap();
+            MessageDecoder::new(&message, &bytes, &options(wire)).write_into(&mut encoder).unwrap();
             let read = message.decode(&bytes, &options(wire)).unwrap();
             assert_eq!(encoder.into_output(), godot(&read), "seed {seed}");
         }
@@ -68,7 +68,7 @@ fn compact_is_never_larger_but_for_zigzag() {
 struct Units<'a>(&'a str);
 
 impl Source for Units<'_> {
-    fn pour<S: variant_codec::stream::Sink>(&mut self, sink: &mut S) -> variant_codec::Result<()> {
+    fn write_into<S: variant_codec::stream::Sink>(&mut self, sink: &mut S) -> variant_codec::Result<()> {
         let units = |text: &str| text.chars().map(u32::from).collect::<Vec<u32>>();
         let untyped = variant_codec::stream::ElementType::Untyped;
         let mut dictionary = sink.begin_dictionary(2, untyped, untyped)?;
@@ -89,7 +89,7 @@ fn code_units_are_written_as_text_is() {
     let message = schema.message("Everything").unwrap();
     proptest!(|(text in ".{0,200}")| {
         let mut encoder = MessageEncoder::new(&message, &EncodeOptions::default());
-        Units(&text).pour(&mut encoder).unwrap();
+        Units(&text).write_into(&mut encoder).unwrap();
         let value = ["a_string", "may_string"].map(|name| (name.into(), text.as_str().into()));
         let value = Value::from(value.to_vec());
         prop_assert_eq!(encoder.into_bytes(), message.encode(&value, &EncodeOptions::default()).unwrap());

@@ -13,7 +13,7 @@ pub fn check(data: &[u8]) {
         let mut start = 0;
         let error = loop {
             let mut builder = ValueBuilder::default();
-            if let Err(error) = decoder.pour(&mut builder) {
+            if let Err(error) = decoder.write_into(&mut builder) {
                 break error;
             }
             let end = decoder.position();

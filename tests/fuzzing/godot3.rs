@@ -39,17 +39,17 @@ fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Re
     let decoder = || Decoder::of_godot3(data, strictness, limits, Loss::accepted_if(lossy));
     let built = godot3::read(data, strictness, limits, lossy);
     let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    let poured = decoder().pour_only(&mut encoder);
+    let streamed = decoder().decode_only(&mut encoder);
     let mut measure = Measure::counting(EncodeOptions::default());
-    let measured = decoder().pour_only(&mut measure);
+    let measured = decoder().decode_only(&mut measure);
     match &built {
         Ok(value) => {
-            assert!(poured.is_ok() && measured.is_ok(), "{poured:?}, {measured:?}");
+            assert!(streamed.is_ok() && measured.is_ok(), "{streamed:?}, {measured:?}");
             assert_eq!(value.encode().as_deref(), Ok(encoder.output().as_slice()));
             assert_eq!(measure.bytes(), encoder.output().len());
         }
         Err(error) => {
-            assert_eq!(poured.as_ref(), Err(error));
+            assert_eq!(streamed.as_ref(), Err(error));
             assert_eq!(measured.as_ref(), Err(error));
             check_error(error, 0, data.len());
         }
@@ -84,17 +84,17 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
 fn check_downgrade(data: &[u8], value: &Value) {
     for lossy in [false, true] {
         let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
-        let poured = Decoder::new(data, Strictness::Lenient, &everything()).pour_only(&mut downgrade);
-        let written = match (value.encode_godot3(Loss::accepted_if(lossy)), poured) {
+        let streamed = Decoder::new(data, Strictness::Lenient, &everything()).decode_only(&mut downgrade);
+        let written = match (value.encode_godot3(Loss::accepted_if(lossy)), streamed) {
             (Ok(written), Ok(_)) => written,
-            (Err(error), Err(poured)) => {
-                assert_eq!(error.kind(), poured.kind());
-                assert!(poured.offset().is_none_or(|at| at <= data.len()), "{poured}");
+            (Err(error), Err(streamed)) => {
+                assert_eq!(error.kind(), streamed.kind());
+                assert!(streamed.offset().is_none_or(|at| at <= data.len()), "{streamed}");
                 let is_object = |inner: &Value| matches!(inner, Value::Object(Object::Full { .. }));
                 assert!(!lossy || any_inside(value, is_object), "{error}");
                 continue;
             }
-            (built, poured) => panic!("{built:?}, {poured:?}"),
+            (built, streamed) => panic!("{built:?}, {streamed:?}"),
         };
         assert_eq!(downgrade.into_output(), written);
         match read(&written, Strictness::Strict, &one_value(), false) {

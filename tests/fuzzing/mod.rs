@@ -49,14 +49,14 @@ impl Tail {
 /// Reads in every way; all agree on the value's size or on the error, which lies within the data.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits) -> Result<Value> {
     let built = Value::decode_as(data, strictness, limits);
-    let poured = crate::transcode(data, strictness, limits, Precision::Single);
+    let streamed = crate::transcode(data, strictness, limits, Precision::Single);
     let mut measure = Measure::counting(EncodeOptions::default());
-    let measured = Decoder::new(data, strictness, limits).pour_only(&mut measure).map(|_| measure.bytes());
+    let measured = Decoder::new(data, strictness, limits).decode_only(&mut measure).map(|_| measure.bytes());
     match &built {
-        Ok(_) => assert_eq!(measured, poured.map(|bytes| bytes.len())),
+        Ok(_) => assert_eq!(measured, streamed.map(|bytes| bytes.len())),
         Err(error) => {
             assert_eq!(measured.as_ref(), Err(error));
-            assert_eq!(poured.as_ref(), Err(error));
+            assert_eq!(streamed.as_ref(), Err(error));
             check_error(error, 0, data.len());
         }
     }

@@ -19,7 +19,7 @@ fn check_outline(data: &[u8]) {
     let limits = everything();
     let mut builder = ValueBuilder::default();
     let mut decoder = Decoder::new(data, Strictness::Lenient, &limits);
-    let read = decoder.pour(&mut builder);
+    let read = decoder.write_into(&mut builder);
     assert_eq!(outline.error(), read.as_ref().err());
     assert_eq!(outline.end(), decoder.position());
     if read.is_ok() {

@@ -1,4 +1,4 @@
-//! Parts that another decoder pours.
+//! Parts that another decoder writes.
 
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
@@ -49,8 +49,8 @@ impl InParts {
             let limits = everything();
             let mut decoder = Decoder::new(input, strictness, &limits);
             match kind {
-                Kind::Values => decoder.pour_part(part, &mut encoder, &mut ())?,
-                Kind::Strings => decoder.pour_strings_part(part, &mut encoder, &mut ())?,
+                Kind::Values => decoder.decode_part(part, &mut encoder, &mut ())?,
+                Kind::Strings => decoder.decode_strings_part(part, &mut encoder, &mut ())?,
             }
             whole.extend(encoder.into_output());
         }
@@ -134,7 +134,7 @@ impl PartSink<Self> for InParts {
 pub fn in_parts(input: &[u8], strictness: Strictness, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
     let encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut sink = InParts { encoder, part_bytes, left: Vec::new() };
-    Decoder::new(input, strictness, &everything()).pour_only(&mut sink)?;
+    Decoder::new(input, strictness, &everything()).decode_only(&mut sink)?;
     let count = sink.left.len();
     Ok((sink.finish(input, strictness)?, count))
 }

@@ -64,14 +64,14 @@ fn check_message(message: &Message, wire: Wire, data: &[u8]) {
 fn decode(message: &Message, data: &[u8], options: &DecodeOptions) -> Option<Value> {
     let built = message.decode(data, options);
     let mut measure = Measure::counting(GodotOptions::default());
-    let poured = MessageDecoder::new(message, data, options).pour(&mut measure);
+    let streamed = MessageDecoder::new(message, data, options).write_into(&mut measure);
     match built {
         Ok(value) => {
-            assert_eq!(poured.map(|()| measure.bytes()), value.encoded_size());
+            assert_eq!(streamed.map(|()| measure.bytes()), value.encoded_size());
             Some(value)
         }
         Err(error) => {
-            assert_eq!(poured.as_ref(), Err(&error));
+            assert_eq!(streamed.as_ref(), Err(&error));
             check_error(&error, 0, data.len());
             None
         }

@@ -29,7 +29,7 @@ pub fn check(data: &[u8]) {
 pub fn check_at_once(data: &[u8], limits: &Limits) {
     let Some(end) = quick_check(data, limits) else { return };
     let mut builder = ValueBuilder::default();
-    let read = Decoder::new(data, Strictness::Strict, limits).pour_only(&mut builder);
+    let read = Decoder::new(data, Strictness::Strict, limits).decode_only(&mut builder);
     assert_eq!(read, Ok(end));
     visit(&builder.into_value(), &mut |value| {
         let Value::Dictionary(dictionary) = value else { return };
@@ -89,7 +89,7 @@ fn check_limits(data: &[u8], value: &Value) {
     };
     let validate = |limits: &Limits| {
         let mut measure = Measure::counting(EncodeOptions::default());
-        Decoder::new(data, Strictness::Strict, limits).pour_only(&mut measure)
+        Decoder::new(data, Strictness::Strict, limits).decode_only(&mut measure)
     };
     let refused =
         |limits: Limits| validate(&limits).err().unwrap_or_else(|| panic!("accepted with {limits:?}"));

@@ -33,11 +33,11 @@ fn write(value: &Value, precision: Precision) -> Vec<u8> {
     assert_eq!(measure(value, precision), Ok(written.len()));
     let mut growing = Vec::new();
     let mut encoder = Encoder::new(Buffer::new(&mut growing), options);
-    (&*value).pour(&mut encoder).expect("there is memory");
+    (&*value).write_into(&mut encoder).expect("there is memory");
     assert_eq!(encoder.into_output().written(), written);
     let mut exact = vec![0xAA; written.len()];
     let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options);
-    (&*value).pour(&mut encoder).expect("there is just enough room");
+    (&*value).write_into(&mut encoder).expect("there is just enough room");
     assert_eq!(encoder.into_output().written(), written);
     written
 }

@@ -2,7 +2,7 @@
 
 use variant_codec::dialect::Dialect;
 use variant_codec::godot3::Loss;
-use variant_codec::view::{Fields, Key, Places};
+use variant_codec::view::{Fields, Key, KnownOffsets};
 use variant_codec::{Object, PackedReals, Reals, Value, View};
 
 use super::{check_error, everything};
@@ -31,11 +31,11 @@ pub fn check(data: &[u8]) {
 
 /// The same with what has been walked being forgotten, noted and remembered.
 pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
-    let places = Places::default();
+    let known = KnownOffsets::default();
     compare(view, value);
-    compare(&view.remembering(&places), value);
-    compare(&view.remembering(&places), value);
-    assert!(places.memory() <= 4096 + data.len(), "{} bytes for {}", places.memory(), data.len());
+    compare(&view.remembering(&known), value);
+    compare(&view.remembering(&known), value);
+    assert!(known.memory() <= 4096 + data.len(), "{} bytes for {}", known.memory(), data.len());
 }
 
 /// NaNs differ from themselves, but not in words.

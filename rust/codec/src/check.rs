@@ -14,7 +14,7 @@ use crate::limits::{ALL_TYPES, Limits};
 /// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
 /// has every key once. `None` leaves both open: read the value to find out.
 ///
-/// Several times as fast as reading: nothing is poured, and keys that repeat from one Dictionary to the next are compared as bytes.
+/// Several times as fast as reading: nothing is written, and keys that repeat from one Dictionary to the next are compared as bytes.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, quick_check};
@@ -111,7 +111,7 @@ impl Checker<'_> {
     fn leaf(&mut self) -> Option<()> {
         let start = self.at.checked_sub(4)?;
         let mut decoder = Decoder::<Godot4>::starting_at(self.bytes, start, self.depth, self.limits);
-        decoder.pour(&mut Measure::counting(EncodeOptions::default())).ok()?;
+        decoder.write_into(&mut Measure::counting(EncodeOptions::default())).ok()?;
         self.at = decoder.position();
         Some(())
     }
@@ -153,7 +153,7 @@ impl Checker<'_> {
                 followed += 1;
             } else {
                 self.key(key)?;
-                self.rows.open(Place::of(at, self.at)?)?;
+                self.rows.open(KeyPosition::of(at, self.at)?)?;
             }
             self.value(value)?;
         }
@@ -279,12 +279,12 @@ fn check_text(text: &[u8]) -> Option<()> {
 
 /// The bytes of a key, with its header.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct KeyPosition {
     start: u32,
     end: u32,
 }
 
-impl Place {
+impl KeyPosition {
     #[inline(always)]
     fn of(start: usize, end: usize) -> Option<Self> {
         Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
@@ -311,11 +311,11 @@ impl Place {
 #[derive(Default)]
 struct Rows {
     /// Keys of Dictionaries that have been found to be distinct, row by row.
-    keys: Vec<Place>,
+    keys: Vec<KeyPosition>,
     /// Where rows start in `keys`, and how many they have.
     known: Vec<(u32, u32)>,
     /// Keys of the Dictionaries that are open.
-    open: Vec<Place>,
+    open: Vec<KeyPosition>,
 }
 
 impl Rows {
@@ -344,7 +344,7 @@ impl Rows {
     }
 
     #[inline(always)]
-    fn open(&mut self, key: Place) -> Option<()> {
+    fn open(&mut self, key: KeyPosition) -> Option<()> {
         self.open.try_reserve(1).ok()?;
         self.open.push(key);
         Some(())
@@ -375,10 +375,10 @@ impl Rows {
     }
 
     #[inline(never)]
-    fn check_many(&self, bytes: &[u8], keys: &[Place]) -> Option<()> {
+    fn check_many(&self, bytes: &[u8], keys: &[KeyPosition]) -> Option<()> {
         let hasher = RandomState::new();
-        let hash = |key: &Place| hasher.hash_one(key.content(bytes));
-        let mut seen: HashTable<Place> = HashTable::new();
+        let hash = |key: &KeyPosition| hasher.hash_one(key.content(bytes));
+        let mut seen: HashTable<KeyPosition> = HashTable::new();
         seen.try_reserve(keys.len(), hash).ok()?;
         for key in keys {
             let content = key.content(bytes);

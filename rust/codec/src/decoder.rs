@@ -37,7 +37,7 @@ const MAX_SKIMS: usize = 3;
 /// let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits);
 /// for expected in [1, 2] {
 ///     let mut builder = ValueBuilder::default();
-///     decoder.pour(&mut builder)?;
+///     decoder.write_into(&mut builder)?;
 ///     assert_eq!(builder.into_value(), Value::from(expected));
 /// }
 /// # Ok::<(), variant_codec::Error>(())
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a, Godot3> {
     /// A reader of Godot 3's format at the start of `bytes`. No parts come from it.
     ///
     /// Godot 4 cannot hold text with code units that are no characters, nor make objects of Godot 3: both are errors. With
-    /// [`Loss::Accepted`], the units are replaced by U+FFFD, and objects are poured as Dictionaries of their properties, with the
+    /// [`Loss::Accepted`], the units are replaced by U+FFFD, and objects are written as Dictionaries of their properties, with the
     /// class under the first key, `class`.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
         Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
@@ -133,12 +133,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// # Errors
     /// What is wrong with the bytes, with its offset; also too many bytes, and bytes after the value, if the limits
     /// do not allow them.
-    pub fn pour_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
+    pub fn decode_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
         let limits = self.budget.limits;
         if self.bytes.len() > limits.max_bytes {
             return Err(self.error(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)));
         }
-        self.pour(sink)?;
+        self.write_into(sink)?;
         let left = self.left();
         if left > 0 && !limits.allow_trailing_bytes {
             return Err(self.error(ErrorKind::TrailingBytes(left)));
@@ -150,18 +150,18 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset; also where the part does not end where it should.
-    pub fn pour_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
+    pub fn decode_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
         self.at = part.bytes.start;
         self.depth = part.depth;
-        self.pour_elements(sink, array, &ElementType::Untyped, 0..part.count)?;
+        self.decode_elements(sink, array, &ElementType::Untyped, 0..part.count)?;
         self.ends_at(part.bytes.end)
     }
 
     /// The same for elements of a PackedStringArray.
     ///
     /// # Errors
-    /// As [`Decoder::pour_part`].
-    pub fn pour_strings_part<S: Sink>(
+    /// As [`Decoder::decode_part`].
+    pub fn decode_strings_part<S: Sink>(
         &mut self,
         part: &Part,
         sink: &mut S,
@@ -169,7 +169,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     ) -> Result<()> {
         self.at = part.bytes.start;
         for _ in 0..part.count {
-            self.pour_terminated_string(sink, strings)?;
+            self.decode_terminated_string(sink, strings)?;
         }
         self.ends_at(part.bytes.end)
     }
@@ -194,7 +194,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(always)]
-    fn pour_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
+    fn decode_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let precision = Self::precision(header);
         let le = self.take(count * lane.width(precision == Precision::Double))?;
@@ -202,7 +202,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(never)]
-    fn pour_packed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
+    fn decode_packed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
         let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
         let precision = Self::precision(header);
         let element = per_element * lane.width(precision == Precision::Double);
@@ -228,7 +228,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// in WebAssembly: its locals would enlarge the frame of the recursive caller, once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
-    fn pour_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
+    fn decode_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
         use VariantType as T;
 
         let wide = header & format::FLAG_64 != 0;
@@ -271,23 +271,23 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 sink.text(ty, Text::Utf8(&text)).at(at)
             }
             // One arm for each type, so that each is compiled for the size it has.
-            T::Vector2 => self.pour_fixed(sink, T::Vector2, header),
-            T::Vector2i => self.pour_fixed(sink, T::Vector2i, header),
-            T::Rect2 => self.pour_fixed(sink, T::Rect2, header),
-            T::Rect2i => self.pour_fixed(sink, T::Rect2i, header),
-            T::Vector3 => self.pour_fixed(sink, T::Vector3, header),
-            T::Vector3i => self.pour_fixed(sink, T::Vector3i, header),
-            T::Transform2D => self.pour_fixed(sink, T::Transform2D, header),
-            T::Vector4 => self.pour_fixed(sink, T::Vector4, header),
-            T::Vector4i => self.pour_fixed(sink, T::Vector4i, header),
-            T::Plane => self.pour_fixed(sink, T::Plane, header),
-            T::Quaternion => self.pour_fixed(sink, T::Quaternion, header),
-            T::Aabb => self.pour_fixed(sink, T::Aabb, header),
-            T::Basis => self.pour_fixed(sink, T::Basis, header),
-            T::Transform3D => self.pour_fixed(sink, T::Transform3D, header),
-            T::Projection => self.pour_fixed(sink, T::Projection, header),
-            T::Color => self.pour_fixed(sink, T::Color, header),
-            T::NodePath => self.pour_node_path(sink),
+            T::Vector2 => self.decode_fixed(sink, T::Vector2, header),
+            T::Vector2i => self.decode_fixed(sink, T::Vector2i, header),
+            T::Rect2 => self.decode_fixed(sink, T::Rect2, header),
+            T::Rect2i => self.decode_fixed(sink, T::Rect2i, header),
+            T::Vector3 => self.decode_fixed(sink, T::Vector3, header),
+            T::Vector3i => self.decode_fixed(sink, T::Vector3i, header),
+            T::Transform2D => self.decode_fixed(sink, T::Transform2D, header),
+            T::Vector4 => self.decode_fixed(sink, T::Vector4, header),
+            T::Vector4i => self.decode_fixed(sink, T::Vector4i, header),
+            T::Plane => self.decode_fixed(sink, T::Plane, header),
+            T::Quaternion => self.decode_fixed(sink, T::Quaternion, header),
+            T::Aabb => self.decode_fixed(sink, T::Aabb, header),
+            T::Basis => self.decode_fixed(sink, T::Basis, header),
+            T::Transform3D => self.decode_fixed(sink, T::Transform3D, header),
+            T::Projection => self.decode_fixed(sink, T::Projection, header),
+            T::Color => self.decode_fixed(sink, T::Color, header),
+            T::NodePath => self.decode_node_path(sink),
             T::Rid => {
                 let id = if D::HAS_FLAGS { self.u64()? } else { 0 };
                 sink.rid(id)
@@ -307,8 +307,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             | T::PackedVector2Array
             | T::PackedVector3Array
             | T::PackedColorArray
-            | T::PackedVector4Array => self.pour_packed(sink, ty, header),
-            T::PackedStringArray => self.pour_strings(sink),
+            | T::PackedVector4Array => self.decode_packed(sink, ty, header),
+            T::PackedStringArray => self.decode_strings(sink),
         }
     }
 }
@@ -316,7 +316,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
     // In WebAssembly, one frame for each level of nesting instead of three.
     #[cfg_attr(target_family = "wasm", inline(always))]
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         if !S::BUILDS {
             self.budget.builds_nothing();
         }
@@ -331,15 +331,15 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
         let header = if D::HAS_FLAGS { header } else { header & D::header_mask(ty) };
         self.budget.value(ty).at(at)?;
         sink.value_starts(at, header, ty);
-        let poured = match ty {
-            VariantType::Array => self.pour_array(sink, header),
-            VariantType::Dictionary => self.pour_dictionary(sink, header),
-            VariantType::Object => self.pour_object(sink, header, at),
-            _ => self.pour_leaf(sink, at, header, ty),
+        let written = match ty {
+            VariantType::Array => self.decode_array(sink, header),
+            VariantType::Dictionary => self.decode_dictionary(sink, header),
+            VariantType::Object => self.decode_object(sink, header, at),
+            _ => self.decode_leaf(sink, at, header, ty),
         };
-        if S::WANTS_PLACES && poured.is_ok() {
+        if S::WANTS_PLACES && written.is_ok() {
             sink.value_ends(self.at);
         }
-        poured
+        written
     }
 }

@@ -63,7 +63,7 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 /// use variant_codec::stream::Source;
 ///
 /// let mut downgrade = Downgrade::new(Vec::new(), Loss::Refused);
-/// (&Value::Vector2i([1, 2])).pour(&mut downgrade)?;
+/// (&Value::Vector2i([1, 2])).write_into(&mut downgrade)?;
 /// assert_eq!(downgrade.into_changes()[0].to, "Vector2");
 /// # Ok::<(), variant_codec::Error>(())
 /// ```

@@ -76,7 +76,7 @@ pub struct Encoder<O, D = Godot4> {
 /// use variant_codec::{EncodeOptions, Value};
 ///
 /// let mut measure = Measure::counting(EncodeOptions::default());
-/// (&Value::from("hp")).pour(&mut measure)?;
+/// (&Value::from("hp")).write_into(&mut measure)?;
 /// assert_eq!(measure.bytes(), 12);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```

@@ -1,6 +1,6 @@
 //! Where sources and sinks meet: the events of walking a value, and the small borrowed types they carry.
 //!
-//! A [`Source`] walks a value and *pours* it into a [`Sink`], event by event:
+//! A [`Source`] walks a value and *writes* it into a [`Sink`], event by event:
 //!
 //! ```text
 //! value       = leaf | array | dictionary | object | strings
@@ -176,7 +176,7 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be poured by another
+/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be written by another
 /// one.
 ///
 /// ```
@@ -196,7 +196,7 @@ pub struct Part {
     pub depth: u32,
 }
 
-/// Walks a value and pours it into a sink.
+/// Walks a value and writes it into a sink.
 ///
 /// ```
 /// use variant_codec::Result;
@@ -206,7 +206,7 @@ pub struct Part {
 /// struct Squares(usize);
 ///
 /// impl Source for Squares {
-///     fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+///     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
 ///         let mut array = sink.begin_array(self.0, ElementType::Untyped)?;
 ///         sink.ints(&mut array, &mut (0..self.0 as i64).map(|int| int * int))?;
 ///         sink.end_array(array)
@@ -214,7 +214,7 @@ pub struct Part {
 /// }
 ///
 /// let mut encoder = variant_codec::stream::Encoder::new(Vec::new(), Default::default());
-/// Squares(3).pour(&mut encoder)?;
+/// Squares(3).write_into(&mut encoder)?;
 /// assert_eq!(encoder.into_output(), variant_codec::Value::from([0, 1, 4]).encode()?);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
@@ -223,7 +223,7 @@ pub trait Source {
     ///
     /// # Errors
     /// Whatever source or sink refuses; the sink is then left with a part of the value.
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()>;
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()>;
 }
 
 /// Receives the events of one value.
@@ -256,7 +256,7 @@ pub trait Source {
 /// }
 ///
 /// let mut texts = Texts::default();
-/// (&Value::from_iter([("name", "Ada")])).pour(&mut texts)?;
+/// (&Value::from_iter([("name", "Ada")])).write_into(&mut texts)?;
 /// assert_eq!(texts.0, ["name", "Ada"]);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
@@ -536,12 +536,12 @@ pub trait Sink {
 /// let bytes = Value::from(vec!["a text of some length"; 8]).encode()?;
 /// let limits = Limits::for_network();
 /// let mut parts = Parts::default();
-/// Decoder::new(&bytes, Strictness::Strict, &limits).pour_only(&mut parts)?;
+/// Decoder::new(&bytes, Strictness::Strict, &limits).decode_only(&mut parts)?;
 /// // Perhaps on several threads:
 /// for part in &parts.0 {
 ///     let mut builder = ValueBuilder::default();
 ///     let mut array = builder.begin_array(part.count, ElementType::Untyped)?;
-///     Decoder::new(&bytes, Strictness::Strict, &limits).pour_part(part, &mut builder, &mut array)?;
+///     Decoder::new(&bytes, Strictness::Strict, &limits).decode_part(part, &mut builder, &mut array)?;
 ///     assert_eq!(array[0], Value::from("a text of some length"));
 /// }
 /// # Ok::<(), variant_codec::Error>(())
@@ -550,7 +550,7 @@ pub trait PartSink<S: Sink + ?Sized> {
     /// From how many bytes on elements come in parts.
     fn part_bytes(&self) -> usize;
     /// The next elements of the open Array come from elsewhere: from
-    /// [`Decoder::pour_part`](crate::stream::Decoder::pour_part).
+    /// [`Decoder::decode_part`](crate::stream::Decoder::decode_part).
     ///
     /// # Errors
     /// What the sink has against it.
@@ -562,7 +562,7 @@ pub trait PartSink<S: Sink + ?Sized> {
     /// What the sink has against it.
     fn value_part(&mut self, dictionary: &mut S::Dictionary, part: Part) -> Result<()>;
     /// The next elements of the open PackedStringArray come from elsewhere: from
-    /// [`Decoder::pour_strings_part`](crate::stream::Decoder::pour_strings_part).
+    /// [`Decoder::decode_strings_part`](crate::stream::Decoder::decode_strings_part).
     ///
     /// # Errors
     /// What the sink has against it.

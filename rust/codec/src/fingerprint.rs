@@ -11,7 +11,7 @@ use crate::limits::{Limits, Strictness};
 use crate::output::{Buffer, Output};
 use crate::value::Value;
 
-/// Hashes the value that is poured into it.
+/// Hashes the value that is written into it.
 ///
 /// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which all entries of each Dictionary are replaced by one
 /// little-endian u64: the sum, modulo 2⁶⁴, of the fingerprints of the entries, each a key followed by its value. So the order of
@@ -47,7 +47,7 @@ impl Fingerprint {
         Self { encoder: Encoder::new(Buffer::new(Vec::new()), options) }
     }
 
-    /// The fingerprint of what has been poured.
+    /// The fingerprint of what has been written.
     pub fn finish(&self) -> u64 {
         xxh3_64(self.encoder.output().written())
     }
@@ -69,7 +69,7 @@ impl Fingerprint {
 /// As [`Value::decode`].
 pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Result<u64> {
     let mut sink = Fingerprint::new(precision);
-    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut sink)?;
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut sink)?;
     Ok(sink.finish())
 }
 
@@ -82,7 +82,7 @@ impl Value {
         use crate::events::Source as _;
         let mut sink = Fingerprint::default();
         let mut source = self;
-        source.pour(&mut sink)?;
+        source.write_into(&mut sink)?;
         Ok(sink.finish())
     }
 }

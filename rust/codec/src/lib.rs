@@ -12,7 +12,7 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 //!
-//! A [`Source`](stream::Source) walks a value and pours it into a [`Sink`](stream::Sink); everything else is a source or a sink:
+//! A [`Source`](stream::Source) walks a value and writes it into a [`Sink`](stream::Sink); everything else is a source or a sink:
 //!
 //! | path | source → sink |
 //! |---|---|
@@ -61,7 +61,7 @@ pub use limits::{Limits, Strictness};
 pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub use view::View;
 
-/// Values as events: what pours them, what takes them, and what they carry.
+/// Values as events: what writes them, what takes them, and what they carry.
 ///
 /// For everything that [`Value`] does not do: reading into types of your own, measuring, re-encoding.
 ///
@@ -72,7 +72,7 @@ pub use view::View;
 /// // Whether a packet is good, without building it.
 /// let packet = Value::from([1, 2]).encode()?;
 /// let mut measure = Measure::counting(EncodeOptions::default());
-/// Decoder::new(&packet, Strictness::Strict, &Limits::for_network()).pour_only(&mut measure)?;
+/// Decoder::new(&packet, Strictness::Strict, &Limits::for_network()).decode_only(&mut measure)?;
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub mod stream {

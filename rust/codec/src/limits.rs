@@ -13,7 +13,7 @@ pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
-use crate::memory::check_room;
+use crate::memory::check_memory;
 
 /// A set of types, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
@@ -242,7 +242,7 @@ impl Default for Limits {
 /// let mut spent = Spent::default();
 /// for is_allowed in [true, false] {
 ///     let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits).after(spent);
-///     let read = decoder.pour_only(&mut Measure::counting(EncodeOptions::default()));
+///     let read = decoder.decode_only(&mut Measure::counting(EncodeOptions::default()));
 ///     assert_eq!(read.is_ok(), is_allowed);
 ///     spent = decoder.spent();
 /// }
@@ -462,7 +462,7 @@ impl<'l> Budget<'l> {
     #[inline(never)]
     fn ask_for_announced(&mut self) -> Result<()> {
         let more = std::mem::take(&mut self.announced).saturating_add(AT_ONCE);
-        if self.asks { check_room(usize::try_from(more).unwrap_or(usize::MAX)) } else { Ok(()) }
+        if self.asks { check_memory(usize::try_from(more).unwrap_or(usize::MAX)) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -492,7 +492,7 @@ impl<'l> Budget<'l> {
             return Err(ErrorKind::LimitExceeded(Limit::Memory, max_memory).into());
         }
         let more = memory.saturating_sub(self.admitted).saturating_add(AT_ONCE);
-        check_room(usize::try_from(more).unwrap_or(usize::MAX))?;
+        check_memory(usize::try_from(more).unwrap_or(usize::MAX))?;
         self.admitted = memory.saturating_add(AT_ONCE).min(max_memory);
         Ok(())
     }

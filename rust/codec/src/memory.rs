@@ -3,10 +3,10 @@
 //! An engine's containers, and many of Rust's, end the process where there is none.
 //!
 //! ```
-//! use variant_codec::memory::check_room;
+//! use variant_codec::memory::check_memory;
 //!
-//! assert!(check_room(1 << 10).is_ok());
-//! assert!(check_room(usize::MAX).is_err());
+//! assert!(check_memory(1 << 10).is_ok());
+//! assert!(check_memory(usize::MAX).is_err());
 //! ```
 
 use std::hint::black_box;
@@ -24,7 +24,7 @@ const SPARE: usize = 33 << 20;
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 #[inline]
-pub fn check_room(bytes: usize) -> Result<()> {
+pub fn check_memory(bytes: usize) -> Result<()> {
     if bytes < SMALL { Ok(()) } else { ask(bytes) }
 }
 
@@ -33,11 +33,11 @@ pub fn check_room(bytes: usize) -> Result<()> {
 fn ask(bytes: usize) -> Result<()> {
     // Engines round up.
     let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
-    let mut room = Vec::<u8>::new();
-    let has_room = wanted.is_some_and(|wanted| room.try_reserve_exact(wanted).is_ok());
+    let mut probe = Vec::<u8>::new();
+    let has_memory = wanted.is_some_and(|wanted| probe.try_reserve_exact(wanted).is_ok());
     // The compiler must not take it for granted.
-    black_box(&mut room);
-    if has_room { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
+    black_box(&mut probe);
+    if has_memory { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
 }
 
 /// A copy of these bytes.

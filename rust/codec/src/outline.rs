@@ -140,7 +140,7 @@ impl<'a> Outline<'a> {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
         let mut decoder = Decoder::noting(bytes, &limits, max_nodes.saturating_mul(SPANS));
         let mut drawing = Drawing::new(max_nodes);
-        let error = decoder.pour_only(&mut drawing).err();
+        let error = decoder.decode_only(&mut drawing).err();
         let end = decoder.position();
         let (mut notes, spans) = decoder.into_findings();
         if error.is_none() && end < bytes.len() {

@@ -100,7 +100,7 @@ impl Output for Vec<u8> {
 /// let mut memory = Vec::new();
 /// for hp in 0..3 {
 ///     let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
-///     (&Value::from(hp)).pour(&mut encoder)?;
+///     (&Value::from(hp)).write_into(&mut encoder)?;
 ///     assert_eq!(encoder.output().written().len(), 8);
 /// }
 /// # Ok::<(), variant_codec::Error>(())

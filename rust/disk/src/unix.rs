@@ -20,7 +20,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     lock(options.open(place)?)
 }
 
-/// The same: [`leads_to`] tells whether the file has been replaced.
+/// Opens a file and locks it exclusively. [`leads_to`] finds out whether the file has been replaced.
 pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     hold(place, options)
 }
@@ -41,8 +41,8 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
 /// The first of those who wait for a file, until dropped; they lock its folder.
 pub struct FirstInLine(#[expect(dead_code, reason = "it is locked while open")] Option<File>);
 
-/// Makes this process the first of those who wait for a file; `None` if another one is. No folder can be locked on some file
-/// systems: then everyone is the first.
+/// Makes this process the first of those who wait for a file; `None` if another one is. If the file system cannot lock folders,
+/// everyone is the first.
 pub fn first_in_line(place: &Path) -> Option<FirstInLine> {
     match place.parent().and_then(|folder| File::open(folder).ok()).map(lock) {
         Some(Ok(Held::ByOthers)) => None,

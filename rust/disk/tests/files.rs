@@ -359,9 +359,14 @@ mod processes {
         let place = resolved(folder.path().join("save.dat"))?;
         replace(&place, &[record(1)])?;
         let _other = start("hold", &place, 3600)?;
-        for write in [replace, append] {
+        let fails = |write: fn(&Path, &[Vec<u8>]) -> std::result::Result<(), Failure>| {
             assert!(matches!(write(&place, &[record(2)]), Err(Failure::Locked(_))));
-        }
+        };
+        // Each waits for 5 seconds.
+        std::thread::scope(|threads| {
+            threads.spawn(|| fails(replace));
+            fails(append);
+        });
         assert_eq!(read(&place)?, record(1));
         assert_eq!(names(folder.path())?, ["save.dat"]);
         Ok(())

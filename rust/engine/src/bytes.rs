@@ -1,7 +1,7 @@
 //! Bytes in and out of PackedByteArrays.
 
 use godot::builtin::PackedByteArray;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result};
 
 use crate::interface::interface;
@@ -13,7 +13,7 @@ use crate::interface::interface;
 #[inline(always)]
 pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
     // Checked first: the engine would print an error of its own.
-    check_room(bytes.len())?;
+    check_memory(bytes.len())?;
     if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
 }
 
@@ -22,7 +22,7 @@ pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 pub fn new_bytes(len: usize) -> Result<PackedByteArray> {
-    check_room(len)?;
+    check_memory(len)?;
     let mut array = PackedByteArray::new();
     array.resize(len);
     if array.len() == len { Ok(array) } else { Err(ErrorKind::OutOfMemory(len).into()) }

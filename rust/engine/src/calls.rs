@@ -191,7 +191,7 @@ fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Varian
     }
 }
 
-/// What a Variant holds, if it has this type.
+/// The value in a Variant, if it has this type.
 #[inline(always)]
 fn borrowed<A: Argument>(argument: &Variant) -> Option<&A> {
     let value = match A::TYPE {

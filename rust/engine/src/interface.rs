@@ -357,7 +357,7 @@ impl Interface {
         }
     }
 
-    /// Whether reading an element of a read-only Array copies it to a place that all readers share.
+    /// Whether reading an element of a read-only Array copies it to memory that all readers share.
     pub fn shares_read_only_elements(&self) -> bool {
         self.shares_read_only_elements
     }

@@ -3,7 +3,7 @@
 use godot::builtin::{AnyArray, Array, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::{Element, ToGodot};
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{Result, VariantType};
 
 use crate::read::Reader;
@@ -85,7 +85,7 @@ impl<T: Element> OwnArray<T> {
             return Ok(());
         }
         let bytes = (self.len() + other.len()).saturating_mul(size_of::<Variant>());
-        check_room(bytes)?;
+        check_memory(bytes)?;
         self.0.extend_array(&other.0);
         Ok(())
     }
@@ -101,7 +101,7 @@ impl<T: Element> OwnArray<T> {
     }
 
     /// Gives the Array out.
-    pub fn give(self) -> Array<T> {
+    pub fn into_array(self) -> Array<T> {
         self.0
     }
 }

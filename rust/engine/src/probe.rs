@@ -55,7 +55,7 @@ impl Access {
         }
     }
 
-    /// The same with one fact made wrong, for the test that this is detected.
+    /// This access with one fact made wrong, for the test that this is detected.
     #[cfg(feature = "fault-injection")]
     pub fn with_wrong_fact(self, wrong_fact: Option<String>) -> Self {
         Self { wrong_fact, ..self }

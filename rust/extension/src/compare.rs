@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use godot::builtin::{Array, PackedByteArray, PackedInt64Array, VarArray, VarDictionary, Variant};
 use godot::meta::ToGodot;
 use variant_codec::limits::Spent;
-use variant_codec::patch::{self, Difference, Place};
+use variant_codec::patch::{self, Difference, PathStep};
 use variant_codec::stream::{Fingerprint, Source as _};
 use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, PRECISION, set_bytes};
@@ -137,8 +137,8 @@ fn described(
         let mut steps = VarArray::new();
         for place in &difference.path {
             steps.push(&match place {
-                Place::Index(index) => (*index as i64).to_variant(),
-                Place::Key(key) => {
+                PathStep::Index(index) => (*index as i64).to_variant(),
+                PathStep::Key(key) => {
                     let place = key.bytes()?.as_ptr();
                     match kept.get(&place) {
                         Some(key) => key.clone(),
@@ -166,7 +166,7 @@ fn described(
 /// Why it cannot be encoded, with the path to the place.
 pub fn fingerprint(value: &Variant) -> Result<u64> {
     let mut sink = Fingerprint::new(PRECISION);
-    Live::new(value, Objects::AsIds, false).pour(&mut sink)?;
+    Live::new(value, Objects::AsIds, false).write_into(&mut sink)?;
     Ok(sink.finish())
 }
 

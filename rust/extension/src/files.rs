@@ -13,13 +13,13 @@ use godot::classes::{Engine, FileAccess};
 use godot::global::Error as Code;
 use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{Limits, frames};
 use variant_disk::{self as disk, Failure};
 use variant_engine as engine;
 
+use crate::file_queue::Turn;
 use crate::settings;
-use crate::turns::Turn;
 
 /// Why a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +136,7 @@ pub fn read_records(
 fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     let wanted = wanted(file.metadata().ok()?.len(), limits);
     // Out of memory, the engine would print, which runs scripts while this file is held.
-    check_room(wanted).ok()?;
+    check_memory(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
     bytes.resize(wanted);
     file.rewind().ok()?;
@@ -170,7 +170,7 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
         return Err(error(reason, code));
     };
     let wanted = wanted(file.get_length(), limits);
-    if check_room(wanted).is_err() {
+    if check_memory(wanted).is_err() {
         return Err(error("out of memory", Code::ERR_OUT_OF_MEMORY));
     }
     let bytes = file.get_buffer(wanted as i64);

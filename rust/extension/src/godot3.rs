@@ -10,8 +10,8 @@ use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};
 use crate::batch::records;
+use crate::encode_buffer::with_buffer;
 use crate::files::{self, FileError, Target};
-use crate::scratch::with_memory;
 use crate::threads::lock;
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
@@ -24,9 +24,9 @@ use crate::variant::source::{Live, Objects};
 /// # Errors
 /// Why the value cannot be written, with the path to the place; the contents of `bytes` are then unspecified.
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Result<()> {
-    with_memory(|memory| {
+    with_buffer(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
-        Live::new(value, Objects::AsIds, loss == Loss::Refused).pour(&mut downgrade)?;
+        Live::new(value, Objects::AsIds, loss == Loss::Refused).write_into(&mut downgrade)?;
         engine::set_bytes(bytes, downgrade.output().written())
     })
 }
@@ -45,7 +45,7 @@ pub fn decode(
     // The engine does not read this format, so it can copy nothing from the bytes.
     let nothing = Input::Owned(PackedByteArray::new());
     let mut builder = VariantBuilder::new(Reading { input: &nothing, strictness, limits, keys });
-    let end = Decoder::of_godot3(bytes, strictness, limits, loss).pour_only(&mut builder)?;
+    let end = Decoder::of_godot3(bytes, strictness, limits, loss).decode_only(&mut builder)?;
     Ok((builder.finish(), end))
 }
 
@@ -135,11 +135,11 @@ pub fn convert_file(
 
 /// Appends a value of Godot 3 in Godot 4's format, length-prefixed.
 fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
-    with_memory(|memory| {
+    with_buffer(|memory| {
         let options = EncodeOptions { precision: PRECISION, strict_text: true };
         let mut encoder = Encoder::new(Buffer::new(memory), options);
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
-        decoder.pour_only(&mut encoder)?;
+        decoder.decode_only(&mut encoder)?;
         frames::try_append(part, encoder.output().written())?;
         Ok(decoder.into_changes())
     })
@@ -147,11 +147,11 @@ fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Res
 
 /// Appends a value of Godot 4 in Godot 3's format, length-prefixed.
 fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Result<Vec<Change>> {
-    with_memory(|memory| {
+    with_buffer(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
         // Objects are read, so that the error says why Godot 3 cannot create them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
-        Decoder::new(bytes, Strictness::Strict, &limits).pour_only(&mut downgrade)?;
+        Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut downgrade)?;
         frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })

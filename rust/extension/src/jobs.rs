@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use godot::builtin::{AnyArray, GString, PackedByteArray, Variant};
 use godot::init::is_main_thread;
 use godot::meta::Element;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{GivenArray, OwnArray};
 
@@ -78,13 +78,13 @@ enum Stage {
 
 /// Which thread a job is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RunsOn {
     /// Between frames, so no other thread can wait for it.
     MainThread,
     Anywhere,
 }
 
-impl Place {
+impl RunsOn {
     fn of(limits: &Limits) -> Self {
         if limits.allow_objects { Self::MainThread } else { Self::Anywhere }
     }
@@ -95,26 +95,26 @@ pub struct Job {
     stage: Mutex<Stage>,
     changed: Condvar,
     progress: Arc<Progress>,
-    place: Place,
+    runs_on: RunsOn,
     budget: Duration,
     /// Whether it completes even without references.
     is_save: bool,
 }
 
 impl Job {
-    fn new(stage: Stage, place: Place, budget: Duration, is_save: bool) -> Arc<Self> {
+    fn new(stage: Stage, runs_on: RunsOn, budget: Duration, is_save: bool) -> Arc<Self> {
         let (stage, progress) = (Mutex::new(stage), Arc::default());
-        Arc::new(Self { stage, changed: Condvar::new(), progress, place, budget, is_save })
+        Arc::new(Self { stage, changed: Condvar::new(), progress, runs_on, budget, is_save })
     }
 
     /// A job that failed before it started.
     pub fn done(outcome: Outcome) -> Arc<Self> {
-        Self::new(Stage::Done(Some(outcome)), Place::Anywhere, BUDGET, true)
+        Self::new(Stage::Done(Some(outcome)), RunsOn::Anywhere, BUDGET, true)
     }
 
     /// A job lost when the library was reloaded.
     pub fn lost() -> Arc<Self> {
-        Self::new(Stage::Gone, Place::Anywhere, BUDGET, false)
+        Self::new(Stage::Gone, RunsOn::Anywhere, BUDGET, false)
     }
 
     /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. Called on
@@ -134,7 +134,7 @@ impl Job {
         };
         let encoding =
             Encoding { values: GivenArray::new(own), count: values.len(), objects, totals: Totals::new() };
-        Self::new(Stage::Sliced(Box::new(encoding)), Place::MainThread, budget, false)
+        Self::new(Stage::Sliced(Box::new(encoding)), RunsOn::MainThread, budget, false)
     }
 
     /// Decodes the current contents of the buffers strictly.
@@ -143,7 +143,7 @@ impl Job {
             Ok(buffers) => buffers,
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
-        let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
+        let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
         let decoding = Decoding { buffers, limits, totals: Totals::new() };
         let same = Arc::clone(&job);
         run(Lane::Reading, &job, || Box::new(move || same.go_on(Box::new(decoding))));
@@ -152,7 +152,7 @@ impl Job {
 
     /// Reads a file of records.
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
-        let job = Self::new(Stage::Away, Place::of(&limits), BUDGET, false);
+        let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
         let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
         run(Lane::Reading, &job, || {
             // A path that cannot be written to has no pending saves.
@@ -184,7 +184,7 @@ impl Job {
             Ok(parts) => parts,
             Err(failed) => return Self::done(Outcome::NotSaved(failed)),
         };
-        let job = Self::new(Stage::Away, Place::Anywhere, BUDGET, true);
+        let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
         job.progress.set_total(values.len());
         run(Lane::Writing, &job, || {
@@ -336,7 +336,7 @@ impl Job {
         let is_for_main_thread = {
             let stage = lock(&self.stage);
             let is_sliced = matches!(*stage, Stage::Sliced(_) | Stage::InSlice);
-            is_sliced || self.place == Place::MainThread && matches!(*stage, Stage::Away)
+            is_sliced || self.runs_on == RunsOn::MainThread && matches!(*stage, Stage::Away)
         };
         if is_for_main_thread && !is_main_thread() {
             return Err(Error::argument(
@@ -423,7 +423,7 @@ struct Encoding {
 impl Slices for Encoding {
     fn step(&mut self, count: usize) -> bool {
         let items = self.totals.next(count, self.count);
-        if let Err(error) = check_room(items.len().saturating_mul(size_of::<Variant>())) {
+        if let Err(error) = check_memory(items.len().saturating_mul(size_of::<Variant>())) {
             self.totals.failed.add(items.start, error);
             return false;
         }

@@ -8,12 +8,12 @@
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
 //! | `compare.rs` | what differs between two values |
 //! | `view/` | parts of encoded data |
-//! | `files.rs`, `turns.rs` | files of values, and the order of access |
+//! | `files.rs`, `file_queue.rs` | files of values, and the order of access |
 //! | `batch/` | batches |
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |
 //! | `threads/` | threads |
-//! | `panics.rs`, `scratch.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
+//! | `panics.rs`, `encode_buffer.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
 //! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`, safe writing to
 //! files in `variant_disk`.
@@ -21,18 +21,18 @@
 mod api;
 mod batch;
 mod compare;
+mod encode_buffer;
 mod entry_point;
+mod file_queue;
 mod files;
 mod godot3;
 mod jobs;
 mod panics;
 mod parts;
 mod protobuf;
-mod scratch;
 mod settings;
 mod threads;
 mod thresholds;
-mod turns;
 mod value;
 mod variant;
 mod view;

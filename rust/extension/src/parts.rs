@@ -13,7 +13,7 @@ use variant_codec::memory::copied;
 use variant_codec::stream::Decoder;
 use variant_engine::{self as engine, OwnedBytes, Scope, Unfinished, with_gaps};
 
-use crate::scratch::with_room;
+use crate::encode_buffer::with_encoder;
 use crate::threads::foreground::goes_on;
 use crate::threads::lock;
 use crate::threads::pool::{Pool, pool, share};
@@ -23,16 +23,16 @@ use crate::variant::built::{Built, ConversionCounts, CreatedObjects, check_conve
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::part_tasks::{PartDispatcher, PartTask};
-use crate::variant::source::pour_tail;
+use crate::variant::source::write_tail;
 use crate::variant::splitter::{Splitter, Tail};
 
 /// Chunks that a task copies at a time.
 const COPIED_AT_ONCE: usize = 32;
 
-/// What one task has encoded.
+/// The bytes that one task has encoded.
 struct Chunk {
     bytes: Vec<u8>,
-    /// Where chunks of other tasks go between these bytes.
+    /// The positions between these bytes at which chunks of other tasks belong.
     insertions: Vec<Insertion>,
 }
 
@@ -79,8 +79,8 @@ pub fn encode<'a>(
                 return;
             }
             let splitter = Splitter::new();
-            let encoded = with_room(options, |encoder| {
-                pour_tail(&part, encoder, &splitter).and_then(|()| copied(encoder.output().written()))
+            let encoded = with_encoder(options, |encoder| {
+                write_tail(&part, encoder, &splitter).and_then(|()| copied(encoder.output().written()))
             });
             match encoded {
                 Ok(bytes) => finish(index, bytes, splitter.into_tails(), add),
@@ -210,7 +210,7 @@ fn decode_with_gaps<'s>(
     let ((value, counts), end) = share(pool, fill, |take| {
         let reading = Reading { input: reading.input, strictness, limits, keys: &mut *reading.keys };
         let mut builder = VariantBuilder::new(reading).with_parts(PartDispatcher::new(PART_BYTES, take));
-        let end = Decoder::new(data, strictness, limits).pour_only(&mut builder).ok()?;
+        let end = Decoder::new(data, strictness, limits).decode_only(&mut builder).ok()?;
         Some((builder.finish_with_gaps().ok()?, end))
     })?;
     totals.add(Some(counts), data.len());

@@ -9,8 +9,8 @@ use variant_protobuf::{
     DecodeOptions, EncodeOptions, Error, Message, MessageDecoder, MessageEncoder, Schema,
 };
 
+use crate::encode_buffer::with_buffer;
 use crate::files;
-use crate::scratch::with_memory;
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
@@ -27,7 +27,7 @@ pub fn encode_to(
     encoder: &mut MessageEncoder<'_>,
 ) -> Result<()> {
     encoder.clear();
-    Live::new(value, Objects::AsIds, false).pour(encoder)?;
+    Live::new(value, Objects::AsIds, false).write_into(encoder)?;
     engine::set_bytes(bytes, encoder.written())
 }
 
@@ -36,7 +36,7 @@ pub fn encode_to(
 /// # Errors
 /// As [`encode_to`].
 pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -> Result<PackedByteArray> {
-    with_memory(|memory| {
+    with_buffer(|memory| {
         let mut encoder = MessageEncoder::with_memory(message, options, std::mem::take(memory));
         let mut bytes = PackedByteArray::new();
         let encoded = encode_to(&mut bytes, value, &mut encoder);
@@ -63,7 +63,7 @@ pub fn decode(
         limits: &options.limits,
         keys,
     });
-    MessageDecoder::new(message, bytes, options).pour(&mut builder)?;
+    MessageDecoder::new(message, bytes, options).write_into(&mut builder)?;
     Ok(builder.finish())
 }
 

@@ -6,13 +6,13 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::format::FLAG_64;
 use variant_codec::limits::Spent;
-use variant_codec::memory::{check_room, copied};
+use variant_codec::memory::{check_memory, copied};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
 use variant_engine::{self as engine, Building, PRECISION, set_bytes};
 
+use crate::encode_buffer::with_encoder;
 use crate::parts;
-use crate::scratch::with_room;
 use crate::settings;
 use crate::threads::pool::pool;
 use crate::thresholds::{LARGE_BYTES, SMALL_BYTES, engine_is_as_fast};
@@ -45,14 +45,14 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects,
     if live.is_small() {
         let mut room = [0; SMALL_BYTES];
         let mut encoder = Encoder::new(Buffer::new(&mut room[..]), options);
-        live.pour(&mut encoder)?;
+        live.write_into(&mut encoder)?;
         return set_bytes(bytes, encoder.into_output().written());
     }
     if let Some(ty) = live.packed_type() {
         return encode_packed(bytes, live, ty, options);
     }
     encode_with(value, objects, options, |encoded| match encoded {
-        Encoded::InRoom(written) => set_bytes(bytes, written),
+        Encoded::InBuffer(written) => set_bytes(bytes, written),
         Encoded::Packed(packed) => {
             *bytes = packed;
             Ok(())
@@ -69,16 +69,16 @@ fn encode_packed(
     options: EncodeOptions,
 ) -> Result<()> {
     let mut measure = Measure::counting(options);
-    live.pour(&mut measure)?;
+    live.write_into(&mut measure)?;
     // Even debug builds copy bytes in one go.
     let as_fast = ty == VariantType::PackedByteArray || engine_is_as_fast(ty);
     if as_fast && measure.bytes() >= LARGE_BYTES {
-        check_room(measure.bytes())?;
+        check_memory(measure.bytes())?;
         *bytes = var_to_bytes(live.variant());
         return Ok(());
     }
     *bytes = engine::new_bytes(measure.bytes())?;
-    live.pour(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
+    live.write_into(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
 /// Appends the bytes of a value, prefixed with their length as a little-endian u32.
@@ -89,7 +89,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
     let options = EncodeOptions { precision: PRECISION, strict_text: false };
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
-            Encoded::InRoom(bytes) => bytes,
+            Encoded::InBuffer(bytes) => bytes,
             Encoded::Packed(bytes) => bytes.as_slice(),
         };
         frames::try_append(out, bytes)
@@ -99,7 +99,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()
 /// An encoded value before it is copied to its destination.
 enum Encoded<'a> {
     /// In this thread's scratch memory.
-    InRoom(&'a [u8]),
+    InBuffer(&'a [u8]),
     Packed(PackedByteArray),
 }
 
@@ -112,13 +112,13 @@ fn encode_with(
 ) -> Result<()> {
     let live = Live::new(value, objects, options.strict_text);
     let splitter = Splitter::new();
-    let lead = with_room(options, |encoder| {
-        live.with_splitter(&splitter).pour(encoder)?;
+    let lead = with_encoder(options, |encoder| {
+        live.with_splitter(&splitter).write_into(encoder)?;
         let written = encoder.output().written();
         if splitter.has_tails() {
             return Ok(Some(copied(written)?));
         }
-        take(Encoded::InRoom(written)).map(|()| None)
+        take(Encoded::InBuffer(written)).map(|()| None)
     });
     match lead {
         Ok(None) => return Ok(()),
@@ -131,9 +131,9 @@ fn encode_with(
         Err(_) => {}
     }
     // One thread alone finds the error and its path.
-    with_room(options, |encoder| {
-        Live::new(value, objects, options.strict_text).pour(encoder)?;
-        take(Encoded::InRoom(encoder.output().written()))
+    with_encoder(options, |encoder| {
+        Live::new(value, objects, options.strict_text).write_into(encoder)?;
+        take(Encoded::InBuffer(encoder.output().written()))
     })
 }
 
@@ -149,7 +149,7 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
         return decode(reading, 0..data.len(), &mut Spent::default()).map(|(built, _)| built);
     }
     let mut builder = VariantBuilder::new(reading);
-    Decoder::new(data, strictness, limits).pour_only(&mut builder)?;
+    Decoder::new(data, strictness, limits).decode_only(&mut builder)?;
     Ok(builder.finish())
 }
 
@@ -209,7 +209,7 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     }
     let mut builder = VariantBuilder::new(reading);
     let mut decoder = Decoder::new(data, strictness, limits).after(*spent);
-    let end = decoder.pour_only(&mut builder).map_err(|error| error.shifted(start))?;
+    let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
     *spent = decoder.spent();
     Ok((builder.finish(), start + end))
 }
@@ -226,5 +226,5 @@ pub fn validate(input: &Input<'_>, strictness: Strictness, limits: &Limits) -> R
     }
     let mut keys = KeyCache::default();
     let reading = Reading { input, strictness, limits, keys: &mut keys };
-    Decoder::new(input.bytes(), strictness, limits).pour_only(&mut Validator::new(reading))
+    Decoder::new(input.bytes(), strictness, limits).decode_only(&mut Validator::new(reading))
 }

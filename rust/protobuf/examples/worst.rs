@@ -41,7 +41,7 @@ fn nanoseconds_a_byte(message: &Message, bytes: &[u8], defaults: Defaults) -> f6
     let run = || {
         let mut sink = Measure::counting(variant_codec::EncodeOptions::default());
         let started = Instant::now();
-        MessageDecoder::new(message, bytes, &options).pour(&mut sink).expect("it is read");
+        MessageDecoder::new(message, bytes, &options).write_into(&mut sink).expect("it is read");
         started.elapsed().as_nanos() as f64 / bytes.len() as f64
     };
     (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)

@@ -99,7 +99,7 @@ impl Message {
     /// What is wrong with the bytes, with offset and path.
     pub fn decode(&self, bytes: &[u8], options: &DecodeOptions) -> Result<Value> {
         let mut builder = ValueBuilder::default();
-        MessageDecoder::new(self, bytes, options).pour(&mut builder)?;
+        MessageDecoder::new(self, bytes, options).write_into(&mut builder)?;
         Ok(builder.into_value())
     }
 }
@@ -118,7 +118,7 @@ impl Message {
 ///
 /// let options = DecodeOptions::default();
 /// let mut encoder = Encoder::new(Vec::new(), variant_codec::EncodeOptions::default());
-/// MessageDecoder::new(&player, b"\x0a\x03Ada\x10\x07", &options).pour(&mut encoder)?;
+/// MessageDecoder::new(&player, b"\x0a\x03Ada\x10\x07", &options).write_into(&mut encoder)?;
 /// let value = Value::from_iter([("name", Value::from("Ada")), ("hp", 7.into())]);
 /// assert_eq!(encoder.into_output(), value.encode()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -279,7 +279,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// Pours the message merged from these records, or from all bytes if there are none.
     #[inline(never)]
-    fn pour_message<S: Sink>(
+    fn decode_message<S: Sink>(
         &mut self,
         sink: &mut S,
         message: &'a MessageTable,
@@ -324,14 +324,14 @@ impl<'a> MessageDecoder<'a> {
             }
             default += usize::from(always.get(default) == Some(&rank));
             let key_at = self.memory.found.get(start).map_or(at, |found| found.at as usize);
-            self.pour_key(sink, &mut dictionary, &field.name).at(key_at)?;
-            self.pour_field(sink, field, start..next, depth + 1, level)
+            self.decode_key(sink, &mut dictionary, &field.name).at(key_at)?;
+            self.decode_field(sink, field, start..next, depth + 1, level)
                 .and_then(|()| sink.end_entry(&mut dictionary))
                 .map_err(|error| error.at(key_at).inside(Step::text_key(&field.name)))?;
         }
         self.memory.found.truncate(first);
         if has_unknown {
-            self.pour_unknown(sink, &mut dictionary, unknown, at)?;
+            self.decode_unknown(sink, &mut dictionary, unknown, at)?;
         }
         sink.end_dictionary(dictionary).at(at)
     }
@@ -358,14 +358,14 @@ impl<'a> MessageDecoder<'a> {
 
     /// Pours the unknown fields from `first` on as an entry of a message, and forgets them.
     #[inline(never)]
-    fn pour_unknown<S: Sink>(
+    fn decode_unknown<S: Sink>(
         &mut self,
         sink: &mut S,
         dictionary: &mut S::Dictionary,
         first: usize,
         at: usize,
     ) -> Result<()> {
-        self.pour_key(sink, dictionary, UNKNOWN_KEY).at(at)?;
+        self.decode_key(sink, dictionary, UNKNOWN_KEY).at(at)?;
         let bytes = self.memory.unknown.len() - first;
         self.charge_packed(VariantType::PackedByteArray, bytes, bytes).at(at)?;
         let le = &self.memory.unknown[first..];
@@ -396,7 +396,12 @@ impl<'a> MessageDecoder<'a> {
 
     /// The key of an entry: the name of a field.
     #[inline(always)]
-    fn pour_key<S: Sink>(&mut self, sink: &mut S, dictionary: &mut S::Dictionary, name: &str) -> Result<()> {
+    fn decode_key<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        name: &str,
+    ) -> Result<()> {
         let ty = if self.options.string_name_keys { VariantType::StringName } else { VariantType::String };
         self.budget.value(ty)?;
         if ty == VariantType::StringName {
@@ -412,7 +417,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// The value of a field with these records.
     #[inline(always)]
-    fn pour_field<S: Sink>(
+    fn decode_field<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -421,16 +426,16 @@ impl<'a> MessageDecoder<'a> {
         level: u32,
     ) -> Result<()> {
         match field.label {
-            Label::Map => self.pour_map(sink, field, records, depth, level),
-            Label::Repeated | Label::Packed => self.pour_list(sink, field, records, depth, level),
-            _ if records.is_empty() => self.pour_default(sink, field, depth, level),
-            _ => self.pour_single(sink, field, records, depth, level),
+            Label::Map => self.decode_map(sink, field, records, depth, level),
+            Label::Repeated | Label::Packed => self.decode_list(sink, field, records, depth, level),
+            _ if records.is_empty() => self.decode_default(sink, field, depth, level),
+            _ => self.decode_single(sink, field, records, depth, level),
         }
     }
 
     /// The last of these records, or the message merged from all of them.
     #[inline(always)]
-    fn pour_single<S: Sink>(
+    fn decode_single<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -441,7 +446,7 @@ impl<'a> MessageDecoder<'a> {
         let found = self.memory.found[records.end - 1];
         let at = found.at as usize;
         if let Kind::Message(index) = field.kind {
-            return self.pour_message(sink, self.message(index), records, depth, level + 1);
+            return self.decode_message(sink, self.message(index), records, depth, level + 1);
         }
         for index in records.start..records.end - 1 {
             self.check_replaced(field, self.memory.found[index], level)?;
@@ -452,7 +457,7 @@ impl<'a> MessageDecoder<'a> {
             self.odd(zero, at, Oddity::Default)?;
         }
         match field.kind {
-            Kind::String => self.pour_text(sink, &self.bytes[range(found.value)], at),
+            Kind::String => self.decode_text(sink, &self.bytes[range(found.value)], at),
             Kind::Bytes => {
                 let le = &self.bytes[range(found.value)];
                 self.charge_packed(VariantType::PackedByteArray, le.len(), le.len()).at(at)?;
@@ -460,7 +465,7 @@ impl<'a> MessageDecoder<'a> {
             }
             kind => {
                 let number = self.number(kind, found, at)?;
-                self.pour_number(sink, kind, number).at(at)
+                self.decode_number(sink, kind, number).at(at)
             }
         }
     }
@@ -506,7 +511,7 @@ impl<'a> MessageDecoder<'a> {
     }
 
     #[inline(always)]
-    fn pour_number<S: Sink>(&mut self, sink: &mut S, kind: Kind, number: Number) -> Result<()> {
+    fn decode_number<S: Sink>(&mut self, sink: &mut S, kind: Kind, number: Number) -> Result<()> {
         match number {
             Number::Int(int) => {
                 if let Kind::Enum(index) = kind
@@ -533,7 +538,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// Text in the input.
     #[inline(always)]
-    fn pour_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
+    fn decode_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         self.budget.value(VariantType::String).at(at)?;
         if self.may_be_raw(bytes) && sink.raw_text(VariantType::String, bytes).at(at)? {
             return self.budget.text(bytes.len()).at(at);
@@ -558,7 +563,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// The default of an absent field.
     #[inline(never)]
-    fn pour_default<S: Sink>(
+    fn decode_default<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -575,15 +580,15 @@ impl<'a> MessageDecoder<'a> {
                 self.charge_packed(VariantType::PackedByteArray, le.len(), le.len())?;
                 sink.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le })
             }
-            (FieldDefault::Float(float), kind) => self.pour_number(sink, kind, Number::Float(*float)),
+            (FieldDefault::Float(float), kind) => self.decode_number(sink, kind, Number::Float(*float)),
             (FieldDefault::Int(int), Kind::Bool) => {
-                self.pour_number(sink, Kind::Bool, Number::Bool(*int != 0))
+                self.decode_number(sink, Kind::Bool, Number::Bool(*int != 0))
             }
-            (FieldDefault::Int(int), kind) => self.pour_number(sink, kind, Number::Int(*int)),
+            (FieldDefault::Int(int), kind) => self.decode_number(sink, kind, Number::Int(*int)),
             // The value of a map entry without one.
             (FieldDefault::None, Kind::Message(index)) => {
                 let end = self.memory.found.len();
-                self.pour_message(sink, self.message(index), end..end, depth, level + 1)
+                self.decode_message(sink, self.message(index), end..end, depth, level + 1)
             }
             (FieldDefault::None, _) => unreachable!("{} has a default", field.name),
         }
@@ -591,7 +596,7 @@ impl<'a> MessageDecoder<'a> {
 }
 
 impl Source for MessageDecoder<'_> {
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let limits = self.budget.limits;
         if self.bytes.len() > limits.max_bytes.min(MAX_BYTES) {
             return Err(
@@ -608,6 +613,6 @@ impl Source for MessageDecoder<'_> {
         self.memory.elements.restart();
         self.memory.members.restart();
         self.memory.groups.restart();
-        self.pour_message(sink, self.root, 0..0, 0, 0)
+        self.decode_message(sink, self.root, 0..0, 0, 0)
     }
 }

@@ -45,7 +45,7 @@ impl Message {
     pub fn encode(&self, value: &Value, options: &EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = MessageEncoder::new(self, options);
         let mut source = value;
-        source.pour(&mut encoder)?;
+        source.write_into(&mut encoder)?;
         Ok(encoder.into_bytes())
     }
 }
@@ -64,7 +64,7 @@ impl Message {
 /// // The same memory for each message.
 /// let mut encoder = MessageEncoder::new(&player, &EncodeOptions::default());
 /// for hp in [7, 8] {
-///     (&Value::from_iter([("hp", hp)])).pour(&mut encoder)?;
+///     (&Value::from_iter([("hp", hp)])).write_into(&mut encoder)?;
 ///     assert_eq!(encoder.written(), [0x10, hp as u8]);
 ///     encoder.clear();
 /// }
@@ -77,7 +77,7 @@ pub struct MessageEncoder<'s> {
     wire: Wire,
     out: Buffer,
     /// What the next event is for.
-    place: Place<'s>,
+    next: NextValue<'s>,
     level: Level<'s>,
     /// Fields and entries written so far, of all levels.
     segments: Vec<Segment>,
@@ -92,7 +92,7 @@ pub struct MessageEncoder<'s> {
 
 /// Where the next value goes.
 #[derive(Clone, Copy, Debug)]
-enum Place<'s> {
+enum NextValue<'s> {
     /// It is the message.
     Root,
     /// It is the name of a field.
@@ -140,7 +140,7 @@ struct Segment {
 /// A Dictionary being written: the state around it.
 #[derive(Debug)]
 pub struct OpenDictionary<'s> {
-    place: Place<'s>,
+    next: NextValue<'s>,
     level: Level<'s>,
     /// The position of its length; 0 for none, because a tag comes first.
     length_at: u32,
@@ -168,7 +168,7 @@ impl<'s> MessageEncoder<'s> {
             root,
             wire: options.wire,
             out: Buffer::new(memory),
-            place: Place::Root,
+            next: NextValue::Root,
             level: Level::new(root, None, 0),
             segments: Vec::new(),
             depth: 0,
@@ -192,7 +192,7 @@ impl<'s> MessageEncoder<'s> {
     pub fn clear(&mut self) {
         self.out.clear();
         self.segments.clear();
-        self.place = Place::Root;
+        self.next = NextValue::Root;
         self.level = Level::new(self.root, None, 0);
         self.depth = 0;
     }
@@ -212,18 +212,19 @@ impl<'s> MessageEncoder<'s> {
             Kind::Message(_) => format!("Dictionary for message {}", field.type_name),
             _ => format!("int for {}", field.type_name),
         };
-        match self.place {
-            Place::Root => format!("Dictionary for message {}", self.root.name),
-            Place::Name => "field name".to_owned(),
-            Place::List(field) if field.kind.can_be_packed() => {
+        match self.next {
+            NextValue::Root => format!("Dictionary for message {}", self.root.name),
+            NextValue::Name => "field name".to_owned(),
+            NextValue::List(field) if field.kind.can_be_packed() => {
                 format!("Array or packed array for repeated {}", field.type_name)
             }
-            Place::List(field) => format!("Array for repeated {}", field.type_name),
-            Place::Map(field) => format!("Dictionary for {}", field.type_name),
-            Place::Unknown => "PackedByteArray of unknown fields".to_owned(),
-            Place::Single(field) | Place::Key(field) | Place::Element(field) | Place::Packed(field) => {
-                one(field)
-            }
+            NextValue::List(field) => format!("Array for repeated {}", field.type_name),
+            NextValue::Map(field) => format!("Dictionary for {}", field.type_name),
+            NextValue::Unknown => "PackedByteArray of unknown fields".to_owned(),
+            NextValue::Single(field)
+            | NextValue::Key(field)
+            | NextValue::Element(field)
+            | NextValue::Packed(field) => one(field),
         }
     }
 
@@ -250,7 +251,7 @@ impl<'s> MessageEncoder<'s> {
         self.depth += 1;
         let level = Level::new(message, map, self.segments.len());
         let level = std::mem::replace(&mut self.level, level);
-        Ok(OpenDictionary { place: self.place, level, length_at })
+        Ok(OpenDictionary { next: self.next, level, length_at })
     }
 
     /// Puts the unknown fields of a message unchanged.
@@ -288,8 +289,8 @@ impl<'s> Sink for MessageEncoder<'s> {
     /// The field is absent.
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
-        match self.place {
-            Place::Single(_) | Place::List(_) | Place::Map(_) | Place::Unknown
+        match self.next {
+            NextValue::Single(_) | NextValue::List(_) | NextValue::Map(_) | NextValue::Unknown
                 if self.level.map.is_none() =>
             {
                 self.segments.pop();
@@ -301,16 +302,16 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn bool(&mut self, value: bool) -> Result<()> {
-        match self.place {
-            Place::Single(field) => {
+        match self.next {
+            NextValue::Single(field) => {
                 if !value && field.kind == Kind::Bool && self.leaves_zero_out(field) {
                     return Ok(());
                 }
                 self.put_bool(field, value)
             }
-            Place::Element(field) => self.put_bool(field, value),
-            Place::Packed(field) if field.kind == Kind::Bool => self.out.put_bytes(&[value.into()]),
-            Place::Key(field) => {
+            NextValue::Element(field) => self.put_bool(field, value),
+            NextValue::Packed(field) if field.kind == Kind::Bool => self.out.put_bytes(&[value.into()]),
+            NextValue::Key(field) => {
                 self.note_key(value.into());
                 self.put_bool(field, value)
             }
@@ -320,8 +321,8 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn int(&mut self, value: i64) -> Result<()> {
-        match self.place {
-            Place::Single(field) => {
+        match self.next {
+            NextValue::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
                     // Refused where numbers are not allowed.
                     return if field.kind.takes_numbers() {
@@ -332,12 +333,12 @@ impl<'s> Sink for MessageEncoder<'s> {
                 }
                 self.put_int(field, value)
             }
-            Place::Element(field) => self.put_int(field, value),
-            Place::Packed(field) => {
+            NextValue::Element(field) => self.put_int(field, value),
+            NextValue::Packed(field) => {
                 let mut one = std::iter::once(value);
                 self.put_ints(field, &mut one)
             }
-            Place::Key(field) => {
+            NextValue::Key(field) => {
                 self.note_key(order_of(field.kind, value));
                 self.put_int(field, value)
             }
@@ -347,8 +348,8 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn float(&mut self, value: f64) -> Result<()> {
-        match self.place {
-            Place::Single(field) => {
+        match self.next {
+            NextValue::Single(field) => {
                 // A negative zero is not omitted; a number that rounds to zero is.
                 let is_zero = match field.kind {
                     Kind::Float => narrow_keeping_nan(value) == 0,
@@ -360,8 +361,8 @@ impl<'s> Sink for MessageEncoder<'s> {
                 }
                 self.put_float(field, value)
             }
-            Place::Element(field) => self.put_float(field, value),
-            Place::Packed(field) => {
+            NextValue::Element(field) => self.put_float(field, value),
+            NextValue::Packed(field) => {
                 let mut one = std::iter::once(value);
                 self.put_floats(field, &mut one)
             }
@@ -371,14 +372,14 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
-        match self.place {
-            Place::Name => self.name(text),
-            Place::Single(field) | Place::Element(field) => self.put_string(field, ty, text),
-            Place::Packed(field) => match field.kind {
+        match self.next {
+            NextValue::Name => self.name(text),
+            NextValue::Single(field) | NextValue::Element(field) => self.put_string(field, ty, text),
+            NextValue::Packed(field) => match field.kind {
                 Kind::Enum(index) => self.put_enum_name(self.enumeration(index), text),
                 _ => Err(self.refuse(ty)),
             },
-            Place::Key(field) => {
+            NextValue::Key(field) => {
                 self.put_string(field, ty, text)?;
                 let len = match text {
                     Text::Utf8(text) => text.len(),
@@ -395,8 +396,8 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
-        match (self.place, ty) {
-            (Place::Single(field) | Place::Element(field), VariantType::PackedByteArray)
+        match (self.next, ty) {
+            (NextValue::Single(field) | NextValue::Element(field), VariantType::PackedByteArray)
                 if field.kind == Kind::Bytes =>
             {
                 if lanes.le.is_empty() && self.leaves_zero_out(field) {
@@ -406,16 +407,16 @@ impl<'s> Sink for MessageEncoder<'s> {
                 self.out.put_tagged(tag, field.tag.len, lanes.le.len() as u64)?;
                 self.out.put_bytes(lanes.le)
             }
-            (Place::List(field), _) => self.put_packed_numbers(field, ty, lanes.le),
-            (Place::Unknown, VariantType::PackedByteArray) => self.put_unknown(lanes.le),
+            (NextValue::List(field), _) => self.put_packed_numbers(field, ty, lanes.le),
+            (NextValue::Unknown, VariantType::PackedByteArray) => self.put_unknown(lanes.le),
             _ => Err(self.refuse(ty)),
         }
     }
 
     #[inline(always)]
     fn begin_array(&mut self, len: usize, _element: ElementType<'_>) -> Result<OpenArray> {
-        match self.place {
-            Place::List(field) => self.open_list(field, len),
+        match self.next {
+            NextValue::List(field) => self.open_list(field, len),
             _ => Err(self.refuse(VariantType::Array)),
         }
     }
@@ -430,16 +431,16 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn ints(&mut self, _array: &mut OpenArray, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
-        match self.place {
-            Place::Packed(field) => self.put_ints(field, ints),
+        match self.next {
+            NextValue::Packed(field) => self.put_ints(field, ints),
             _ => ints.try_for_each(|int| self.int(int)),
         }
     }
 
     #[inline(always)]
     fn floats(&mut self, _array: &mut OpenArray, floats: &mut impl Iterator<Item = f64>) -> Result<()> {
-        match self.place {
-            Place::Packed(field) => self.put_floats(field, floats),
+        match self.next {
+            NextValue::Packed(field) => self.put_floats(field, floats),
             _ => floats.try_for_each(|float| self.float(float)),
         }
     }
@@ -452,19 +453,19 @@ impl<'s> Sink for MessageEncoder<'s> {
         _value: ElementType<'_>,
     ) -> Result<OpenDictionary<'s>> {
         // In a map, the entries are the nested messages.
-        let is_nested = len > 0 || !matches!(self.place, Place::Map(_));
+        let is_nested = len > 0 || !matches!(self.next, NextValue::Map(_));
         if is_nested && self.depth > MAX_NESTING {
             return Err(Error::TooDeep.into());
         }
-        let (Place::Single(field) | Place::Element(field) | Place::Map(field)) = self.place else {
-            return match self.place {
-                Place::Root => self.open(self.root, None, 0),
+        let (NextValue::Single(field) | NextValue::Element(field) | NextValue::Map(field)) = self.next else {
+            return match self.next {
+                NextValue::Root => self.open(self.root, None, 0),
                 _ => Err(self.refuse(VariantType::Dictionary)),
             };
         };
         let Kind::Message(index) = field.kind else { return Err(self.refuse(VariantType::Dictionary)) };
         let message = &self.tables.messages[index as usize];
-        if let Place::Map(_) = self.place {
+        if let NextValue::Map(_) = self.next {
             return self.open(message, Some(field), 0);
         }
         self.put_tag(field)?;
@@ -476,12 +477,12 @@ impl<'s> Sink for MessageEncoder<'s> {
     #[inline(always)]
     fn begin_key(&mut self, _dictionary: &mut OpenDictionary<'s>) -> Result<()> {
         match self.level.map {
-            None => self.place = Place::Name,
+            None => self.next = NextValue::Name,
             Some(map) => {
                 self.begin_segment(0)?;
                 self.put_tag(map)?;
                 self.out.put_bytes(&[0])?;
-                self.place = Place::Key(self.level.message.entry().0);
+                self.next = NextValue::Key(self.level.message.entry().0);
             }
         }
         Ok(())
@@ -494,17 +495,17 @@ impl<'s> Sink for MessageEncoder<'s> {
             if let [.., before, last] = &self.segments[level.first as usize..] {
                 level.in_order &= before.rank < last.rank;
             }
-            self.place = Place::Single(level.message.entry().1);
+            self.next = NextValue::Single(level.message.entry().1);
             return Ok(());
         }
         let (message, last) = (level.message, level.last);
         self.begin_segment(last.into())?;
-        self.place = match message.fields.get(usize::from(last)) {
-            None => Place::Unknown,
+        self.next = match message.fields.get(usize::from(last)) {
+            None => NextValue::Unknown,
             Some(field) => match field.label {
-                Label::Implicit | Label::Explicit | Label::Required => Place::Single(field),
-                Label::Repeated | Label::Packed => Place::List(field),
-                Label::Map => Place::Map(field),
+                Label::Implicit | Label::Explicit | Label::Required => NextValue::Single(field),
+                Label::Repeated | Label::Packed => NextValue::List(field),
+                Label::Map => NextValue::Map(field),
             },
         };
         Ok(())
@@ -530,7 +531,7 @@ impl<'s> Sink for MessageEncoder<'s> {
             self.check_together(&level)?;
         }
         self.segments.truncate(level.first as usize);
-        self.place = dictionary.place;
+        self.next = dictionary.next;
         self.depth -= 1;
         if dictionary.length_at > 0 {
             self.out.close(dictionary.length_at as usize, 1)?;
@@ -548,8 +549,8 @@ impl<'s> Sink for MessageEncoder<'s> {
 
     #[inline(always)]
     fn begin_strings(&mut self, len: usize) -> Result<OpenArray> {
-        match self.place {
-            Place::List(field) if matches!(field.kind, Kind::String | Kind::Enum(_)) => {
+        match self.next {
+            NextValue::List(field) if matches!(field.kind, Kind::String | Kind::Enum(_)) => {
                 self.open_list(field, len)
             }
             _ => Err(self.refuse(VariantType::PackedStringArray)),

@@ -360,25 +360,25 @@ fn memory_is_kept_from_message_to_message() {
     let mut spent = None;
     for _ in 0..3 {
         encoder.clear();
-        (&good).pour(&mut encoder).unwrap();
+        (&good).write_into(&mut encoder).unwrap();
         assert_eq!(encoder.written(), bytes);
         encoder.clear();
-        assert!((&bad).pour(&mut encoder).is_err());
+        assert!((&bad).write_into(&mut encoder).is_err());
 
         decoder = decoder.with_bytes(&torn);
-        assert!(decoder.pour(&mut ValueBuilder::default()).is_err());
+        assert!(decoder.write_into(&mut ValueBuilder::default()).is_err());
         decoder = decoder.with_bytes(&bytes);
         let mut builder = ValueBuilder::default();
-        decoder.pour(&mut builder).unwrap();
+        decoder.write_into(&mut builder).unwrap();
         assert_eq!(builder.into_value(), expected);
         assert_eq!(*spent.get_or_insert(decoder.spent()), decoder.spent());
     }
     let limits = Limits { max_elements: 40, ..Limits::unlimited() };
     let options = DecodeOptions { limits, ..DecodeOptions::default() };
     let mut decoder = MessageDecoder::new(&entity, &bytes, &options);
-    decoder.pour(&mut ValueBuilder::default()).unwrap();
+    decoder.write_into(&mut ValueBuilder::default()).unwrap();
     let spent = decoder.spent();
-    assert!(decoder.with_bytes(&bytes).after(spent).pour(&mut ValueBuilder::default()).is_err());
+    assert!(decoder.with_bytes(&bytes).after(spent).write_into(&mut ValueBuilder::default()).is_err());
 }
 
 #[test]

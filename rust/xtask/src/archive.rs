@@ -86,30 +86,3 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entries(names: &[&str]) -> Vec<Entry> {
-        names
-            .iter()
-            .map(|name| Entry { name: (*name).into(), bytes: name.repeat(100).into_bytes() })
-            .collect()
-    }
-
-    #[test]
-    fn order_does_not_matter() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (folder.path().join("1.zip"), folder.path().join("2.zip"));
-        pack(entries(&["a/x", "a/b/y", "c"]), &one).unwrap();
-        pack(entries(&["c", "a/b/y", "a/x"]), &two).unwrap();
-        assert_eq!(fs::read(&one).unwrap(), fs::read(&two).unwrap());
-
-        let out = folder.path().join("out");
-        unpack(&one, &out).unwrap();
-        let expected: Vec<PathBuf> = ["a/b/y", "a/x", "c"].map(PathBuf::from).into();
-        assert_eq!(files_under(&out).unwrap(), expected);
-        assert_eq!(fs::read_to_string(out.join("c")).unwrap(), "c".repeat(100));
-    }
-}

@@ -26,18 +26,3 @@ pub fn replace_once(file: &Path, from: &str, to: &str) -> Result<()> {
     ensure!(text.matches(from).count() == 1, "{} does not contain `{from}` exactly once", file.display());
     Ok(fs::write(file, text.replace(from, to))?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n";
-
-    #[test]
-    fn only_the_measured_part_changes() {
-        let new = "a\n<!-- x: begin -->\nnew\n<!-- x: end -->\nb\n";
-        assert_eq!(replaced(TEXT, "x", "new\n").unwrap(), new);
-        assert_eq!(replaced(new, "x", "new").unwrap(), new);
-        assert!(replaced(TEXT, "y", "new").is_err());
-    }
-}

@@ -102,25 +102,3 @@ fn ships(file: &str, manifest: &str) -> bool {
 fn slashes(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_library_is_named_once() {
-        let manifest = "entry_symbol = \"x\"\nlinux.debug = \"bin/l/x.so\"\nlinux.release = \"bin/l/x.so\"\n";
-        assert_eq!(libraries(manifest).into_iter().collect::<Vec<_>>(), ["bin/l/x.so"]);
-    }
-
-    #[test]
-    fn only_the_product_ships() {
-        let manifest = "linux.debug.x86_64 = \"bin/linux.x86_64/libx.so\"\n";
-        for file in ["plugin.cfg", "icons/x.svg", "icons/x.svg.import", "bin/linux.x86_64/libx.so"] {
-            assert!(ships(file, manifest), "{file}");
-        }
-        for file in [".gdignore", "plugin.gd~", "bin/linux.x86_64/libx.new", "bin/linux.arm64/libx.so"] {
-            assert!(!ships(file, manifest), "{file}");
-        }
-    }
-}

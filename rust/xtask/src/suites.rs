@@ -356,21 +356,3 @@ fn marked(text: &str) -> Option<&str> {
     let end = rest.find("@@ end")?;
     Some(&rest[..end])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_given_choices_become_arguments() {
-        assert!(Conformance::default().arguments().is_empty());
-        let chosen = Conformance { seed: Some(7), only: Some("strings".into()), ..Default::default() };
-        assert_eq!(chosen.arguments(), ["--seed", "7", "--only", "strings"]);
-    }
-
-    #[test]
-    fn lines_between_markers() {
-        assert_eq!(marked("Godot\n@@ begin\na\tb\nc\td\n@@ end\nbye\n"), Some("a\tb\nc\td\n"));
-        assert_eq!(marked("@@ begin\na\n"), None);
-    }
-}

@@ -375,7 +375,7 @@ cases! {
             building.next_key();
             building.next_copied_value();
             building.put_int(7);
-            building.give_up_copied();
+            building.discard_copied();
         } else {
             put_key(&mut building, "a");
             building.put_int(7);

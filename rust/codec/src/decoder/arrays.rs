@@ -80,7 +80,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(never)]
-    pub(super) fn pour_array<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
+    pub(super) fn decode_array<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
         let at = self.at;
         self.check_key_depth(at - 4)?;
         let element = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
@@ -90,18 +90,18 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.depth += 1;
         let first = match Self::part_bytes(sink) {
             Some(bytes) if !self.in_key && self.left() > bytes => {
-                self.pour_parts(sink, &mut array, count, element, bytes)?
+                self.decode_parts(sink, &mut array, count, element, bytes)?
             }
             _ => 0,
         };
-        self.pour_elements(sink, &mut array, &element, first..count)?;
+        self.decode_elements(sink, &mut array, &element, first..count)?;
         self.depth -= 1;
         sink.end_array(array).at(at)
     }
 
-    // See `Decoder::pour`.
+    // See `Decoder::write_into`.
     #[cfg_attr(target_family = "wasm", inline(always))]
-    pub(super) fn pour_elements<S: Sink>(
+    pub(super) fn decode_elements<S: Sink>(
         &mut self,
         sink: &mut S,
         array: &mut S::Array,
@@ -111,20 +111,20 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let Range { start: mut index, end } = indexes;
         while index < end {
             if !S::WANTS_PLACES && self.is_at_run() {
-                let poured = self.pour_run(sink, array, element, index..end)?;
-                index += poured;
-                if poured > 0 {
+                let written = self.decode_run(sink, array, element, index..end)?;
+                index += written;
+                if written > 0 {
                     continue;
                 }
             }
-            self.pour_element(sink, array, element).map_err(|error| error.inside(Step::Index(index)))?;
+            self.decode_element(sink, array, element).map_err(|error| error.inside(Step::Index(index)))?;
             index += 1;
         }
         Ok(())
     }
 
     #[inline(always)]
-    pub(super) fn pour_element<S: Sink>(
+    pub(super) fn decode_element<S: Sink>(
         &mut self,
         sink: &mut S,
         array: &mut S::Array,
@@ -135,7 +135,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.odd_misfit("Array", element)?;
         }
         let at = self.at;
-        self.pour(sink)?;
+        self.write_into(sink)?;
         sink.end_element(array).at(at)
     }
 }

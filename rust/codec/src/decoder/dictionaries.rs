@@ -9,7 +9,7 @@ use crate::limits::Strictness;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
-    pub(super) fn pour_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
+    pub(super) fn decode_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
         let at = self.at;
         self.check_key_depth(at - 4)?;
         let key = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
@@ -21,13 +21,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let part_bytes = Self::part_bytes(sink).filter(|bytes| !self.in_key && self.left() > *bytes);
         for index in 0..count {
             let key_at = self.at;
-            self.pour_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.decode_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
             if let Some(bytes) = part_bytes
                 && self.hand_value_over(sink, &mut dictionary, &value, bytes)?
             {
                 continue;
             }
-            self.pour_value(sink, &mut dictionary, &value)
+            self.decode_value(sink, &mut dictionary, &value)
                 .map_err(|error| error.inside(self.step_of_key(key_at, index)))?;
         }
         self.depth -= 1;
@@ -35,7 +35,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(always)]
-    pub(super) fn pour_key<S: Sink>(
+    pub(super) fn decode_key<S: Sink>(
         &mut self,
         sink: &mut S,
         dictionary: &mut S::Dictionary,
@@ -49,7 +49,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         if self.strictness == Strictness::Strict {
             self.odd_misfit("Dictionary's keys", key)?;
         }
-        self.pour(sink)?;
+        self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         if in_key {
             self.budget.nested_key(self.at - at).at(at)?;
@@ -58,7 +58,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(always)]
-    pub(super) fn pour_value<S: Sink>(
+    pub(super) fn decode_value<S: Sink>(
         &mut self,
         sink: &mut S,
         dictionary: &mut S::Dictionary,
@@ -71,7 +71,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         {
             return Err(self.error(Self::wrong_type("Dictionary's values", value, found)));
         }
-        self.pour(sink)?;
+        self.write_into(sink)?;
         sink.end_entry(dictionary).at(at)
     }
 

@@ -95,7 +95,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// Pours elements of a list of this type, of which the first starts here, as an Array. They cost what one value does.
-    pub(crate) fn pour_slice<S: Sink>(
+    pub(crate) fn decode_slice<S: Sink>(
         &mut self,
         sink: &mut S,
         (list, precision): (VariantType, Precision),
@@ -106,26 +106,26 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.budget.array(indexes.len(), declared).at(at)?;
         let mut array = sink.begin_array(indexes.len(), declared).at(at)?;
         if list.shape() == Shape::Array {
-            self.pour_elements(sink, &mut array, &declared, indexes)?;
+            self.decode_elements(sink, &mut array, &declared, indexes)?;
             return sink.end_array(array).at(at);
         }
         for index in indexes {
             let at = self.at;
             sink.begin_element(&mut array)?;
-            let poured = if list.shape() == Shape::PackedStrings {
-                self.pour_string(sink)
+            let written = if list.shape() == Shape::PackedStrings {
+                self.decode_string(sink)
             } else {
                 self.budget.value(list).at(at)?;
-                self.pour_packed_element(sink, list, precision)
+                self.decode_packed_element(sink, list, precision)
             };
-            poured.map_err(|error| error.inside(Step::Index(index)))?;
+            written.map_err(|error| error.inside(Step::Index(index)))?;
             sink.end_element(&mut array).at(at)?;
         }
         sink.end_array(array).at(at)
     }
 
     /// Pours the keys of entries, or the names of properties, of which the first starts here, as an Array. They cost what one value does.
-    pub(crate) fn pour_keys<S: Sink>(
+    pub(crate) fn decode_keys<S: Sink>(
         &mut self,
         sink: &mut S,
         are_names: bool,
@@ -139,8 +139,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             let at = self.at;
             let inside = |error: Error| error.inside(Step::KeyAt(index));
             sink.begin_element(&mut array)?;
-            let poured = if are_names { self.pour_name(sink) } else { self.pour(sink) };
-            poured.map_err(inside)?;
+            let written = if are_names { self.decode_name(sink) } else { self.write_into(sink) };
+            written.map_err(inside)?;
             sink.end_element(&mut array).at(at)?;
             let key_at = at;
             let passed = self.pass();
@@ -173,7 +173,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             self.at = skimmer.position();
             return Ok(());
         }
-        self.pour(&mut Measure::counting(EncodeOptions::default()))
+        self.write_into(&mut Measure::counting(EncodeOptions::default()))
     }
 
     /// Passes over the counted text that starts here.
@@ -205,7 +205,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// Pours the element of a PackedStringArray that starts here as a String.
-    pub(crate) fn pour_string<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    pub(crate) fn decode_string<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         self.budget.value(VariantType::String).at(at)?;
         let text = self.string_here()?;
@@ -220,7 +220,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// Pours the name of the property that starts here as a StringName.
-    pub(crate) fn pour_name<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    pub(crate) fn decode_name<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         self.budget.value(VariantType::StringName).at(at)?;
         let name = self.name()?;
@@ -236,7 +236,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// Pours the element of a packed array of type `packed` that starts here.
-    pub(crate) fn pour_packed_element<S: Sink>(
+    pub(crate) fn decode_packed_element<S: Sink>(
         &mut self,
         sink: &mut S,
         packed: VariantType,
@@ -263,14 +263,14 @@ impl<'a, D: Dialect> Decoder<'a, D> {
                 let float = f64::from_le_bytes(self.array()?);
                 sink.float(float)
             }
-            VariantType::PackedVector2Array => self.pour_lanes(sink, VariantType::Vector2, precision),
-            VariantType::PackedVector3Array => self.pour_lanes(sink, VariantType::Vector3, precision),
-            VariantType::PackedColorArray => self.pour_lanes(sink, VariantType::Color, precision),
-            _ => self.pour_lanes(sink, VariantType::Vector4, precision),
+            VariantType::PackedVector2Array => self.decode_lanes(sink, VariantType::Vector2, precision),
+            VariantType::PackedVector3Array => self.decode_lanes(sink, VariantType::Vector3, precision),
+            VariantType::PackedColorArray => self.decode_lanes(sink, VariantType::Color, precision),
+            _ => self.decode_lanes(sink, VariantType::Vector4, precision),
         }
     }
 
-    fn pour_lanes<S: Sink>(&mut self, sink: &mut S, ty: VariantType, precision: Precision) -> Result<()> {
+    fn decode_lanes<S: Sink>(&mut self, sink: &mut S, ty: VariantType, precision: Precision) -> Result<()> {
         let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
         let le = self.take(count * lane.width(precision == Precision::Double))?;
         sink.fixed(ty, Lanes { precision, le })

@@ -12,7 +12,7 @@ const CLASS_KEY: &str = "class";
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
-    pub(super) fn pour_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
+    pub(super) fn decode_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
         if header & format::FLAG_OBJECT_AS_ID != 0 {
             let id = self.u64()?;
             self.odd(id == 0, at, Oddity::NullObject)?;
@@ -20,7 +20,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             return sink.object_id(id).at(at);
         }
         if !D::HAS_CLASSES {
-            return self.pour_foreign_object(sink, at);
+            return self.decode_foreign_object(sink, at);
         }
         if !self.budget.limits.allow_objects {
             return Err(self.error_at(at, ErrorKind::ObjectsNotAllowed));
@@ -43,7 +43,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             let name = self.name()?;
             sink.begin_property(&mut object, name.into())
                 .at(name_at)
-                .and_then(|()| self.pour(sink))
+                .and_then(|()| self.write_into(sink))
                 .and_then(|()| sink.end_property(&mut object).at(name_at))
                 .map_err(|error| error.inside(Step::property(name)))?;
         }
@@ -63,7 +63,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     /// Pours an object that no Godot 4 can make as a Dictionary, if that is asked for.
-    pub(super) fn pour_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
+    pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
         // As Godot 3 without permission for objects: also one without a class, which is null with it.
         if !self.dialect.replaces_object() {
@@ -92,7 +92,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             sink.text(VariantType::String, name.into())
                 .at(name_at)
                 .and_then(|()| sink.begin_value(&mut dictionary).at(name_at))
-                .and_then(|()| self.pour(sink))
+                .and_then(|()| self.write_into(sink))
                 .and_then(|()| sink.end_entry(&mut dictionary).at(name_at))
                 .map_err(|error| error.inside(Step::property(name)))?;
         }

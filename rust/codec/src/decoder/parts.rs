@@ -7,7 +7,7 @@ use crate::events::{ElementType, Part, PartSink, Sink};
 use crate::format::VariantType;
 use crate::skim::Skimmer;
 
-/// Values of entries that take fewer bytes are poured where they are.
+/// Values of entries that take fewer bytes are written where they are.
 const SMALLEST_VALUE_PART: usize = 64;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
@@ -45,9 +45,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(first)
     }
 
-    /// Hands elements over in parts of at least so many bytes, and pours the others. Returns how many of all that was.
+    /// Hands elements over in parts of at least so many bytes, and writes the others. Returns how many of all that was.
     #[inline(never)]
-    pub(super) fn pour_parts<S: Sink>(
+    pub(super) fn decode_parts<S: Sink>(
         &mut self,
         sink: &mut S,
         array: &mut S::Array,
@@ -55,13 +55,13 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         element: ElementType<'_>,
         bytes: usize,
     ) -> Result<usize> {
-        // Numbers are poured faster than others could get at them: a million ints took 4.4 ms in parts, and 2.4 ms in runs on one
+        // Numbers are written faster than others could get at them: a million ints took 4.4 ms in parts, and 2.4 ms in runs on one
         // thread (`cargo xtask bench --only ints`).
         let mut first = 0;
         while first < count && self.is_at_run() {
-            match self.pour_run(sink, array, &element, first..count)? {
+            match self.decode_run(sink, array, &element, first..count)? {
                 0 => break,
-                poured => first += poured,
+                written => first += written,
             }
         }
         let whole = first;
@@ -78,7 +78,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.skimmable = self.skimmable.saturating_sub(end - start);
             if !is_part {
                 self.hand_over(sink, array, start, index - first)?;
-                self.pour_element(sink, array, &element).map_err(|error| error.inside(Step::Index(index)))?;
+                self.decode_element(sink, array, &element)
+                    .map_err(|error| error.inside(Step::Index(index)))?;
                 first = index + 1;
                 skimmer = Skimmer::<D>::new(self.bytes, self.at).without_objects();
             } else if end - self.at >= bytes {

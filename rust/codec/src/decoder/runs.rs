@@ -1,4 +1,4 @@
-//! Numbers of one type that follow one another in an Array: poured at once.
+//! Numbers of one type that follow one another in an Array: written at once.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// Pours those of the next elements that are of one type with nothing to be said against any of them, and returns
     /// how many there were.
     #[inline(never)]
-    pub(super) fn pour_run<S: Sink>(
+    pub(super) fn decode_run<S: Sink>(
         &mut self,
         sink: &mut S,
         array: &mut S::Array,
@@ -42,7 +42,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let all = self.strictness == Strictness::Lenient || self.budget.limits.allow_non_canonical;
         let most = self.budget.values_left(ty).min(indexes.len());
         let mut run = Run { bytes: self.bytes, at: self.at, last: self.at, left: most };
-        let poured = match (ty, run_bytes::<D>(header as u8, header)) {
+        let written = match (ty, run_bytes::<D>(header as u8, header)) {
             (VariantType::Int, _) => sink.ints(array, &mut run.ints(all || D::HAS_CARELESS_WRITERS)),
             (VariantType::Float, _) => sink.floats(array, &mut run.floats(all)),
             (_, 8) => sink.fixed_run::<8>(array, ty, Self::precision(header), &mut run.fixed(header)),
@@ -53,7 +53,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             _ => return Ok(0),
         };
         let count = most - run.left;
-        if let Err(error) = poured {
+        if let Err(error) = written {
             return Err(error.at(run.last).inside(Step::Index(indexes.start + count.saturating_sub(1))));
         }
         self.at = run.at;

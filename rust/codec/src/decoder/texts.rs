@@ -60,7 +60,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// An element of a PackedStringArray.
     #[inline(always)]
-    pub(super) fn pour_terminated_string<S: Sink>(
+    pub(super) fn decode_terminated_string<S: Sink>(
         &mut self,
         sink: &mut S,
         strings: &mut S::Strings,
@@ -110,7 +110,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(never)]
-    pub(super) fn pour_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    pub(super) fn decode_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         let count = self.u32_of(SpanKind::Count)? as i32;
         self.odd(count < 0, at, Oddity::NegativeCount)?;
@@ -128,14 +128,14 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             _ => 0,
         };
         for index in first..count {
-            self.pour_terminated_string(sink, &mut strings)
+            self.decode_terminated_string(sink, &mut strings)
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         sink.end_strings(strings).at(at)
     }
 
     #[inline(never)]
-    pub(super) fn pour_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    pub(super) fn decode_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let at = self.at;
         let first = self.u32_of(SpanKind::Count)?;
         if first & format::NODE_PATH_NEW_FORMAT == 0 {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::form::room;
 use crate::error::Result;
 use crate::format::VariantType;
-use crate::memory::check_room;
+use crate::memory::check_memory;
 use crate::view::View;
 
 /// Of memory, for each element of both lists.
@@ -39,7 +39,7 @@ pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece
             continue;
         }
         // Things that have changed are told from others by what stands first in them.
-        let alike = hunks(old.likenesses(gone.clone()), new.likenesses(come.clone()))?;
+        let alike = hunks(old.similarity_keys(gone.clone()), new.similarity_keys(come.clone()))?;
         let (mut old_index, mut new_index) = (gone.start, come.start);
         let end = Hunk { old: gone.len()..gone.len(), new: come.len()..come.len() };
         for hunk in alike.into_iter().chain([end]) {
@@ -113,12 +113,14 @@ impl<'a> Elements<'a> {
     }
 
     /// What tells each from others where they change: the first entry of a Dictionary, the first element of an Array.
-    fn likenesses(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        range.map(|index| self.view(index).ok().and_then(|element| likeness(&element)).unwrap_or_default())
+    fn similarity_keys(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        range.map(|index| {
+            self.view(index).ok().and_then(|element| similarity_key(&element)).unwrap_or_default()
+        })
     }
 }
 
-fn likeness<'a>(element: &View<'a>) -> Option<&'a [u8]> {
+fn similarity_key<'a>(element: &View<'a>) -> Option<&'a [u8]> {
     match element.ty() {
         VariantType::Dictionary => {
             let (key, value) = element.entries().ok()?.next()?.ok()?;
@@ -141,7 +143,7 @@ fn hunks<'e>(
     old: impl ExactSizeIterator<Item = &'e [u8]>,
     new: impl ExactSizeIterator<Item = &'e [u8]>,
 ) -> Result<Vec<Hunk>> {
-    check_room((old.len() + new.len()).saturating_mul(BYTES_PER_ELEMENT))?;
+    check_memory((old.len() + new.len()).saturating_mul(BYTES_PER_ELEMENT))?;
     let mut names = Names::default();
     let old: Vec<Token> = old.map(|element| names.of(element)).collect();
     let new: Vec<Token> = new.map(|element| names.of(element)).collect();

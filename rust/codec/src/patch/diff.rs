@@ -155,7 +155,11 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
             Change::Set | Change::Bytes => replaced.push((key, value)),
         }
     }
-    if shared == 0 {
+    // A patch changes each key once, but bytes can repeat one.
+    let mut added_keys = room(added.len())?;
+    added_keys.extend(added.iter().map(|(key, _)| *key));
+    added_keys.sort_unstable();
+    if shared == 0 || added_keys.windows(2).any(|pair| pair[0] == pair[1]) {
         return Ok(Change::Set);
     }
     for (key, value) in replaced.iter().chain(&added) {

@@ -25,7 +25,7 @@ use crate::view::View;
 #[derive(Clone, Debug)]
 pub struct Difference<'a> {
     /// The steps that lead there.
-    pub path: Vec<Place<'a>>,
+    pub path: Vec<PathStep<'a>>,
     /// What was there; `None` if it has been added.
     pub old: Option<View<'a>>,
     /// What is there now; `None` if it has been removed.
@@ -35,17 +35,17 @@ pub struct Difference<'a> {
 /// One step to a difference.
 ///
 /// ```
-/// use variant_codec::patch::{Place, differences};
+/// use variant_codec::patch::{PathStep, differences};
 /// use variant_codec::{Limits, Value};
 ///
 /// let (old, new) = (Value::from([1, 2]).encode()?, Value::from([1, 3]).encode()?);
 /// let limits = Limits::for_save_files();
 /// let found = differences(&old, &new, 100, &limits)?;
-/// assert!(matches!(found[0].path[..], [Place::Index(1)]));
+/// assert!(matches!(found[0].path[..], [PathStep::Index(1)]));
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum PathStep<'a> {
     /// An element: its index in the old value, or in the new one if it has been added.
     Index(usize),
     /// The value at this key, or the property of this name.
@@ -83,7 +83,7 @@ pub fn differences<'a>(
 }
 
 struct Search<'a> {
-    path: Vec<Place<'a>>,
+    path: Vec<PathStep<'a>>,
     found: Vec<Difference<'a>>,
     most: usize,
 }
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn at(&mut self, place: Place<'a>, look: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn at(&mut self, place: PathStep<'a>, look: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.path.push(place);
         let result = look(self);
         self.path.pop();
@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
             Shape::Packed(..) if old.len()? == new.len()? => {
                 for (index, (old, new)) in old.elements()?.zip(new.elements()?).enumerate() {
                     let (old, new) = (old?, new?);
-                    self.at(Place::Index(index), |search| search.compare(old, new))?;
+                    self.at(PathStep::Index(index), |search| search.compare(old, new))?;
                 }
                 Ok(())
             }
@@ -138,17 +138,17 @@ impl<'a> Search<'a> {
         for piece in pieces(&old, &new)? {
             match piece {
                 Piece::Changed(gone, come) => {
-                    self.at(Place::Index(gone), |search| search.compare(old.view(gone)?, new.view(come)?))?
+                    self.at(PathStep::Index(gone), |search| search.compare(old.view(gone)?, new.view(come)?))?
                 }
                 Piece::Replaced(gone, come) => {
                     for index in gone {
-                        self.at(Place::Index(index), |search| {
+                        self.at(PathStep::Index(index), |search| {
                             search.add(Some(old.view(index)?), None);
                             Ok(())
                         })?;
                     }
                     for index in come {
-                        self.at(Place::Index(index), |search| {
+                        self.at(PathStep::Index(index), |search| {
                             search.add(None, Some(new.view(index)?));
                             Ok(())
                         })?;
@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
         for entry in old.entries()? {
             let (key, value) = entry?;
             let counterpart = entries.remove(key.bytes()?);
-            self.at(Place::Key(key), |search| match counterpart {
+            self.at(PathStep::Key(key), |search| match counterpart {
                 Some(counterpart) => search.compare(value, counterpart),
                 None => {
                     search.add(Some(value), None);
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
             for entry in new.entries()? {
                 let (key, value) = entry?;
                 if entries.remove(key.bytes()?).is_some() {
-                    self.at(Place::Key(key), |search| {
+                    self.at(PathStep::Key(key), |search| {
                         search.add(None, Some(value));
                         Ok(())
                     })?;

@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
         return Ok(());
     }
     let mut measure = Measure::counting(EncodeOptions::default());
-    Decoder::new(bytes, Strictness::Strict, limits).pour_only(&mut measure).map(drop)
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut measure).map(drop)
 }
 
 /// A vector with room for so many.

@@ -22,4 +22,4 @@ mod writer;
 
 pub use apply::apply;
 pub use diff::diff;
-pub use differences::{Difference, Place, differences};
+pub use differences::{Difference, PathStep, differences};

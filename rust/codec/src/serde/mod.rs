@@ -196,7 +196,7 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     // Finds everything else that a reader would refuse.
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     Decoder::new(&bytes, Strictness::Strict, &limits)
-        .pour_only(&mut Measure::counting(options))
+        .decode_only(&mut Measure::counting(options))
         .map_err(Error::without_offset)?;
     Ok(bytes)
 }

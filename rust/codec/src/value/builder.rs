@@ -29,7 +29,7 @@ pub struct ValueBuilder {
 }
 
 impl ValueBuilder {
-    /// The value that was poured.
+    /// The value that was written.
     pub fn into_value(self) -> Value {
         self.current
     }

@@ -25,7 +25,7 @@ impl Value {
     /// What is wrong with the bytes, with its offset.
     pub fn decode_as(bytes: &[u8], strictness: Strictness, limits: &Limits) -> Result<Self> {
         let mut builder = ValueBuilder::default();
-        Decoder::new(bytes, strictness, limits).pour_only(&mut builder)?;
+        Decoder::new(bytes, strictness, limits).decode_only(&mut builder)?;
         Ok(builder.into_value())
     }
 
@@ -43,7 +43,7 @@ impl Value {
     /// As [`Value::encode`].
     pub fn encode_as(&self, options: EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = Encoder::new(Vec::new(), options);
-        (&*self).pour(&mut encoder)?;
+        (&*self).write_into(&mut encoder)?;
         Ok(encoder.into_output())
     }
 
@@ -54,7 +54,7 @@ impl Value {
     /// What is wrong with the bytes, with its offset.
     pub fn decode_godot3(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Self> {
         let mut builder = ValueBuilder::default();
-        Decoder::of_godot3(bytes, Strictness::Strict, limits, loss).pour_only(&mut builder)?;
+        Decoder::of_godot3(bytes, Strictness::Strict, limits, loss).decode_only(&mut builder)?;
         Ok(builder.into_value())
     }
 
@@ -64,7 +64,7 @@ impl Value {
     /// As [`Value::encode`]; and what Godot 3 cannot hold, with the path to the place.
     pub fn encode_godot3(&self, loss: Loss) -> Result<Vec<u8>> {
         let mut downgrade = Downgrade::new(Vec::new(), loss);
-        (&*self).pour(&mut downgrade)?;
+        (&*self).write_into(&mut downgrade)?;
         Ok(downgrade.into_output())
     }
 
@@ -74,7 +74,7 @@ impl Value {
     /// As [`Value::encode`].
     pub fn encoded_size(&self) -> Result<usize> {
         let mut measure = Measure::counting(EncodeOptions::default());
-        (&*self).pour(&mut measure)?;
+        (&*self).write_into(&mut measure)?;
         Ok(measure.bytes())
     }
 }

@@ -6,7 +6,7 @@ use crate::events::{Lanes, NodePathParts, Precision, Sink, Source, Text};
 use crate::format::{self, VariantType};
 
 impl Value {
-    fn pour_at<S: Sink>(&self, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_at<S: Sink>(&self, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
@@ -17,21 +17,21 @@ impl Value {
             Self::Int(value) => sink.int(*value),
             Self::Float(value) => sink.float(*value),
             Self::String(text) | Self::StringName(text) => sink.text(ty, text.as_str().into()),
-            Self::Vector2(reals) => pour_reals(sink, ty, reals),
-            Self::Vector3(reals) => pour_reals(sink, ty, reals),
+            Self::Vector2(reals) => write_reals(sink, ty, reals),
+            Self::Vector3(reals) => write_reals(sink, ty, reals),
             Self::Rect2(reals) | Self::Vector4(reals) | Self::Plane(reals) | Self::Quaternion(reals) => {
-                pour_reals(sink, ty, reals)
+                write_reals(sink, ty, reals)
             }
-            Self::Transform2D(reals) | Self::Aabb(reals) => pour_reals(sink, ty, reals),
-            Self::Basis(reals) => pour_reals(sink, ty, reals),
-            Self::Transform3D(reals) => pour_reals(sink, ty, reals),
-            Self::Projection(reals) => pour_reals(sink, ty, reals),
-            Self::Vector2i(lanes) => pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
-            Self::Vector3i(lanes) => pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
+            Self::Transform2D(reals) | Self::Aabb(reals) => write_reals(sink, ty, reals),
+            Self::Basis(reals) => write_reals(sink, ty, reals),
+            Self::Transform3D(reals) => write_reals(sink, ty, reals),
+            Self::Projection(reals) => write_reals(sink, ty, reals),
+            Self::Vector2i(lanes) => write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
+            Self::Vector3i(lanes) => write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
             Self::Rect2i(lanes) | Self::Vector4i(lanes) => {
-                pour_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened())
+                write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened())
             }
-            Self::Color(lanes) => pour_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
+            Self::Color(lanes) => write_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
             Self::NodePath(path) => {
                 let (names, subnames) = (texts(&path.names), texts(&path.subnames));
                 sink.node_path(NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames })
@@ -43,7 +43,7 @@ impl Value {
                 let mut object = sink.begin_object(class.as_str().into(), properties.len())?;
                 for (name, value) in properties {
                     sink.begin_property(&mut object, name.as_str().into())?;
-                    value.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::property(name)))?;
+                    value.write_at(sink, depth + 1).map_err(|error| error.inside(Step::property(name)))?;
                     sink.end_property(&mut object)?;
                 }
                 sink.end_object(object)
@@ -56,9 +56,9 @@ impl Value {
                 let mut open = sink.begin_dictionary(entries.len(), key, value)?;
                 for (index, (key, value)) in entries.iter().enumerate() {
                     sink.begin_key(&mut open)?;
-                    key.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::KeyAt(index)))?;
+                    key.write_at(sink, depth + 1).map_err(|error| error.inside(Step::KeyAt(index)))?;
                     sink.begin_value(&mut open)?;
-                    value.pour_at(sink, depth + 1).map_err(|error| error.inside(key.as_step(index)))?;
+                    value.write_at(sink, depth + 1).map_err(|error| error.inside(key.as_step(index)))?;
                     sink.end_entry(&mut open)?;
                 }
                 sink.end_dictionary(open)
@@ -69,14 +69,14 @@ impl Value {
                 while let Some((value, rest)) = left.split_first() {
                     let index = array.values.len() - left.len();
                     if depth < format::MAX_DEPTH && is_run(left) {
-                        pour_run(&mut left, sink, &mut open).map_err(|error| {
+                        write_run(&mut left, sink, &mut open).map_err(|error| {
                             // The one that was refused is the one that was taken last.
                             error.inside(Step::Index((array.values.len() - left.len()).saturating_sub(1)))
                         })?;
                         continue;
                     }
                     sink.begin_element(&mut open)?;
-                    value.pour_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
+                    value.write_at(sink, depth + 1).map_err(|error| error.inside(Step::Index(index)))?;
                     sink.end_element(&mut open)?;
                     left = rest;
                 }
@@ -85,12 +85,12 @@ impl Value {
             Self::PackedByteArray(bytes) => {
                 sink.packed(ty, Lanes { precision: Precision::Single, le: bytes })
             }
-            Self::PackedInt32Array(values) => pour_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedInt64Array(values) => pour_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedFloat32Array(values) => pour_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedFloat64Array(values) => pour_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
+            Self::PackedInt32Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
+            Self::PackedInt64Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
+            Self::PackedFloat32Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
+            Self::PackedFloat64Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
             Self::PackedColorArray(values) => {
-                pour_packed(sink, ty, &le(values.as_flattened(), |v| v.to_le_bytes()))
+                write_packed(sink, ty, &le(values.as_flattened(), |v| v.to_le_bytes()))
             }
             Self::PackedStringArray(texts) => {
                 let mut strings = sink.begin_strings(texts.len())?;
@@ -100,9 +100,9 @@ impl Value {
                 }
                 sink.end_strings(strings)
             }
-            Self::PackedVector2Array(reals) => pour_packed_reals(sink, ty, reals),
-            Self::PackedVector3Array(reals) => pour_packed_reals(sink, ty, reals),
-            Self::PackedVector4Array(reals) => pour_packed_reals(sink, ty, reals),
+            Self::PackedVector2Array(reals) => write_packed_reals(sink, ty, reals),
+            Self::PackedVector3Array(reals) => write_packed_reals(sink, ty, reals),
+            Self::PackedVector4Array(reals) => write_packed_reals(sink, ty, reals),
         }
     }
 
@@ -116,8 +116,8 @@ impl Value {
 }
 
 impl Source for &Value {
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        self.pour_at(sink, 0)
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        self.write_at(sink, 0)
     }
 }
 
@@ -129,7 +129,7 @@ fn is_run(values: &[Value]) -> bool {
 
 /// Pours the values up to the next one of another type than the first, and takes them away.
 #[inline(never)]
-fn pour_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array) -> Result<()> {
+fn write_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array) -> Result<()> {
     match values {
         [Value::Float(_), ..] => {
             let mut floats = std::iter::from_fn(|| {
@@ -159,19 +159,19 @@ fn le<T: Copy, const W: usize>(values: &[T], bytes: impl Fn(T) -> [u8; W]) -> Ve
     values.iter().flat_map(|&value| bytes(value)).collect()
 }
 
-fn pour_single<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
+fn write_single<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
     sink.fixed(ty, Lanes { precision: Precision::Single, le })
 }
 
-fn pour_packed<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
+fn write_packed<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
     sink.packed(ty, Lanes { precision: Precision::Single, le })
 }
 
 /// Not inlined: the bytes would lie on the stack at each level of nesting.
 #[inline(never)]
-fn pour_reals<S: Sink, const N: usize>(sink: &mut S, ty: VariantType, reals: &Reals<N>) -> Result<()> {
+fn write_reals<S: Sink, const N: usize>(sink: &mut S, ty: VariantType, reals: &Reals<N>) -> Result<()> {
     match reals {
-        Reals::Single(lanes) => pour_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
+        Reals::Single(lanes) => write_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
         Reals::Double(lanes) => {
             let le = lanes.map(f64::to_le_bytes);
             sink.fixed(ty, Lanes { precision: Precision::Double, le: le.as_flattened() })
@@ -179,7 +179,7 @@ fn pour_reals<S: Sink, const N: usize>(sink: &mut S, ty: VariantType, reals: &Re
     }
 }
 
-fn pour_packed_reals<S: Sink, const N: usize>(
+fn write_packed_reals<S: Sink, const N: usize>(
     sink: &mut S,
     ty: VariantType,
     reals: &PackedReals<N>,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::key::Key;
-use super::places::Places;
+use super::known_offsets::KnownOffsets;
 
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
@@ -24,7 +24,7 @@ static SAVE_FILES: Limits = Limits::for_save_files();
 /// what is asked for is judged, as strictly as [`Value::decode`] does, with the same errors at the same offsets. Of equal keys in
 /// a Dictionary, which an engine has none of, the first counts.
 ///
-/// Each step walks from the start of its container. [`Places`] remember what has been walked.
+/// Each step walks from the start of its container. [`KnownOffsets`] remembers what has been walked.
 ///
 /// ```
 /// use variant_codec::{Value, View};
@@ -40,7 +40,7 @@ static SAVE_FILES: Limits = Limits::for_save_files();
 pub struct View<'a, D: Dialect = Godot4> {
     pub(super) bytes: &'a [u8],
     pub(super) limits: &'a Limits,
-    places: Option<&'a Places>,
+    known: Option<&'a KnownOffsets>,
     pub(super) at: usize,
     pub(super) depth: u32,
     pub(super) form: Form,
@@ -146,17 +146,17 @@ impl<'a, D: Dialect> View<'a, D> {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
             return Err(Error::new(kind).at(at));
         }
-        let view = Self { bytes, limits, places: None, at, depth, form, dialect: PhantomData };
+        let view = Self { bytes, limits, known: None, at, depth, form, dialect: PhantomData };
         match form {
             Form::Value(_) => view.value_at(at, depth),
             _ => Ok(view),
         }
     }
 
-    /// The same value, which remembers where what it holds lies. One [`Places`] serves one buffer.
+    /// This view with a cache of the offsets that it finds. One [`KnownOffsets`] serves one buffer.
     #[must_use]
-    pub fn remembering(self, places: &'a Places) -> Self {
-        Self { places: Some(places), ..self }
+    pub fn remembering(self, known: &'a KnownOffsets) -> Self {
+        Self { known: Some(known), ..self }
     }
 
     /// The same value, of which other limits hold for what is read.
@@ -471,9 +471,9 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Where the element at `index` starts, of those of which the first starts at `first`.
     fn walk(&self, first: usize, index: usize, pass: Pass<'a, D>) -> Result<usize> {
-        match self.places {
+        match self.known {
             None => self.walk_from((0, first), index, pass, |_, _| ()),
-            Some(places) => places.with_marks(self.at, |marks| {
+            Some(known) => known.with_marks(self.at, |marks| {
                 let from = marks.before(index).unwrap_or((0, first));
                 self.walk_from(from, index, pass, |index, at| marks.passed(index, at, first))
             }),
@@ -523,8 +523,8 @@ impl<'a, D: Dialect> View<'a, D> {
     fn entry(&self, key: &Key<'_>) -> Result<Option<Self>> {
         let head = self.head()?;
         let scan = |from, passed: &mut dyn FnMut(usize, usize)| self.scan(from, head.count, key, passed);
-        let found = match (self.places, key.is_hashed()) {
-            (Some(places), true) => places.find_key::<D>(self.at, &head, key, self.bytes, scan)?,
+        let found = match (self.known, key.is_hashed()) {
+            (Some(known), true) => known.find_key::<D>(self.at, &head, key, self.bytes, scan)?,
             _ => scan((0, head.first), &mut |_, _| ())?,
         };
         let Some(key_at) = found else { return Ok(None) };
@@ -552,13 +552,13 @@ impl<'a, D: Dialect> View<'a, D> {
     ///
     /// # Errors
     /// What is wrong with its bytes, with the offset; what the sink refuses.
-    pub fn pour<S: Sink>(&self, sink: &mut S) -> Result<()> {
+    pub fn write_into<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let mut decoder = self.decoder();
         match self.form {
-            Form::Value(_) => decoder.pour(sink),
-            Form::Text => decoder.pour_string(sink),
-            Form::Name => decoder.pour_name(sink),
-            Form::Lanes(packed, precision) => decoder.pour_packed_element(sink, packed, precision),
+            Form::Value(_) => decoder.write_into(sink),
+            Form::Text => decoder.decode_string(sink),
+            Form::Name => decoder.decode_name(sink),
+            Form::Lanes(packed, precision) => decoder.decode_packed_element(sink, packed, precision),
         }
     }
 
@@ -568,7 +568,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// As [`Value::decode`].
     pub fn value(&self) -> Result<Value> {
         let mut builder = ValueBuilder::default();
-        self.pour(&mut builder)?;
+        self.write_into(&mut builder)?;
         Ok(builder.into_value())
     }
 }

@@ -38,7 +38,7 @@ impl<'a, D: Dialect> View<'a, D> {
     ///
     /// # Errors
     /// A value that has no elements; what is wrong with their bytes; what the sink refuses.
-    pub fn pour_slice<S: Sink>(&self, range: Range<usize>, sink: &mut S) -> Result<()> {
+    pub fn decode_slice<S: Sink>(&self, range: Range<usize>, sink: &mut S) -> Result<()> {
         let (list, head) = (self.holder(), self.head()?);
         if !matches!(list.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
             let found = self.ty();
@@ -48,7 +48,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let end = range.end.min(head.count).max(start);
         let at = self.element(start)?.map_or(head.first, |first| first.at);
         let declared = self.declared_type()?;
-        self.decoder_inside(at).pour_slice(sink, (list, head.precision), declared, start..end)
+        self.decoder_inside(at).decode_slice(sink, (list, head.precision), declared, start..end)
     }
 
     /// Pours the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
@@ -56,14 +56,14 @@ impl<'a, D: Dialect> View<'a, D> {
     ///
     /// # Errors
     /// What is wrong with the bytes of the container; what the sink refuses.
-    pub fn pour_keys<S: Sink>(&self, sink: &mut S) -> Result<()> {
+    pub fn decode_keys<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let head = self.head()?;
         let (count, are_names, declared) = match self.holder().shape() {
             Shape::Dictionary => (head.count, false, self.declared_type()?),
             Shape::Object => (head.count, true, ElementType::Untyped),
             _ => (0, false, ElementType::Untyped),
         };
-        self.decoder_inside(head.first).pour_keys(sink, are_names, declared, count)
+        self.decoder_inside(head.first).decode_keys(sink, are_names, declared, count)
     }
 
     /// Keys and values of a Dictionary, names and values of an Object; none of other values.

@@ -95,7 +95,7 @@ impl<'k> Key<'k> {
             }
             (_, _, Self::Value(value)) if value.ty() == ty => {
                 let mut builder = ValueBuilder::default();
-                Decoder::<D>::starting_at(bytes, at, 0, &ANY).pour(&mut builder).is_ok()
+                Decoder::<D>::starting_at(bytes, at, 0, &ANY).write_into(&mut builder).is_ok()
                     && value.is_key(&builder.into_value())
             }
             _ => false,

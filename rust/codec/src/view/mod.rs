@@ -15,11 +15,11 @@ mod cursor;
 mod elements;
 mod fields;
 mod key;
-mod places;
+mod known_offsets;
 mod read;
 
 pub use cursor::{Spot, View};
 pub use elements::{Elements, Entries};
 pub use fields::Fields;
 pub use key::Key;
-pub use places::Places;
+pub use known_offsets::KnownOffsets;

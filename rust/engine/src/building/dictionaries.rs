@@ -204,7 +204,7 @@ impl<'s> Building<'s> {
     /// If no Dictionary is open.
     #[cold]
     #[inline(never)]
-    pub fn give_up_copied(&mut self) {
+    pub fn discard_copied(&mut self) {
         let interface = self.interface;
         let Some(Open::Dictionary { dictionary, copied, .. }) = self.open.last_mut() else {
             panic!("no Dictionary is open");

@@ -96,7 +96,7 @@ impl StaticMethod for Decode {
             let (strictness, keys) = (Strictness::Lenient, &mut keys);
             let built = value::decode_all(Reading { input: &input, strictness, limits: &limits, keys })?;
             let dropped = built.dropped;
-            *value = built.give();
+            *value = built.into_value();
             if dropped > 0 {
                 report::dropped(METHOD, dropped);
             }

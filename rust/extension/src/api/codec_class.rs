@@ -21,10 +21,10 @@ use super::result_class::FastVariantResult;
 use super::{engine_report, inspection, report};
 use crate::batch::failed::Reasons;
 use crate::batch::{self, records};
+use crate::file_queue::Turn;
 use crate::files::{self, FileError, Target};
 use crate::godot3::{self, Conversion, Direction, NotConverted};
 use crate::jobs::Job;
-use crate::turns::Turn;
 use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
@@ -63,7 +63,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.encode_batch", || {
             let batch = batch::encode(&values, objects(full_objects), Reasons::First);
             report::batch("FastVariantCodec.encode_batch", &batch.failed);
-            batch.give()
+            batch.into_array()
         })
     }
 
@@ -81,7 +81,7 @@ impl FastVariantCodec {
             if batch.failed.indexes.is_empty() && batch.dropped > 0 {
                 report::dropped("FastVariantCodec.decode_batch", batch.dropped);
             }
-            batch.give()
+            batch.into_array()
         })
     }
 
@@ -284,7 +284,7 @@ impl FastVariantCodec {
             let reading =
                 Reading { input: &input, strictness: Strictness::Strict, limits: &limits, keys: &mut keys };
             match value::decode(reading, start..end, &mut Spent::default()) {
-                Ok((built, end)) => FastVariantResult::decoded(built.give(), start, end),
+                Ok((built, end)) => FastVariantResult::decoded(built.into_value(), start, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
         })
@@ -345,7 +345,7 @@ impl FastVariantCodec {
                 Loss::accepted_if(lossy),
                 &mut KeyCache::default(),
             ) {
-                Ok((built, _)) => built.give(),
+                Ok((built, _)) => built.into_value(),
                 Err(error) => {
                     report::failure("FastVariantCodec.decode_godot3", &error);
                     Variant::nil()
@@ -365,7 +365,7 @@ impl FastVariantCodec {
                 godot3::encode_to(bytes, value, Loss::accepted_if(lossy))
             });
             report::batch("FastVariantCodec.encode_godot3_batch", &batch.failed);
-            batch.give()
+            batch.into_array()
         })
     }
 
@@ -382,7 +382,7 @@ impl FastVariantCodec {
                     .map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);
-            batch.give()
+            batch.into_array()
         })
     }
 
@@ -420,7 +420,7 @@ impl FastVariantCodec {
                 Loss::accepted_if(lossy),
                 &mut keys,
             ) {
-                Ok((built, end)) => FastVariantResult::decoded(built.give(), 0, end),
+                Ok((built, end)) => FastVariantResult::decoded(built.into_value(), 0, end),
                 Err(error) => FastVariantResult::failed(&error),
             }
         })

@@ -63,7 +63,7 @@ impl FastVariantCodec {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.patch", || match compare::patch(&value, &patch, &strict_limits(limits)) {
-            Ok(built) => FastVariantResult::decoded(built.give(), 0, patch.len()),
+            Ok(built) => FastVariantResult::decoded(built.into_value(), 0, patch.len()),
             Err(error) => FastVariantResult::failed(&error),
         })
     }

@@ -33,27 +33,27 @@ pub fn to_dictionary(outline: &Outline<'_>) -> Result<VarDictionary> {
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
-    Inspection(outline).pour(&mut builder)?;
-    Ok(builder.finish().give().to())
+    Inspection(outline).write_into(&mut builder)?;
+    Ok(builder.finish().into_value().to())
 }
 
 /// The Dictionary that `inspect` returns.
 struct Inspection<'o>(&'o Outline<'o>);
 
 impl Source for Inspection<'_> {
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         let outline = self.0;
         let error = outline.error();
         let offsets: Vec<u8> =
             outline.spans().iter().flat_map(|span| (span.start as i64).to_le_bytes()).collect();
         let kinds: Vec<u8> = outline.spans().iter().map(|span| span.kind as u8).collect();
         let mut entries = Entries::begin(sink, 9)?;
-        entries.add("nodes", |sink| pour_nodes(outline, sink))?;
+        entries.add("nodes", |sink| write_nodes(outline, sink))?;
         entries.add_int("end", outline.end())?;
         entries.add("error", |sink| sink.int(error.map_or(ErrorCode::Ok, ErrorCode::from) as i64))?;
         entries.add_text("message", &error.map_or_else(String::new, Error::to_string))?;
         entries.add_offset(error)?;
-        entries.add("notes", |sink| pour_notes(&outline.notes().first, sink))?;
+        entries.add("notes", |sink| write_notes(&outline.notes().first, sink))?;
         entries.add_int("notes_left_out", outline.notes().left_out)?;
         entries.add_packed("piece_offsets", VariantType::PackedInt64Array, &offsets)?;
         entries.add_packed("piece_kinds", VariantType::PackedByteArray, &kinds)?;
@@ -61,8 +61,8 @@ impl Source for Inspection<'_> {
     }
 }
 
-fn pour_notes<S: Sink>(notes: &[Error], sink: &mut S) -> Result<()> {
-    pour_dictionaries(sink, notes.iter(), |note, sink| {
+fn write_notes<S: Sink>(notes: &[Error], sink: &mut S) -> Result<()> {
+    write_dictionaries(sink, notes.iter(), |note, sink| {
         let mut entries = Entries::begin(sink, 2)?;
         entries.add_offset(Some(note))?;
         entries.add_text("message", &note.kind().to_string())?;
@@ -70,21 +70,21 @@ fn pour_notes<S: Sink>(notes: &[Error], sink: &mut S) -> Result<()> {
     })
 }
 
-fn pour_nodes<S: Sink>(outline: &Outline<'_>, sink: &mut S) -> Result<()> {
+fn write_nodes<S: Sink>(outline: &Outline<'_>, sink: &mut S) -> Result<()> {
     let mut parents = vec![-1; outline.nodes().len()];
     let mut children = Vec::new();
-    pour_dictionaries(sink, outline.nodes().iter().enumerate(), |(index, node), sink| {
+    write_dictionaries(sink, outline.nodes().iter().enumerate(), |(index, node), sink| {
         children.clear();
         for child in outline.children(index) {
             parents[child] = index as i64;
             children.extend((child as i32).to_le_bytes());
         }
-        pour_node(node, parents[index], &children, sink)
+        write_node(node, parents[index], &children, sink)
     })
 }
 
 /// Pours a node, whose children are given as little-endian 32-bit indexes.
-fn pour_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) -> Result<()> {
+fn write_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) -> Result<()> {
     let role = match &node.role {
         Role::Root => "root",
         Role::Element(_) => "element",
@@ -129,21 +129,21 @@ fn pour_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) -
 }
 
 /// Pours an `Array[Dictionary]` with one Dictionary for each item.
-fn pour_dictionaries<S: Sink, T>(
+fn write_dictionaries<S: Sink, T>(
     sink: &mut S,
     items: impl ExactSizeIterator<Item = T>,
-    mut pour: impl FnMut(T, &mut S) -> Result<()>,
+    mut write: impl FnMut(T, &mut S) -> Result<()>,
 ) -> Result<()> {
     let mut array = sink.begin_array(items.len(), ElementType::Builtin(VariantType::Dictionary))?;
     for item in items {
         sink.begin_element(&mut array)?;
-        pour(item, sink)?;
+        write(item, sink)?;
         sink.end_element(&mut array)?;
     }
     sink.end_array(array)
 }
 
-/// A Dictionary that is being poured.
+/// A Dictionary that is being written.
 struct Entries<'s, S: Sink> {
     sink: &'s mut S,
     dictionary: S::Dictionary,
@@ -156,11 +156,11 @@ impl<'s, S: Sink> Entries<'s, S> {
         Ok(Self { sink, dictionary })
     }
 
-    fn add(&mut self, key: &str, pour: impl FnOnce(&mut S) -> Result<()>) -> Result<()> {
+    fn add(&mut self, key: &str, write: impl FnOnce(&mut S) -> Result<()>) -> Result<()> {
         self.sink.begin_key(&mut self.dictionary)?;
         self.sink.text(VariantType::String, key.into())?;
         self.sink.begin_value(&mut self.dictionary)?;
-        pour(self.sink)?;
+        write(self.sink)?;
         self.sink.end_entry(&mut self.dictionary)
     }
 

@@ -38,9 +38,9 @@ pub struct FastVariantJob {
     /// The result, once it has been read, and the objects to be freed if it is not given out.
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
-    told: AtomicUsize,
+    emitted: AtomicUsize,
     /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
-    is_told: AtomicBool,
+    was_completed_emitted: AtomicBool,
     base: Base<RefCounted>,
 }
 
@@ -134,7 +134,7 @@ impl FastVariantJob {
                 Err(_) => {
                     let job = Arc::clone(&this.bind().job);
                     job.come_to_an_end();
-                    Self::tell(&this);
+                    Self::emit_progress(&this);
                 }
             }
         })
@@ -150,7 +150,7 @@ impl FastVariantJob {
                 return Self::leave(&this);
             }
             job.slice(Some(job.budget()));
-            Self::tell(&this);
+            Self::emit_progress(&this);
         })
     }
 }
@@ -163,8 +163,8 @@ impl OnFailure for Gd<FastVariantJob> {
 
 impl FastVariantJob {
     fn of(job: Arc<Job>, base: Base<RefCounted>) -> Self {
-        let (told, is_told) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { job, result: Mutex::new(None), told, is_told, base }
+        let (emitted, was_completed_emitted) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { job, result: Mutex::new(None), emitted, was_completed_emitted, base }
     }
 
     /// Calls `look` with the result, if there is one.
@@ -245,24 +245,24 @@ impl FastVariantJob {
 
     /// Whether the job has neither references nor signal connections.
     fn is_abandoned(this: &Gd<Self>) -> bool {
-        let has_told_all = || {
+        let has_emitted_all = || {
             let fields = this.bind();
-            fields.job.is_done() && fields.told.load(Ordering::Relaxed) == fields.job.progress().0
+            fields.job.is_done() && fields.emitted.load(Ordering::Relaxed) == fields.job.progress().0
         };
         this.get_reference_count() <= OWN_REFERENCES
             && !Self::listens_to(this, "completed")
-            && (!Self::listens_to(this, "progressed") || has_told_all())
+            && (!Self::listens_to(this, "progressed") || has_emitted_all())
     }
 
     /// Emits what has changed since the last frame.
-    fn tell(this: &Gd<Self>) {
-        let told = {
+    fn emit_progress(this: &Gd<Self>) {
+        let emitted = {
             let fields = this.bind();
             let (done, total) = fields.job.progress();
-            let told = fields.told.swap(done, Ordering::Relaxed);
-            (told != done).then_some((done as i64, total as i64))
+            let emitted = fields.emitted.swap(done, Ordering::Relaxed);
+            (emitted != done).then_some((done as i64, total as i64))
         };
-        if let Some((done, total)) = told {
+        if let Some((done, total)) = emitted {
             this.signals().progressed().emit(done, total);
         }
         if !Self::listens_to(this, "completed") {
@@ -271,7 +271,7 @@ impl FastVariantJob {
         // No listener runs while the job is bound.
         let result = {
             let fields = this.bind();
-            fields.result().filter(|_| !fields.is_told.swap(true, Ordering::Relaxed))
+            fields.result().filter(|_| !fields.was_completed_emitted.swap(true, Ordering::Relaxed))
         };
         if let Some(result) = result {
             Self::leave(this);

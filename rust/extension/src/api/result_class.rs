@@ -159,7 +159,7 @@ impl FastVariantResult {
     /// it. Also returns the objects to be freed if the result is not given out.
     fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
         let Unpacked { values, created, end, failed } = unpacked;
-        let value = values.give().to_variant();
+        let value = values.into_array().to_variant();
         let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), created) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
         let result = Gd::from_object(Self {
@@ -183,9 +183,9 @@ impl FastVariantResult {
     /// The result of a job, and the objects to be freed if it is not given out.
     pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
         let result = match outcome {
-            Outcome::Encoded(buffers, failed) => Self::batch(buffers.give().to_variant(), failed),
+            Outcome::Encoded(buffers, failed) => Self::batch(buffers.into_array().to_variant(), failed),
             Outcome::Decoded(values, failed, created) => {
-                return (Self::batch(values.give().to_variant(), failed), created);
+                return (Self::batch(values.into_array().to_variant(), failed), created);
             }
             Outcome::Loaded(unpacked, path) => return Self::unpacked_with_created(unpacked, Some(&path)),
             Outcome::Saved(bytes) => Self::encoded(Variant::nil(), bytes),

@@ -180,7 +180,7 @@ impl FastProtobufSchema {
                 protobuf::encode_to(bytes, value, encoder)
             });
             report::batch(METHOD, &batch.failed);
-            batch.give()
+            batch.into_array()
         })
     }
 
@@ -200,7 +200,7 @@ impl FastProtobufSchema {
                         protobuf::decode(input.bytes(), &message, &options, keys)
                     });
                     report::batch(METHOD, &batch.failed);
-                    batch.give()
+                    batch.into_array()
                 }
                 Err(error) => {
                     report::failure(METHOD, &error);
@@ -326,7 +326,7 @@ impl FastProtobufSchema {
     fn decoded(&self, name: &GString, bytes: &PackedByteArray, limits: Limits) -> Result<Variant> {
         let options = self.decode_options(limits);
         protobuf::decode(engine::bytes(bytes), &self.message(name)?, &options, &mut KeyCache::default())
-            .map(Built::give)
+            .map(Built::into_value)
     }
 
     /// The values of all properties at one moment.

@@ -8,7 +8,7 @@ mod spread;
 use godot::builtin::{AnyArray, PackedByteArray, Variant};
 use godot::meta::ToGodot;
 use variant_codec::format::Shape;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Limits, Strictness, VariantType};
 use variant_engine::{OwnedBytes, Reader, Slots};
 
@@ -48,7 +48,7 @@ pub fn encode_each<K: Default>(
     let created = Slots::of_buffers(elements.len(), |slots| {
         spread(slots, parallel, |slots, kept| {
             let mut cost = 0;
-            if !outcome.has_room(slots) {
+            if !outcome.has_memory(slots) {
                 return;
             }
             while !slots.is_empty() && cost < PART_BYTES {
@@ -119,7 +119,7 @@ pub fn owned(buffers: &AnyArray) -> Result<Vec<OwnedBuffer>, Error> {
     let buffers = own_if(false, reader, buffers)?;
     let elements = reader.elements(&buffers);
     let own = |buffer: &Variant| OwnedBytes::of(reader, buffer).ok_or_else(|| no_buffer(reader, buffer));
-    check_room(elements.len().saturating_mul(size_of::<OwnedBuffer>()))?;
+    check_memory(elements.len().saturating_mul(size_of::<OwnedBuffer>()))?;
     Ok((0..elements.len()).map(|index| own(element(&elements, index)?)).collect())
 }
 
@@ -173,7 +173,7 @@ fn no_buffer(reader: Reader, found: &Variant) -> Error {
 /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
 pub fn with_own_packed(values: &AnyArray) -> Result<AnyArray, Error> {
     let reader = Reader::new();
-    check_room(values.len().saturating_mul(size_of::<Variant>()))?;
+    check_memory(values.len().saturating_mul(size_of::<Variant>()))?;
     let copy = values.duplicate_shallow();
     let shared = copy.to_variant();
     let is_packed = |value: &Variant| {

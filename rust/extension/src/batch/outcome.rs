@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use godot::builtin::{Array, Variant};
 use godot::meta::Element;
 use variant_codec::Error;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_engine::{OwnArray, Slots};
 
 use super::failed::{Failed, Reasons};
@@ -32,9 +32,9 @@ pub struct Batch<T: Element> {
 
 impl<T: Element> Batch<T> {
     /// Gives out the Array of one element per item.
-    pub fn give(mut self) -> Array<T> {
+    pub fn into_array(mut self) -> Array<T> {
         self.created.leave();
-        self.slots.give()
+        self.slots.into_array()
     }
 
     /// The Array of one element per item, the failed items, and the objects to be freed if it is not given out.
@@ -77,13 +77,13 @@ impl Outcome {
     }
 
     /// Whether there is memory for the next part; if not, its first item fails and the others are skipped.
-    pub fn has_room(&self, slots: &mut Slots<'_>) -> bool {
+    pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
         let room = match self.no_room.get() {
             Some(error) => Err(error.clone()),
             None if self.taken.load(Ordering::Relaxed) < MEMORY_AT_ONCE => return true,
             None => {
                 self.taken.store(0, Ordering::Relaxed);
-                check_room(2 * MEMORY_AT_ONCE)
+                check_memory(2 * MEMORY_AT_ONCE)
             }
         };
         let Err(error) = room else { return true };
@@ -165,7 +165,7 @@ pub fn fill_part(
     mut decode: impl FnMut(usize) -> Result<(Built, usize), Error>,
 ) {
     let (mut cost, mut taken) = (0, 0);
-    if !outcome.has_room(slots) {
+    if !outcome.has_memory(slots) {
         return;
     }
     while !slots.is_empty() && cost < PART_BYTES && !outcome.makes_useless(slots.start()) {

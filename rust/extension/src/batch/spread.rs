@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use godot::builtin::{AnyArray, Variant};
 use godot::meta::ToGodot;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind};
 use variant_engine::{Reader, Slots};
 
@@ -116,6 +116,6 @@ pub fn own_if(copied: bool, reader: Reader, array: &AnyArray) -> Result<Variant,
     if !copied && !reader.reading_changes(&array) {
         return Ok(array);
     }
-    check_room(len.saturating_mul(size_of::<Variant>()))?;
+    check_memory(len.saturating_mul(size_of::<Variant>()))?;
     Ok(array.call("duplicate", &[]))
 }

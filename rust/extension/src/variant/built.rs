@@ -82,7 +82,7 @@ impl Built {
 
     /// Gives the value out.
     #[inline(always)]
-    pub fn give(mut self) -> Variant {
+    pub fn into_value(mut self) -> Variant {
         self.created.leave();
         self.value
     }

@@ -43,7 +43,7 @@ struct Bounds {
 }
 
 const KEYS: Bounds = Bounds { what: "colliding Dictionary keys", free_steps: 2_000_000, steps_per_key: 128 };
-/// Their steps are slower, and they are spread more widely.
+/// The engine takes longer for a step, and its table of names has more slots.
 const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 
 /// Free comparisons of keys with equal hashes, besides one per key. A large key counts as several.
@@ -98,7 +98,7 @@ pub struct Collisions {
     keys: Effort,
     /// The number of comparisons of nested keys.
     nested: u64,
-    /// Boxed, because most values have none, and each call makes this anew.
+    /// Boxed, because most values have no names and each call creates this.
     names: Option<Box<Names>>,
 }
 
@@ -110,10 +110,10 @@ impl Default for Collisions {
 }
 
 impl Collisions {
-    /// A key is put into a Dictionary, which may itself be a key or part of one.
+    /// Adds a key of a Dictionary, which may itself be a key or part of one.
     ///
     /// # Errors
-    /// That too many keys collide.
+    /// Fails if too many keys collide.
     pub fn add_key(&mut self, buckets: &mut Buckets, key: &impl Key, is_nested: bool) -> Result<()> {
         let mut effort = Effort { keys: 1, ..Effort::default() };
         let others = buckets.hashes.len() as u64;
@@ -132,16 +132,16 @@ impl Collisions {
     /// Adds the cost of another Dictionary with the same keys.
     ///
     /// # Errors
-    /// That too many keys collide.
+    /// Fails if too many keys collide.
     pub fn add_effort(&mut self, effort: Effort) -> Result<()> {
         self.keys.add(effort);
         self.keys.check(&KEYS)
     }
 
-    /// A name is looked up, and added where it is new.
+    /// Adds a lookup of a name, and the name if it is new.
     ///
     /// # Errors
-    /// That too many names collide.
+    /// Fails if too many names collide.
     pub fn add_name(&mut self, name: &str) -> Result<()> {
         self.names.get_or_insert_default().add(name, self.assumes_worst)
     }

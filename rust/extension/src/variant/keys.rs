@@ -1,4 +1,4 @@
-//! A cache of what repeats from Dictionary to Dictionary: keys, whole rows of keys, and texts.
+//! A cache of keys, whole rows of keys, and texts that repeat from Dictionary to Dictionary.
 
 use godot::builtin::{GString, Variant};
 use godot::meta::ToGodot;
@@ -24,9 +24,9 @@ pub struct KeyCache {
     kept: Vec<Option<(Box<str>, Variant)>>,
     rows: Vec<Row>,
     candidates: Vec<Candidate>,
-    /// Where colliding keys are refused.
+    /// The cost of keys and names so far, if colliding ones are refused.
     pub collisions: Collisions,
-    /// Texts that are values.
+    /// Short texts that are values.
     pub texts: TextCache,
 }
 
@@ -73,7 +73,7 @@ pub struct RowCursor {
     /// The number of keys so far.
     keys: u16,
     /// The index of the candidate.
-    place: u8,
+    candidate: u8,
     /// A hash of the keys so far; 0 if they cannot be a row.
     track: u32,
 }
@@ -83,10 +83,10 @@ impl RowCursor {
     #[inline(always)]
     pub fn start(len: usize, wanted: bool) -> Self {
         let wanted = wanted && (KeyCache::FEWEST..=KeyCache::MOST).contains(&len);
-        Self { row: None, keys: 0, place: 0, track: u32::from(wanted) }
+        Self { row: None, keys: 0, candidate: 0, track: u32::from(wanted) }
     }
 
-    /// Whether the keys so far are those of a row whose entries have been copied.
+    /// Whether the keys so far are those of a row that was copied.
     #[inline(always)]
     pub fn is_copied(&self) -> bool {
         self.row.is_some()
@@ -107,14 +107,15 @@ impl RowCursor {
 }
 
 impl KeyCache {
-    /// The number of places for cached texts, and when many have lost theirs; powers of two, like the number of candidates.
+    /// The number of slots for cached texts, at first and after many texts were evicted; powers of two, like the number of
+    /// candidates.
     const KEPT: usize = 64;
     const KEPT_OF_MANY: usize = 256;
-    /// So many texts must have lost their places.
+    /// The number of evicted texts from which there are more slots.
     const LOST: usize = 32;
     /// Longer texts are not cached.
     const LONGEST: usize = 32;
-    /// Neither are the first texts: a small message repeats nothing.
+    /// The first texts are not cached either: a small message repeats nothing.
     const PASSED: usize = 16;
     /// Fewer keys are not worth copying.
     const FEWEST: usize = 2;
@@ -142,13 +143,13 @@ impl KeyCache {
             self.kept.resize(Self::KEPT, None);
         }
         let hash = hash(text.as_bytes());
-        let mut index = self.place(hash);
+        let mut index = self.slot_of(hash);
         if !matches!(&self.kept[index], Some((kept, _)) if **kept == *text) {
             if self.kept[index].is_some() {
                 self.lost += 1;
                 if self.lost > Self::LOST && self.kept.len() < Self::KEPT_OF_MANY {
                     self.kept = vec![None; Self::KEPT_OF_MANY];
-                    index = self.place(hash);
+                    index = self.slot_of(hash);
                 }
             }
             self.kept[index] = Some((text.into(), string(Text::Utf8(text)).to_variant()));
@@ -158,7 +159,7 @@ impl KeyCache {
 
     /// The index of the text with this hash.
     #[inline(always)]
-    fn place(&self, hash: u32) -> usize {
+    fn slot_of(&self, hash: u32) -> usize {
         hash as usize & self.kept.len().wrapping_sub(1)
     }
 
@@ -169,7 +170,7 @@ impl KeyCache {
             return None;
         }
         let hash = hash(bytes);
-        let index = self.place(hash);
+        let index = self.slot_of(hash);
         let (kept, _) = self.kept.get(index)?.as_ref()?;
         (kept.as_bytes() == bytes).then_some(CachedKey { index: index as u8, hash })
     }
@@ -209,8 +210,8 @@ impl KeyCache {
             return None;
         }
         if cursor.keys == 0 {
-            cursor.place = (kept.hash.wrapping_add(len as u32 * 0x9E37) >> 8) as u8 % Self::KEPT as u8;
-            let row = self.candidates.get(usize::from(cursor.place)).and_then(|candidate| candidate.row);
+            cursor.candidate = (kept.hash.wrapping_add(len as u32 * 0x9E37) >> 8) as u8 % Self::KEPT as u8;
+            let row = self.candidates.get(usize::from(cursor.candidate)).and_then(|candidate| candidate.row);
             if let Some(row) = row
                 && let Some((text, _)) = &self.kept[usize::from(kept.index)]
                 && self.rows[usize::from(row)].starts(text, len)
@@ -251,7 +252,7 @@ impl KeyCache {
         if self.candidates.is_empty() {
             self.candidates.resize(Self::KEPT, Candidate::default());
         }
-        let candidate = &mut self.candidates[usize::from(cursor.place)];
+        let candidate = &mut self.candidates[usize::from(cursor.candidate)];
         if candidate.track != cursor.track {
             candidate.track = cursor.track;
         } else if self.rows.len() < Self::ROWS {

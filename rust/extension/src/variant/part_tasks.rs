@@ -9,11 +9,11 @@ pub struct PartTask<'s> {
     /// The parts, in order.
     pub parts: Vec<Part>,
     /// The places for their values.
-    pub places: Places<'s>,
+    pub slots: PartSlots<'s>,
 }
 
-/// Places to fill.
-pub enum Places<'s> {
+/// PartSlots to fill.
+pub enum PartSlots<'s> {
     /// Elements of an Array, or values of entries.
     Values(Slots<'s>),
     /// Elements of a PackedStringArray.
@@ -43,17 +43,17 @@ impl<'k, 's> PartDispatcher<'k, 's> {
     pub fn add_value(&mut self, value: DeferredValue<'s>, part: Part) -> Result<()> {
         self.value_bytes += part.bytes.len();
         self.values.push((value, part));
-        if self.value_bytes >= self.bytes { self.give_values() } else { Ok(()) }
+        if self.value_bytes >= self.bytes { self.submit_values() } else { Ok(()) }
     }
 
     /// Hands over elements of an Array.
     pub fn add_elements(&self, slots: Slots<'s>, part: Part) {
-        (self.take)(PartTask { parts: vec![part], places: Places::Values(slots) });
+        (self.take)(PartTask { parts: vec![part], slots: PartSlots::Values(slots) });
     }
 
     /// Hands over elements of a PackedStringArray.
     pub fn add_strings(&self, slots: StringSlots<'s>, part: Part) {
-        (self.take)(PartTask { parts: vec![part], places: Places::Strings(slots) });
+        (self.take)(PartTask { parts: vec![part], slots: PartSlots::Strings(slots) });
     }
 
     /// The values that move to their entries when all places are filled.
@@ -61,7 +61,7 @@ impl<'k, 's> PartDispatcher<'k, 's> {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
     pub fn finish(mut self) -> Result<Vec<StagedValues<'s>>> {
-        self.give_values()?;
+        self.submit_values()?;
         Ok(self.late)
     }
 
@@ -70,7 +70,7 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         self.bytes
     }
 
-    fn give_values(&mut self) -> Result<()> {
+    fn submit_values(&mut self) -> Result<()> {
         self.value_bytes = 0;
         if self.values.is_empty() {
             return Ok(());
@@ -78,7 +78,7 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         let (left, parts) = self.values.drain(..).unzip();
         let (late, slots) = StagedValues::new(left)?;
         self.late.push(late);
-        (self.take)(PartTask { parts, places: Places::Values(slots) });
+        (self.take)(PartTask { parts, slots: PartSlots::Values(slots) });
         Ok(())
     }
 }

@@ -75,8 +75,8 @@ impl<'a, 's> Live<'a, 's> {
 }
 
 impl Source for Live<'_, '_> {
-    fn pour<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        self.walker.pour(self.variant, sink, 0)
+    fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
+        self.walker.write_into(self.variant, sink, 0)
     }
 }
 
@@ -84,18 +84,18 @@ impl Source for Live<'_, '_> {
 ///
 /// # Errors
 /// Whatever cannot be written, with a path that starts at the container.
-pub fn pour_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
+pub fn write_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
 where
     S: Sink<Array = (), Dictionary = (), Strings = ()>,
 {
     let walker = Walker { splitter: Some(splitter), ..Walker::new(Objects::AsIds, tail.strict) };
     match &tail.items {
         TailItems::Elements(elements, range) => {
-            walker.pour_elements(*elements, range.clone(), &mut (), sink, tail.depth)
+            walker.write_elements(*elements, range.clone(), &mut (), sink, tail.depth)
         }
-        TailItems::Strings(texts, range) => walker.pour_strings(*texts, range.clone(), &mut (), sink),
+        TailItems::Strings(texts, range) => walker.write_strings(*texts, range.clone(), &mut (), sink),
         TailItems::Entries(entries, count) => {
-            walker.pour_entries_in_place(*entries, *count, &mut (), sink, tail.depth)
+            walker.write_entries_in_place(*entries, *count, &mut (), sink, tail.depth)
         }
     }
 }
@@ -146,10 +146,10 @@ impl<'a> Walker<'a, '_> {
     }
 
     /// Pours a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals would enlarge the
-    /// frame of [`Self::pour`], once for each level of nesting.
+    /// frame of [`Self::write_into`], once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
-    fn pour_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
+    fn write_small<S: Sink>(self, variant: &Variant, sink: &mut S) -> Option<Result<()>> {
         use VariantType as T;
 
         let reader = self.reader;
@@ -175,24 +175,24 @@ impl<'a> Walker<'a, '_> {
         })
     }
 
-    fn pour<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_into<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         if depth > format::MAX_DEPTH {
             return Err(ErrorKind::TooDeep.into());
         }
         match self.reader.ty(variant) {
-            Some(VariantType::Array) => self.pour_array(variant, sink, depth),
-            Some(VariantType::Dictionary) => self.pour_dictionary(variant, sink, depth),
-            Some(VariantType::Object) => self.pour_object(variant, sink, depth),
-            _ => match self.pour_small(variant, sink) {
-                Some(poured) => poured,
-                None => self.pour_rest(variant, sink),
+            Some(VariantType::Array) => self.write_array(variant, sink, depth),
+            Some(VariantType::Dictionary) => self.write_dictionary(variant, sink, depth),
+            Some(VariantType::Object) => self.write_object(variant, sink, depth),
+            _ => match self.write_small(variant, sink) {
+                Some(written) => written,
+                None => self.write_rest(variant, sink),
             },
         }
     }
 
     /// Pours a value of the other types that contain no Variants.
     #[inline(never)]
-    fn pour_rest<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
+    fn write_rest<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         use VariantType as T;
 
         let reader = self.reader;
@@ -207,24 +207,24 @@ impl<'a> Walker<'a, '_> {
                     None => sink.text(ty, Text::Utf32(reader.units(&GString::from(name)))),
                 }
             }
-            T::NodePath => self.pour_node_path(variant, sink),
-            T::Signal => self.pour_signal(variant, sink),
-            T::PackedStringArray => self.pour_packed_strings(variant, sink),
+            T::NodePath => self.write_node_path(variant, sink),
+            T::Signal => self.write_signal(variant, sink),
+            T::PackedStringArray => self.write_packed_strings(variant, sink),
             _ => sink.packed(ty, reader.packed(variant, ty)),
         }
     }
 
     #[inline(never)]
-    fn pour_packed_strings<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
+    fn write_packed_strings<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         let texts = self.reader.strings(variant);
         let mut strings = sink.begin_strings(texts.get().len())?;
-        self.pour_strings(texts, 0..texts.get().len(), &mut strings, sink)?;
+        self.write_strings(texts, 0..texts.get().len(), &mut strings, sink)?;
         sink.end_strings(strings)
     }
 
     /// Pours texts, and may split off the rest of them.
     #[inline(always)]
-    fn pour_strings<S: Sink>(
+    fn write_strings<S: Sink>(
         self,
         texts: Strings<'a>,
         range: Range<usize>,
@@ -263,32 +263,32 @@ impl<'a> Walker<'a, '_> {
         true
     }
 
-    // So that a level of nesting takes one frame beside that of `pour`.
+    // So that a level of nesting takes one frame beside that of `write_into`.
     #[inline(always)]
-    fn pour_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so it is copied where scripts cannot reach it.
         if self.objects == Objects::Full || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
-            return self.without_splitter().pour_array_in_place(&copy, sink, depth);
+            return self.without_splitter().write_array_in_place(&copy, sink, depth);
         }
-        self.pour_array_in_place(variant, sink, depth)
+        self.write_array_in_place(variant, sink, depth)
     }
 
     #[inline(never)]
-    fn pour_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_array_in_place<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         let elements = self.reader.elements(variant);
         let mut array = match self.reader.array_type(variant) {
             ContainerType::Untyped => sink.begin_array(elements.len(), ElementType::Untyped)?,
             declared => self.begin_typed_array(sink, elements.len(), declared)?,
         };
-        self.pour_elements(elements, 0..elements.len(), &mut array, sink, depth + 1)?;
+        self.write_elements(elements, 0..elements.len(), &mut array, sink, depth + 1)?;
         sink.end_array(array)
     }
 
     /// Pours elements, and may split off the rest of them.
     #[inline(always)]
-    fn pour_elements<S: Sink>(
+    fn write_elements<S: Sink>(
         self,
         elements: Elements<'a>,
         range: Range<usize>,
@@ -311,11 +311,11 @@ impl<'a> Walker<'a, '_> {
             if depth <= format::MAX_DEPTH
                 && let Some(run) = self.reader.run(&elements, index..range.end.min(index + MAX_RUN))
             {
-                index += pour_run(run, index, sink, array)?;
+                index += write_run(run, index, sink, array)?;
                 continue;
             }
             sink.begin_element(array)?;
-            self.pour(element(&elements, index)?, sink, depth)
+            self.write_into(element(&elements, index)?, sink, depth)
                 .map_err(|error| error.inside(Step::Index(index)))?;
             sink.end_element(array)?;
             index += 1;
@@ -342,7 +342,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     #[inline(never)]
-    fn pour_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         if self.strict {
             self.check_values(variant)?;
@@ -350,8 +350,8 @@ impl<'a> Walker<'a, '_> {
         let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         match entries.in_place() {
-            Some(entries) => self.pour_entries_in_place(*entries, len, &mut dictionary, sink, depth + 1)?,
-            None => self.pour_copied_entries(&mut entries, len, &mut dictionary, sink, depth + 1)?,
+            Some(entries) => self.write_entries_in_place(*entries, len, &mut dictionary, sink, depth + 1)?,
+            None => self.write_copied_entries(&mut entries, len, &mut dictionary, sink, depth + 1)?,
         }
         sink.end_dictionary(dictionary)
     }
@@ -388,7 +388,7 @@ impl<'a> Walker<'a, '_> {
 
     /// Pours entries, and may split off the rest of them.
     #[inline(always)]
-    fn pour_entries_in_place<S: Sink>(
+    fn write_entries_in_place<S: Sink>(
         self,
         mut entries: EntriesInPlace<'a>,
         count: usize,
@@ -408,13 +408,13 @@ impl<'a> Walker<'a, '_> {
                 return Ok(());
             }
             let (key, value) = entries.next().ok_or_else(dictionary_changed)?;
-            self.pour_entry(index, (key, value), &mut collapsing, dictionary, sink, depth)?;
+            self.write_entry(index, (key, value), &mut collapsing, dictionary, sink, depth)?;
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn pour_copied_entries<S: Sink>(
+    fn write_copied_entries<S: Sink>(
         self,
         entries: &mut Entries<'_>,
         count: usize,
@@ -425,7 +425,7 @@ impl<'a> Walker<'a, '_> {
         let mut collapsing = CollapsingKeys::default();
         for index in 0..count {
             let (key, value) = self.reader.next_entry(entries).ok_or_else(dictionary_changed)?;
-            self.without_splitter().pour_entry(
+            self.without_splitter().write_entry(
                 index,
                 (key, value),
                 &mut collapsing,
@@ -438,7 +438,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     #[inline(always)]
-    fn pour_entry<S: Sink>(
+    fn write_entry<S: Sink>(
         self,
         index: usize,
         (key, value): (&'a Variant, &'a Variant),
@@ -455,9 +455,9 @@ impl<'a> Walker<'a, '_> {
             }
         }
         sink.begin_key(dictionary)?;
-        self.in_key(depth).pour(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        self.in_key(depth).write_into(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
         sink.begin_value(dictionary)?;
-        self.pour(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
+        self.write_into(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
         sink.end_entry(dictionary)
     }
 
@@ -483,7 +483,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     #[inline(never)]
-    fn pour_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+    fn write_node_path<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
         let path = variant.to::<NodePath>();
         let names: Vec<Name> = (0..path.get_name_count()).map(|i| self.name(path.get_name(i))).collect();
         let subnames: Vec<Name> =
@@ -512,7 +512,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     #[inline(never)]
-    fn pour_signal<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
+    fn write_signal<S: Sink>(self, variant: &Variant, sink: &mut S) -> Result<()> {
         let signal = variant.to::<Signal>();
         let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
@@ -535,7 +535,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     #[inline(never)]
-    fn pour_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
+    fn write_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let id = self.reader.live_object_id(variant);
         if id == 0 {
             // Null or freed: written as Nil, as the engine does.
@@ -565,7 +565,7 @@ impl<'a> Walker<'a, '_> {
         for name in stored {
             sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
             stored_value(&object, &name)
-                .and_then(|value| self.without_splitter().pour(&value, sink, depth + 1))
+                .and_then(|value| self.without_splitter().write_into(&value, sink, depth + 1))
                 .map_err(|error| error.inside(Step::property(&name.to_string())))?;
             sink.end_property(&mut open)?;
         }
@@ -579,7 +579,7 @@ impl<'a> Walker<'a, '_> {
 /// Why the value cannot be written, with the path to the place.
 pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
-    Live::new(value, objects, false).pour(&mut measure)?;
+    Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())
 }
 
@@ -597,14 +597,14 @@ fn dictionary_changed() -> Error {
 
 /// Pours a run that starts at `index` and returns how many elements it had.
 #[inline(never)]
-fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
+fn write_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
     let (ty, left) = (run.ty(), run.left());
     macro_rules! fixed {
         ($bytes:literal) => {
             sink.fixed_run::<$bytes>(array, ty, PRECISION, &mut run.lanes())
         };
     }
-    let poured = match (ty, run_bytes(ty)) {
+    let written = match (ty, run_bytes(ty)) {
         (VariantType::Int, _) => sink.ints(array, &mut run.ints()),
         (VariantType::Float, _) => sink.floats(array, &mut run.floats()),
         (_, Some(8)) => fixed!(8),
@@ -618,7 +618,7 @@ fn pour_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S
     };
     let taken = left - run.left();
     // The element that was taken last is the one that failed.
-    poured.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
+    written.map_err(|error| error.inside(Step::Index(index + taken.saturating_sub(1))))?;
     Ok(taken)
 }
 

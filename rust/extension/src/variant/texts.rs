@@ -2,36 +2,36 @@
 
 use godot::builtin::GString;
 
-/// Texts that came more than once. Their Strings are made once and then shared.
+/// Texts that were decoded more than once. Their Strings are made once and then shared.
 ///
 /// Data without repetition soon stops trying.
 pub struct TextCache {
     seen: usize,
-    /// Used up by texts that are not there.
+    /// Reduced by each text that is not cached.
     credit: i32,
-    places: Vec<Place>,
+    slots: Vec<TextSlot>,
 }
 
-/// The last text with a certain hash, modulo the number of places.
+/// The last text whose hash, modulo the number of slots, is that of this slot.
 #[derive(Clone, Default)]
-struct Place {
+struct TextSlot {
     hash: u32,
-    /// From its second time on.
+    /// `None` until the text is decoded a second time.
     kept: Option<(Box<[u8]>, GString)>,
 }
 
 impl Default for TextCache {
     fn default() -> Self {
-        Self { seen: 0, credit: Self::CREDIT, places: Vec::new() }
+        Self { seen: 0, credit: Self::CREDIT, slots: Vec::new() }
     }
 }
 
 impl TextCache {
     /// Longer texts are not cached; as [`hash`] expects.
     const LONGEST: usize = 32;
-    /// Neither are the first texts: a small message repeats nothing.
+    /// The first texts are not cached either: a small message repeats nothing.
     const PASSED: usize = 16;
-    const PLACES: usize = 128;
+    const SLOTS: usize = 128;
     /// One text in seven must repeat.
     const CREDIT: i32 = 256;
     const GAIN: i32 = 6;
@@ -46,24 +46,24 @@ impl TextCache {
             self.seen += 1;
             return make();
         }
-        if self.places.is_empty() {
-            self.places.resize(Self::PLACES, Place::default());
+        if self.slots.is_empty() {
+            self.slots.resize(Self::SLOTS, TextSlot::default());
         }
         let hash = hash(text);
-        let place = &mut self.places[hash as usize % Self::PLACES];
-        if place.hash == hash {
-            if let Some((kept, string)) = &place.kept
+        let slot = &mut self.slots[hash as usize % Self::SLOTS];
+        if slot.hash == hash {
+            if let Some((kept, string)) = &slot.kept
                 && **kept == *text
             {
                 self.credit = (self.credit + Self::GAIN).min(Self::CREDIT);
                 return Some(string.clone());
             }
             let string = make()?;
-            place.kept = Some((text.into(), string.clone()));
+            slot.kept = Some((text.into(), string.clone()));
             return Some(string);
         }
         self.credit -= 1;
-        *place = Place { hash, kept: None };
+        *slot = TextSlot { hash, kept: None };
         make()
     }
 }

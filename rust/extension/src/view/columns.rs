@@ -7,7 +7,7 @@ use godot::builtin::{
 };
 use godot::meta::{FromGodot, ToGodot};
 use variant_codec::dialect::Dialect;
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::stream::{Lanes, Text};
 use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{PRECISION, Reader, string};
@@ -119,7 +119,7 @@ impl Cells {
 
     fn into_variant(self) -> Result<Variant> {
         fn room<T>(cells: &[T]) -> Result<&[T]> {
-            check_room(size_of_val(cells)).map(|()| cells)
+            check_memory(size_of_val(cells)).map(|()| cells)
         }
         Ok(match self {
             Self::Int(cells) => PackedInt64Array::from(room(&cells)?).to_variant(),

@@ -1,7 +1,7 @@
 //! Lists that grow with what is found, and say so where there is no memory.
 
 use godot::builtin::{VarArray, Variant};
-use variant_codec::memory::check_room;
+use variant_codec::memory::check_memory;
 use variant_codec::{ErrorKind, Result};
 
 /// Adds an element.
@@ -22,7 +22,7 @@ pub fn add<T>(list: &mut Vec<T>, element: T) -> Result<()> {
 pub fn push(values: &mut VarArray, value: &Variant) -> Result<()> {
     let count = values.len();
     if count.is_power_of_two() {
-        check_room(count.saturating_mul(2 * size_of::<Variant>()))?;
+        check_memory(count.saturating_mul(2 * size_of::<Variant>()))?;
     }
     values.push(value);
     Ok(())

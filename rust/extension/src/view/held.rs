@@ -5,7 +5,7 @@ use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Spent;
 use variant_codec::stream::Decoder;
-use variant_codec::view::{Key, Places, Spot};
+use variant_codec::view::{Key, KnownOffsets, Spot};
 use variant_codec::{Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
 
@@ -49,13 +49,13 @@ pub struct Held {
     offset: u64,
     limits: Limits,
     format: Format,
-    places: Places,
+    known: KnownOffsets,
 }
 
 impl Held {
     /// Bytes that start at `offset` in a file, of which `limits` accept so much.
     pub fn new(bytes: PackedByteArray, offset: u64, limits: Limits, format: Format) -> Self {
-        Self { bytes: OwnedBytes::new(bytes), offset, limits, format, places: Places::default() }
+        Self { bytes: OwnedBytes::new(bytes), offset, limits, format, known: KnownOffsets::default() }
     }
 
     /// The bytes.
@@ -94,7 +94,7 @@ impl Held {
     }
 
     fn view<D: Dialect>(&self, spot: Spot) -> Result<View<'_, D>> {
-        Ok(View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.places))
+        Ok(View::at_spot(self.bytes(), &self.limits, spot)?.remembering(&self.known))
     }
 }
 
@@ -103,7 +103,7 @@ pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
 
-/// Builds what `pour` pours, of bytes in `input`.
+/// Builds what `write` writes, of bytes in `input`.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -111,12 +111,12 @@ pub fn built(
     input: &Input<'_>,
     limits: &Limits,
     keys: &mut KeyCache,
-    pour: impl FnOnce(&mut VariantBuilder<'_, '_>) -> Result<()>,
+    write: impl FnOnce(&mut VariantBuilder<'_, '_>) -> Result<()>,
 ) -> Result<Variant> {
     let reading = Reading { input, strictness: Strictness::Strict, limits, keys };
     let mut builder = VariantBuilder::new(reading);
-    pour(&mut builder)?;
-    Ok(builder.finish().give())
+    write(&mut builder)?;
+    Ok(builder.finish().into_value())
 }
 
 /// Decodes what a view shows, of bytes in `input`.
@@ -129,7 +129,7 @@ pub fn decode<D: Dialect>(
     limits: &Limits,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    built(input, limits, keys, |builder| view.pour(builder))
+    built(input, limits, keys, |builder| view.write_into(builder))
 }
 
 /// Decodes one of several records, for all of which the limits hold together: the others are in `spent`.
@@ -143,20 +143,20 @@ pub fn decode_record(
     spent: &mut Spent,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    fn pour<D: Dialect>(
+    fn write_into<D: Dialect>(
         decoder: Decoder<'_, D>,
         builder: &mut VariantBuilder<'_, '_>,
         spent: &mut Spent,
     ) -> Result<()> {
         let mut decoder = decoder.after(*spent);
-        decoder.pour_only(builder)?;
+        decoder.decode_only(builder)?;
         *spent = decoder.spent();
         Ok(())
     }
     built(&no_input(), limits, keys, |builder| match format {
-        Format::Godot4 => pour(Decoder::new(record, Strictness::Strict, limits), builder, spent),
+        Format::Godot4 => write_into(Decoder::new(record, Strictness::Strict, limits), builder, spent),
         Format::Godot3 => {
-            pour(Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused), builder, spent)
+            write_into(Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused), builder, spent)
         }
     })
 }

@@ -149,7 +149,7 @@ impl Shown {
                 let len = view.len()? as u64;
                 let range = place(begin, len) as usize..place(end, len) as usize;
                 let mut keys = KeyCache::default();
-                let slice = built(&held.input(), held.limits(), &mut keys, |builder| view.pour_slice(range, builder));
+                let slice = built(&held.input(), held.limits(), &mut keys, |builder| view.decode_slice(range, builder));
                 slice.map(|slice| slice.to())
             })
         })
@@ -166,7 +166,7 @@ impl Shown {
         self.find(path, |found, held| {
             in_either!(found, view => {
                 let mut keys = KeyCache::default();
-                let found = built(&held.input(), held.limits(), &mut keys, |builder| view.pour_keys(builder));
+                let found = built(&held.input(), held.limits(), &mut keys, |builder| view.decode_keys(builder));
                 found.map(|keys| keys.to())
             })
         })

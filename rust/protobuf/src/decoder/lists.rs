@@ -33,7 +33,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// Pours a list from its records.
     #[inline(always)]
-    pub(super) fn pour_list<S: Sink>(
+    pub(super) fn decode_list<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -44,24 +44,24 @@ impl<'a> MessageDecoder<'a> {
         let at = self.memory.found.get(records.start).map_or(0, |found| found.at as usize);
         match (self.array_type(field.kind), field.kind) {
             (VariantType::Array, Kind::Message(index)) => {
-                self.pour_messages(sink, self.message(index), records, depth, level)
+                self.decode_messages(sink, self.message(index), records, depth, level)
             }
-            (VariantType::Array, Kind::Bytes) => self.pour_byte_arrays(sink, records, depth),
-            (VariantType::PackedStringArray, Kind::String) => self.pour_strings(sink, records),
+            (VariantType::Array, Kind::Bytes) => self.decode_byte_arrays(sink, records, depth),
+            (VariantType::PackedStringArray, Kind::String) => self.decode_strings(sink, records),
             (ty, _) => {
                 let count = self.count_numbers(field, records.clone())?;
                 match ty {
-                    VariantType::Array => self.pour_bools(sink, field, records, count, depth),
+                    VariantType::Array => self.decode_bools(sink, field, records, count, depth),
                     VariantType::PackedStringArray => {
-                        self.pour_enum_names(sink, field, records, count, at, depth)
+                        self.decode_enum_names(sink, field, records, count, at, depth)
                     }
-                    ty => self.pour_numbers(sink, field, records, count, ty, at),
+                    ty => self.decode_numbers(sink, field, records, count, ty, at),
                 }
             }
         }
     }
 
-    fn pour_messages<S: Sink>(
+    fn decode_messages<S: Sink>(
         &mut self,
         sink: &mut S,
         message: &'a MessageTable,
@@ -73,14 +73,14 @@ impl<'a> MessageDecoder<'a> {
             self.begin_array(sink, records.clone(), records.len(), VariantType::Dictionary, depth)?;
         for (index, record) in records.enumerate() {
             sink.begin_element(&mut array)?;
-            self.pour_message(sink, message, record..record + 1, depth + 1, level + 1)
+            self.decode_message(sink, message, record..record + 1, depth + 1, level + 1)
                 .and_then(|()| sink.end_element(&mut array))
                 .map_err(|error| error.inside(Step::Index(index)))?;
         }
         sink.end_array(array)
     }
 
-    fn pour_byte_arrays<S: Sink>(&mut self, sink: &mut S, records: Range<usize>, depth: u32) -> Result<()> {
+    fn decode_byte_arrays<S: Sink>(&mut self, sink: &mut S, records: Range<usize>, depth: u32) -> Result<()> {
         let ty = VariantType::PackedByteArray;
         let mut array = self.begin_array(sink, records.clone(), records.len(), ty, depth)?;
         for record in records {
@@ -113,21 +113,21 @@ impl<'a> MessageDecoder<'a> {
         sink.begin_array(count, element).at(at)
     }
 
-    fn pour_strings<S: Sink>(&mut self, sink: &mut S, records: Range<usize>) -> Result<()> {
+    fn decode_strings<S: Sink>(&mut self, sink: &mut S, records: Range<usize>) -> Result<()> {
         self.budget.value(VariantType::PackedStringArray)?;
         self.budget.strings(records.len())?;
         let mut strings = sink.begin_strings(records.len())?;
         for (index, record) in records.enumerate() {
             let found = self.memory.found[record];
             let (bytes, at) = (&self.bytes[range(found.value)], found.at as usize);
-            self.pour_string(sink, &mut strings, bytes)
+            self.decode_string(sink, &mut strings, bytes)
                 .map_err(|error| error.at(at).inside(Step::Index(index)))?;
         }
         sink.end_strings(strings)
     }
 
     #[inline(always)]
-    fn pour_string<S: Sink>(
+    fn decode_string<S: Sink>(
         &mut self,
         sink: &mut S,
         strings: &mut S::Strings,
@@ -259,7 +259,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// A list of numbers as a packed array.
     #[inline(never)]
-    fn pour_numbers<S: Sink>(
+    fn decode_numbers<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -286,9 +286,9 @@ impl<'a> MessageDecoder<'a> {
         elements.reserve(size, &mut self.budget).at(at)?;
         elements.resize(size, 0);
         self.read_numbers(field, records, width, &mut elements)?;
-        let poured = sink.packed(ty, lanes(&elements)).at(at);
+        let written = sink.packed(ty, lanes(&elements)).at(at);
         self.memory.elements = elements;
-        poured
+        written
     }
 
     /// The elements of a list, four or eight bytes each.
@@ -340,7 +340,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    fn pour_bools<S: Sink>(
+    fn decode_bools<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -359,7 +359,7 @@ impl<'a> MessageDecoder<'a> {
     }
 
     /// A list of enum names, or an Array if some numbers have none.
-    fn pour_enum_names<S: Sink>(
+    fn decode_enum_names<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -403,7 +403,7 @@ impl<'a> MessageDecoder<'a> {
         })?;
         for number in numbers {
             sink.begin_element(&mut array)?;
-            self.pour_number(sink, field.kind, number).at(at)?;
+            self.decode_number(sink, field.kind, number).at(at)?;
             sink.end_element(&mut array)?;
         }
         sink.end_array(array)

@@ -18,7 +18,7 @@ use crate::schema::{Field, MessageTable};
 impl<'a> MessageDecoder<'a> {
     /// A map as a Dictionary whose entries are sorted by key.
     #[inline(never)]
-    pub(super) fn pour_map<S: Sink>(
+    pub(super) fn decode_map<S: Sink>(
         &mut self,
         sink: &mut S,
         field: &'a Field,
@@ -48,18 +48,18 @@ impl<'a> MessageDecoder<'a> {
             let at = entry.at as usize;
             sink.begin_key(&mut dictionary).at(at)?;
             match key.kind {
-                Kind::String => self.pour_text(sink, &self.bytes[range(entry.key)], at)?,
-                Kind::Bool => self.pour_number(sink, key.kind, Number::Bool(entry.key != 0)).at(at)?,
-                kind => self.pour_number(sink, kind, Number::Int(entry.key as i64)).at(at)?,
+                Kind::String => self.decode_text(sink, &self.bytes[range(entry.key)], at)?,
+                Kind::Bool => self.decode_number(sink, key.kind, Number::Bool(entry.key != 0)).at(at)?,
+                kind => self.decode_number(sink, kind, Number::Int(entry.key as i64)).at(at)?,
             }
             sink.begin_value(&mut dictionary).at(at)?;
             let records = entry.value.start as usize..entry.value.end as usize;
-            let poured = if records.is_empty() {
-                self.pour_default(sink, value, depth + 1, level + 1)
+            let written = if records.is_empty() {
+                self.decode_default(sink, value, depth + 1, level + 1)
             } else {
-                self.pour_single(sink, value, records, depth + 1, level + 1)
+                self.decode_single(sink, value, records, depth + 1, level + 1)
             };
-            poured.map_err(|error| error.at(at).inside(self.step_of(key.kind, &entry)))?;
+            written.map_err(|error| error.at(at).inside(self.step_of(key.kind, &entry)))?;
             sink.end_entry(&mut dictionary).at(at)?;
         }
         self.memory.entries.truncate(first_entry);

@@ -264,7 +264,7 @@ impl<'a> MessageDecoder<'a> {
                 let first = self.memory.found.len();
                 self.memory.found.push(found, &mut self.budget)?;
                 let mut measure = Measure::counting(CodecOptions::default());
-                self.pour_message(&mut measure, self.message(index), first..first + 1, 0, level + 1)?;
+                self.decode_message(&mut measure, self.message(index), first..first + 1, 0, level + 1)?;
                 self.memory.found.truncate(first);
                 Ok(())
             }

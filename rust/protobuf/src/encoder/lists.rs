@@ -3,7 +3,7 @@
 use variant_codec::stream::Sink;
 use variant_codec::{Result, VariantType};
 
-use super::{MessageEncoder, OpenArray, Place};
+use super::{MessageEncoder, NextValue, OpenArray};
 use crate::floats::{narrow_keeping_nan, widen_keeping_nan};
 use crate::kind::{Class, Kind};
 use crate::schema::{Field, Label};
@@ -14,7 +14,7 @@ impl<'s> MessageEncoder<'s> {
     #[inline(always)]
     pub(super) fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
         let mut open = OpenArray { length_at: 0, reserved: 0 };
-        self.place = Place::Element(field);
+        self.next = NextValue::Element(field);
         if field.label == Label::Packed && len > 0 {
             let least = match field.kind.class() {
                 Class::Fixed64 => 8,
@@ -25,7 +25,7 @@ impl<'s> MessageEncoder<'s> {
             open.reserved = varint_len(len.saturating_mul(least) as u64) as u8;
             open.length_at = self.out.len() as u32;
             self.out.take(open.reserved.into())?;
-            self.place = Place::Packed(field);
+            self.next = NextValue::Packed(field);
         }
         Ok(open)
     }
@@ -52,7 +52,7 @@ impl<'s> MessageEncoder<'s> {
                 | (Kind::Float, T::PackedFloat32Array)
                 | (Kind::Double, T::PackedFloat64Array)
         );
-        if same && let Place::Packed(_) = self.place {
+        if same && let NextValue::Packed(_) = self.next {
             self.out.put_bytes(le)?;
             return self.end_array(array);
         }

@@ -101,24 +101,3 @@ fn scale(root: &Area<'_>, panel: &Panel<'_, '_>, op: Op, rows: usize) -> Result<
 fn label(size: u32, side: HPos) -> TextStyle<'static> {
     (FONT, f64::from(size) * LINE).into_text_style(&(WIDTH, WIDTH)).pos(Pos::new(side, VPos::Center))
 }
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::super::samples::tests::row;
-    use super::*;
-
-    #[test]
-    fn a_chart_names_its_workloads() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("bench.svg");
-        let rows = [row("ints", Op::Encode, 1, 9.3), row("floats", Op::Decode, 2, 0.4)];
-        draw(&rows, &["ints", "floats"], &file).unwrap();
-        let svg = fs::read_to_string(&file).unwrap();
-        for text in ["ints", "floats", "9.3", "0.4", "all threads", "1×"] {
-            assert!(svg.contains(text), "{text}");
-        }
-        assert!(draw(&rows, &["nothing"], &file).is_err());
-    }
-}

@@ -61,17 +61,3 @@ fn time(nanoseconds: f64) -> String {
     };
     format!("{value:.digits$} {unit}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits() {
-        for (nanoseconds, text) in
-            [(0.1, "0 ns"), (74.12, "74.1 ns"), (999.0, "999 ns"), (3410.0, "3.41 µs"), (2.5e9, "2.50 s")]
-        {
-            assert_eq!(time(nanoseconds), text);
-        }
-    }
-}

@@ -147,10 +147,10 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     }
 
     /// Has the engine decode a value that extensions cannot make in any other way.
-    fn put_by_engine(&mut self, pour: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
+    fn put_by_engine(&mut self, write: impl FnOnce(&mut Encoder<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut encoder =
             Encoder::new(Vec::new(), EncodeOptions { precision: PRECISION, strict_text: false });
-        pour(&mut encoder)?;
+        write(&mut encoder)?;
         self.building.put(bytes_to_var(&PackedByteArray::from(encoder.into_output().as_slice())));
         Ok(())
     }
@@ -193,7 +193,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     #[cold]
     #[inline(never)]
     fn leave_row(&mut self, cursor: &mut RowCursor) {
-        self.building.give_up_copied();
+        self.building.discard_copied();
         self.keys.leave_row(*cursor);
         cursor.leave();
     }

@@ -18,7 +18,7 @@ use crate::variant::built::{ConversionCounts, CreatedObjects};
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects;
-use crate::variant::part_tasks::{PartTask, Places};
+use crate::variant::part_tasks::{PartSlots, PartTask};
 
 /// An Array under construction; small, because each level of nesting has one on the stack.
 #[derive(Default)]
@@ -45,19 +45,19 @@ impl<'s> VariantBuilder<'_, 's> {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
-        let PartTask { parts, places } = task;
-        match places {
-            Places::Values(slots) => {
+        let PartTask { parts, slots } = task;
+        match slots {
+            PartSlots::Values(slots) => {
                 let mut builder = Self { building: Building::of_elements(slots), ..self };
                 let mut array = ArrayFrame::default();
-                parts.iter().try_for_each(|part| decoder.pour_part(part, &mut builder, &mut array))?;
+                parts.iter().try_for_each(|part| decoder.decode_part(part, &mut builder, &mut array))?;
                 builder.building.close_array();
                 Ok(ConversionCounts { dropped: builder.dropped, converted_text: builder.converted_text })
             }
-            Places::Strings(mut strings) => {
+            PartSlots::Strings(mut strings) => {
                 let mut builder = self;
-                let mut pour = |part| decoder.pour_strings_part(part, &mut builder, &mut strings);
-                parts.iter().try_for_each(&mut pour).map(|()| ConversionCounts::default())
+                let mut write = |part| decoder.decode_strings_part(part, &mut builder, &mut strings);
+                parts.iter().try_for_each(&mut write).map(|()| ConversionCounts::default())
             }
         }
     }

@@ -3,8 +3,6 @@
 //! They need another C library than the machine's, so they are started with the loader and libraries of the folder.
 //! Nothing is installed system-wide, and root is not needed.
 
-mod apt_sources;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +11,6 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use apt_sources::Archive;
 
 use crate::progress::Progress;
 use crate::run;
@@ -36,7 +33,8 @@ const ARCHITECTURE: &str = "amd64";
 
 /// A machine with apt and a Debian archive.
 pub struct Machine {
-    archive: Archive,
+    /// The archive's address, as apt takes it.
+    archive: String,
     keyring: Option<PathBuf>,
 }
 
@@ -45,11 +43,26 @@ pub fn machine() -> Option<Machine> {
     for tool in ["apt-get", "dpkg"] {
         which::which(tool).ok()?;
     }
-    let archive = apt_sources::debian_archive(Path::new("/etc/apt"))?;
+    // Lists that are empty, in a folder that may be written: apt names where it would look, and needs no rights.
+    let lists = tempfile::tempdir().ok()?;
+    fs::create_dir(lists.path().join("partial")).ok()?;
+    let mut apt = Command::new("apt-get");
+    apt.args(["update", "--print-uris", "-o", "Debug::NoLocking=1", "-o"]);
+    apt.arg(format!("Dir::State::Lists={}", lists.path().display()));
+    let archive = debian_archive(&run::read(&mut apt).ok()?)?;
     let known = ["debian-archive-keyring.gpg", "debian-archive-keyring.pgp"];
-    let known = known.map(|name| Path::new("/usr/share/keyrings").join(name));
-    let keyring = archive.signed_by.iter().chain(&known).find(|key| key.is_file()).cloned();
+    let keyring =
+        known.map(|name| Path::new("/usr/share/keyrings").join(name)).into_iter().find(|key| key.is_file());
     Some(Machine { archive, keyring })
+}
+
+/// The Debian archive among the addresses that apt prints: `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`. Third
+/// parties have longer ones; the security archive holds no testing suite.
+fn debian_archive(printed: &str) -> Option<String> {
+    let addresses =
+        printed.lines().filter_map(|line| Some(line.strip_prefix('\'')?.split_once("/dists/")?.0));
+    let debian = addresses.filter(|address| address.contains("debian") && !address.contains("security"));
+    debian.min_by_key(|address| (!address.ends_with("/debian"), address.len())).map(str::to_owned)
 }
 
 impl Machine {
@@ -130,7 +143,7 @@ impl Apt {
             fs::create_dir_all(folder.join(part))?;
         }
         let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
-        let source = format!("{}{} {suite} main\n", key.unwrap_or_default(), machine.archive.uri);
+        let source = format!("{}{} {suite} main\n", key.unwrap_or_default(), machine.archive);
         fs::write(folder.join("sources.list"), format!("deb {source}deb-src {source}"))?;
         fs::write(folder.join("status"), "")?;
 
@@ -297,6 +310,21 @@ mod tests {
     fn architectures_come_from_the_names_of_packages() {
         assert_eq!(architectures(&["gcc"]), "\"amd64\";");
         assert_eq!(architectures(&["libc6:s390x", "gcc", "libc6:i386"]), "\"amd64\";\"i386\";\"s390x\";");
+    }
+
+    #[test]
+    fn only_the_debian_archive_serves() {
+        let found = |addresses: &[&str]| {
+            let lines = addresses.iter().map(|address| format!("'{address}/dists/bookworm/InRelease' x 0\n"));
+            debian_archive(&lines.collect::<String>())
+        };
+        let vendor = "https://download.vendor.example/linux/debian";
+        let security = "http://deb.debian.org/debian-security";
+        let debian = "http://deb.debian.org/debian";
+        assert_eq!(found(&[vendor, security, debian]).as_deref(), Some(debian));
+        let mirror = "http://mirror.example/debian-copy";
+        assert_eq!(found(&[security, mirror]).as_deref(), Some(mirror));
+        assert_eq!(found(&["http://archive.ubuntu.example/ubuntu", security]), None);
     }
 
     #[test]

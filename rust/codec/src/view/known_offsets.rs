@@ -1,4 +1,4 @@
-//! [`Places`]: where what has been walked lies.
+//! [`KnownOffsets`]: a cache of the offsets of elements and keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -22,24 +22,24 @@ const STRIDE: usize = 256;
 const FEW: usize = 31;
 const SMALL: usize = 512;
 
-/// Where elements and keys lie, of containers that views of one buffer have walked, so that the next access jumps there.
+/// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps there.
 ///
 /// It grows with the bytes that are walked: by 8 bytes for each 256 in Arrays, by up to 16 for each key of a Dictionary that takes 512
 /// or more. Where there is no memory, it forgets. Any thread may use it.
 ///
 /// ```
-/// use variant_codec::view::Places;
+/// use variant_codec::view::KnownOffsets;
 /// use variant_codec::{Value, View};
 ///
 /// let bytes = Value::from(vec!["a text of some length"; 1000]).encode()?;
-/// let places = Places::default();
-/// let view = View::new(&bytes)?.remembering(&places);
+/// let known = KnownOffsets::default();
+/// let view = View::new(&bytes)?.remembering(&known);
 /// assert_eq!(view.index(999)?.range()?.len(), 32);
-/// assert!(places.memory() > 0);
+/// assert!(known.memory() > 0);
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct KnownOffsets {
     walked: Mutex<Walked>,
     hasher: RandomState,
 }
@@ -59,7 +59,7 @@ impl Walked {
     }
 }
 
-impl Places {
+impl KnownOffsets {
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
         let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +161,7 @@ impl<'a, D: Dialect> KeyReader<'a, D> {
 }
 
 impl<T: Deref<Target = str>> Found<T> {
-    /// As [`Places::hash_of_key`].
+    /// As [`KnownOffsets::hash_of_key`].
     fn hash(&self, hasher: &RandomState) -> u64 {
         match self {
             Self::Text(text) => hasher.hash_one(&**text),

@@ -1,4 +1,4 @@
-//! The order in which the calls and jobs of this process use a file.
+//! A queue for each file: the order in which the calls and jobs of this process use it.
 //!
 //! During a turn, only code that reads or writes the file runs: no script, and no engine function that could run one,
 //! because that might wait for a turn of the same file. Functions that need a turn consume it.
@@ -13,11 +13,10 @@ use crate::threads::lock;
 static TURNS: LazyLock<Mutex<HashMap<PathBuf, VecDeque<u64>>>> = LazyLock::new(Mutex::default);
 static TURN_ENDED: Condvar = Condvar::new();
 
-/// Whether names that differ in case usually mean one file. Where they mean two, these wait for each other needlessly.
+/// Whether names that differ only in case usually mean one file. If they mean two files, calls wait for each other needlessly.
 const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
 
-/// A place in the queue of a file, until dropped. Jobs take theirs when they are started, so that later calls see their
-/// results.
+/// A turn in the queue of a file, until dropped. A job takes its turn when it is started, so later calls see its result.
 pub struct Turn {
     place: PathBuf,
     number: u64,

@@ -7,8 +7,6 @@ const Watchdog := preload("res://suites/watchdog.gd")
 const FOLDER := "user://file_suite"
 const PATH := FOLDER + "/records.dat"
 const WRITERS: Array[String] = ["save_batch", "append_batch"]
-## rw-r-----
-const PERMISSIONS := 0x1a0
 
 ## A call that takes longer hangs.
 const LONGEST_CALL_MS := 30000
@@ -272,22 +270,6 @@ func test_scripts_that_use_the_same_file() -> bool:
 	return true
 
 
-func test_links_and_permissions_stay() -> bool:
-	checks.subject(checks.MIXED, "links and permissions")
-	if OS.get_name() not in ["Linux", "macOS", "FreeBSD"]:
-		return true
-	var folder := DirAccess.open(FOLDER)
-	var target := FOLDER + "/target.dat"
-	FastVariantCodec.save_batch(target, ["old"])
-	FileAccess.set_unix_permissions(target, PERMISSIONS)
-	folder.create_link(ProjectSettings.globalize_path(target), "link.dat")
-	checks.same_int("save_batch to a link", OK, FastVariantCodec.save_batch(FOLDER + "/link.dat", ["new"]))
-	checks.truth("it is still one", folder.is_link("link.dat"))
-	checks.same_value("what it leads to", ["new"], _read_by_engine(target))
-	checks.same_int("its permissions", PERMISSIONS, FileAccess.get_unix_permissions(target))
-	return true
-
-
 func test_limits() -> bool:
 	checks.subject(checks.MIXED, "limits")
 	FastVariantCodec.save_batch(PATH, range(1000))
@@ -356,7 +338,7 @@ func test_nothing_is_left_over() -> bool:
 	names.include_hidden = true
 	for file_name in names.get_files():
 		checks.truth("%s was asked for" % file_name, file_name in [
-			"records.dat", "stored.dat", "appended.dat", "target.dat", "link.dat",
+			"records.dat", "stored.dat", "appended.dat",
 		])
 		names.remove(file_name)
 	DirAccess.remove_absolute(FOLDER)

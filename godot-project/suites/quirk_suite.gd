@@ -113,13 +113,6 @@ func test_q22_elements_of_typed_arrays() -> bool:
 	return true
 
 
-## OFFER: a null that was encoded is told from a failure.
-func test_q23_null() -> bool:
-	checks.truth("null", FastVariantCodec.try_decode(var_to_bytes(null)).is_ok())
-	_check_refused("27000000".hex_decode(), FastVariantCodec.UNKNOWN_TYPE)
-	return true
-
-
 ## REPRODUCE: a null object is Nil; what the engine cannot make again is refused in full.
 func test_q31_null_objects() -> bool:
 	checks.same_bytes("null", var_to_bytes(instance_from_id(0)), FastVariantCodec.encode(instance_from_id(0)))

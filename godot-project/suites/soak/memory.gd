@@ -135,7 +135,7 @@ func _of_batch(values: Array, count: int) -> Array:
 	return [FastVariantCodec.OK if values.size() == count else FAILED, values]
 
 
-## Leaves so many MiB of address space beside what the process has; −1 for no limit.
+## Limits the address space to what the process has and this many MiB; −1 removes the limit.
 func _limit_memory(left: int) -> void:
 	var limit := "unlimited"
 	if left >= 0:

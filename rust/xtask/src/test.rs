@@ -165,7 +165,7 @@ const SHARED_SUITES: &str = "batches,large,files,jobs,ownership,messages,dialect
 /// The suites that depend on the build of the engine.
 const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs";
 /// Random values where a suite runs once more; the default is ten times as many.
-const FEW: u64 = 2_000;
+const FEW: u64 = 400;
 
 // Reasons to leave a step out.
 

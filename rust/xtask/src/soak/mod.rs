@@ -39,7 +39,7 @@ const ACTIVITIES: &[Activity] = &[
         .modes(&[Direct, Portable, SharedOut])
         .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
     activity("calls", "calls", "every method again and again; memory and objects must not grow", script::run)
-        .modes(&[Direct, Portable, SharedOut])
+        .modes(&[Direct, Portable])
         .test(&[(Direct, 300_000), (Portable, 30_000)]),
     activity("jobs", "jobs", "background jobs whose arguments are changed and freed meanwhile", script::run)
         .modes(&[Direct, Portable, SharedOut])
@@ -93,7 +93,7 @@ type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
 /// One row of the table.
 struct Activity {
     name: &'static str,
-    /// What is counted.
+    /// The name of what the activity counts.
     unit: &'static str,
     help: &'static str,
     run: Run,
@@ -101,7 +101,7 @@ struct Activity {
     modes: &'static [Mode],
     /// The amounts for `cargo xtask test`.
     test: &'static [(Mode, u64)],
-    /// Why this machine cannot run it.
+    /// The reason why this machine cannot run it.
     unless: fn() -> Option<&'static str>,
 }
 
@@ -136,7 +136,7 @@ impl Activity {
     }
 }
 
-/// How the extension works.
+/// The way in which the extension works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// As in games
@@ -193,13 +193,13 @@ pub struct Options {
     pub mode: Option<Mode>,
 }
 
-/// What an activity runs with.
+/// The repository and the engine that an activity uses.
 struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,
 }
 
-/// What an activity is to do.
+/// The work for an activity.
 #[derive(Clone, Copy)]
 struct Work {
     name: &'static str,
@@ -212,7 +212,7 @@ struct Work {
 }
 
 impl Work {
-    /// Whether to go on after so much, for activities that count their time themselves. They begin at least once.
+    /// Returns whether an activity that counts its own time starts another round. It runs at least one.
     fn goes_on(&self, done: u64, started: Instant) -> bool {
         match self.count {
             Some(count) => done < count,
@@ -220,7 +220,7 @@ impl Work {
         }
     }
 
-    /// The time in which this is done on any machine, if at least so many units are done in a second.
+    /// The longest time that the work takes at this rate.
     fn limit(&self, units_per_second: u64) -> Duration {
         Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
     }
@@ -237,7 +237,7 @@ impl Work {
     }
 }
 
-/// What an activity has done.
+/// The result of an activity.
 #[derive(Debug, Clone, Copy, Default)]
 struct Done {
     amount: u64,

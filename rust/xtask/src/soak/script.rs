@@ -16,12 +16,12 @@ const SCRIPT: &str = "res://suites/soak.gd";
 /// The minimum rate of any activity, far below that of any machine.
 const UNITS_PER_SECOND: u64 = 10;
 
-/// The minutes that each of a few large units may take.
+/// The time allowed for the start and for a few large units.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// What the script prints before the number of inputs of which the engine, not the codec, keeps objects.
+/// The script prints this before the number of inputs of which the engine, not the codec, leaks objects.
 const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
-/// What the engine then prints.
+/// The engine's line about them.
 const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
 
 /// Activities after which the engine lists every leak. Others make the engine itself leak.
@@ -65,7 +65,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     judged(&outcome)
 }
 
-/// What the script has done, or the case that failed.
+/// Returns the script's result. An error names the case that failed.
 pub fn judged(outcome: &Outcome) -> Result<Done> {
     let lines = || outcome.stdout.lines();
     let done = lines().find_map(|line| line.strip_prefix("@@ done ")?.parse().ok());

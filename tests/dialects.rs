@@ -3,15 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use conformance::Values;
-use proptest::prelude::*;
-use proptest::sample::select;
 use variant_codec::dialect::GODOT3_TYPES;
 use variant_codec::error::Oddity;
 use variant_codec::godot3::{COUNTERPARTS, Downgrade, Loss};
-use variant_codec::stream::{Decoder, Encoder, Sink as _, Text, ValueBuilder};
+use variant_codec::stream::{Decoder, Sink as _, Text, ValueBuilder};
 use variant_codec::{
-    EncodeOptions, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Strictness, Value, VariantType,
+    ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Strictness, Value, VariantType,
 };
 
 const DOCUMENT: &str = include_str!("../docs/migrating-from-godot-3.md");
@@ -279,58 +276,5 @@ fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
         };
         assert_eq!(write(false).unwrap_err().kind(), &ErrorKind::InvalidCodeUnit(unit));
         assert_eq!(hex::encode(&write(true).unwrap()[8..][..written.len() / 2]), written);
-    }
-}
-
-/// Random values of the types that both have, without RIDs that have an id.
-fn common() -> impl Strategy<Value = Value> {
-    let of = |ty: VariantType| Values::default().of(ty, 1);
-    let leaves = GODOT3_TYPES
-        .into_iter()
-        .filter(|ty| !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary));
-    let leaf = select(leaves.collect::<Vec<_>>()).prop_flat_map(of).prop_filter(
-        "the root alone",
-        |value| !matches!(value, Value::NodePath(path) if path.names.is_empty() && path.subnames.is_empty()),
-    );
-    leaf.prop_recursive(4, 64, 8, |inner| {
-        let entry = (any::<i64>().prop_map(Value::Int), inner.clone());
-        let entries = proptest::collection::hash_map(any::<i64>(), entry.prop_map(|(_, value)| value), 0..8);
-        prop_oneof![
-            proptest::collection::vec(inner, 0..8).prop_map(Value::from),
-            entries.prop_map(|entries| {
-                let entries = entries.into_iter().map(|(key, value)| (Value::Int(key), value));
-                Value::from(entries.collect::<Vec<_>>())
-            }),
-        ]
-    })
-}
-
-proptest! {
-    #[test]
-    fn common_values_come_back(value in common()) {
-        let limits = Limits::for_save_files();
-        let written = value.encode_godot3(Loss::Refused).unwrap();
-        prop_assert_eq!(format!("{:?}", Value::decode_godot3(&written, &limits, Loss::Refused).unwrap()), format!("{value:?}"));
-        // Without a value in between: to Godot 4's format.
-        let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-        Decoder::of_godot3(&written, Strictness::Strict, &limits, Loss::Refused).decode_only(&mut encoder).unwrap();
-        prop_assert_eq!(encoder.into_output(), value.encode().unwrap());
-    }
-
-    #[test]
-    fn lossy_values_are_always_written(value in Values::default().any()) {
-        let written = value.encode_godot3(Loss::Accepted).unwrap();
-        let read = Value::decode_godot3(&written, &Limits::for_save_files(), Loss::Accepted).unwrap();
-        prop_assert_eq!(read.encode_godot3(Loss::Accepted).unwrap(), written);
-    }
-
-    #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..64), id in 0_u8..30) {
-        let bytes = [&[id, 0, 0, 0], &bytes[..]].concat();
-        for lossy in [false, true] {
-            if let Ok(value) = Value::decode_godot3(&bytes, &Limits::for_network(), Loss::accepted_if(lossy)) {
-                prop_assert!(value.encode_godot3(Loss::Accepted).is_ok());
-            }
-        }
     }
 }

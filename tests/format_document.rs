@@ -243,21 +243,3 @@ fn sizes(ty: VariantType) -> (String, String) {
     };
     (payload, wide.unwrap_or_default())
 }
-
-#[test]
-fn every_link_leads_somewhere() {
-    let document = document();
-    let anchors: BTreeSet<String> = document
-        .lines()
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(|heading| {
-            let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -".contains(*c));
-            kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
-        })
-        .collect();
-    let links: Vec<&str> =
-        document.split("](#").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)).collect();
-    assert!(links.len() > anchors.len(), "only {} links", links.len());
-    let dead: Vec<_> = links.into_iter().filter(|link| !anchors.contains(*link)).collect();
-    assert!(dead.is_empty(), "{dead:?}");
-}

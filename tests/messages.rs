@@ -98,9 +98,3 @@ fn values_name_the_keys_they_lie_at() {
     let value = Value::from(vec![(Value::Nil, Value::Nil), (deep, Value::Nil)]);
     assert!(value.encode().expect_err("too deep").path().starts_with(".<key 1>[0]"));
 }
-
-#[test]
-fn values_are_made_of_plain_ones() {
-    assert_eq!(Value::from(true), Value::Bool(true));
-    assert_eq!(Value::from(0.5), Value::Float(0.5));
-}

@@ -249,13 +249,3 @@ fn long_text() {
         }
     }
 }
-
-/// Lone surrogates beside units that no Unicode knows, as the engine writes both.
-#[test]
-fn mixed_units_beyond_unicode() {
-    let units = [0xD800, 0x20_0000, 0xDFFF];
-    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-    encoder.text(VariantType::String, Text::Utf32(&units)).expect("units that some form holds");
-    assert_eq!(hex::encode(encoder.into_output()), "040000000b000000eda080f888808080edbfbf00");
-    assert!(utf8_len(&units, Utf8Rule::RoundTrip).is_err());
-}

@@ -1,39 +1,7 @@
-//! Parts that another decoder writes: put together, they are what one decoder makes of the same bytes.
+//! Large and odd values in parts. The fuzz targets `parts` and `values` compare parts with the whole.
 
-use conformance::fuzzing::everything;
 use conformance::fuzzing::parts::in_parts;
-use conformance::{Values, damaged_bytes, transcode};
-use proptest::prelude::*;
-use variant_codec::stream::Precision;
 use variant_codec::{Strictness, Value};
-
-fn part_sizes() -> impl Strategy<Value = usize> {
-    prop_oneof![Just(1), 2_usize..40, 40_usize..400]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn values_survive(value in Values { full_objects: true, ..Values::default() }.any(), size in part_sizes()) {
-        let bytes = value.encode().unwrap();
-        for strictness in [Strictness::Lenient, Strictness::Strict] {
-            let (again, _) = in_parts(&bytes, strictness, size).unwrap();
-            prop_assert_eq!(&again, &bytes);
-        }
-    }
-
-    #[test]
-    fn what_is_accepted_in_parts_is_accepted_whole(
-        bytes in damaged_bytes(Values::default()),
-        size in part_sizes(),
-    ) {
-        for strictness in [Strictness::Lenient, Strictness::Strict] {
-            let whole = transcode(&bytes, strictness, &everything(), Precision::Single);
-            prop_assert_eq!(in_parts(&bytes, strictness, size).map(|(again, _)| again).ok(), whole.ok());
-        }
-    }
-}
 
 #[test]
 fn large_values_come_in_parts() {

@@ -1,9 +1,9 @@
 //! Elements that are streamed in runs come out as if each had been streamed alone.
 
+use conformance::fuzzing::transcode;
 use variant_codec::error::Oddity;
-use variant_codec::limits::Limit;
-use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Precision, Source};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value, VariantType};
+use variant_codec::stream::{Buffer, Encoder, Source};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Value};
 
 /// More elements than any block holds, and every length around its end.
 const LENGTHS: std::ops::Range<usize> = 0..140;
@@ -20,35 +20,11 @@ fn one_by_one(values: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Holds every way to write and read an Array of these against one element after the other.
+/// An Array of these is written as one element after the other, in every way and from every source.
 fn check(values: Vec<Value>) {
     let bytes = one_by_one(&values);
-    let value = Value::from(values);
-    assert_eq!(value.encode().expect("a small value"), bytes);
-    assert_eq!(value.encoded_size().expect("a small value"), bytes.len());
-
-    // A room of exactly the size, and one that grows.
-    let mut exact = vec![0xAA; bytes.len()];
-    let mut encoder = Encoder::new(Buffer::new(exact.as_mut_slice()), options());
-    (&value).write_into(&mut encoder).expect("the room is large enough");
-    assert_eq!(encoder.into_output().written(), bytes);
-    let mut growing = Vec::new();
-    let mut encoder = Encoder::new(Buffer::new(&mut growing), options());
-    (&value).write_into(&mut encoder).expect("the room grows");
-    assert_eq!(encoder.into_output().written(), bytes);
-
-    let limits = Limits::for_save_files();
-    for strictness in [Strictness::Strict, Strictness::Lenient] {
-        // Encoded again, since no NaN equals itself.
-        let read = Value::decode_as(&bytes, strictness, &limits).expect("canonical bytes");
-        assert_eq!(read.encode().expect("a small value"), bytes);
-        let mut measure = Measure::counting(options());
-        Decoder::new(&bytes, strictness, &limits).decode_only(&mut measure).expect("canonical bytes");
-        assert_eq!(measure.bytes(), bytes.len());
-        let mut encoder = Encoder::new(Vec::new(), options());
-        Decoder::new(&bytes, strictness, &limits).decode_only(&mut encoder).expect("canonical bytes");
-        assert_eq!(encoder.into_output(), bytes);
-    }
+    assert_eq!(Value::from(values).encode().expect("a small value"), bytes);
+    transcode::check(&bytes);
 }
 
 /// Numbers of one type, around every boundary of their encodings.
@@ -124,25 +100,6 @@ fn broken_at_every_place() {
     }
 }
 
-#[test]
-fn other_precision() {
-    let narrow = [1.0, 2.5, -3.0];
-    let wide = EncodeOptions { precision: Precision::Double, ..options() };
-    let values = |reals: Reals<3>| Value::from(vec![Value::Vector3(reals); 50]);
-    let single = values(Reals::Single(narrow.map(|lane| lane as f32)));
-    let double = values(Reals::Double(narrow));
-    let bytes = double.encode_as(wide).expect("a small value");
-    assert_eq!(bytes.len(), 8 + 50 * 28);
-    assert_eq!(single.encode_as(wide).expect("a small value"), bytes);
-    assert_eq!(Value::decode(&bytes, &Limits::for_save_files()).expect("canonical bytes"), double);
-    for (options, expected) in [(wide, bytes.clone()), (options(), single.encode().expect("a small value"))] {
-        let mut encoder = Encoder::new(Vec::new(), options);
-        let limits = Limits::for_save_files();
-        Decoder::new(&bytes, Strictness::Strict, &limits).decode_only(&mut encoder).expect("canonical bytes");
-        assert_eq!(encoder.into_output(), expected);
-    }
-}
-
 /// What is wrong inside of a run is told as it is of an element alone, with its place.
 #[test]
 fn errors_have_their_places() {
@@ -171,19 +128,6 @@ fn errors_have_their_places() {
         assert!(matches!(error.kind(), ErrorKind::NotCanonical(Oddity::NarrowNan)), "{error}");
         assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")));
 
-        // The Array itself is a value, too; its elements are announced.
-        let few = Limits { max_elements: place as u64, ..limits.clone() };
-        let error = decode(&ints, &few);
-        assert!(matches!(error.kind(), ErrorKind::LimitExceeded(Limit::Elements, _)), "{error}");
-
-        // Cut anywhere in the element.
-        for cut in at..at + 8 {
-            assert!(matches!(
-                decode(&ints[..cut], &limits).kind(),
-                ErrorKind::BadCount { .. } | ErrorKind::UnexpectedEnd { .. }
-            ));
-        }
-
         // A room that is too small says so, at the first element that does not fit.
         let mut small = vec![0; at + 7];
         let mut encoder = Encoder::new(Buffer::new(small.as_mut_slice()), options());
@@ -192,18 +136,4 @@ fn errors_have_their_places() {
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory(8)), "{error}");
         assert_eq!(error.path(), format!("[{place}]"));
     }
-}
-
-#[test]
-fn types_that_are_not_allowed() {
-    for kind in kinds() {
-        let ty = kind[0].ty();
-        let bytes = one_by_one(&vec![kind[0].clone(); 5]);
-        let limits = Limits::for_save_files();
-        let limits = Limits { allowed_types: limits.allowed_types & !(1 << ty.id()), ..limits };
-        let error = Value::decode(&bytes, &limits).expect_err("a type that is not allowed");
-        assert!(matches!(error.kind(), ErrorKind::TypeNotAllowed(found) if *found == ty), "{error}");
-        assert_eq!((error.offset(), error.path()), (Some(8), "[0]".to_owned()));
-    }
-    assert_eq!(VariantType::Int.id(), 2);
 }

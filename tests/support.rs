@@ -11,6 +11,7 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::Context as _;
+use arbitrary::Unstructured;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -244,6 +245,9 @@ pub fn has_instance_ids(value: &Value) -> bool {
     any_inside(value, |inner| matches!(inner, Value::Object(Object::Id(_))))
 }
 
+/// The random bytes of which a value is made.
+const DRAWN: std::ops::Range<usize> = 0..800;
+
 /// Which random values are made. All of them are such that the engine writes them back unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
@@ -253,218 +257,245 @@ pub struct Values {
     pub full_objects: bool,
 }
 
-/// Levels of containers in a random value.
-const DEPTH: u32 = 4;
-
 impl Values {
     /// A value of any type.
-    pub fn any(self) -> BoxedStrategy<Value> {
-        prop_oneof![
-            3 => self.nested(DEPTH),
-            1 => vec(self.nested(DEPTH - 1), 0..8).prop_map(Value::from),
-        ]
-        .boxed()
+    pub fn any(self) -> impl Strategy<Value = Value> {
+        let draw = move |bytes: Vec<u8>| self.draw(&mut Unstructured::new(&bytes));
+        vec(any::<u8>(), DRAWN).prop_map(draw)
     }
 
+    /// A value made of random bytes. Zeros follow the last byte.
+    pub fn draw(self, bytes: &mut Unstructured<'_>) -> Value {
+        Draw { bytes, values: self }.any(DEPTH).expect("zeros follow the last byte")
+    }
+}
+
+/// Levels of containers in a random value.
+const DEPTH: u32 = 6;
+
+type Drawn<T> = arbitrary::Result<T>;
+
+struct Draw<'a, 'b> {
+    bytes: &'a mut Unstructured<'b>,
+    values: Values,
+}
+
+impl Draw<'_, '_> {
     /// A value with so many levels of containers at most; containers are drawn more often than other types.
-    fn nested(self, depth: u32) -> BoxedStrategy<Value> {
-        let containers = std::iter::repeat_n([VariantType::Array, VariantType::Dictionary], 5).flatten();
-        let types: Vec<_> = VariantType::ALL.into_iter().chain(containers).collect();
-        select(types).prop_flat_map(move |ty| self.of(ty, depth)).boxed()
+    fn any(&mut self, depth: u32) -> Drawn<Value> {
+        match self.bytes.int_in_range(0..=9)? {
+            0 => self.of(VariantType::Array, depth),
+            1 => self.of(VariantType::Dictionary, depth),
+            _ => {
+                let ty = *self.bytes.choose(&VariantType::ALL)?;
+                self.of(ty, depth)
+            }
+        }
     }
 
-    /// A value of this type, with so many levels of containers at most.
-    pub fn of(self, ty: VariantType, depth: u32) -> BoxedStrategy<Value> {
+    fn of(&mut self, ty: VariantType, depth: u32) -> Drawn<Value> {
         use VariantType as T;
-        match ty {
-            T::Nil => Just(Value::Nil).boxed(),
-            T::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
-            T::Int => ints().prop_map(Value::Int).boxed(),
-            T::Float => {
-                prop_oneof![doubles(), floats().prop_map(f64::from).prop_filter("NaN bits", |v| !v.is_nan())]
-                    .prop_map(Value::Float)
-                    .boxed()
+        Ok(match ty {
+            T::Nil => Value::Nil,
+            T::Bool => Value::Bool(self.bytes.arbitrary()?),
+            T::Int => Value::Int(self.int()?),
+            T::Float => Value::Float(self.double()?),
+            T::String => Value::String(self.text()?),
+            T::Vector2 => Value::Vector2(self.reals()?),
+            T::Vector2i => Value::Vector2i(self.bytes.arbitrary()?),
+            T::Rect2 => Value::Rect2(self.reals()?),
+            T::Rect2i => Value::Rect2i(self.bytes.arbitrary()?),
+            T::Vector3 => Value::Vector3(self.reals()?),
+            T::Vector3i => Value::Vector3i(self.bytes.arbitrary()?),
+            T::Transform2D => Value::Transform2D(self.reals()?),
+            T::Vector4 => Value::Vector4(self.reals()?),
+            T::Vector4i => Value::Vector4i(self.bytes.arbitrary()?),
+            T::Plane => Value::Plane(self.reals()?),
+            T::Quaternion => Value::Quaternion(self.reals()?),
+            T::Aabb => Value::Aabb(self.reals()?),
+            T::Basis => Value::Basis(self.reals()?),
+            T::Transform3D => Value::Transform3D(self.reals()?),
+            T::Projection => Value::Projection(self.reals()?),
+            T::Color => Value::Color(self.lanes(Self::float)?),
+            T::StringName => Value::StringName(self.text()?),
+            T::NodePath => Value::NodePath(NodePath {
+                absolute: self.bytes.arbitrary()?,
+                names: self.many(Self::text)?,
+                subnames: self.many(Self::text)?,
+            }),
+            T::Rid => Value::Rid(self.bytes.arbitrary()?),
+            T::Object => Value::Object(self.object(depth)?),
+            T::Callable => Value::Callable,
+            T::Signal => Value::Signal { name: self.text()?, object: self.bytes.arbitrary()? },
+            T::Dictionary => Value::Dictionary(self.dictionary(depth)?),
+            T::Array => Value::Array(self.array(depth)?),
+            T::PackedByteArray => Value::PackedByteArray(self.many(|draw| draw.bytes.arbitrary())?),
+            T::PackedInt32Array => Value::PackedInt32Array(self.many(|draw| draw.bytes.arbitrary())?),
+            T::PackedInt64Array => Value::PackedInt64Array(self.many(Self::int)?),
+            T::PackedFloat32Array => Value::PackedFloat32Array(self.many(Self::float)?),
+            T::PackedFloat64Array => Value::PackedFloat64Array(self.many(Self::double)?),
+            T::PackedStringArray => Value::PackedStringArray(self.many(Self::text)?),
+            T::PackedVector2Array => Value::PackedVector2Array(self.packed_reals()?),
+            T::PackedVector3Array => Value::PackedVector3Array(self.packed_reals()?),
+            T::PackedColorArray => Value::PackedColorArray(self.many(|draw| draw.lanes(Self::float))?),
+            T::PackedVector4Array => Value::PackedVector4Array(self.packed_reals()?),
+        })
+    }
+
+    /// As many as the bytes say; the most are few.
+    fn many<T>(&mut self, draw: impl Fn(&mut Self) -> Drawn<T>) -> Drawn<Vec<T>> {
+        let most = if self.bytes.ratio(1, 16)? { 100 } else { 4 };
+        let count = self.bytes.int_in_range(0..=most)?.min(self.bytes.len());
+        (0..count).map(|_| draw(self)).collect()
+    }
+
+    fn int(&mut self) -> Drawn<i64> {
+        let int: i64 = self.bytes.arbitrary()?;
+        Ok(match self.bytes.int_in_range(0..=4)? {
+            0 => int,
+            1 => int >> 32,
+            2 => int % 300,
+            // Around the ends of 32 bits.
+            3 => (int % 3) + i64::from(i32::MAX),
+            _ => (int % 3) + i64::from(i32::MIN),
+        })
+    }
+
+    /// Every bit pattern, the special ones more often.
+    fn float(&mut self) -> Drawn<f32> {
+        const SPECIAL: [u32; 9] =
+            [0, 1, 1 << 31, 0x3F80_0000, 0x7F80_0000, 0xFF80_0000, 0x7F80_0001, 0x7FC0_0000, 0x7F7F_FFFF];
+        let bits =
+            if self.bytes.arbitrary()? { *self.bytes.choose(&SPECIAL)? } else { self.bytes.arbitrary()? };
+        Ok(f32::from_bits(bits))
+    }
+
+    /// Every bit pattern, those of narrow floats and the special ones more often.
+    fn double(&mut self) -> Drawn<f64> {
+        const SPECIAL: [u64; 6] = [1, 1 << 63, 0x7FF0 << 48, 0xFFF0 << 48, (0x7FF0 << 48) + 1, 0x7FF8 << 48];
+        Ok(match self.bytes.int_in_range(0..=2)? {
+            0 => f64::from_bits(*self.bytes.choose(&SPECIAL)?),
+            1 => f64::from_bits(self.bytes.arbitrary()?),
+            // A narrow NaN may become another one on its way.
+            _ => match self.float()? {
+                float if float.is_nan() => f64::NAN,
+                float => float.into(),
+            },
+        })
+    }
+
+    /// Text that reading leaves as it is: no NUL inside, no byte-order mark first.
+    fn text(&mut self) -> Drawn<String> {
+        const SPECIAL: [char; 11] = [
+            '/',
+            ':',
+            '"',
+            '\u{7F}',
+            '\u{80}',
+            '\u{7FF}',
+            '\u{800}',
+            '\u{D7FF}',
+            '\u{FEFF}',
+            '\u{FFFF}',
+            '\u{10FFFF}',
+        ];
+        let text = self.many(|draw| match draw.bytes.int_in_range(0..=4)? {
+            0 => draw.bytes.choose(&SPECIAL).copied(),
+            1 => Ok(draw.bytes.arbitrary::<char>()?.max('\u{1}')),
+            _ => Ok(draw.bytes.int_in_range(b' '..=b'~')?.into()),
+        })?;
+        Ok(String::from_iter(text).trim_start_matches(format::BOM).to_owned())
+    }
+
+    fn lanes<T: Copy + Default, const N: usize>(
+        &mut self,
+        draw: impl Fn(&mut Self) -> Drawn<T>,
+    ) -> Drawn<[T; N]> {
+        let mut lanes = [T::default(); N];
+        for lane in &mut lanes {
+            *lane = draw(self)?;
+        }
+        Ok(lanes)
+    }
+
+    fn reals<const N: usize>(&mut self) -> Drawn<Reals<N>> {
+        Ok(match self.values.precision {
+            Precision::Single => Reals::Single(self.lanes(Self::float)?),
+            Precision::Double => Reals::Double(self.lanes(Self::double)?),
+        })
+    }
+
+    fn packed_reals<const N: usize>(&mut self) -> Drawn<PackedReals<N>> {
+        Ok(match self.values.precision {
+            Precision::Single => PackedReals::Single(self.many(|draw| draw.lanes(Self::float))?),
+            Precision::Double => PackedReals::Double(self.many(|draw| draw.lanes(Self::double))?),
+        })
+    }
+
+    fn object(&mut self, depth: u32) -> Drawn<Object> {
+        if depth == 0 || !self.values.full_objects || self.bytes.arbitrary()? {
+            return Ok(Object::Id(self.bytes.arbitrary::<u64>()?.max(1)));
+        }
+        let class = self.name()?;
+        let properties = self.many(|draw| Ok((draw.text()?, draw.any(depth - 1)?)))?;
+        Ok(Object::Full { class, properties })
+    }
+
+    /// The name of a class.
+    fn name(&mut self) -> Drawn<String> {
+        let name = self.text()?;
+        Ok(if name.is_empty() { "Node".to_owned() } else { name })
+    }
+
+    /// The declared type of a container's elements. Half of the containers are untyped.
+    fn element(&mut self) -> Drawn<OwnedElementType> {
+        Ok(match self.bytes.int_in_range(0..=7)? {
+            0..4 => OwnedElementType::Untyped,
+            4 if self.values.full_objects => OwnedElementType::Class(self.name()?),
+            5 if self.values.full_objects => {
+                OwnedElementType::Script(format!("{}{}", format::SCRIPT_PATH_PREFIX, self.text()?))
             }
-            T::String => texts().prop_map(Value::String).boxed(),
-            T::Vector2 => self.reals().prop_map(Value::Vector2).boxed(),
-            T::Vector2i => lanes(any::<i32>()).prop_map(Value::Vector2i).boxed(),
-            T::Rect2 => self.reals().prop_map(Value::Rect2).boxed(),
-            T::Rect2i => lanes(any::<i32>()).prop_map(Value::Rect2i).boxed(),
-            T::Vector3 => self.reals().prop_map(Value::Vector3).boxed(),
-            T::Vector3i => lanes(any::<i32>()).prop_map(Value::Vector3i).boxed(),
-            T::Transform2D => self.reals().prop_map(Value::Transform2D).boxed(),
-            T::Vector4 => self.reals().prop_map(Value::Vector4).boxed(),
-            T::Vector4i => lanes(any::<i32>()).prop_map(Value::Vector4i).boxed(),
-            T::Plane => self.reals().prop_map(Value::Plane).boxed(),
-            T::Quaternion => self.reals().prop_map(Value::Quaternion).boxed(),
-            T::Aabb => self.reals().prop_map(Value::Aabb).boxed(),
-            T::Basis => self.reals().prop_map(Value::Basis).boxed(),
-            T::Transform3D => self.reals().prop_map(Value::Transform3D).boxed(),
-            T::Projection => self.reals().prop_map(Value::Projection).boxed(),
-            T::Color => lanes(floats()).prop_map(Value::Color).boxed(),
-            T::StringName => texts().prop_map(Value::StringName).boxed(),
-            T::NodePath => (any::<bool>(), vec(texts(), 0..4), vec(texts(), 0..3))
-                .prop_map(|(absolute, names, subnames)| {
-                    Value::NodePath(NodePath { absolute, names, subnames })
-                })
-                .boxed(),
-            T::Rid => any::<u64>().prop_map(Value::Rid).boxed(),
-            T::Object => self.object(depth),
-            T::Callable => Just(Value::Callable).boxed(),
-            T::Signal => {
-                (texts(), any::<u64>()).prop_map(|(name, object)| Value::Signal { name, object }).boxed()
-            }
-            T::Dictionary => self.dictionary(depth),
-            T::Array => self.array(depth),
-            T::PackedByteArray => vec(any::<u8>(), 0..9).prop_map(Value::PackedByteArray).boxed(),
-            T::PackedInt32Array => vec(any::<i32>(), 0..5).prop_map(Value::PackedInt32Array).boxed(),
-            T::PackedInt64Array => vec(any::<i64>(), 0..5).prop_map(Value::PackedInt64Array).boxed(),
-            T::PackedFloat32Array => vec(floats(), 0..5).prop_map(Value::PackedFloat32Array).boxed(),
-            T::PackedFloat64Array => vec(doubles(), 0..5).prop_map(Value::PackedFloat64Array).boxed(),
-            T::PackedStringArray => vec(texts(), 0..5).prop_map(Value::PackedStringArray).boxed(),
-            T::PackedVector2Array => self.packed_reals().prop_map(Value::PackedVector2Array).boxed(),
-            T::PackedVector3Array => self.packed_reals().prop_map(Value::PackedVector3Array).boxed(),
-            T::PackedColorArray => vec(lanes(floats()), 0..4).prop_map(Value::PackedColorArray).boxed(),
-            T::PackedVector4Array => self.packed_reals().prop_map(Value::PackedVector4Array).boxed(),
+            4 | 5 => OwnedElementType::Class(format::ENCODED_OBJECT_AS_ID.to_owned()),
+            _ => match *self.bytes.choose(&VariantType::ALL)? {
+                VariantType::Nil => OwnedElementType::Untyped,
+                VariantType::Object if !self.values.full_objects => OwnedElementType::Untyped,
+                ty => OwnedElementType::Builtin(ty),
+            },
+        })
+    }
+
+    /// A value for a container of such elements.
+    fn taken_by(&mut self, element: &OwnedElementType, depth: u32) -> Drawn<Value> {
+        match element {
+            OwnedElementType::Untyped => self.any(depth),
+            OwnedElementType::Builtin(ty) if *ty != VariantType::Object => self.of(*ty, depth),
+            _ if self.bytes.arbitrary()? => Ok(Value::Nil),
+            _ => Ok(Value::Object(self.object(depth)?)),
         }
     }
 
-    fn reals<const N: usize>(self) -> BoxedStrategy<Reals<N>> {
-        match self.precision {
-            Precision::Single => lanes(floats()).prop_map(Reals::Single).boxed(),
-            Precision::Double => lanes(doubles()).prop_map(Reals::Double).boxed(),
-        }
-    }
-
-    fn packed_reals<const N: usize>(self) -> BoxedStrategy<PackedReals<N>> {
-        match self.precision {
-            Precision::Single => vec(lanes(floats()), 0..4).prop_map(PackedReals::Single).boxed(),
-            Precision::Double => vec(lanes(doubles()), 0..4).prop_map(PackedReals::Double).boxed(),
-        }
-    }
-
-    fn object(self, depth: u32) -> BoxedStrategy<Value> {
-        let by_id = (1..=u64::MAX).prop_map(|id| Value::Object(Object::Id(id)));
-        if !self.full_objects {
-            return by_id.boxed();
-        }
-        let properties = vec((texts(), self.nested(depth.saturating_sub(1))), 0..3);
-        let full = (names(), properties)
-            .prop_map(|(class, properties)| Value::Object(Object::Full { class, properties }));
-        prop_oneof![by_id, full].boxed()
-    }
-
-    /// A type for elements and whatever values it takes. Nil stands for untyped.
-    fn element(self, depth: u32) -> BoxedStrategy<(OwnedElementType, BoxedStrategy<Value>)> {
-        select(VariantType::ALL.to_vec())
-            .prop_flat_map(move |ty| {
-                let inside = depth - 1;
-                let element = match ty {
-                    VariantType::Nil => Just(OwnedElementType::Untyped).boxed(),
-                    VariantType::Object if self.full_objects => prop_oneof![
-                        Just(OwnedElementType::Builtin(ty)),
-                        names().prop_map(OwnedElementType::Class),
-                        names().prop_map(|name| OwnedElementType::Script(format!("res://{name}"))),
-                    ]
-                    .boxed(),
-                    VariantType::Object => {
-                        Just(OwnedElementType::Class(format::ENCODED_OBJECT_AS_ID.to_owned())).boxed()
-                    }
-                    _ => Just(OwnedElementType::Builtin(ty)).boxed(),
-                };
-                element.prop_map(move |element| {
-                    let values = match ty {
-                        VariantType::Nil => self.nested(inside),
-                        VariantType::Object => prop_oneof![Just(Value::Nil), self.of(ty, inside)].boxed(),
-                        _ => self.of(ty, inside),
-                    };
-                    (element, values)
-                })
-            })
-            .boxed()
-    }
-
-    fn array(self, depth: u32) -> BoxedStrategy<Value> {
+    fn array(&mut self, depth: u32) -> Drawn<Array> {
         if depth == 0 {
-            return Just(Value::Array(Array::default())).boxed();
+            return Ok(Array::default());
         }
-        let typed = self.element(depth).prop_flat_map(|(element, values)| {
-            vec(values, 0..5).prop_map(move |values| Value::Array(Array { element: element.clone(), values }))
-        });
-        let plain = vec(self.nested(depth - 1), 0..5).prop_map(Value::from);
-        prop_oneof![typed, plain].boxed()
+        let element = self.element()?;
+        let values = self.many(|draw| draw.taken_by(&element, depth - 1))?;
+        Ok(Array { element, values })
     }
 
-    fn dictionary(self, depth: u32) -> BoxedStrategy<Value> {
+    /// No two keys are one for the engine.
+    fn dictionary(&mut self, depth: u32) -> Drawn<Dictionary> {
         if depth == 0 {
-            return Just(Value::Dictionary(Dictionary::default())).boxed();
+            return Ok(Dictionary::default());
         }
-        let typed =
-            (self.element(depth), self.element(depth)).prop_flat_map(|((key, keys), (value, values))| {
-                vec((keys, values), 0..4).prop_map(move |entries| {
-                    Value::Dictionary(Dictionary {
-                        key: key.clone(),
-                        value: value.clone(),
-                        entries: distinct(entries),
-                    })
-                })
-            });
-        let plain = vec((self.nested(depth - 1), self.nested(depth - 1)), 0..4)
-            .prop_map(|entries| Value::from(distinct(entries)));
-        prop_oneof![typed, plain].boxed()
+        let (key, value) = (self.element()?, self.element()?);
+        let entry =
+            |draw: &mut Self| Ok((draw.taken_by(&key, depth - 1)?, draw.taken_by(&value, depth - 1)?));
+        let mut entries = self.many(entry)?;
+        let mut known = HashSet::new();
+        entries.retain(|(key, _)| known.insert(identity(key)));
+        Ok(Dictionary { key, value, entries })
     }
-}
-
-fn distinct(mut entries: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
-    let mut known = HashSet::new();
-    entries.retain(|(key, _)| known.insert(identity(key)));
-    entries
-}
-
-fn ints() -> impl Strategy<Value = i64> {
-    prop_oneof![
-        -3..300_i64,
-        any::<i32>().prop_map(i64::from),
-        any::<i64>(),
-        select(vec![i64::MIN, -0x8000_0001, -0x8000_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, i64::MAX]),
-    ]
-}
-
-/// Every bit pattern, the special ones more often.
-fn floats() -> impl Strategy<Value = f32> {
-    let special =
-        [0, 1, 0x8000_0000, 0x3F80_0000, 0x7F80_0000, 0xFF80_0000, 0x7F80_0001, 0x7FC0_0000, 0x7F7F_FFFF];
-    prop_oneof![any::<u32>(), select(special.to_vec())].prop_map(f32::from_bits)
-}
-
-/// Every bit pattern, the special ones more often.
-fn doubles() -> impl Strategy<Value = f64> {
-    let special = [0, 1, 1 << 63, 0x3FF0 << 48, 0x7FF0 << 48, 0xFFF0 << 48, (0x7FF0 << 48) + 1, 0x7FF8 << 48];
-    prop_oneof![any::<u64>(), select(special.to_vec())].prop_map(f64::from_bits)
-}
-
-fn lanes<T: std::fmt::Debug, const N: usize>(
-    lane: impl Strategy<Value = T>,
-) -> impl Strategy<Value = [T; N]> {
-    vec(lane, N).prop_map(|lanes| lanes.try_into().expect("exactly N were drawn"))
-}
-
-/// Text that reading leaves as it is: no NUL inside, no byte-order mark first.
-fn texts() -> impl Strategy<Value = String> {
-    let unit = prop_oneof![
-        3 => proptest::char::range(' ', '~').boxed(),
-        1 => any::<char>().boxed(),
-        1 => select(vec!['/', ':', '"', '\u{7F}', '\u{80}', '\u{7FF}', '\u{800}', '\u{D7FF}', '\u{FEFF}', '\u{FFFF}', '\u{10FFFF}']).boxed(),
-    ];
-    vec(unit, 0..8).prop_map(|units| {
-        let text: String = units.into_iter().filter(|&unit| unit != '\0').collect();
-        text.trim_start_matches(format::BOM).to_owned()
-    })
-}
-
-/// Names of classes and scripts.
-fn names() -> impl Strategy<Value = String> {
-    select(vec!["A", "Node", "Node2D", "RefCounted", "Größe"]).prop_map(str::to_owned)
 }
 
 /// The bytes of a random value after a little damage.

@@ -66,6 +66,7 @@ fn what_programs_have_becomes_values() {
     ] {
         assert_eq!(made, int);
     }
+    assert_eq!(Value::from(true), Value::Bool(true));
     assert_eq!(Value::from(0.5_f32), Value::Float(0.5));
     assert_eq!(Value::from(0.1_f32), Value::Float(f64::from(0.1_f32)));
     assert_eq!(Value::from(None::<i32>), Value::Nil);
@@ -159,7 +160,52 @@ fn values_are_found() {
 }
 
 #[test]
+fn accessors_give_their_type_and_nothing_else() {
+    let path = NodePath { names: vec!["a".into()], ..NodePath::default() };
+    let mut values = [
+        Value::from(true),
+        Value::from(-7),
+        Value::from(0.5),
+        Value::from("a"),
+        Value::from(b"ab"),
+        Value::from([1, 2]),
+        Value::from_iter([("a", 1)]),
+        Value::from(path.clone()),
+        Value::Object(Object::Id(7)),
+    ];
+    let only = |is: fn(&Value) -> bool| values.iter().map(is).collect::<Vec<_>>();
+    let accessors: [fn(&Value) -> bool; 9] = [
+        |value| value.as_bool() == Some(true),
+        |value| value.as_i64() == Some(-7),
+        |value| value.as_f64() == Some(0.5),
+        |value| value.as_str() == Some("a"),
+        |value| value.as_bytes() == Some(b"ab"),
+        |value| value.as_array().is_some_and(|array| array.len() == 2),
+        |value| value.as_dictionary().is_some_and(|dictionary| dictionary.contains_key("a")),
+        |value| value.as_node_path().is_some_and(|path| path.names == ["a"]),
+        |value| value.as_object() == Some(&Object::Id(7)),
+    ];
+    for (index, accessor) in accessors.into_iter().enumerate() {
+        let expected: Vec<bool> = (0..values.len()).map(|at| at == index).collect();
+        assert_eq!(only(accessor), expected, "accessor {index}");
+    }
+    assert_eq!((Value::from(7).as_u64(), Value::from(-7).as_u64()), (Some(7), None));
+    assert!(Value::Object(Object::Null).is_nil() && !values[0].is_nil());
+    for value in &mut values {
+        let is_container = [value.as_array_mut().is_some(), value.as_dictionary_mut().is_some()];
+        assert_eq!(is_container, [value.as_array().is_some(), value.as_dictionary().is_some()]);
+        *value.get_mut(0).unwrap_or(&mut Value::Nil) = 5.into();
+        *value.get_mut("a").unwrap_or(&mut Value::Nil) = 6.into();
+    }
+    assert_eq!((&values[5][0], &values[6]["a"]), (&Value::Int(5), &Value::Int(6)));
+}
+
+#[test]
 fn dictionaries_are_changed() {
+    let mut empty = (Array::new(), Dictionary::new());
+    assert!(empty.0.is_empty() && empty.1.is_empty() && empty.1.insert("a", 1).is_none());
+    empty.1.values_mut().for_each(|value| *value = 2.into());
+    assert_eq!((empty.0.get(0), empty.1.get("a"), empty.1.len()), (None, Some(&Value::Int(2)), 1));
     let mut dictionary = Dictionary::from_iter([("a", 1), ("b", 2), ("c", 3)]);
     assert_eq!(dictionary.insert(Value::StringName("a".into()), 4), Some(Value::Int(1)));
     assert_eq!(dictionary.remove("b"), Some(Value::Int(2)));

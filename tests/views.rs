@@ -1,42 +1,10 @@
-//! Parts of values, found in the bytes: the same as decoding all and looking for them.
+//! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
 
-use conformance::fuzzing::views::{check, compare_all};
-use conformance::{Values, damaged_bytes};
-use proptest::prelude::*;
 use variant_codec::error::Limit;
-use variant_codec::stream::Precision;
+use variant_codec::stream::{ElementType, ValueBuilder};
+use variant_codec::value::OwnedElementType;
 use variant_codec::view::{Fields, Key, KnownOffsets};
-use variant_codec::{EncodeOptions, ErrorKind, Limits, Value, View};
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 20_000, ..ProptestConfig::default() }
-}
-
-fn values() -> impl Strategy<Value = (EncodeOptions, Value)> {
-    prop_oneof![Just(Precision::Single), Just(Precision::Double)].prop_flat_map(|precision| {
-        let options = EncodeOptions { precision, strict_text: true };
-        (Just(options), Values { precision, full_objects: true }.any())
-    })
-}
-
-proptest! {
-    #![proptest_config(config(1000))]
-
-    #[test]
-    fn all_that_a_value_holds_is_found((options, value) in values()) {
-        let bytes = value.encode_as(options).unwrap();
-        let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
-        let value = Value::decode(&bytes, &limits).unwrap();
-        compare_all(&bytes, &View::within(&bytes, &limits).unwrap(), &value);
-    }
-
-    #[test]
-    fn damaged_bytes_are_no_other_value(
-        bytes in damaged_bytes(Values { full_objects: true, ..Values::default() }),
-    ) {
-        check(&bytes);
-    }
-}
+use variant_codec::{Array, ErrorKind, Limits, Value, VariantType, View};
 
 fn saves() -> Vec<u8> {
     let player = Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(87))]);
@@ -210,4 +178,40 @@ fn errors_are_those_of_decoding() {
     let view = View::new(&bytes).unwrap();
     let path = [0.into(), "hp".into()];
     assert_eq!(view.look_at(&path, |view| view.value()).unwrap_err(), decoded);
+}
+
+#[test]
+fn parts_are_poured_and_read_as_they_are_encoded() {
+    let typed =
+        Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.into(), 2.into()] };
+    let bytes =
+        Value::from_iter([("list", Value::from(typed)), ("color", Value::Color([1.0; 4]))]).encode().unwrap();
+    let few = Limits { max_elements: 2, ..Limits::for_network() };
+    let view = View::new(&bytes).unwrap();
+    assert!(view.value().is_ok() && view.with_limits(&few).value().is_err());
+    let list = view.get("list").unwrap();
+    assert_eq!(list.declared_type().unwrap(), ElementType::Builtin(VariantType::Int));
+    assert_eq!(view.declared_type().unwrap(), ElementType::Untyped);
+    assert_eq!(view.get("color").unwrap().as_lanes().unwrap().le, &bytes[bytes.len() - 16..]);
+    assert!(list.as_lanes().is_err());
+    let mut builder = ValueBuilder::default();
+    list.decode_slice(1..9, &mut builder).unwrap();
+    let element = OwnedElementType::Builtin(VariantType::Int);
+    assert_eq!(builder.into_value(), Value::from(Array { element, values: vec![2.into()] }));
+    let mut builder = ValueBuilder::default();
+    view.decode_keys(&mut builder).unwrap();
+    assert_eq!(builder.into_value(), Value::from(["list", "color"]));
+    for (text, index) in
+        [("-1", Some(-1)), ("0", Some(0)), ("01", None), ("+1", None), ("-0", None), ("a", None)]
+    {
+        assert_eq!(Key::Segment(text).index(), index, "{text}");
+    }
+    let rows = Value::from(vec![Value::from_iter([("hp", 7)]), Value::Nil]).encode().unwrap();
+    let mut found = Vec::new();
+    let each = |row, fields: &[Option<View<'_>>]| {
+        found.push((row, fields[0].as_ref().and_then(|hp| hp.as_i64().ok())));
+        Ok(())
+    };
+    View::new(&rows).unwrap().rows(&mut Fields::new(vec!["hp".into()]), each).unwrap();
+    assert_eq!(found, [(0, Some(7)), (1, None)]);
 }

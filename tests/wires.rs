@@ -5,7 +5,7 @@ use fastrand::Rng;
 use proptest::prelude::*;
 use variant_codec::stream::{Decoder, Encoder, Source, Text};
 use variant_codec::{Limits, Strictness, Value, VariantType};
-use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, MessageDecoder, MessageEncoder, Wire};
+use variant_protobuf::{DecodeOptions, EncodeOptions, MessageDecoder, MessageEncoder, Wire};
 
 const MESSAGES: u64 = 300;
 
@@ -16,34 +16,6 @@ fn options(wire: Wire) -> DecodeOptions {
 /// The bytes in Godot's format, in which NaNs are equal.
 fn godot(value: &Value) -> Vec<u8> {
     value.encode().expect("small values can be written")
-}
-
-#[test]
-fn messages_come_back_and_are_written_the_same() {
-    let schema = schema(EVERYTHING);
-    let message = schema.message("Everything").unwrap();
-    for seed in 0..MESSAGES {
-        let value = random_message(&mut Rng::with_seed(seed), &message, 60);
-        for wire in [Wire::Protobuf, Wire::Compact] {
-            let encode = EncodeOptions { wire };
-            let bytes =
-                message.encode(&value, &encode).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            for options in [
-                options(wire),
-                DecodeOptions { defaults: Defaults::Omit, ..options(wire) },
-                DecodeOptions { defaults: Defaults::All, strictness: Strictness::Lenient, ..options(wire) },
-                DecodeOptions { enum_names: true, string_name_keys: true, ..options(wire) },
-            ] {
-                let read = message.decode(&bytes, &options);
-                let read =
-                    read.unwrap_or_else(|error| panic!("seed {seed}: {error}: {}", hex::encode(&bytes)));
-                let again = message.encode(&read, &encode);
-                if options.defaults != Defaults::All {
-                    assert_eq!(again.as_deref(), Ok(&*bytes), "seed {seed} {wire:?} {options:?}");
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -81,16 +53,15 @@ fn compact_is_never_larger_but_for_zigzag() {
             .replace("repeated Color colors", "repeated sint32 colors"),
     );
     let message = schema.message("Everything").unwrap();
-    let (mut smaller, mut messages) = (0, 0);
+    let mut smaller = 0;
     for seed in 0..MESSAGES {
         let value = random_message(&mut Rng::with_seed(seed), &message, 40);
         let [protobuf, compact] = [Wire::Protobuf, Wire::Compact]
             .map(|wire| message.encode(&value, &EncodeOptions { wire }).unwrap().len());
         assert!(compact <= protobuf, "seed {seed}: {compact} of {protobuf} bytes");
-        messages += 1;
         smaller += u64::from(compact < protobuf);
     }
-    assert!(smaller > messages / 2, "{smaller} of {messages} are smaller");
+    assert!(smaller > MESSAGES / 2, "{smaller} of {MESSAGES} are smaller");
 }
 
 /// Text as engines have it.
@@ -112,44 +83,15 @@ impl Source for Units<'_> {
     }
 }
 
-proptest! {
-    #[test]
-    fn no_number_is_larger_in_the_compact_wire(number in any::<i64>(), shift in 0..64_u32, ty in 0..9_usize) {
-        let schema = schema(EVERYTHING);
-        let message = schema.message("Everything").unwrap();
-        let names = [
-            "an_int64", "a_uint64", "a_sint64", "a_fixed64", "an_sfixed64", "may_sint64", "an_int32", "a_sint32", "a_color",
-        ];
-        let number = number >> shift;
-        let number = if ty > 5 { (number as i32).into() } else { number };
-        let value = Value::from(vec![(names[ty].into(), number.into())]);
-        let [protobuf, compact] =
-            [Wire::Protobuf, Wire::Compact].map(|wire| message.encode(&value, &EncodeOptions { wire }).unwrap().len());
-        prop_assert!(compact <= protobuf);
-    }
-
-    #[test]
-    fn code_units_are_written_as_text_is(text in ".{0,200}") {
-        let schema = schema(EVERYTHING);
-        let message = schema.message("Everything").unwrap();
+#[test]
+fn code_units_are_written_as_text_is() {
+    let schema = schema(EVERYTHING);
+    let message = schema.message("Everything").unwrap();
+    proptest!(|(text in ".{0,200}")| {
         let mut encoder = MessageEncoder::new(&message, &EncodeOptions::default());
         Units(&text).write_into(&mut encoder).unwrap();
         let value = ["a_string", "may_string"].map(|name| (name.into(), text.as_str().into()));
         let value = Value::from(value.to_vec());
         prop_assert_eq!(encoder.into_bytes(), message.encode(&value, &EncodeOptions::default()).unwrap());
-    }
-
-    /// Whatever is read strictly is what is written; whatever is read at all is written and read again as the same.
-    #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200), keep_unknown in any::<bool>()) {
-        let schema = schema(EVERYTHING);
-        let message = schema.message("Everything").unwrap();
-        for wire in [Wire::Protobuf, Wire::Compact] {
-            let options = DecodeOptions { strictness: Strictness::Lenient, keep_unknown, ..options(wire) };
-            if let Ok(value) = message.decode(&bytes, &options) {
-                let written = message.encode(&value, &EncodeOptions { wire }).unwrap();
-                prop_assert_eq!(godot(&message.decode(&written, &options).unwrap()), godot(&value));
-            }
-        }
-    }
+    });
 }

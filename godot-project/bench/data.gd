@@ -14,8 +14,6 @@ static func make(kind: String, count: int) -> Variant:
 	match kind:
 		"int":
 			return 5
-		"vector3":
-			return Vector3(1, 2.5, -3)
 		"string":
 			return "hello"
 		"message":
@@ -26,8 +24,6 @@ static func make(kind: String, count: int) -> Variant:
 			return range(count).map(_event)
 		"objects":
 			return range(count).map(_object)
-		"lists":
-			return range(count).map(func(i: int) -> Array: return range(i, i + 20))
 		"messages":
 			return {"entities": range(count).map(_message)}
 		"ints":
@@ -45,10 +41,6 @@ static func make(kind: String, count: int) -> Variant:
 			return PackedStringArray(range(count).map(_ascii))
 		"packed vectors":
 			return PackedVector3Array(range(count).map(func(i: int) -> Vector3: return Vector3(i, i * 0.5, -i)))
-		"packed ints":
-			return _bytes(count * 4).to_int32_array()
-		"packed floats":
-			return _floats(count)
 		"packed bytes":
 			return _bytes(count)
 	return null

@@ -18,31 +18,19 @@ const SCHEMA := """
 		repeated string tags = 7;
 	}
 """
-## The class of GUS 2, another extension that encodes Variants.
-const PEER := &"GUS"
 const SCHEMA_FILE := "user://bench.proto"
-## Beyond this the engine's text formats take many seconds.
-const LONGEST_TEXT_INPUT := 16_000_000
 
 
 static func make(form: String, value: Variant) -> OneValue:
 	match form:
-		"nil":
-			return Nil.new(value)
 		"int":
 			return Int.new(value)
-		"int, all arguments":
-			return IntAllArguments.new(value)
-		"vector3":
-			return Vector.new(value)
 		"string":
 			return Text.new(value)
 		"message":
 			return Message.new(value)
 		"protobuf":
-			return ProtobufMessage.new(value, false)
-		"compact":
-			return ProtobufMessage.new(value, true)
+			return ProtobufMessage.new(value)
 		"batch":
 			return Batch.new(value)
 		"pack":
@@ -53,8 +41,6 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Validation.new(value)
 		"first part":
 			return FirstPart.new(value)
-		"parts":
-			return Parts.new(value)
 		"columns":
 			return Columns.new(value)
 		"rows":
@@ -63,8 +49,6 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Records.new(value)
 		"one change":
 			return OneChange.new(value)
-		"one insertion":
-			return OneInsertion.new(value)
 		"fingerprint":
 			return Fingerprint.new(value)
 	return OneValue.new(value)
@@ -75,9 +59,6 @@ class OneValue:
 	extends RefCounted
 	var value: Variant
 	var bytes: PackedByteArray
-	var json_text: String
-	var peer_bytes: PackedByteArray
-	var variant_text: String
 
 	func _init(of: Variant) -> void:
 		value = of
@@ -91,10 +72,6 @@ class OneValue:
 	func codec_bytes() -> int:
 		return bytes.size()
 
-	## A method that the library does not have yet.
-	func missing() -> String:
-		return ""
-
 	## How the codec's results differ from the engine's; empty if they do not.
 	func difference() -> String:
 		var results := [null]
@@ -103,11 +80,6 @@ class OneValue:
 			return "other bytes"
 		decode_codec(results)
 		return "" if var_to_bytes(results[0]) == bytes else "another value"
-
-	## So that the codec's threads exist.
-	func wake_workers() -> void:
-		var numbers := range(1000)
-		FastVariantCodec.decode_batch(FastVariantCodec.encode_batch(numbers))
 
 	func idle(kept: Array) -> void:
 		for i in kept.size():
@@ -133,82 +105,18 @@ class OneValue:
 		for i in kept.size():
 			kept[i] = FastVariantCodec.decode(input)
 
-	func has_floor(op: String) -> bool:
-		return op == "encode" or typeof(value) >= TYPE_DICTIONARY
-
-	## The bytes copied into a fresh array: `duplicate` shares them until one is written.
-	func encode_floor(kept: Array) -> void:
-		var input: PackedByteArray = bytes
-		for i in kept.size():
-			var copy := input.duplicate()
-			copy[0] = 0
-			kept[i] = copy
-
-	## The engine's own cost of making the same value once more.
-	func decode_floor(kept: Array) -> void:
-		if typeof(value) >= TYPE_PACKED_BYTE_ARRAY:
-			for i in kept.size():
-				var copy: Variant = value.duplicate()
-				copy[0] = copy[0]
-				kept[i] = copy
-		else:
-			for i in kept.size():
-				kept[i] = value.duplicate(true)
-
-	func has_others() -> bool:
-		if bytes.size() > LONGEST_TEXT_INPUT:
-			return false
-		if json_text.is_empty():
-			json_text = JSON.stringify(value)
-			variant_text = var_to_str(value)
-		return true
-
-	func encode_json(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = JSON.stringify(value)
-
-	func decode_json(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = JSON.parse_string(json_text)
-
-	func encode_text(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = var_to_str(value)
-
-	func decode_text(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = str_to_var(variant_text)
-
-	## Whether GUS 2 is there. Its format is its own.
-	func has_peer() -> bool:
-		if not ClassDB.class_exists(PEER):
-			return false
-		if peer_bytes.is_empty():
-			peer_bytes = ClassDB.class_call_static(PEER, &"var_to_bytes", value)
-		return true
-
-	func encode_peer(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = ClassDB.class_call_static(PEER, &"var_to_bytes", value)
-
-	func decode_peer(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = ClassDB.class_call_static(PEER, &"bytes_to_var", peer_bytes)
-
-
-## A protobuf message, or the same in the compact wire types.
+## A protobuf message.
 class ProtobufMessage:
 	extends OneValue
 	var schema: FastProtobufSchema
 	var message: PackedByteArray
 
-	func _init(of: Variant, compact: bool) -> void:
+	func _init(of: Variant) -> void:
 		super(of)
 		var file := FileAccess.open(SCHEMA_FILE, FileAccess.WRITE)
 		file.store_string(SCHEMA)
 		file.close()
 		schema = FastProtobufCodec.load_schema(SCHEMA_FILE)
-		schema.compact = compact
 		message = schema.encode("Snapshot", of)
 
 	func codec_bytes() -> int:
@@ -228,19 +136,7 @@ class ProtobufMessage:
 			kept[i] = schema.decode("Snapshot", input)
 
 
-## This and the next five are one small value each, in calls whose argument has a static type.
-class Nil:
-	extends OneValue
-
-	func encode_engine(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = var_to_bytes(null)
-
-	func encode_codec(kept: Array) -> void:
-		for i in kept.size():
-			kept[i] = FastVariantCodec.encode(null)
-
-
+## This and the next two are one small value each, in calls whose argument has a static type.
 class Int:
 	extends OneValue
 
@@ -251,35 +147,6 @@ class Int:
 
 	func encode_codec(kept: Array) -> void:
 		var input: int = value
-		for i in kept.size():
-			kept[i] = FastVariantCodec.encode(input)
-
-
-## GDScript has a faster way to call a method when no argument is left out.
-class IntAllArguments:
-	extends Int
-
-	func encode_codec(kept: Array) -> void:
-		var input: int = value
-		for i in kept.size():
-			kept[i] = FastVariantCodec.encode(input, false)
-
-	func decode_codec(kept: Array) -> void:
-		var input: PackedByteArray = bytes
-		for i in kept.size():
-			kept[i] = FastVariantCodec.decode(input, false)
-
-
-class Vector:
-	extends OneValue
-
-	func encode_engine(kept: Array) -> void:
-		var input: Vector3 = value
-		for i in kept.size():
-			kept[i] = var_to_bytes(input)
-
-	func encode_codec(kept: Array) -> void:
-		var input: Vector3 = value
 		for i in kept.size():
 			kept[i] = FastVariantCodec.encode(input)
 
@@ -358,17 +225,10 @@ class Batch:
 		for i in kept.size():
 			kept[i] = FastVariantCodec.decode_batch(buffers)
 
-	func has_others() -> bool:
-		return false
-
 
 ## Many values in one buffer, against the same loop.
 class Pack:
 	extends Batch
-	const PACK := &"pack_batch"
-	const UNPACK := &"unpack_batch"
-	const CLASS := &"FastVariantCodec"
-
 	## As `FileAccess.store_var` frames them.
 	func _init(of: Variant) -> void:
 		super(of)
@@ -378,12 +238,6 @@ class Pack:
 			size.encode_u32(0, buffer.size())
 			bytes.append_array(size)
 			bytes.append_array(buffer)
-
-	func missing() -> String:
-		for method: StringName in [PACK, UNPACK]:
-			if not ClassDB.class_has_method(CLASS, method):
-				return method
-		return ""
 
 	func difference() -> String:
 		var results := [null]
@@ -395,11 +249,11 @@ class Pack:
 
 	func encode_codec(kept: Array) -> void:
 		for i in kept.size():
-			kept[i] = ClassDB.class_call_static(CLASS, PACK, values)
+			kept[i] = FastVariantCodec.pack_batch(values)
 
 	func decode_codec(kept: Array) -> void:
 		for i in kept.size():
-			kept[i] = ClassDB.class_call_static(CLASS, UNPACK, bytes)
+			kept[i] = FastVariantCodec.unpack_batch(bytes)
 
 
 ## Objects with scripts, by class and properties.
@@ -438,12 +292,6 @@ class Objects:
 		for i in kept.size():
 			kept[i] = FastVariantCodec.decode(input, true)
 
-	func has_floor(_op: String) -> bool:
-		return false
-
-	func has_others() -> bool:
-		return false
-
 
 ## What is read of encoded bytes, beside decoding all of them: only the direction "decode".
 class Reading:
@@ -458,12 +306,6 @@ class Reading:
 		decode_engine(engine)
 		decode_codec(codec)
 		return "" if var_to_bytes(engine[0]) == var_to_bytes(codec[0]) else "another result"
-
-	func has_floor(_op: String) -> bool:
-		return false
-
-	func has_others() -> bool:
-		return false
 
 
 class Validation:
@@ -493,34 +335,6 @@ class FirstPart:
 		var input: PackedByteArray = bytes
 		for i in kept.size():
 			kept[i] = FastVariantView.open(input).fetch([-1, "hp"])
-
-
-## A thousand numbers here and there, in a view that has been there before.
-class Parts:
-	extends Reading
-	var view: FastVariantView
-	var places: PackedInt32Array
-
-	func _init(of: Variant) -> void:
-		super(of)
-		view = FastVariantView.open(bytes)
-		for i in 1000:
-			places.append(i * 7919 % value.size())
-
-	func decode_engine(kept: Array) -> void:
-		for i in kept.size():
-			var entities: Array = bytes_to_var(bytes)
-			var found := PackedFloat64Array()
-			for place in places:
-				found.append(entities[place]["hp"])
-			kept[i] = found
-
-	func decode_codec(kept: Array) -> void:
-		for i in kept.size():
-			var found := PackedFloat64Array()
-			for place in places:
-				found.append(view.fetch([place, "hp"]))
-			kept[i] = found
 
 
 class Columns:
@@ -618,20 +432,6 @@ class OneChange:
 	func encode_codec(kept: Array) -> void:
 		for i in kept.size():
 			kept[i] = FastVariantCodec.diff(value, changed)
-
-	func has_floor(_op: String) -> bool:
-		return false
-
-	func has_others() -> bool:
-		return false
-
-
-## In one of many lists.
-class OneInsertion:
-	extends OneChange
-
-	func change() -> void:
-		(changed[changed.size() / 2] as Array).insert(3, -1)
 
 
 class Fingerprint:

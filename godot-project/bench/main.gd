@@ -8,12 +8,9 @@ extends Node
 const Data := preload("res://bench/data.gd")
 const Forms := preload("res://bench/forms.gd")
 const Measure := preload("res://bench/measure.gd")
-const Memory := preload("res://bench/memory.gd")
 const Options := preload("res://suites/options.gd")
 
-var _options := {
-	"kind": "", "count": 0, "document": "", "form": "", "pairs": 0, "seconds": 0.0, "others": 0, "memory": "", "op": "",
-}
+var _options := {"kind": "", "count": 0, "document": "", "form": "", "pairs": 0, "seconds": 0.0}
 
 
 func _ready() -> void:
@@ -26,32 +23,18 @@ func _run(options: Dictionary) -> bool:
 		value = JSON.parse_string(FileAccess.get_file_as_string(options["document"]))
 	else:
 		value = Data.make(options["kind"], options["count"])
-	if value == null and options["kind"] != "nil":
+	if value == null:
 		printerr("There is no such input: %s" % options)
 		return false
 	var form := Forms.make(options["form"], value)
-	var missing: String = form.missing()
-	if missing:
-		_report({"skipped": "this library has no %s" % missing})
-		return true
-	if options["op"] and options["op"] not in form.operations():
-		_report({"skipped": ""})
-		return true
-	if options["memory"]:
-		_report(Memory.of(form, options["memory"], options["op"]))
-		return true
 	var difference: String = form.difference()
 	if difference:
 		printerr("The codec differs from the engine: %s" % difference)
 		return false
 	for op: String in form.operations():
-		var samples := Measure.of(form, op, options["pairs"], options["seconds"], options["others"] > 0)
+		var samples := Measure.of(form, op, options["pairs"], options["seconds"])
 		samples["op"] = op
 		samples["bytes"] = form.bytes.size()
 		samples["codec_bytes"] = form.codec_bytes()
-		_report(samples)
+		print("@@ ", JSON.stringify(samples))
 	return true
-
-
-func _report(line: Dictionary) -> void:
-	print("@@ ", JSON.stringify(line))

@@ -5,9 +5,6 @@ extends RefCounted
 const SAMPLE_USEC := 2000.0
 const MOST_CALLS := 10000
 const MOST_PAIRS := 300
-## Everything that is only there to compare with gets fewer samples.
-const OTHER_SAMPLES := 5
-const OTHER_SECONDS := 0.3
 
 
 ## Nanoseconds for each call: what it took, and what freeing its result took.
@@ -27,8 +24,8 @@ class Samples:
 		free_times.append((freed - ended) * 1000.0 / kept.size())
 
 
-## At least `pairs` pairs, and more while `seconds` last; `others` asks for the engine's text formats too.
-static func of(form: RefCounted, op: String, pairs: int, seconds: float, others: bool) -> Dictionary:
+## At least `pairs` pairs, and more while `seconds` last.
+static func of(form: RefCounted, op: String, pairs: int, seconds: float) -> Dictionary:
 	var engine_call := Callable(form, op + "_engine")
 	var codec_call := Callable(form, op + "_codec")
 	var kept := []
@@ -48,18 +45,10 @@ static func of(form: RefCounted, op: String, pairs: int, seconds: float, others:
 		engine.add(engine_call, kept)
 		codec.add(codec_call, kept)
 		idle.add(form.idle, kept)
-	var result := {
-		"calls": kept.size(), "engine": engine.times, "codec": codec.times, "idle": idle.times,
+	return {
+		"engine": engine.times, "codec": codec.times, "idle": idle.times,
 		"engine_free": engine.free_times, "codec_free": codec.free_times,
 	}
-	if form.has_floor(op):
-		result["floor"] = _some(Callable(form, op + "_floor"), kept)
-	if others and form.has_others():
-		result["json"] = _some(Callable(form, op + "_json"), kept)
-		result["text"] = _some(Callable(form, op + "_text"), kept)
-		if form.has_peer():
-			result["peer"] = _some(Callable(form, op + "_peer"), kept)
-	return result
 
 
 static func _calls_in_a_sample(action: Callable) -> int:
@@ -70,11 +59,3 @@ static func _calls_in_a_sample(action: Callable) -> int:
 	while samples.times.size() < 5:
 		samples.add(action, kept)
 	return clampi(int(SAMPLE_USEC * 1000.0 / maxf(samples.times.min(), 1.0)), 1, MOST_CALLS)
-
-
-static func _some(action: Callable, kept: Array) -> Array[float]:
-	var samples := Samples.new()
-	var started := Time.get_ticks_usec()
-	while samples.times.size() < OTHER_SAMPLES and Time.get_ticks_usec() - started < OTHER_SECONDS * 1e6:
-		samples.add(action, kept)
-	return samples.times

@@ -4,7 +4,6 @@
 ## DIR is a folder with JSON documents of your own; each becomes one item of one more batch.
 extends SceneTree
 
-const Codec := preload("res://suites/codec.gd")
 const Extension := preload("res://suites/extension.gd")
 
 const OWN_DATA := "res://demo/data"
@@ -129,7 +128,7 @@ func _measure(batch_name: String, batch: Array) -> void:
 		encode_times.engine.append((Time.get_ticks_usec() - started) / 1000.0)
 
 		started = Time.get_ticks_usec()
-		var buffers := Codec.encode_batch(batch)
+		var buffers := FastVariantCodec.encode_batch(batch)
 		encode_times.codec.append((Time.get_ticks_usec() - started) / 1000.0)
 
 		started = Time.get_ticks_usec()
@@ -139,7 +138,7 @@ func _measure(batch_name: String, batch: Array) -> void:
 		decode_times.engine.append((Time.get_ticks_usec() - started) / 1000.0)
 
 		started = Time.get_ticks_usec()
-		var values := Codec.decode_batch(buffers)
+		var values := FastVariantCodec.decode_batch(buffers)
 		decode_times.codec.append((Time.get_ticks_usec() - started) / 1000.0)
 
 		identical = identical and buffers == expected and _same_values(expected_values, values, expected)

@@ -1,4 +1,4 @@
-## Counts the checks of a run, prints the failures, and remembers what was covered.
+## Counts the checks of a run, and prints the failures.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")
@@ -10,21 +10,14 @@ const MIXED := -1
 const PRINTED_FAILURES := 50
 
 
-## What was checked for one type.
-class Coverage:
-	extends RefCounted
-	var checks := 0
-	var cases: Dictionary[String, int] = {}
-
-
 var passed := 0
 var failed := 0
 
 var _test := ""
 var _case := ""
 var _type := MIXED
-var _row: Coverage
-var _coverage: Dictionary[int, Coverage] = {}
+## The types that checks were about.
+var _types: Dictionary[int, bool] = {}
 
 
 ## Names the running test; failures quote it.
@@ -37,21 +30,15 @@ func begin_test(test: String) -> void:
 func subject(type: int, case_name: String) -> void:
 	_type = type
 	_case = case_name
-	_row = _coverage.get(type)
-	if _row == null:
-		_row = Coverage.new()
-		_coverage[type] = _row
-	_row.cases[case_name] = 1
+	_types[type] = true
 
 
 func succeed() -> void:
 	passed += 1
-	_row.checks += 1
 
 
 func fail(what: String, detail: String) -> void:
 	failed += 1
-	_row.checks += 1
 	if failed <= PRINTED_FAILURES:
 		print("  FAILED %s, %s \"%s\": %s\n      %s" % [_test, type_name(_type), _case, what, detail])
 	elif failed == PRINTED_FAILURES + 1:
@@ -91,42 +78,12 @@ func same_int(what: String, expected: int, actual: int) -> void:
 		fail(what, "expected %d, got %d" % [expected, actual])
 
 
-## The table of what was covered: per type, the number of named cases and of checks.
-func coverage_table() -> String:
-	var lines := PackedStringArray(["  %-20s %8s %10s" % ["type", "cases", "checks"]])
-	var types := _coverage.keys()
-	types.sort()
-	for type: int in types:
-		if type != MIXED:
-			lines.append(_coverage_line(type))
-	lines.append(_coverage_line(MIXED))
-	for type in TYPE_MAX:
-		if not _coverage.has(type):
-			lines.append("  %-20s not covered" % type_name(type))
-	return "\n".join(lines)
-
-
-## The names of all cases, by type.
-func case_names() -> String:
-	var lines := PackedStringArray()
-	var types := _coverage.keys()
-	types.sort()
-	for type: int in types:
-		lines.append("  %s: %s" % [type_name(type), ", ".join(PackedStringArray(_coverage[type].cases.keys()))])
-	return "\n".join(lines)
-
-
 func covers_all_types() -> bool:
 	for type in TYPE_MAX:
-		if not _coverage.has(type):
+		if not _types.has(type):
 			return false
 	return true
 
 
 static func type_name(type: int) -> String:
 	return "(several types)" if type == MIXED else type_string(type)
-
-
-func _coverage_line(type: int) -> String:
-	var row := _coverage[type]
-	return "  %-20s %8d %10d" % [type_name(type), row.cases.size(), row.checks]

@@ -1,7 +1,7 @@
 ## Files: what FileAccess.store_var writes and get_var reads, and what becomes of broken ones.
 extends "res://suites/suite.gd"
 
-const Meddler := preload("res://suites/meddler.gd")
+const Meddler := preload("res://suites/fixtures/meddling_resource.gd")
 const Watchdog := preload("res://suites/watchdog.gd")
 
 const FOLDER := "user://file_suite"

@@ -1,7 +1,7 @@
 ## Jobs: the same results as calls that wait, signals, cancelling, frames in between, and letting go.
 extends "res://suites/suite.gd"
 
-const Waiter := preload("res://suites/waiter.gd")
+const Waiter := preload("res://suites/fixtures/waiting_getter.gd")
 
 const FOLDER := "user://job_suite"
 const PATH := FOLDER + "/records.dat"
@@ -35,7 +35,7 @@ func test_begin() -> bool:
 
 func test_results_are_those_of_calls_that_wait() -> bool:
 	var items := _items(3000)
-	var buffers := _buffers(items)
+	var buffers := buffers_of(items)
 	for waits: bool in [true, false]:
 		checks.subject(checks.MIXED, "with wait()" if waits else "with await")
 		var saved: FastVariantResult = await _result(FastVariantCodec.save_batch_async(PATH, items), waits)
@@ -69,7 +69,7 @@ func test_empty_batches() -> bool:
 
 func test_signals() -> bool:
 	var items := _items(20000)
-	var buffers := _buffers(items)
+	var buffers := buffers_of(items)
 	var jobs: Dictionary[String, FastVariantJob] = {
 		"encode": FastVariantCodec.encode_batch_async(items, false, 0.2),
 		"decode": FastVariantCodec.decode_batch_async(buffers),
@@ -82,9 +82,9 @@ func test_signals() -> bool:
 		checks.truth("nothing is done at once", listeners.is_empty() or not jobs["encode"].is_done())
 		listeners[job_name] = Listener.new(jobs[job_name])
 	while listeners.values().any(func(listener: Listener) -> bool: return listener.results.is_empty()):
-		await _frame()
+		await next_frame()
 	for index in 10:
-		await _frame()
+		await next_frame()
 	for job_name in jobs:
 		checks.subject(checks.MIXED, "signals of %s" % job_name)
 		var listener := listeners[job_name]
@@ -120,9 +120,9 @@ func test_listeners_that_emit_the_next_frame() -> bool:
 			depth[0] -= 1)
 		job.completed.connect(func(result: FastVariantResult) -> void: ends.append(result))
 		while ends.is_empty():
-			await _frame()
+			await next_frame()
 		for frame in 3:
-			await _frame()
+			await next_frame()
 		checks.same_int("%s is told to be complete" % how, 1, ends.size())
 	return true
 
@@ -133,7 +133,7 @@ func test_awaiting_without_holding() -> bool:
 			FastVariantCodec.encode_batch(range(5000))).completed
 	checks.same_value("decode_batch_async", range(5000), result.value)
 	result = await FastVariantCodec.encode_batch_async(range(5000)).completed
-	checks.same_value("encode_batch_async", _buffers(range(5000)), result.value)
+	checks.same_value("encode_batch_async", buffers_of(range(5000)), result.value)
 	return true
 
 
@@ -143,12 +143,12 @@ func test_awaiting_what_is_done() -> bool:
 	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])
 	var waited := job.wait()
 	for index in 5:
-		await _frame()
+		await next_frame()
 	var awaited: FastVariantResult = await job.completed
 	checks.truth("the same result", waited == awaited and awaited.value == [1])
 	var listener := Listener.new(job)
 	for index in 5:
-		await _frame()
+		await next_frame()
 	checks.truth("not emitted again", listener.results.is_empty())
 	return true
 
@@ -196,20 +196,20 @@ func test_failures() -> bool:
 
 func test_cancelling() -> bool:
 	var items := _items(50000)
-	var buffers := _buffers(items)
+	var buffers := buffers_of(items)
 	FastVariantCodec.save_batch(PATH, items)
 	for frames: int in [0, 1, 3]:
 		var jobs: Dictionary[String, FastVariantJob] = {
 			"encode": FastVariantCodec.encode_batch_async(items, false, 0.1),
 			"decode": FastVariantCodec.decode_batch_async(buffers),
 			"load": FastVariantCodec.load_batch_async(PATH),
-			"decode between frames": FastVariantCodec.decode_batch_async(buffers, _with_objects()),
+			"decode between frames": FastVariantCodec.decode_batch_async(buffers, with_objects()),
 		}
 		var listeners: Array[Listener] = []
 		for job_name in jobs:
 			listeners.append(Listener.new(jobs[job_name]))
 		for index in frames:
-			await _frame()
+			await next_frame()
 		for job_name in jobs:
 			checks.subject(checks.MIXED, "cancelling %s after %d frames" % [job_name, frames])
 			var job := jobs[job_name]
@@ -219,7 +219,7 @@ func test_cancelling() -> bool:
 			checks.same_int("result", FastVariantCodec.OK if was_done else FastVariantCodec.CANCELLED, job.wait().error)
 			job.cancel()
 		for index in 5:
-			await _frame()
+			await next_frame()
 		for listener in listeners:
 			checks.same_int("completed is emitted once", 1, listener.results.size())
 	checks.subject(checks.MIXED, "cancelling a save")
@@ -234,7 +234,7 @@ func test_letting_go() -> bool:
 	checks.subject(checks.MIXED, "letting go")
 	var ids := _start_and_let_go()
 	for index in FRAMES:
-		await _frame()
+		await next_frame()
 		if not ids.any(func(id: int) -> bool: return is_instance_id_valid(id)):
 			break
 	for id: int in ids:
@@ -260,7 +260,7 @@ func test_changing_values_between_frames() -> bool:
 		if round_number == 2:
 			items.reverse()
 			items.append({"a": "another", "b": []})
-		await _frame()
+		await next_frame()
 	var decoded := FastVariantCodec.decode_batch(listener.results[0].value)
 	checks.same_int("values", 5000, decoded.size())
 	var rounds: Dictionary[int, bool] = {}
@@ -283,16 +283,16 @@ func test_objects() -> bool:
 		return var_to_bytes_with_objects(resource))
 	var encoded: FastVariantResult = await FastVariantCodec.encode_batch_async(resources, true).completed
 	checks.same_value("encode_batch_async", expected, Array(encoded.value, TYPE_NIL, "", null))
-	var decoded: FastVariantResult = await FastVariantCodec.decode_batch_async(expected, _with_objects()).completed
+	var decoded: FastVariantResult = await FastVariantCodec.decode_batch_async(expected, with_objects()).completed
 	checks.truth("decode_batch_async", decoded.is_ok(), decoded.message)
 	var saved: FastVariantResult = await FastVariantCodec.save_batch_async(PATH, resources, true).completed
 	checks.truth("save_batch_async", saved.is_ok(), saved.message)
-	var loaded: FastVariantResult = await FastVariantCodec.load_batch_async(PATH, _with_objects()).completed
+	var loaded: FastVariantResult = await FastVariantCodec.load_batch_async(PATH, with_objects()).completed
 	checks.truth("load_batch_async", loaded.is_ok(), loaded.message)
 	for index in 500:
 		checks.same_bytes("decoded", expected[index], var_to_bytes_with_objects(decoded.value[index]))
 		checks.same_bytes("loaded", expected[index], var_to_bytes_with_objects(loaded.value[index]))
-	checks.same_value("loaded with wait()", 500, FastVariantCodec.load_batch_async(PATH, _with_objects()).wait().value.size())
+	checks.same_value("loaded with wait()", 500, FastVariantCodec.load_batch_async(PATH, with_objects()).wait().value.size())
 	return true
 
 
@@ -323,42 +323,10 @@ func test_saves_are_done_in_order() -> bool:
 	return true
 
 
-func test_from_threads() -> bool:
-	checks.subject(checks.MIXED, "jobs of threads")
-	var items := _items(500)
-	var buffers := _buffers(items)
-	var outcomes: Array = []
-	outcomes.resize(8)
-	var work := func(index: int) -> void:
-		var path := FOLDER + "/thread%d.dat" % index
-		outcomes[index] = [
-			FastVariantCodec.encode_batch_async(items).wait().value,
-			FastVariantCodec.decode_batch_async(buffers).wait().value,
-			FastVariantCodec.save_batch_async(path, items).wait().is_ok(),
-			FastVariantCodec.load_batch_async(path).wait().value,
-		]
-	var threads: Array[Thread] = []
-	for index in 4:
-		threads.append(Thread.new())
-		threads[-1].start(work.bind(index))
-	var task := WorkerThreadPool.add_group_task(func(index: int) -> void: work.call(4 + index), 4)
-	while threads.any(func(thread: Thread) -> bool: return thread.is_alive()):
-		await _frame()
-	for thread in threads:
-		thread.wait_to_finish()
-	WorkerThreadPool.wait_for_group_task_completion(task)
-	for outcome: Array in outcomes:
-		checks.same_value("encode", buffers, outcome[0])
-		checks.same_bytes("decode", var_to_bytes(items), var_to_bytes(outcome[1]))
-		checks.same_value("save", true, outcome[2])
-		checks.same_bytes("load", var_to_bytes(items), var_to_bytes(outcome[3]))
-	return true
-
-
 func test_nothing_is_left_over() -> bool:
 	checks.subject(checks.MIXED, "afterwards")
 	for index in 10:
-		await _frame()
+		await next_frame()
 	checks.same_int("connections to the frame", 0, (Engine.get_main_loop() as SceneTree).process_frame.get_connections().size())
 	var folder := DirAccess.open(FOLDER)
 	folder.include_hidden = true
@@ -386,23 +354,5 @@ func _items(count: int) -> Array:
 	return items
 
 
-## What the engine encodes them to.
-func _buffers(items: Array) -> Array[PackedByteArray]:
-	var buffers: Array[PackedByteArray] = []
-	for item: Variant in items:
-		buffers.append(var_to_bytes(item))
-	return buffers
-
-
-func _with_objects() -> FastVariantLimits:
-	var limits := FastVariantLimits.for_save_files()
-	limits.allow_objects = true
-	return limits
-
-
 func _result(job: FastVariantJob, waits: bool) -> FastVariantResult:
 	return job.wait() if waits else await job.completed
-
-
-func _frame() -> void:
-	await (Engine.get_main_loop() as SceneTree).process_frame

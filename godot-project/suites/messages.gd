@@ -4,7 +4,6 @@
 ## A call that fails prints one error, however deep or wide the trouble is; a call that succeeds and every try_ call print none.
 extends SceneTree
 
-const Codec := preload("res://suites/codec.gd")
 const Crafted := preload("res://suites/crafted.gd")
 const Extension := preload("res://suites/extension.gd")
 const Values := preload("res://suites/values.gd")
@@ -189,22 +188,22 @@ func _encode_failures() -> void:
 	var dictionary := {}
 	dictionary["itself"] = dictionary
 	var too_deep := Values.nested_arrays(DEEPEST + 1)
-	_expect(1, "encode one array too deep", Codec.encode.bind(too_deep))
-	_expect(1, "encode an array that contains itself", Codec.encode.bind(array))
-	_expect(1, "encode a dictionary that contains itself", Codec.encode.bind(dictionary))
-	_expect(1, "encode a class without a constructor", Codec.encode.bind(Input, true))
-	_expect(1, "encode an object whose script has no path", Codec.encode.bind([[{"a": Inner.new()}]], true))
+	_expect(1, "encode one array too deep", FastVariantCodec.encode.bind(too_deep))
+	_expect(1, "encode an array that contains itself", FastVariantCodec.encode.bind(array))
+	_expect(1, "encode a dictionary that contains itself", FastVariantCodec.encode.bind(dictionary))
+	_expect(1, "encode a class without a constructor", FastVariantCodec.encode.bind(Input, true))
+	_expect(1, "encode an object whose script has no path", FastVariantCodec.encode.bind([[{"a": Inner.new()}]], true))
 	array.clear()
 	dictionary.clear()
 
 
 func _encode_successes() -> void:
-	_expect(0, "encode a dictionary", Codec.encode.bind({"a": [1, 2.5, &"x"]}))
-	_expect(0, "encode 1025 arrays", Codec.encode.bind(Values.nested_arrays(DEEPEST)))
-	_expect(0, "encode lone surrogates", Codec.encode.bind(Values.lone_surrogates()))
-	_expect(0, "encode an object as id", Codec.encode.bind(Input))
-	_expect(0, "encode an object in full", Codec.encode.bind(Values.PlainData.new(), true))
-	_expect(0, "encoded_size", Codec.encoded_size.bind([1, "two"]))
+	_expect(0, "encode a dictionary", FastVariantCodec.encode.bind({"a": [1, 2.5, &"x"]}))
+	_expect(0, "encode 1025 arrays", FastVariantCodec.encode.bind(Values.nested_arrays(DEEPEST)))
+	_expect(0, "encode lone surrogates", FastVariantCodec.encode.bind(Values.lone_surrogates()))
+	_expect(0, "encode an object as id", FastVariantCodec.encode.bind(Input))
+	_expect(0, "encode an object in full", FastVariantCodec.encode.bind(Values.PlainData.new(), true))
+	_expect(0, "encoded_size", FastVariantCodec.encoded_size.bind([1, "two"]))
 
 
 func _batches() -> void:
@@ -213,37 +212,37 @@ func _batches() -> void:
 	for i in 100:
 		values.append(Values.nested_arrays(DEEPEST + 1) if i % 3 == 0 else [i])
 		buffers.append(BROKEN.hex_decode() if i % 3 == 0 else var_to_bytes(i))
-	_expect(1, "encode_batch with 34 failing values", Codec.encode_batch.bind(values))
-	_expect(1, "decode_batch with 34 broken buffers", Codec.decode_batch.bind(buffers))
-	_expect(1, "decode_batch with items that are no buffers", Codec.decode_batch.bind([var_to_bytes(1), 2, "three"]))
-	_expect(1, "decode_batch with misfits in 20 buffers", Codec.decode_batch.bind(
+	_expect(1, "encode_batch with 34 failing values", FastVariantCodec.encode_batch.bind(values))
+	_expect(1, "decode_batch with 34 broken buffers", FastVariantCodec.decode_batch.bind(buffers))
+	_expect(1, "decode_batch with items that are no buffers", FastVariantCodec.decode_batch.bind([var_to_bytes(1), 2, "three"]))
+	_expect(1, "decode_batch with misfits in 20 buffers", FastVariantCodec.decode_batch.bind(
 			Values.filled(20, _typed_array(TYPE_INT, Wire.header(TYPE_NIL), 100))))
-	_expect(1, "pack_batch with 34 failing values", Codec.pack_batch.bind(values))
-	_expect(0, "unpack_batch of junk", Codec.unpack_batch.bind(PackedByteArray([9, 9, 9, 9, 9])))
-	_expect(0, "encode_batch", Codec.encode_batch.bind(range(1000)))
-	_expect(0, "encode_batch of nothing", Codec.encode_batch.bind([]))
-	_expect(0, "decode_batch", Codec.decode_batch.bind(Values.filled(1000, var_to_bytes({"a": 1}))))
-	_expect(0, "decode_batch of nothing", Codec.decode_batch.bind([]))
+	_expect(1, "pack_batch with 34 failing values", FastVariantCodec.pack_batch.bind(values))
+	_expect(0, "unpack_batch of junk", FastVariantCodec.unpack_batch.bind(PackedByteArray([9, 9, 9, 9, 9])))
+	_expect(0, "encode_batch", FastVariantCodec.encode_batch.bind(range(1000)))
+	_expect(0, "encode_batch of nothing", FastVariantCodec.encode_batch.bind([]))
+	_expect(0, "decode_batch", FastVariantCodec.decode_batch.bind(Values.filled(1000, var_to_bytes({"a": 1}))))
+	_expect(0, "decode_batch of nothing", FastVariantCodec.decode_batch.bind([]))
 
 
 func _tries() -> void:
 	var array := Wire.header(TYPE_ARRAY) + Wire.word(1)
-	_expect(0, "try_decode of a broken packet", Codec.try_decode.bind(BROKEN.hex_decode()))
-	_expect(0, "try_decode of nothing", Codec.try_decode.bind(PackedByteArray()))
-	_expect(0, "try_decode of 1000 broken levels", Codec.try_decode.bind(Wire.repeated(array, 1000)))
-	_expect(0, "try_decode of bad UTF-8", Codec.try_decode.bind(
+	_expect(0, "try_decode of a broken packet", FastVariantCodec.try_decode.bind(BROKEN.hex_decode()))
+	_expect(0, "try_decode of nothing", FastVariantCodec.try_decode.bind(PackedByteArray()))
+	_expect(0, "try_decode of 1000 broken levels", FastVariantCodec.try_decode.bind(Wire.repeated(array, 1000)))
+	_expect(0, "try_decode of bad UTF-8", FastVariantCodec.try_decode.bind(
 			Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc)))
-	_expect(0, "try_decode of misfits", Codec.try_decode.bind(
+	_expect(0, "try_decode of misfits", FastVariantCodec.try_decode.bind(
 			_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000)))
-	_expect(0, "try_decode of an object", Codec.try_decode.bind(
+	_expect(0, "try_decode of an object", FastVariantCodec.try_decode.bind(
 			Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(0)))
-	_expect(0, "try_decode at a bad offset", Codec.try_decode.bind(var_to_bytes(1), 1000))
-	_expect(0, "try_decode of a dictionary", Codec.try_decode.bind(var_to_bytes({"a": 1})))
-	_expect(0, "try_encode of a dictionary", Codec.try_encode.bind({"a": 1}))
-	_expect(0, "try_encode one array too deep", Codec.try_encode.bind(Values.nested_arrays(DEEPEST + 1)))
-	_expect(0, "try_encode of lone surrogates", Codec.try_encode.bind(Values.lone_surrogates()))
-	_expect(0, "try_encode of a class without a constructor", Codec.try_encode.bind(Input, true))
-	_expect(0, "try_encode of an object whose script has no path", Codec.try_encode.bind(Inner.new(), true))
+	_expect(0, "try_decode at a bad offset", FastVariantCodec.try_decode.bind(var_to_bytes(1), null, 1000))
+	_expect(0, "try_decode of a dictionary", FastVariantCodec.try_decode.bind(var_to_bytes({"a": 1})))
+	_expect(0, "try_encode of a dictionary", FastVariantCodec.try_encode.bind({"a": 1}))
+	_expect(0, "try_encode one array too deep", FastVariantCodec.try_encode.bind(Values.nested_arrays(DEEPEST + 1)))
+	_expect(0, "try_encode of lone surrogates", FastVariantCodec.try_encode.bind(Values.lone_surrogates()))
+	_expect(0, "try_encode of a class without a constructor", FastVariantCodec.try_encode.bind(Input, true))
+	_expect(0, "try_encode of an object whose script has no path", FastVariantCodec.try_encode.bind(Inner.new(), true))
 
 
 func _outlines() -> void:
@@ -253,9 +252,9 @@ func _outlines() -> void:
 		_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000), Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc),
 		Wire.header(TYPE_OBJECT) + Wire.text("GDScript") + Wire.word(0),
 	]:
-		_expect(0, "inspect of %d bytes" % bytes.size(), Codec.inspect.bind(bytes))
-		_expect(0, "printing what inspect gives", func() -> void: str(Codec.inspect(bytes)))
-		_expect(0, "describe of %d bytes" % bytes.size(), Codec.describe.bind(bytes))
+		_expect(0, "inspect of %d bytes" % bytes.size(), FastVariantCodec.inspect.bind(bytes))
+		_expect(0, "printing what inspect gives", func() -> void: str(FastVariantCodec.inspect(bytes)))
+		_expect(0, "describe of %d bytes" % bytes.size(), FastVariantCodec.describe.bind(bytes))
 
 
 func _files() -> void:
@@ -292,13 +291,13 @@ func _wrong_arguments() -> void:
 
 
 func _expect_decode(count: int, case_name: String, bytes: PackedByteArray) -> void:
-	_expect(count, "decode " + case_name, Codec.decode.bind(bytes))
+	_expect(count, "decode " + case_name, FastVariantCodec.decode.bind(bytes))
 
 
 func _expect_object(count: int, case_name: String, object_class: String, property: PackedByteArray) -> void:
 	var bytes := Wire.header(TYPE_OBJECT) + Wire.text(object_class)
 	bytes += Wire.word(0 if property.is_empty() else 1) + property
-	_expect(count, "decode " + case_name, Codec.decode.bind(bytes, true))
+	_expect(count, "decode " + case_name, FastVariantCodec.decode.bind(bytes, true))
 
 
 static func _typed_array(type: int, element: PackedByteArray, count: int) -> PackedByteArray:

@@ -10,6 +10,8 @@ const LISTED := "res://suites/fixtures/listed_properties.gd"
 const SCRIPTED_NODE := "res://suites/fixtures/scripted_node.gd"
 const SCRIPTED_RESOURCE := "res://suites/fixtures/scripted_resource.gd"
 
+const FREED := 200
+
 ## Classes derived from Script: the engine compiles and runs the source that such a packet brings along (Q13).
 const SCRIPT_CLASSES: Array[String] = ["GDScript", "Script", "ScriptExtension", "CSharpScript"]
 
@@ -34,7 +36,7 @@ func test_scripts_are_refused() -> bool:
 	_check_refused("a script that was encoded", var_to_bytes_with_objects(Values.PlainData))
 	checks.truth("no script ran", not Engine.has_meta(&"codec_ran_a_script"))
 	checks.same_bytes("a script is encoded as the engine does",
-			var_to_bytes_with_objects(Values.PlainData), Codec.encode(Values.PlainData, true))
+			var_to_bytes_with_objects(Values.PlainData), FastVariantCodec.encode(Values.PlainData, true))
 	return true
 
 
@@ -66,11 +68,11 @@ func test_objects_are_refused_unless_allowed() -> bool:
 		if case.type != TYPE_OBJECT or bytes.size() <= 4:
 			continue
 		checks.subject(TYPE_OBJECT, case.name)
-		var objects_before := _object_count()
+		var objects_before := object_count()
 		checks.truth("decode refuses", Oracle.codec_decode(bytes) == null)
 		checks.truth("decode refuses it inside of an Array", Oracle.codec_decode(_wrapped(bytes)) == null)
-		checks.truth("try_decode refuses", not Codec.try_decode(bytes).is_ok())
-		checks.same_int("nothing was made", objects_before, _object_count())
+		checks.truth("try_decode refuses", not FastVariantCodec.try_decode(bytes).is_ok())
+		checks.same_int("nothing was made", objects_before, object_count())
 	return true
 
 
@@ -91,15 +93,15 @@ func test_getters_run_once() -> bool:
 		var object := CountingGetter.new()
 		object.first = "x".repeat(lengths.x)
 		object.later = "y".repeat(lengths.y)
-		var bytes := Codec.encode(object, true)
+		var bytes := FastVariantCodec.encode(object, true)
 		checks.same_int("reads", 1, object.reads)
 		checks.same_bytes("bytes", _object("RefCounted", {
 			"script": var_to_bytes("res://suites/fixtures/counting_getter.gd"), "text": var_to_bytes(object.first),
 		}), bytes)
 		object.reads = 0
-		checks.same_int("encoded_size", bytes.size(), Codec.encoded_size(object, true))
+		checks.same_int("encoded_size", bytes.size(), FastVariantCodec.encoded_size(object, true))
 		object.reads = 0
-		checks.same_value("encode_batch", bytes, Codec.encode_batch([object], true)[0])
+		checks.same_value("encode_batch", bytes, FastVariantCodec.encode_batch([object], true)[0])
 	return true
 
 
@@ -111,8 +113,8 @@ func test_getter_that_calls_the_codec() -> bool:
 	var expected: Array[PackedByteArray] = []
 	for value: Variant in batch:
 		expected.append(var_to_bytes_with_objects(value))
-	checks.same_bytes("encode", expected[0], Codec.encode(batch[0], true))
-	checks.same_value("encode_batch", expected, Codec.encode_batch(batch, true))
+	checks.same_bytes("encode", expected[0], FastVariantCodec.encode(batch[0], true))
+	checks.same_value("encode_batch", expected, FastVariantCodec.encode_batch(batch, true))
 	return true
 
 
@@ -127,7 +129,7 @@ func test_accessors_that_meddle() -> bool:
 		if not buffers.is_empty():
 			buffers[0].fill(0)
 		buffers.clear()
-	var decoded := Codec.decode_batch(buffers, true)
+	var decoded := FastVariantCodec.decode_batch(buffers, true)
 	checks.same_int("all buffers are decoded", 2, decoded.size())
 	for value: Variant in decoded:
 		checks.same_value("behind a setter that clears the buffers", ["tail", 1, 2, 3], (value as Array).slice(1))
@@ -138,7 +140,7 @@ func test_accessors_that_meddle() -> bool:
 		for value: Array in values:
 			value.clear()
 		values.clear()
-	var encoded := Codec.encode_batch(values, true)
+	var encoded := FastVariantCodec.encode_batch(values, true)
 	Meddler.on_access = Callable()
 	checks.same_int("all values are encoded", 2, encoded.size())
 	checks.same_bytes("behind a getter that clears the values",
@@ -149,7 +151,7 @@ func test_accessors_that_meddle() -> bool:
 	var doomed: Array[Object] = [Meddler.new(), Meddler.new()]
 	for object: Meddler in doomed:
 		object.frees_itself = true
-	var outcome := Codec.try_encode([1, doomed[0]], true)
+	var outcome := FastVariantCodec.try_encode([1, doomed[0]], true)
 	checks.truth("try_encode fails", outcome != null and not outcome.is_ok() and outcome.path.begins_with("[1]"))
 	encoded = Oracle.codec_encode_batch([1, doomed[1], 2], true)
 	checks.same_value("encode_batch goes on", [var_to_bytes(1), PackedByteArray(), var_to_bytes(2)],
@@ -184,10 +186,10 @@ func test_leftovers_are_freed() -> bool:
 	}
 	for case_name in broken:
 		checks.subject(TYPE_OBJECT, case_name)
-		var objects_before := _object_count()
+		var objects_before := object_count()
 		checks.truth("is refused", Oracle.codec_decode(broken[case_name], true) == null)
 		checks.truth("is refused in a batch", Oracle.codec_decode_batch([broken[case_name]], true) == [null])
-		checks.same_int("objects left over", 0, _object_count() - objects_before)
+		checks.same_int("objects left over", 0, object_count() - objects_before)
 	return true
 
 
@@ -205,11 +207,11 @@ func test_misfits_are_freed() -> bool:
 	}
 	for case_name in packets:
 		checks.subject(TYPE_OBJECT, case_name)
-		var objects_before := _object_count()
+		var objects_before := object_count()
 		var decoded: Variant = Oracle.codec_decode(packets[case_name], true)
 		checks.truth("is decoded", decoded != null)
 		Oracle.release(decoded)
-		checks.same_int("objects left over", 0, _object_count() - objects_before)
+		checks.same_int("objects left over", 0, object_count() - objects_before)
 	return true
 
 
@@ -225,13 +227,32 @@ func test_scripts_for_other_classes() -> bool:
 	return true
 
 
+func test_objects_freed_by_another_thread() -> bool:
+	checks.subject(TYPE_OBJECT, "freed by another thread")
+	for full_objects: bool in [false, true]:
+		var nodes: Array = []
+		for i in FREED:
+			nodes.append([i, Node.new()])
+		var thread := Thread.new()
+		thread.start(func() -> void:
+			for index in range(0, FREED, 2):
+				nodes[index][1].free())
+		thread.wait_to_finish()
+		var encoded := Oracle.codec_encode_batch(nodes, full_objects)
+		for index in FREED:
+			checks.same_bytes("item %d" % index, Oracle.engine_encode(nodes[index], full_objects), encoded[index])
+		for index in range(1, FREED, 2):
+			nodes[index][1].free()
+	return true
+
+
 func test_ids_make_nothing_but_wrappers() -> bool:
 	var target := RefCounted.new()
 	for id: int in [1, 5, -1, target.get_instance_id(), -9223372036854775808]:
 		checks.subject(TYPE_OBJECT, "object id %d" % id)
 		var bytes := Wire.header(TYPE_OBJECT, 1) + Wire.word(id) + Wire.word(id >> 32)
 		for allow_objects: bool in [false, true]:
-			var wrapper: Variant = Codec.decode(bytes, allow_objects)
+			var wrapper: Variant = FastVariantCodec.decode(bytes, allow_objects)
 			checks.truth("gives an EncodedObjectAsID", wrapper is EncodedObjectAsID)
 			checks.same_int("object_id", id, wrapper.object_id)
 	return true
@@ -334,10 +355,6 @@ static func _typed_array(declared: String, kind: int, elements: Array[PackedByte
 
 static func _wrapped(bytes: PackedByteArray) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + bytes
-
-
-static func _object_count() -> int:
-	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))
 
 
 ## A property of this suite is the argument, which accessors replace while the codec works on it.

@@ -5,7 +5,6 @@
 ## is printed.
 extends RefCounted
 
-const Codec := preload("res://suites/codec.gd")
 const Compare := preload("res://suites/compare.gd")
 const Refusals := preload("res://suites/refusals.gd")
 
@@ -66,21 +65,21 @@ static func is_repeatable(bytes: PackedByteArray) -> bool:
 
 static func codec_encode(value: Variant, full_objects := false) -> PackedByteArray:
 	Engine.print_error_messages = false
-	var bytes := Codec.encode(value, full_objects)
+	var bytes := FastVariantCodec.encode(value, full_objects)
 	Engine.print_error_messages = true
 	return bytes
 
 
 static func codec_size(value: Variant, full_objects := false) -> int:
 	Engine.print_error_messages = false
-	var size := Codec.encoded_size(value, full_objects)
+	var size := FastVariantCodec.encoded_size(value, full_objects)
 	Engine.print_error_messages = true
 	return size
 
 
 static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Variant:
 	Engine.print_error_messages = false
-	var value: Variant = Codec.decode(bytes, allow_objects)
+	var value: Variant = FastVariantCodec.decode(bytes, allow_objects)
 	Engine.print_error_messages = true
 	return value
 
@@ -88,21 +87,21 @@ static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Vari
 ## With objects: setters and scripts may print.
 static func codec_try_decode(bytes: PackedByteArray, limits: FastVariantLimits) -> RefCounted:
 	Engine.print_error_messages = false
-	var outcome := Codec.try_decode(bytes, 0, limits)
+	var outcome := FastVariantCodec.try_decode(bytes, limits)
 	Engine.print_error_messages = true
 	return outcome
 
 
 static func codec_encode_batch(batch: Array, full_objects := false) -> Array[PackedByteArray]:
 	Engine.print_error_messages = false
-	var buffers := Codec.encode_batch(batch, full_objects)
+	var buffers := FastVariantCodec.encode_batch(batch, full_objects)
 	Engine.print_error_messages = true
 	return buffers
 
 
 static func codec_decode_batch(buffers: Array, allow_objects := false) -> Array:
 	Engine.print_error_messages = false
-	var batch := Codec.decode_batch(buffers, allow_objects)
+	var batch := FastVariantCodec.decode_batch(buffers, allow_objects)
 	Engine.print_error_messages = true
 	return batch
 
@@ -175,7 +174,7 @@ static func _has_scripted_types(bytes: PackedByteArray) -> bool:
 
 
 static func _strict_problem(bytes: PackedByteArray, expected: Variant) -> String:
-	var outcome := Codec.try_decode(bytes)
+	var outcome := FastVariantCodec.try_decode(bytes)
 	var checked := FastVariantCodec.validate(bytes)
 	if (
 			checked.error != outcome.error or checked.message != outcome.message or checked.offset != outcome.offset

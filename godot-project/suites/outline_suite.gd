@@ -4,9 +4,9 @@ extends "res://suites/suite.gd"
 const Crafted := preload("res://suites/crafted.gd")
 const PlainData := preload("res://suites/fixtures/plain_data.gd")
 
-## Values up to this size are cut at every byte, larger ones at this many places.
-const CUTS := 60
 const LONGEST_LINE := 600
+## Nodes compared with the engine, of each value.
+const NODES := 200
 
 
 func test_ranges_hold_the_engines_values() -> bool:
@@ -15,7 +15,7 @@ func test_ranges_hold_the_engines_values() -> bool:
 		if bytes.is_empty():
 			continue
 		checks.subject(case.type, case.name)
-		var outline := Codec.inspect(bytes)
+		var outline := FastVariantCodec.inspect(bytes, NODES)
 		checks.truth("is good if the engine says so", (outline["error"] == 0) == Oracle.engine_accepts(bytes))
 		_check_notes(outline, bytes)
 		if outline["error"] != 0:
@@ -31,7 +31,7 @@ func test_properties_of_objects() -> bool:
 	object.child = PlainData.new()
 	checks.subject(TYPE_OBJECT, "an object in full")
 	var bytes := var_to_bytes_with_objects(object)
-	var outline := Codec.inspect(bytes)
+	var outline := FastVariantCodec.inspect(bytes)
 	var nodes: Array[Dictionary] = outline["nodes"]
 	checks.same_int("error", 0, outline["error"])
 	checks.same_int("size", bytes.size(), nodes[0]["size"])
@@ -51,16 +51,6 @@ func test_properties_of_objects() -> bool:
 
 ## The kinds are those that help tells: content, header, declared type, count, padding.
 func test_pieces() -> bool:
-	for case in values.cases:
-		var bytes := Oracle.engine_encode(case.value)
-		if bytes.is_empty():
-			continue
-		checks.subject(case.type, case.name)
-		var outline := Codec.inspect(bytes)
-		var offsets: PackedInt64Array = outline["piece_offsets"]
-		checks.same_int("a kind for each offset", offsets.size(), outline["piece_kinds"].size())
-		for node: Dictionary in outline["nodes"].slice(0, 100):
-			checks.same_value("a node starts with a header", "h", _pieces(outline, node["offset"], 4)[0])
 	var typed: Array[int] = [5]
 	for value: Variant in [null, 5, 1 << 40, "größe", &"abcd", [1, null], {"hp": 7}, PackedByteArray([1, 2, 3]), typed]:
 		checks.subject(typeof(value), "pieces of %s" % str(value))
@@ -76,29 +66,9 @@ func test_pieces() -> bool:
 				expected += "nnnn" + "hhhhnnnnccpp" + "hhhhcccc"
 			TYPE_ARRAY:
 				expected += "ttttnnnnhhhhcccc" if value.is_typed() else "nnnnhhhhcccchhhh"
-		checks.same_value("pieces", expected, _pieces(Codec.inspect(bytes), 0, bytes.size()))
+		checks.same_value("pieces", expected, _pieces(FastVariantCodec.inspect(bytes), 0, bytes.size()))
 	checks.subject(checks.MIXED, "pieces of few nodes")
-	checks.truth("at most eight for each", Codec.inspect(var_to_bytes(Values.filled(1000, "x")), 10)["piece_offsets"].size() <= 80)
-	return true
-
-
-func test_cut_bytes() -> bool:
-	var generator := seeded("cut outlines")
-	for case in values.cases:
-		var bytes := Oracle.engine_encode(case.value)
-		checks.subject(case.type, case.name)
-		for i in mini(bytes.size(), CUTS):
-			var cut := bytes.slice(0, i if bytes.size() <= CUTS else generator.randi() % bytes.size())
-			var outline := Codec.inspect(cut)
-			var accepts := Oracle.engine_accepts(cut)
-			checks.truth("cut at %d: good as the engine says" % cut.size(), (outline["error"] == 0) == accepts)
-			if accepts:
-				checks.same_int("cut at %d: end" % cut.size(), Oracle.engine_consumed(cut), outline["end"])
-				continue
-			var nodes: Array[Dictionary] = outline["nodes"]
-			checks.truth("cut at %d: the bad byte" % cut.size(),
-					outline["offset"] >= 0 and outline["offset"] <= cut.size() and outline["message"] != "")
-			checks.truth("cut at %d: not complete" % cut.size(), nodes.is_empty() or not nodes[0]["is_complete"])
+	checks.truth("at most eight for each", FastVariantCodec.inspect(var_to_bytes(Values.filled(1000, "x")), 10)["piece_offsets"].size() <= 80)
 	return true
 
 
@@ -106,11 +76,11 @@ func test_crafted_inputs() -> bool:
 	for input_name in Crafted.INPUTS:
 		var bytes := Crafted.INPUTS[input_name].hex_decode()
 		checks.subject(bytes[0] if bytes and bytes[0] < TYPE_MAX else checks.MIXED, input_name)
-		var outline := Codec.inspect(bytes)
+		var outline := FastVariantCodec.inspect(bytes)
 		_check_notes(outline, bytes)
 		if outline["error"] == 0 and Oracle.engine_accepts(bytes):
 			checks.same_int("end", Oracle.engine_consumed(bytes), outline["end"])
-		var text := Codec.describe(bytes)
+		var text := FastVariantCodec.describe(bytes)
 		checks.truth("the text gives the reason", outline["error"] == 0 or text.contains("^ error: "), text)
 		checks.same_int("notes in the text", outline["notes"].size(), text.count("^ note: "))
 	return true
@@ -120,7 +90,7 @@ func test_what_is_left_out() -> bool:
 	checks.subject(TYPE_ARRAY, "20000 ints")
 	var bytes := var_to_bytes(Values.filled(20000, 7))
 	for most: int in [1, 2, 100, 20000]:
-		var node: Dictionary = Codec.inspect(bytes, most)["nodes"][0]
+		var node: Dictionary = FastVariantCodec.inspect(bytes, most)["nodes"][0]
 		checks.same_int("count", 20000, node["count"])
 		checks.same_int("size", bytes.size(), node["size"])
 		checks.same_int("children", most - 1, node["children"].size())
@@ -128,11 +98,11 @@ func test_what_is_left_out() -> bool:
 		checks.same_int("where they start", 8 + (most - 1) * 8, node["left_out_offset"])
 		checks.same_int("where they end", bytes.size(), node["left_out_offset"] + node["left_out_size"])
 	for most: int in [0, -1, -9223372036854775808]:
-		checks.same_int("nodes of %d" % most, 1, Codec.inspect(bytes, most)["nodes"].size())
-	checks.same_int("nodes by default", 10000, Codec.inspect(bytes)["nodes"].size())
-	checks.same_int("nodes of all", 20001, Codec.inspect(bytes, 9223372036854775807)["nodes"].size())
-	checks.same_int("nodes at most", 100000, Codec.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
-	var lines := Codec.describe(bytes).split("\n", false)
+		checks.same_int("nodes of %d" % most, 1, FastVariantCodec.inspect(bytes, most)["nodes"].size())
+	checks.same_int("nodes by default", 10000, FastVariantCodec.inspect(bytes)["nodes"].size())
+	checks.same_int("nodes of all", 20001, FastVariantCodec.inspect(bytes, 9223372036854775807)["nodes"].size())
+	checks.same_int("nodes at most", 100000, FastVariantCodec.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
+	var lines := FastVariantCodec.describe(bytes).split("\n", false)
 	checks.same_int("lines", 10002, lines.size())
 	checks.truth("the last says so", lines[-1].ends_with("… and 10001 more"), lines[-1])
 	return true
@@ -141,7 +111,7 @@ func test_what_is_left_out() -> bool:
 func test_texts_have_short_lines() -> bool:
 	for case in values.cases:
 		checks.subject(case.type, case.name)
-		for line in Codec.describe(Oracle.engine_encode(case.value)).split("\n", false):
+		for line in FastVariantCodec.describe(Oracle.engine_encode(case.value)).split("\n", false):
 			if line.to_utf8_buffer().size() >= LONGEST_LINE:
 				checks.fail("a long line", line)
 		checks.succeed()
@@ -152,13 +122,13 @@ func test_texts_have_short_lines() -> bool:
 		"         8         12  04000000 02000000 68700000       key 0: String \"hp\"",
 		"        20          8  02000000 07000000                value 0: int 7",
 		"",
-	]), Codec.describe(var_to_bytes({"hp": 7})))
+	]), FastVariantCodec.describe(var_to_bytes({"hp": 7})))
 	return true
 
 
 ## Something is wrong or odd where try_decode refuses the bytes. (It also looks for equal keys and at objects.)
 func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
-	var strict := Codec.try_decode(bytes)
+	var strict := FastVariantCodec.try_decode(bytes)
 	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()
 	if strict.is_ok():
 		checks.truth("nothing is wrong or odd", not is_odd, outline["message"])

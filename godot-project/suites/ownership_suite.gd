@@ -3,9 +3,8 @@
 extends "res://suites/suite.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
-const JobChanges := preload("res://suites/job_changes.gd")
+const Jobs := preload("res://suites/soak/jobs.gd")
 
-const JOBS := 400
 ## Records of a batch with objects.
 const NODES := 100
 ## Those of a batch that takes several frames.
@@ -43,26 +42,10 @@ func test_buffers_are_those_of_the_call() -> bool:
 				buffers = Array(buffers, TYPE_PACKED_BYTE_ARRAY, "", null)
 			var job := FastVariantCodec.decode_batch_async(buffers)
 			OS.delay_usec(delay)
-			JobChanges.Change.to(buffers.duplicate() + [buffers], choice)
+			Jobs.Change.to(buffers.duplicate() + [buffers], choice)
 			var result := job.wait()
 			checks.truth("is ok", result.is_ok(), result.message)
 			checks.truth("values", result.value == items)
-	return true
-
-
-## A server that reads the next packet into the same buffer.
-func test_one_receive_buffer() -> bool:
-	checks.subject(TYPE_PACKED_BYTE_ARRAY, "one receive buffer")
-	var receive := PackedByteArray()
-	var jobs: Array[FastVariantJob] = []
-	for number in 500:
-		var packet := var_to_bytes([number, "packet %d" % number])
-		receive.resize(packet.size())
-		for at in packet.size():
-			receive[at] = packet[at]
-		jobs.append(FastVariantCodec.decode_batch_async([receive]))
-	for number in jobs.size():
-		checks.same_value("packet %d" % number, [[number, "packet %d" % number]], jobs[number].wait().value)
 	return true
 
 
@@ -74,9 +57,9 @@ func test_buffers_between_frames() -> bool:
 	for waits: bool in [true, false]:
 		checks.subject(TYPE_PACKED_BYTE_ARRAY, "changed between frames, " + ("wait" if waits else "await"))
 		var buffers: Array = items.map(func(item: Dictionary) -> PackedByteArray: return var_to_bytes(item))
-		var job := FastVariantCodec.decode_batch_async(buffers, _with_objects())
-		await _frame()
-		JobChanges.Change.to(buffers.duplicate() + [buffers], 0)
+		var job := FastVariantCodec.decode_batch_async(buffers, with_objects())
+		await next_frame()
+		Jobs.Change.to(buffers.duplicate() + [buffers], 0)
 		var result: FastVariantResult = job.wait() if waits else await job.completed
 		checks.same_value("values", items, result.value)
 	return true
@@ -87,22 +70,22 @@ func test_setters_that_change_the_buffers() -> bool:
 		for choice in 6:
 			checks.subject(TYPE_OBJECT, "a setter that makes change %d, %s" % [choice, how])
 			var buffers := _node_buffers(NODES)
-			var packed := _framed(buffers)
+			var packed := Wire.behind_lengths(buffers)
 			_write(packed)
 			CountedNode.numbers.clear()
 			CountedNode.on_set = func(node: Node) -> void:
 				if node.number == 1:
-					JobChanges.Change.to(buffers.duplicate() + [buffers, packed], choice)
+					Jobs.Change.to(buffers.duplicate() + [buffers, packed], choice)
 			var found: Array
 			match how:
 				"decode_batch":
 					found = FastVariantCodec.decode_batch(buffers, true)
 				"decode_batch_async":
-					found = FastVariantCodec.decode_batch_async(buffers, _with_objects()).wait().value
+					found = FastVariantCodec.decode_batch_async(buffers, with_objects()).wait().value
 				"unpack_batch":
-					found = FastVariantCodec.unpack_batch(packed, _with_objects()).value
+					found = FastVariantCodec.unpack_batch(packed, with_objects()).value
 				"load_batch_async":
-					found = FastVariantCodec.load_batch_async(_path, _with_objects()).wait().value
+					found = FastVariantCodec.load_batch_async(_path, with_objects()).wait().value
 			CountedNode.on_set = Callable()
 			checks.same_value("numbers", range(NODES), found.map(func(node: Node) -> int: return node.number))
 			_free(found)
@@ -115,27 +98,12 @@ func test_packed_arrays_to_encode() -> bool:
 		checks.subject(checks.MIXED, "change %d of packed arrays" % choice)
 		var packed: Array = []
 		for case in values.cases:
-			if JobChanges.PACKED.has(case.type):
+			if Jobs.PACKED.has(case.type):
 				packed.append(case.value.duplicate())
 		var expected := packed.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value))
 		var job := FastVariantCodec.encode_batch_async(packed)
-		JobChanges.Change.to(packed.duplicate() + [packed], choice)
+		Jobs.Change.to(packed.duplicate() + [packed], choice)
 		checks.same_value("buffers", expected, Array(job.wait().value, TYPE_NIL, "", null))
-	return true
-
-
-## Everything at once, also from another thread: `cargo xtask jobs` does it for long.
-func test_jobs_whose_arguments_change() -> bool:
-	checks.subject(checks.MIXED, "arguments that change")
-	var changes := JobChanges.new(run_seed, _folder + "/changes")
-	await changes.run(JOBS)
-	changes.stop()
-	checks.same_int("jobs", JOBS, changes.done)
-	for problem in changes.problems:
-		checks.fail("a job", problem)
-	for kind in changes.counts:
-		checks.truth("jobs of %s" % kind, changes.counts[kind] > 0)
-	await _no_node_is_left("afterwards")
 	return true
 
 
@@ -143,7 +111,7 @@ func test_jobs_whose_arguments_change() -> bool:
 func test_a_bad_record() -> bool:
 	# For jobs of other tests.
 	for frame in 20:
-		await _frame()
+		await next_frame()
 	for bad: int in [0, 1, 50, NODES - 1]:
 		# Nothing of it can be read; a Node is made first; a Node and one that a setter has seen.
 		var node := _node_buffers(1)[0]
@@ -156,21 +124,21 @@ func test_a_bad_record() -> bool:
 			checks.subject(TYPE_OBJECT, "record %d %s" % [bad, kind])
 			var buffers := _node_buffers(NODES)
 			buffers[bad] = kinds[kind]
-			var packed := _framed(buffers)
+			var packed := Wire.behind_lengths(buffers)
 			_write(packed)
 			for how: String in ["unpack_batch", "load_batch", "load_batch_async", "load_batch_async, await"]:
-				var objects := _object_count()
+				var objects := object_count()
 				CountedNode.numbers.clear()
 				var result: FastVariantResult
 				match how:
 					"unpack_batch":
-						result = FastVariantCodec.unpack_batch(packed, _with_objects())
+						result = FastVariantCodec.unpack_batch(packed, with_objects())
 					"load_batch":
-						result = FastVariantCodec.load_batch(_path, _with_objects())
+						result = FastVariantCodec.load_batch(_path, with_objects())
 					"load_batch_async":
-						result = FastVariantCodec.load_batch_async(_path, _with_objects()).wait()
+						result = FastVariantCodec.load_batch_async(_path, with_objects()).wait()
 					_:
-						result = await FastVariantCodec.load_batch_async(_path, _with_objects()).completed
+						result = await FastVariantCodec.load_batch_async(_path, with_objects()).completed
 				checks.same_value("%s: failed" % how, PackedInt32Array([bad]), result.failed)
 				checks.same_int("%s: values" % how, bad, result.value.size())
 				checks.same_int("%s: Nodes" % how, bad, CountedNode.alive)
@@ -181,14 +149,14 @@ func test_a_bad_record() -> bool:
 				_free(result.value)
 				result = null
 				for frame in 5:
-					await _frame()
-				checks.same_int("%s: objects" % how, objects, _object_count())
+					await next_frame()
+				checks.same_int("%s: objects" % how, objects, object_count())
 	return true
 
 
 ## Ways to not want what a job has made.
 func test_nodes_of_unwanted_jobs() -> bool:
-	_write(_framed(_node_buffers(UNWANTED)))
+	_write(Wire.behind_lengths(_node_buffers(UNWANTED)))
 	for how: String in ["decode", "load"]:
 		for when: String in ["at once", "after a frame", "with some Nodes", "with all Nodes"]:
 			for end: String in _possible(["cancel", "let go", "let go in a thread", "nobody asks"]):
@@ -197,9 +165,9 @@ func test_nodes_of_unwanted_jobs() -> bool:
 				var id := job.get_instance_id()
 				var keeper := Holder.new()
 				if when == "after a frame":
-					await _frame()
+					await next_frame()
 				while when == "with some Nodes" and CountedNode.alive == 0 or when == "with all Nodes" and not job.is_done():
-					await _frame()
+					await next_frame()
 				checks.truth("Nodes were made", CountedNode.alive > 0 or not when.begins_with("with"))
 				match end:
 					"cancel":
@@ -219,7 +187,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 						job.progressed.connect(func(_done: int, _total: int) -> void: pass)
 				job = null
 				for frame in FRAMES:
-					await _frame()
+					await next_frame()
 					if not is_instance_id_valid(id):
 						break
 				checks.truth("the job is gone", not is_instance_id_valid(id))
@@ -230,14 +198,14 @@ func test_nodes_of_unwanted_jobs() -> bool:
 ## A result that was given to somebody is theirs.
 func test_nodes_that_were_given_stay() -> bool:
 	checks.subject(TYPE_OBJECT, "Nodes that were given")
-	_write(_framed(_node_buffers(NODES)))
+	_write(Wire.behind_lengths(_node_buffers(NODES)))
 	for how: String in ["decode", "load"]:
 		for waits: bool in [true, false]:
 			var job := _start(how, NODES)
 			var result: FastVariantResult = job.wait() if waits else await job.completed
 			job = null
 			for frame in 5:
-				await _frame()
+				await next_frame()
 			checks.same_int("%s: alive" % how, NODES, CountedNode.alive)
 			checks.same_value("%s: numbers" % how, range(NODES),
 					result.value.map(func(node: Node) -> int: return node.number))
@@ -247,14 +215,14 @@ func test_nodes_that_were_given_stay() -> bool:
 
 ## On another thread, which the main thread joins: what needs the main thread is refused at once, all else is waited for.
 func test_waiting_on_another_thread() -> bool:
-	_write(_framed(_buffers(range(3000))))
+	_write(Wire.behind_lengths(buffers_of(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
 		"encode_batch_async": FastVariantCodec.encode_batch_async(range(3000)),
 		"decode_batch_async with objects": _start("decode", NODES),
-		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, _with_objects()),
+		"load_batch_async with objects": FastVariantCodec.load_batch_async(_path, with_objects()),
 	}
 	var refused_without_threads: Dictionary[String, FastVariantJob] = {
-		"decode_batch_async": FastVariantCodec.decode_batch_async(_buffers(range(3000))),
+		"decode_batch_async": FastVariantCodec.decode_batch_async(buffers_of(range(3000))),
 		"load_batch_async": FastVariantCodec.load_batch_async(_path),
 	}
 	var allowed: Dictionary[String, FastVariantJob] = {
@@ -289,7 +257,7 @@ func test_setters_that_use_their_job() -> bool:
 
 
 func _check_deed(how: String, deed: String, waits: bool) -> void:
-	_write(_framed(_node_buffers(NODES)))
+	_write(Wire.behind_lengths(_node_buffers(NODES)))
 	var holder := Holder.new()
 	var answers: Array[FastVariantResult] = []
 	CountedNode.on_set = func(node: Node) -> void:
@@ -313,7 +281,7 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 		holder.answer = holder.job.wait()
 	else:
 		for frame in FRAMES:
-			await _frame()
+			await next_frame()
 			if holder.job == null or holder.job.is_done():
 				break
 		if holder.job:
@@ -346,8 +314,8 @@ func test_nothing_is_left_over() -> bool:
 
 func _start(how: String, count := UNWANTED) -> FastVariantJob:
 	if how == "load":
-		return FastVariantCodec.load_batch_async(_path, _with_objects())
-	return FastVariantCodec.decode_batch_async(_node_buffers(count), _with_objects())
+		return FastVariantCodec.load_batch_async(_path, with_objects())
+	return FastVariantCodec.decode_batch_async(_node_buffers(count), with_objects())
 
 
 ## Without threads, only the ways that need none.
@@ -364,7 +332,7 @@ func _joined(job: FastVariantJob) -> FastVariantResult:
 
 func _no_node_is_left(when: String) -> void:
 	for frame in FRAMES:
-		await _frame()
+		await next_frame()
 		if CountedNode.alive == 0:
 			break
 	checks.same_int("Nodes left, %s" % when, 0, CountedNode.alive)
@@ -384,21 +352,6 @@ static func _node_buffers(count: int) -> Array[PackedByteArray]:
 	return buffers
 
 
-static func _buffers(items: Array) -> Array[PackedByteArray]:
-	var buffers: Array[PackedByteArray] = []
-	for item: Variant in items:
-		buffers.append(var_to_bytes(item))
-	return buffers
-
-
-static func _framed(buffers: Array[PackedByteArray]) -> PackedByteArray:
-	var framed := PackedByteArray()
-	for buffer in buffers:
-		framed.append_array(Wire.word(buffer.size()))
-		framed.append_array(buffer)
-	return framed
-
-
 func _write(bytes: PackedByteArray) -> void:
 	FileAccess.open(_path, FileAccess.WRITE).store_buffer(bytes)
 
@@ -406,17 +359,3 @@ func _write(bytes: PackedByteArray) -> void:
 static func _free(nodes: Array) -> void:
 	for node: Node in nodes:
 		node.free()
-
-
-static func _with_objects() -> FastVariantLimits:
-	var limits := FastVariantLimits.for_save_files()
-	limits.allow_objects = true
-	return limits
-
-
-static func _object_count() -> int:
-	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))
-
-
-func _frame() -> void:
-	await (Engine.get_main_loop() as SceneTree).process_frame

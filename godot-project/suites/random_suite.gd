@@ -4,21 +4,16 @@ extends "res://suites/suite.gd"
 const RandomValues := preload("res://suites/random_values.gd")
 
 const BATCH := 500
-const PROGRESS_SECONDS := 10.0
 
 
 func test_random_values() -> bool:
 	var generator := seeded("random values")
 	var random := RandomValues.new(generator)
-	var next_report := Time.get_ticks_msec() + PROGRESS_SECONDS * 1000.0
 	var done := 0
 	while done < random_count:
 		var size := mini(BATCH, random_count - done)
 		_check_batch(random, size, generator)
 		done += size
-		if Time.get_ticks_msec() > next_report:
-			next_report = Time.get_ticks_msec() + PROGRESS_SECONDS * 1000.0
-			print("  … %d of %d random values" % [done, random_count])
 	return true
 
 

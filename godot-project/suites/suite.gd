@@ -6,7 +6,6 @@
 extends RefCounted
 
 const Checks := preload("res://suites/checks.gd")
-const Codec := preload("res://suites/codec.gd")
 const Compare := preload("res://suites/compare.gd")
 const Oracle := preload("res://suites/oracle.gd")
 const Values := preload("res://suites/values.gd")
@@ -42,3 +41,26 @@ func seeded(salt: String) -> RandomNumberGenerator:
 	var generator := RandomNumberGenerator.new()
 	generator.seed = hash([run_seed, salt])
 	return generator
+
+
+## The limits of save files, with objects.
+static func with_objects() -> FastVariantLimits:
+	var limits := FastVariantLimits.for_save_files()
+	limits.allow_objects = true
+	return limits
+
+
+## What the engine encodes each value to.
+static func buffers_of(items: Array) -> Array[PackedByteArray]:
+	var buffers: Array[PackedByteArray] = []
+	for item: Variant in items:
+		buffers.append(var_to_bytes(item))
+	return buffers
+
+
+static func object_count() -> int:
+	return roundi(Performance.get_monitor(Performance.OBJECT_COUNT))
+
+
+func next_frame() -> void:
+	await (Engine.get_main_loop() as SceneTree).process_frame

@@ -1,35 +1,11 @@
-## The same bytes and values on the main thread, on a Thread, and in WorkerThreadPool tasks, several at once.
+## Calls on the main thread, on Threads and in WorkerThreadPool tasks at once, deep values there, and objects that threads share.
+## `cargo xtask soak threads` calls every method this way.
 extends "res://suites/suite.gd"
 
 const THREADS := 4
-const POOL_TASKS := 24
 ## How often each thread uses the shared object.
 const ROUNDS := 10000
 const SCHEMA := "user://thread_suite_%d.proto"
-
-
-## What one caller gets for the same work.
-class Work:
-	extends RefCounted
-	var batch: Array = []
-	var buffers: Array[PackedByteArray] = []
-	var singles: Array[PackedByteArray] = []
-	var sizes := PackedInt64Array()
-	var decoded: Array = []
-	var single_decoded: Array = []
-	var strict_ok := true
-	var finished := false
-
-	func run(full_objects: bool) -> void:
-		buffers = Codec.encode_batch(batch, full_objects)
-		decoded = Codec.decode_batch(buffers, full_objects)
-		for value: Variant in batch:
-			singles.append(Codec.encode(value, full_objects))
-			sizes.append(Codec.encoded_size(value, full_objects))
-		for buffer in buffers:
-			single_decoded.append(Codec.decode(buffer, full_objects))
-			strict_ok = strict_ok and (full_objects or Codec.try_decode(buffer).is_ok())
-		finished = true
 
 
 ## One of several threads that use one object.
@@ -82,46 +58,23 @@ class DeepWork:
 		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
 
 
-func test_main_thread() -> bool:
-	checks.subject(checks.MIXED, "main thread")
-	var work := _work(false)
-	work.run(false)
-	_check_work(work, false)
-	return true
-
-
-func test_thread_without_objects() -> bool:
-	checks.subject(checks.MIXED, "one Thread")
-	_check_work(_on_threads(1, false)[0], false)
-	return true
-
-
-func test_threads_at_once() -> bool:
-	checks.subject(checks.MIXED, "%d Threads at once" % THREADS)
-	for work in _on_threads(THREADS, false):
-		_check_work(work, false)
-	return true
-
-
-func test_thread_with_objects() -> bool:
-	checks.subject(checks.MIXED, "one Thread, with objects")
-	_check_work(_on_threads(1, true)[0], true)
-	return true
-
-
 ## In Chromium, a thread has about half a megabyte of stack, and overflowing it crashes the page.
 func test_deepest_values_on_a_thread() -> bool:
 	var deepest: Dictionary[String, Variant] = {
 		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),
 	}
-	for title in deepest:
-		checks.subject(checks.MIXED, "1024 nested %s, on a Thread" % title)
+	for index in 2 * deepest.size():
+		var title: String = deepest.keys()[index / 2]
+		checks.subject(checks.MIXED, "1024 nested %s, on a %s" % [title, "pool task" if index % 2 else "Thread"])
 		var work := DeepWork.new()
 		work.value = deepest[title]
 		work.bytes = var_to_bytes(work.value)
-		var thread := Thread.new()
-		thread.start(work.run)
-		thread.wait_to_finish()
+		if index % 2:
+			WorkerThreadPool.wait_for_task_completion(WorkerThreadPool.add_task(work.run))
+		else:
+			var thread := Thread.new()
+			thread.start(work.run)
+			thread.wait_to_finish()
 		checks.truth("the engine agrees", work.engine_agrees)
 		for operation in work.encoded:
 			checks.same_bytes(operation, work.bytes, work.encoded[operation])
@@ -133,62 +86,41 @@ func test_deepest_values_on_a_thread() -> bool:
 	return true
 
 
-func test_pool_tasks_at_once() -> bool:
-	checks.subject(checks.MIXED, "%d WorkerThreadPool tasks" % POOL_TASKS)
-	var works: Array[Work] = []
-	var tasks := PackedInt64Array()
-	for i in POOL_TASKS:
-		var work := _work(false)
-		works.append(work)
-		tasks.append(WorkerThreadPool.add_task(work.run.bind(false), i % 2 == 0))
-	for task in tasks:
-		WorkerThreadPool.wait_for_task_completion(task)
-	for work in works:
-		_check_work(work, false)
-	return true
-
-
-func test_pool_group() -> bool:
-	checks.subject(checks.MIXED, "WorkerThreadPool group")
-	var batch := _work(false).batch
-	var results: Array[PackedByteArray] = []
-	results.resize(batch.size())
-	var lock := Mutex.new()
-	var encode_element := func(index: int) -> void:
-		var bytes := Codec.encode(batch[index])
-		lock.lock()
-		results[index] = bytes
-		lock.unlock()
-	WorkerThreadPool.wait_for_group_task_completion(
-			WorkerThreadPool.add_group_task(encode_element, batch.size()))
-	for i in batch.size():
-		checks.same_bytes("element %d" % i, var_to_bytes(batch[i]), results[i])
-	return true
-
-
 ## All callers at the same time: the main thread batches while threads and pool tasks do.
 func test_everyone_at_once() -> bool:
 	checks.subject(checks.MIXED, "main thread, Threads and pool at once")
+	var batch: Array = []
+	for case in values.cases:
+		# No thread must print an error.
+		var bytes := Oracle.engine_encode(case.value)
+		if bytes and FastVariantCodec.try_encode(case.value).is_ok() and FastVariantCodec.try_decode(bytes).is_ok():
+			batch.append(case.value)
+	var expected := buffers_of(batch)
+	var sizes: Array = expected.map(func(bytes: PackedByteArray) -> int: return bytes.size())
+	var expected_values: Array = expected.map(func(bytes: PackedByteArray) -> Variant: return bytes_to_var(bytes))
+	var answer: Array = [expected, Array(expected, TYPE_NIL, "", null), sizes, expected_values, expected_values]
+	var work := func() -> Array:
+		var buffers := FastVariantCodec.encode_batch(batch)
+		return [
+			buffers,
+			batch.map(func(value: Variant) -> PackedByteArray: return FastVariantCodec.encode(value)),
+			batch.map(func(value: Variant) -> int: return FastVariantCodec.encoded_size(value)),
+			FastVariantCodec.decode_batch(buffers),
+			buffers.map(func(bytes: PackedByteArray) -> Variant: return FastVariantCodec.decode(bytes)),
+		]
 	var threads: Array[Thread] = []
-	var works: Array[Work] = []
-	var tasks := PackedInt64Array()
 	for i in THREADS:
-		var thread := Thread.new()
-		var thread_work := _work(false)
-		var task_work := _work(false)
-		works.append_array([thread_work, task_work])
-		thread.start(thread_work.run.bind(false))
-		threads.append(thread)
-		tasks.append(WorkerThreadPool.add_task(task_work.run.bind(false)))
-	var own := _work(false)
-	own.run(false)
-	works.append(own)
+		threads.append(Thread.new())
+		threads[i].start(work)
+	var of_tasks: Array = []
+	of_tasks.resize(THREADS)
+	var tasks := WorkerThreadPool.add_group_task(func(index: int) -> void: of_tasks[index] = work.call(), THREADS)
+	checks.same_value("main thread", answer, work.call())
 	for thread in threads:
-		thread.wait_to_finish()
-	for task in tasks:
-		WorkerThreadPool.wait_for_task_completion(task)
-	for work in works:
-		_check_work(work, false)
+		checks.same_value("Thread", answer, thread.wait_to_finish())
+	WorkerThreadPool.wait_for_group_task_completion(tasks)
+	for of_task: Variant in of_tasks:
+		checks.same_value("task of the WorkerThreadPool", answer, of_task)
 	return true
 
 
@@ -291,52 +223,3 @@ func _share(steps: Array[Callable]) -> void:
 	for index in threads.size():
 		threads[index].wait_to_finish()
 		checks.same_int("good rounds of thread %d" % index, ROUNDS, sharers[index].good_rounds)
-
-
-func _on_threads(count: int, full_objects: bool) -> Array[Work]:
-	var works: Array[Work] = []
-	var threads: Array[Thread] = []
-	for i in count:
-		var work := _work(full_objects)
-		var thread := Thread.new()
-		thread.start(work.run.bind(full_objects))
-		works.append(work)
-		threads.append(thread)
-	for thread in threads:
-		thread.wait_to_finish()
-	return works
-
-
-## The edge values that encode and decode without an error, so that no thread prints one.
-func _work(full_objects: bool) -> Work:
-	var work := Work.new()
-	for case in values.cases:
-		if full_objects and not Oracle.unmanaged_objects(case.value).is_empty():
-			continue
-		var bytes := Oracle.engine_encode(case.value, full_objects)
-		if bytes and Codec.try_encode(case.value, full_objects).is_ok() and bytes.size() < 100000:
-			if not full_objects and not Codec.try_decode(bytes).is_ok():
-				continue
-			work.batch.append(case.value)
-	return work
-
-
-func _check_work(work: Work, full_objects: bool) -> void:
-	checks.truth("reached its end", work.finished)
-	checks.truth("try_decode", work.strict_ok)
-	var expected: Array[PackedByteArray] = []
-	var expected_sizes := PackedInt64Array()
-	for value: Variant in work.batch:
-		var bytes := var_to_bytes_with_objects(value) if full_objects else var_to_bytes(value)
-		expected.append(bytes)
-		expected_sizes.append(bytes.size())
-	checks.same_value("encode_batch", expected, work.buffers)
-	checks.same_value("encode", expected, work.singles)
-	checks.same_value("encoded_size", expected_sizes, work.sizes)
-	var expected_values: Array = []
-	for bytes in expected:
-		expected_values.append(bytes_to_var_with_objects(bytes) if full_objects else bytes_to_var(bytes))
-	checks.same_value("decode_batch", expected_values, work.decoded)
-	checks.same_value("decode", expected_values, work.single_decoded)
-	for made: Array in [expected_values, work.decoded, work.single_decoded]:
-		Oracle.release(made)

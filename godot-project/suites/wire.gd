@@ -47,8 +47,15 @@ static func repeated(piece: PackedByteArray, count: int) -> PackedByteArray:
 
 ## Values behind their lengths, as the engine's store_var writes them.
 static func framed(values: Array) -> PackedByteArray:
+	var encoded: Array[PackedByteArray] = []
+	encoded.assign(values.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value)))
+	return behind_lengths(encoded)
+
+
+## Encoded values behind their lengths.
+static func behind_lengths(buffers: Array[PackedByteArray]) -> PackedByteArray:
 	var bytes := PackedByteArray()
-	for value: Variant in values:
-		var encoded := var_to_bytes(value)
-		bytes.append_array(word(encoded.size()) + encoded)
+	for buffer in buffers:
+		bytes.append_array(word(buffer.size()))
+		bytes.append_array(buffer)
 	return bytes

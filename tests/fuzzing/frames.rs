@@ -1,7 +1,10 @@
 //! Batches: values behind their lengths.
 
-use variant_codec::frames::{self, FRAME_BYTES};
-use variant_codec::{ErrorKind, Limits, Value};
+use std::io::Cursor;
+
+use variant_codec::frames::{self, FRAME_BYTES, Index};
+use variant_codec::limits::Limit;
+use variant_codec::{Error, ErrorKind, Limits, Value};
 
 use super::{Tail, check_error, everything};
 
@@ -27,6 +30,23 @@ pub fn check(data: &[u8]) {
         }
     }
 
+    let torn = error.as_ref().and_then(|error| error.offset()).map(|offset| offset as u64);
+    assert_eq!(frames::find_torn(&mut Cursor::new(data), data.len() as u64).expect("memory"), torn);
+    let mut scanned = Vec::new();
+    let end = frames::scan(data, &Index::default(), 0..u64::MAX, &everything(), |_, start, record| {
+        scanned.push(start as usize..start as usize + record.len());
+        Ok(())
+    });
+    assert_eq!(scanned, records);
+    // A scan refuses a record by its announced length, before it looks for its end.
+    let is_too_long = |error: &Error| matches!(error.kind(), ErrorKind::UnexpectedEnd { needed, .. } if *needed > everything().max_bytes);
+    match (end, &error) {
+        (Err(end), Some(error)) if is_too_long(error) => {
+            assert!(matches!(end.kind(), ErrorKind::LimitExceeded(Limit::Bytes, _)), "{end}");
+        }
+        (end, error) => assert_eq!(end.err(), error.clone()),
+    }
+
     let mut tail = Tail::of(data);
     let max_elements = tail.below(records.len() as u64 + 1);
     let (few, too_many) = frames::records(data, &Limits { max_elements, ..everything() });
@@ -34,6 +54,16 @@ pub fn check(data: &[u8]) {
     let end = few.last().map_or(0, |record| record.end);
     assert_eq!(too_many.is_some(), end < data.len());
     assert!(too_many.is_none_or(|error| error.offset() == Some(end)));
+
+    let max_bytes = tail.below(data.len() as u64 + 2) as usize;
+    let (within, too_long) = frames::records(data, &Limits { max_bytes, ..everything() });
+    if max_bytes < data.len() {
+        assert_eq!(within, []);
+        let kind = ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64);
+        assert_eq!(too_long.as_ref().map(|error| error.kind()), Some(&kind));
+    } else {
+        assert_eq!((within, &too_long), (records.clone(), &error));
+    }
 
     // Wherever a save was interrupted, what was complete is found.
     let cut = tail.below(data.len() as u64 + 1) as usize;

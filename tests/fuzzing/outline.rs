@@ -6,8 +6,13 @@ use variant_codec::{Error, Object, Strictness, Value, VariantType};
 
 use super::{Tail, everything, one_value};
 
-/// The outline is of what the engine's strictness reads, and notes what the strict strictness refuses.
+/// The outline is of what the engine's strictness reads, and notes what the strict strictness refuses; also where bytes are cut.
 pub fn check(data: &[u8]) {
+    check_outline(data);
+    check_outline(&data[..Tail::of(data).below(data.len() as u64 + 1) as usize]);
+}
+
+fn check_outline(data: &[u8]) {
     let outline = Outline::of(data, usize::MAX);
     check_places(&outline, "all nodes");
     check_pieces(&outline, "all nodes");
@@ -40,8 +45,14 @@ pub fn check(data: &[u8]) {
     assert!(few.spans().len() <= most.max(1) * 8, "{}", few.spans().len());
     assert_eq!(few.nodes().len(), most);
     assert_eq!((few.end(), few.error(), few.notes()), (outline.end(), outline.error(), outline.notes()));
-    for (node, full) in few.nodes().iter().zip(outline.nodes()) {
+    for (index, (node, full)) in few.nodes().iter().zip(outline.nodes()).enumerate() {
         assert_eq!((&node.bytes, &node.preview, &node.role), (&full.bytes, &full.preview, &full.role));
+        let children = outline.children(index).skip(few.children(index).count());
+        let left_out: Vec<_> = children.map(|child| &outline.nodes()[child].bytes).collect();
+        assert_eq!(node.left_out.count, left_out.len());
+        if let (Some(first), Some(last)) = (left_out.first(), left_out.last()) {
+            assert_eq!(node.left_out.bytes, first.start..last.end);
+        }
     }
 }
 

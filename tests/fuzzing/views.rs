@@ -3,7 +3,7 @@
 use variant_codec::dialect::Dialect;
 use variant_codec::godot3::Loss;
 use variant_codec::view::{Fields, Key, KnownOffsets};
-use variant_codec::{Object, Value, View};
+use variant_codec::{Object, PackedReals, Reals, Value, View};
 
 use super::{check_error, everything};
 
@@ -53,8 +53,14 @@ fn unpacked(value: &Value) -> Option<Vec<Value>> {
     fn all<T: Clone, V>(values: &[T], of: impl Fn(T) -> V) -> Option<Vec<V>> {
         Some(values.iter().cloned().map(of).collect())
     }
-    use variant_codec::PackedReals::{Double, Single};
-    use variant_codec::Reals;
+    macro_rules! reals {
+        ($values:expr, $ty:ident) => {
+            match $values {
+                PackedReals::Single(values) => all(values, |value| Value::$ty(Reals::Single(value))),
+                PackedReals::Double(values) => all(values, |value| Value::$ty(Reals::Double(value))),
+            }
+        };
+    }
     match value {
         Value::PackedByteArray(values) => all(values, |value| Value::Int(value.into())),
         Value::PackedInt32Array(values) => all(values, |value| Value::Int(value.into())),
@@ -62,24 +68,9 @@ fn unpacked(value: &Value) -> Option<Vec<Value>> {
         Value::PackedFloat32Array(values) => all(values, |value| Value::Float(value.into())),
         Value::PackedFloat64Array(values) => all(values, Value::Float),
         Value::PackedStringArray(values) => all(values, Value::String),
-        Value::PackedVector2Array(Single(values)) => {
-            all(values, |value| Value::Vector2(Reals::Single(value)))
-        }
-        Value::PackedVector2Array(Double(values)) => {
-            all(values, |value| Value::Vector2(Reals::Double(value)))
-        }
-        Value::PackedVector3Array(Single(values)) => {
-            all(values, |value| Value::Vector3(Reals::Single(value)))
-        }
-        Value::PackedVector3Array(Double(values)) => {
-            all(values, |value| Value::Vector3(Reals::Double(value)))
-        }
-        Value::PackedVector4Array(Single(values)) => {
-            all(values, |value| Value::Vector4(Reals::Single(value)))
-        }
-        Value::PackedVector4Array(Double(values)) => {
-            all(values, |value| Value::Vector4(Reals::Double(value)))
-        }
+        Value::PackedVector2Array(values) => reals!(values, Vector2),
+        Value::PackedVector3Array(values) => reals!(values, Vector3),
+        Value::PackedVector4Array(values) => reals!(values, Vector4),
         Value::PackedColorArray(values) => all(values, Value::Color),
         _ => None,
     }
@@ -89,6 +80,11 @@ fn unpacked(value: &Value) -> Option<Vec<Value>> {
 fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     assert_eq!(shown(view), words(value));
     assert_eq!(view.ty(), value.ty());
+    assert_eq!((view.as_bool().ok(), view.as_i64().ok()), (value.as_bool(), value.as_i64()));
+    assert_eq!(view.as_bytes().ok(), value.as_bytes());
+    if let Value::Float(float) = value {
+        assert_eq!(view.as_f64().map(f64::to_bits), Ok(float.to_bits()));
+    }
     let elements = match value {
         Value::Array(array) => array.values.clone(),
         _ => unpacked(value).unwrap_or_default(),

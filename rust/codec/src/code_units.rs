@@ -24,13 +24,6 @@ pub enum Utf8Rule {
 
 /// Bytes of UTF-8 for these code units.
 ///
-/// ```
-/// use variant_codec::text::{Utf8Rule, utf8_len};
-///
-/// assert_eq!(utf8_len(&[0x48, 0xE9], Utf8Rule::Scalars)?, 3);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// [`ErrorKind::InvalidCodeUnit`] for what the rule does not allow.
 #[inline]
@@ -83,12 +76,6 @@ fn utf8_len_mixed(units: &[u32], scalars: bool) -> Result<usize> {
 }
 
 /// Writes code units into exactly the room that they take, as [`utf8_len`] has it.
-///
-/// ```
-/// let mut room = [0; 3];
-/// variant_codec::text::put_utf8(&mut room, &[0x48, 0xE9]);
-/// assert_eq!(&room, "Hé".as_bytes());
-/// ```
 #[inline]
 pub fn put_utf8(room: &mut [u8], units: &[u32]) {
     if room.len() == units.len() {

@@ -393,10 +393,6 @@ impl Step {
 pub(crate) const QUOTED: usize = 48;
 
 /// Text out of data, fit for a message: in quotes, escaped, and cut if it is long.
-///
-/// ```
-/// assert_eq!(variant_codec::error::quoted("a\n"), r#""a\n""#);
-/// ```
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),

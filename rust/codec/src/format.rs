@@ -276,20 +276,12 @@ impl std::fmt::Display for VariantType {
 }
 
 /// How many zeros follow `bytes` bytes of text or raw data, 0 to 3.
-///
-/// ```
-/// assert_eq!(variant_codec::format::padding(5), 3);
-/// ```
 #[inline(always)]
 pub const fn padding(bytes: usize) -> usize {
     bytes.wrapping_neg() & 3
 }
 
 /// So many bytes with their padding.
-///
-/// ```
-/// assert_eq!(variant_codec::format::padded(5), 8);
-/// ```
 #[inline(always)]
 pub const fn padded(bytes: usize) -> usize {
     bytes.saturating_add(padding(bytes))

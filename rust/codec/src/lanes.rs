@@ -44,14 +44,6 @@ pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
 }
 
 /// Calls `put` with each component of `le`, converted between the two widths of `real_t`.
-///
-/// ```
-/// use variant_codec::stream::Precision;
-///
-/// let mut narrow = Vec::new();
-/// variant_codec::lanes::convert(&1.5_f64.to_le_bytes(), Precision::Double, |lane| narrow.extend_from_slice(lane));
-/// assert_eq!(narrow, 1.5_f32.to_le_bytes());
-/// ```
 #[inline]
 pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
     match from {

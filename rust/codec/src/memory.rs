@@ -21,10 +21,6 @@ const SPARE: usize = 33 << 20;
 
 /// Whether there is memory for so many bytes in one piece, and for small things beside it.
 ///
-/// ```
-/// assert!(variant_codec::memory::check_memory(usize::MAX / 2).is_err());
-/// ```
-///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 #[inline]
@@ -45,11 +41,6 @@ fn ask(bytes: usize) -> Result<()> {
 }
 
 /// A copy of these bytes.
-///
-/// ```
-/// assert_eq!(variant_codec::memory::copied(&[1, 2])?, [1, 2]);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

@@ -1,8 +1,6 @@
 //! What is refused, in which words and where.
 
-mod support;
-
-use support::{dictionary, schema};
+use crate::support::{dictionary, schema};
 use variant_codec::stream::{Source, ValueBuilder};
 use variant_codec::{Error as CodecError, ErrorKind, Limits, Strictness, Value};
 use variant_protobuf::{

@@ -1,8 +1,6 @@
 //! What the comparison with the official implementation (`cargo xtask protobuf`) has found, in the smallest inputs.
 
-mod support;
-
-use support::{dictionary, schema};
+use crate::support::{dictionary, schema};
 use variant_codec::Value;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions};
 

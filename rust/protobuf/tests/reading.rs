@@ -1,8 +1,6 @@
 //! What is made of messages: defaults, presence, enums, oneofs, maps, unknown fields.
 
-mod support;
-
-use support::{decoded, dictionary, schema};
+use crate::support::{decoded, dictionary, schema};
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Array, Value, VariantType};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Schema, UNKNOWN_KEY, Wire};

@@ -1,9 +1,7 @@
 //! The examples of the official encoding page, <https://protobuf.dev/programming-guides/encoding/>, and what the compact wire
 //! makes of the same messages.
 
-mod support;
-
-use support::{decoded, dictionary, encoded, schema};
+use crate::support::{decoded, dictionary, encoded, schema};
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Array, Value, VariantType};
 use variant_protobuf::Wire;

@@ -73,6 +73,8 @@ impl Checklist {
             };
             println!("{name:width$}  {seconds:7.1} s  {text}");
         }
+        let elapsed: Duration = self.lines.iter().map(|line| line.elapsed).sum();
+        println!("{:width$}  {:7.1} s", "all", elapsed.as_secs_f32());
         println!("\n{}", self.total());
     }
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask panel`: the editor panel of the packaged addon, driven by mouse and keyboard.
+//! The editor panel of the packaged addon, driven by mouse and keyboard.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -26,32 +26,17 @@ const FILES: [(&str, &str); 4] = [
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Choices for the window.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct Options {
-    /// Save a picture of each tab in this folder
-    #[arg(long, value_name = "DIR")]
-    pub pictures: Option<PathBuf>,
-    /// With the editor's light theme
-    #[arg(long)]
-    pub light: bool,
-    /// On a screen with twice as many points, and with everything twice as large
-    #[arg(long)]
-    pub large: bool,
-}
-
-/// Drives the panel in an editor window, on a display made for it.
+/// Drives the panel in an editor window, on a display made for it; saves a picture of each tab in the folder `pictures`.
 ///
 /// # Errors
 /// If the panel shows anything that the engine does not say, or anything is printed as an error.
-pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, options: &Options) -> Result<Tally> {
-    let screen = Screen::open(if options.large { 2 } else { 1 })?;
+pub fn window(workspace: &Workspace, godot: &Godot, zip: &Path, pictures: Option<&Path>) -> Result<Tally> {
+    let screen = Screen::open()?;
     let folder = install(workspace, zip)?;
-    let settings = settings(godot, options)?;
     let mut command = Project::new(workspace, godot, folder.path())?.engine(&godot.editor);
-    command.arg("--editor").arg("--path").arg(folder.path()).env("XDG_CONFIG_HOME", settings.path());
+    command.arg("--editor").arg("--path").arg(folder.path());
     screen.apply(&mut command);
-    if let Some(pictures) = &options.pictures {
+    if let Some(pictures) = pictures {
         fs::create_dir_all(pictures)?;
         command.args(["--", "--pictures"]).arg(fs::canonicalize(pictures)?);
     }
@@ -91,24 +76,5 @@ fn install(workspace: &Workspace, zip: &Path) -> Result<TempDir> {
         fs::create_dir_all(file.parent().expect("it was just joined"))?;
         fs::write(&file, text)?;
     }
-    Ok(folder)
-}
-
-/// A folder with editor settings of its own.
-fn settings(godot: &Godot, options: &Options) -> Result<TempDir> {
-    /// 200 %, in the editor's list of scales.
-    const TWICE: u32 = 6;
-    let mut text = "[gd_resource type=\"EditorSettings\" format=3]\n\n[resource]\n".to_owned();
-    if options.large {
-        text += &format!("interface/editor/display_scale = {TWICE}\n");
-    }
-    if options.light {
-        text += "interface/theme/color_preset = \"Light\"\n";
-    }
-    let folder = tempfile::tempdir()?;
-    let version: Vec<&str> = godot.version.splitn(3, '.').take(2).collect();
-    let file = folder.path().join(format!("godot/editor_settings-{}.tres", version.join(".")));
-    fs::create_dir_all(file.parent().expect("it was just joined"))?;
-    fs::write(file, text)?;
     Ok(folder)
 }

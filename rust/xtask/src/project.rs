@@ -39,22 +39,13 @@ impl<'a> Project<'a> {
 
     /// Lists the extension as loaded; otherwise only an editor that has opened the project does that.
     pub fn register_extension(&self) -> Result<()> {
-        self.register_extensions(&[])
-    }
-
-    /// The same, and other extensions by their paths.
-    ///
-    /// # Errors
-    /// If the list cannot be written.
-    pub fn register_extensions(&self, others: &[String]) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");
         if list.is_file() {
             return Ok(());
         }
         fs::create_dir_all(self.folder.join(".godot"))?;
-        let own = format!("res://addons/{EXTENSION}/{EXTENSION}.gdextension");
-        let lines: Vec<_> = [own].iter().chain(others).map(|line| format!("{line}\n")).collect();
-        fs::write(&list, lines.concat()).with_context(|| format!("cannot write {}", list.display()))
+        fs::write(&list, format!("res://addons/{EXTENSION}/{EXTENSION}.gdextension\n"))
+            .with_context(|| format!("cannot write {}", list.display()))
     }
 
     /// The engine without a window, on this project.

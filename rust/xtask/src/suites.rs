@@ -13,7 +13,6 @@ use crate::judge::{self, Tally};
 use crate::library::{self, Build, Profile};
 use crate::project::{self, Project};
 use crate::run::{self, Echo};
-use crate::trial::{self, Screen};
 use crate::workspace::Workspace;
 
 /// The number of worker threads of the extension.
@@ -63,7 +62,7 @@ impl Access {
     }
 }
 
-/// Choices for the conformance suite.
+/// Choices for the suites.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Conformance {
     /// How the extension works.
@@ -75,9 +74,12 @@ pub struct Conformance {
     /// The number of random values
     #[arg(long, value_name = "N")]
     pub random: Option<u64>,
-    /// Only the suite of this name
-    #[arg(long, value_name = "NAME")]
+    /// The suite, or several, separated by commas [default: all]
+    #[arg(value_name = "NAME")]
     pub only: Option<String>,
+    /// In an exported release game instead of the editor build
+    #[arg(long)]
+    pub exported: bool,
 }
 
 impl Conformance {
@@ -95,8 +97,11 @@ pub fn named<const N: usize>(choices: [(&str, Option<String>); N]) -> Vec<String
     choices.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
 }
 
-/// Every value of every type, compared with the engine's own functions.
-pub fn conformance(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+/// Values compared with the engine's own functions.
+pub fn run(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+    if options.exported {
+        return exported(workspace, godot, options);
+    }
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     let mut command = project.script("res://suites/run.gd", &options.arguments());
@@ -116,14 +121,19 @@ pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration)
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
 
-/// Exports the bundled project as a release game that runs all suites.
-pub fn exported(workspace: &Workspace, godot: &Godot, template: &Path) -> Result<Tally> {
+/// The suites in the bundled project, exported as a release game.
+fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
+    let template = godot.template_release.as_deref().context(NO_TEMPLATE)?;
     let folder = project::copied(workspace, &Build::default())?;
     let game = exported_game(workspace, godot, folder.path(), template, export::ARCHITECTURE)?;
     let mut command = bundled(workspace, godot, folder.path())?.engine(&game);
-    command.arg("--headless");
+    command.args(["--headless", "--"]).args(options.arguments());
+    options.access.apply(&mut command);
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
+
+/// Why nothing is exported.
+pub const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
 /// Exports the copy of the project in `folder` as a game for this architecture that runs all suites.
 pub fn exported_game(
@@ -160,22 +170,18 @@ pub fn make_game(folder: &Path, script: &str) -> Result<()> {
     Ok(fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?)
 }
 
-/// Runs the suites for batches, files and jobs with a library without threads.
+/// The suites for batches, files and jobs, which differ in a library without threads.
+const WITHOUT_THREADS: &str = "batches,large,files,jobs,threads,dialects,messages";
+
+/// Runs them with such a library.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder =
         project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
     let project = bundled(workspace, godot, folder.path())?;
-    let mut all = Tally::default();
-    for suite in ["batches", "large", "files", "jobs", "threads", "dialects", "messages"] {
-        let arguments = ["--only", suite].map(str::to_owned);
-        let outcome =
-            run::watch(&mut project.script("res://suites/run.gd", &arguments), Echo::Nothing, LIMIT)?;
-        let tally =
-            judge::suite(&outcome).with_context(|| format!("the suite {suite} printed:\n{}", outcome.log))?;
-        all = all + tally;
-    }
-    println!("{all}");
-    Ok(all)
+    let options = Conformance { only: Some(WITHOUT_THREADS.to_owned()), ..Default::default() };
+    let tally = in_project(&project, &options, LIMIT)?;
+    println!("{tally}");
+    Ok(tally)
 }
 
 /// A wrong fact about engine memory is noticed at start-up, warned of once and reported, and everything still holds.
@@ -250,31 +256,6 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     command.env(PANIC_VARIABLE, "nowhere");
     Access { threads: Some(4), threshold: Some(0), portable: false }.apply(&mut command);
     announced(&mut command)
-}
-
-/// The limited address space of a process.
-const ADDRESS_SPACE: u64 = 2 << 30;
-
-/// All ways to read and write, with little memory and then more and more.
-pub fn no_memory(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let mut all = Tally::default();
-    for access in [
-        Access { threads: Some(1), ..Access::default() },
-        Access { threads: Some(2), ..Access::default() },
-        Access { threads: Some(1), portable: true, ..Access::default() },
-    ] {
-        let script = project.script("res://suites/no_memory.gd", &[]);
-        let mut command = run::limited(&script, &format!("-v {}", ADDRESS_SPACE >> 10));
-        command.env("ADDRESS_SPACE", ADDRESS_SPACE.to_string());
-        access.apply(&mut command);
-        let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
-        let tally = judge::suite(&outcome).with_context(|| format!("{access:?}:\n{}", outcome.log))?;
-        all = all + tally;
-    }
-    println!("{all}");
-    Ok(all)
 }
 
 /// A view of a file of more than 4 GiB, which has holes, and the memory that it takes.
@@ -362,69 +343,6 @@ pub fn demo_scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// The entry points for untrusted bytes, in the order of `suites/entries.gd`.
-pub const ENTRIES: [&str; 7] =
-    ["try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe"];
-
-/// Choices for `worst`.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct Search {
-    /// Search time per entry point
-    #[arg(long, value_name = "SECONDS")]
-    pub search: Option<u64>,
-    /// Seed of the search, to repeat it on the same machine [default: the time]
-    #[arg(long, value_name = "N", requires = "search")]
-    pub seed: Option<u64>,
-    /// Only this entry point
-    #[arg(long, value_name = "ENTRY", requires = "search", value_parser = ENTRIES)]
-    pub only: Option<String>,
-}
-
-impl Search {
-    fn arguments(&self) -> Vec<String> {
-        let entry = self.only.as_ref().and_then(|only| ENTRIES.iter().position(|entry| entry == only));
-        named([
-            ("--seconds", self.search.map(|seconds| seconds.to_string())),
-            ("--seed", self.seed.map(|seed| seed.to_string())),
-            ("--entry", entry.map(|entry| entry.to_string())),
-        ])
-    }
-}
-
-/// Measures the most expensive packets, or searches for them.
-pub fn worst(workspace: &Workspace, godot: &Godot, search: &Search) -> Result<()> {
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let Some(seconds) = search.search else {
-        return judge::clean(&run::watch(
-            &mut project.script("res://bench/worst.gd", &[]),
-            Echo::All,
-            LIMIT,
-        )?);
-    };
-    let entries = if search.only.is_some() { 1 } else { ENTRIES.len() as u64 };
-    let limit = LIMIT + 2 * Duration::from_secs(seconds.saturating_mul(entries));
-    judge::clean(&run::watch(
-        &mut project.script("res://bench/search.gd", &search.arguments()),
-        Echo::All,
-        limit,
-    )?)
-}
-
-/// Measures the effect of a background load on frame times, in a window.
-pub fn frames(workspace: &Workspace, godot: &Godot) -> Result<()> {
-    let screen = Screen::open(1)?;
-    let folder = workspace.project();
-    let project = bundled(workspace, godot, &folder)?;
-    let mut command = project.engine(&godot.editor);
-    command.arg("--path").arg(&folder);
-    screen.apply(&mut command);
-    command.args(["--script", "res://bench/frames.gd"]);
-    let mut outcome = run::watch(&mut command, Echo::All, LIMIT)?;
-    outcome.log = trial::without_vulkan_probe(&outcome.log);
-    judge::clean(&outcome)
-}
-
 /// The bundled project in `folder`, with the extension.
 pub fn bundled<'a>(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Project<'a>> {
     let project = Project::new(workspace, godot, folder)?;
@@ -448,12 +366,6 @@ mod tests {
         assert!(Conformance::default().arguments().is_empty());
         let chosen = Conformance { seed: Some(7), only: Some("strings".into()), ..Default::default() };
         assert_eq!(chosen.arguments(), ["--seed", "7", "--only", "strings"]);
-    }
-
-    #[test]
-    fn a_search_names_its_entry_point_by_number() {
-        let search = Search { search: Some(5), seed: None, only: Some("validate".into()) };
-        assert_eq!(search.arguments(), ["--seconds", "5", "--entry", "1"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The packaged addon in a fresh project, as for a user.
+//! `cargo xtask trial`: the packaged addon in a new project, as users install it.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,10 +11,12 @@ use tempfile::TempDir;
 
 use crate::archive;
 use crate::export;
-use crate::godot::Godot;
+use crate::godot::{self, Godot};
 use crate::help;
 use crate::judge::{self, Tally};
 use crate::library::{self, Build, Profile};
+use crate::package;
+use crate::panel;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
@@ -58,6 +60,53 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 /// A batch and a quit take well under a second; longer means that a thread keeps the process alive.
 const QUIT_LIMIT: Duration = Duration::from_secs(30);
 
+/// What to try.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// A zip that `cargo xtask package` wrote [default: build the library and write one]
+    zip: Option<PathBuf>,
+    /// Succeed without a trial if the zip has no library for this machine
+    #[arg(long, requires = "zip")]
+    skip_missing: bool,
+    /// Also in an editor window on a virtual display: open it, drive the panel, reload the library
+    #[arg(long)]
+    window: bool,
+    /// Save a picture of each tab of the panel in this folder
+    #[arg(long, value_name = "DIR", requires = "window")]
+    pictures: Option<PathBuf>,
+}
+
+/// Installs the addon, opens the project in the editor, runs a script and an exported game.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let zip = match &options.zip {
+        Some(zip) => zip.clone(),
+        None => {
+            library::build(workspace, &Build::default())?;
+            package::write(workspace, None)?
+        }
+    };
+    let library = library::host_library_path()?;
+    if !package::contains_file(&zip, &library)? {
+        let missing = format!("{} has no library for this machine ({library})", zip.display());
+        ensure!(options.skip_missing, missing);
+        println!("skipped: {missing}");
+        return Ok(());
+    }
+    let godot = &godot::find_or_install(workspace)?;
+    let trial = Trial::install(workspace, godot, &zip)?;
+    let mut total = trial.first_open()? + trial.script()?;
+    if let Some(template) = &godot.template_release {
+        total = total + trial.exported_game(template)?;
+    }
+    if options.window {
+        total = total + trial.window()?;
+        total = total + panel::window(workspace, godot, &zip, options.pictures.as_deref())?;
+        total = total + trial.reload(Profile::Release)? + trial.reload(Profile::Debug)?;
+    }
+    println!("{total}");
+    Ok(())
+}
+
 /// An empty project with the addon from the zip.
 pub struct Trial<'a> {
     workspace: &'a Workspace,
@@ -95,7 +144,7 @@ impl<'a> Trial<'a> {
 
     /// Opens the project in an editor window, on a display made for it.
     pub fn window(&self) -> Result<Tally> {
-        let screen = Screen::open(1)?;
+        let screen = Screen::open()?;
         let project = self.project()?;
         let _step = Progress::spinner("opening the project in an editor window");
         let mut command = project.engine(&self.godot.editor);
@@ -296,18 +345,13 @@ pub struct Screen {
     name: String,
 }
 
-/// Where `Xvfb` is, if the machine has it.
-pub fn screen_server() -> Option<PathBuf> {
-    which::which("Xvfb").ok()
-}
-
 impl Screen {
-    /// A new one of `times` × 1280 × 800 points.
-    pub fn open(times: u32) -> Result<Self> {
-        let program = screen_server().context("Xvfb is not installed")?;
-        let points = format!("{}x{}x24", 1280 * times, 800 * times);
+    /// Opens a display of 1280 × 800 points.
+    pub fn open() -> Result<Self> {
+        let program =
+            which::which("Xvfb").context("Xvfb is not installed; on Debian: apt-get install xvfb")?;
         let mut server = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", &points, "-nolisten", "tcp"])
+            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

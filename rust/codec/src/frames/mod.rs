@@ -75,25 +75,12 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
 }
 
 /// Appends an encoded value behind its length.
-///
-/// ```
-/// let mut batch = Vec::new();
-/// variant_codec::frames::append(&mut batch, &[7]);
-/// assert_eq!(batch, [1, 0, 0, 0, 7]);
-/// ```
 pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
     batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
     batch.extend_from_slice(value);
 }
 
 /// The same where there may be no memory for it.
-///
-/// ```
-/// let mut batch = Vec::new();
-/// variant_codec::frames::try_append(&mut batch, &[7])?;
-/// assert_eq!(batch, [1, 0, 0, 0, 7]);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`]; nothing has been appended then.

@@ -40,20 +40,9 @@ fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 }
 
 macro_rules! with_modules {
-    ($($module:ident $ty:ident $what:literal $rust:literal $example:literal;)*) => {
+    ($($module:ident $ty:ident $what:literal $rust:literal;)*) => {
         $(
-            #[doc = concat!("For fields that are a ", $what, " in Godot.")]
-            ///
-            /// ```
-            /// # use serde::{Deserialize, Serialize};
-            /// #[derive(Deserialize, Serialize)]
-            #[doc = concat!("struct Field(#[serde(with = \"variant_codec::serde::", stringify!($module), "\")] ", $rust, ");")]
-            ///
-            #[doc = concat!("let value = variant_codec::serde::to_value(&Field(", $example, "))?;")]
-            #[doc = concat!("assert_eq!(value.ty(), variant_codec::VariantType::", stringify!($ty), ");")]
-            #[doc = concat!("assert_eq!(variant_codec::serde::from_value::<Field>(value)?.0, ", $example, ");")]
-            /// # Ok::<(), variant_codec::Error>(())
-            /// ```
+            #[doc = concat!("For fields that are a ", $what, " in Godot, for example `", $rust, "`.")]
             pub mod $module {
                 use serde::de::DeserializeOwned;
                 use serde::{Deserializer, Serialize, Serializer};
@@ -86,32 +75,32 @@ macro_rules! with_modules {
 }
 
 with_modules! {
-    string_name StringName "StringName: text" "String" "\"idle\".to_owned()";
-    node_path NodePath "NodePath: text" "String" "\"/root/Player:hp\".to_owned()";
-    vector2 Vector2 "Vector2: x and y" "[f32; 2]" "[1.0, 2.0]";
-    vector2i Vector2i "Vector2i: x and y" "[i32; 2]" "[1, 2]";
-    rect2 Rect2 "Rect2: position and size" "[[f32; 2]; 2]" "[[1.0, 2.0], [3.0, 4.0]]";
-    rect2i Rect2i "Rect2i: position and size" "[i32; 4]" "[1, 2, 3, 4]";
-    vector3 Vector3 "Vector3: x, y and z" "[f32; 3]" "[1.0, 2.0, 3.0]";
-    vector3i Vector3i "Vector3i: x, y and z" "[i32; 3]" "[1, 2, 3]";
-    transform2d Transform2D "Transform2D: columns" "[[f32; 2]; 3]" "[[1.0, 0.0], [0.0, 1.0], [5.0, 6.0]]";
-    vector4 Vector4 "Vector4: x, y, z and w" "[f32; 4]" "[1.0, 2.0, 3.0, 4.0]";
-    vector4i Vector4i "Vector4i: x, y, z and w" "[i32; 4]" "[1, 2, 3, 4]";
-    plane Plane "Plane: normal, then the distance" "[f32; 4]" "[0.0, 1.0, 0.0, 5.0]";
-    quaternion Quaternion "Quaternion: x, y, z and w" "[f32; 4]" "[0.0, 0.0, 0.0, 1.0]";
-    aabb Aabb "AABB: position and size" "[[f32; 3]; 2]" "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]";
-    basis Basis "Basis: rows" "[[f32; 3]; 3]" "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]";
-    transform3d Transform3D "Transform3D: rows of the basis, then the origin" "[[f32; 3]; 4]" "[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [5.0, 6.0, 7.0]]";
-    projection Projection "Projection: columns" "[[f32; 4]; 4]" "[[1.0, 2.0, 3.0, 4.0]; 4]";
-    color Color "Color: red, green, blue and alpha" "[f32; 4]" "[1.0, 0.5, 0.25, 1.0]";
-    byte_array PackedByteArray "PackedByteArray: bytes" "Vec<u8>" "vec![1, 2]";
-    int32_array PackedInt32Array "PackedInt32Array: ints" "Vec<i32>" "vec![1, 2]";
-    int64_array PackedInt64Array "PackedInt64Array: ints" "Vec<i64>" "vec![1, 2]";
-    float32_array PackedFloat32Array "PackedFloat32Array: floats" "Vec<f32>" "vec![1.0, 2.0]";
-    float64_array PackedFloat64Array "PackedFloat64Array: floats" "Vec<f64>" "vec![1.0, 2.0]";
-    string_array PackedStringArray "PackedStringArray: texts" "Vec<String>" "vec![\"a\".to_owned()]";
-    vector2_array PackedVector2Array "PackedVector2Array: elements of two floats" "Vec<[f32; 2]>" "vec![[1.0, 2.0]]";
-    vector3_array PackedVector3Array "PackedVector3Array: elements of three floats" "Vec<[f32; 3]>" "vec![[1.0, 2.0, 3.0]]";
-    vector4_array PackedVector4Array "PackedVector4Array: elements of four floats" "Vec<[f32; 4]>" "vec![[1.0, 2.0, 3.0, 4.0]]";
-    color_array PackedColorArray "PackedColorArray: elements of four floats" "Vec<[f32; 4]>" "vec![[1.0, 0.5, 0.25, 1.0]]";
+    string_name StringName "StringName: text" "String";
+    node_path NodePath "NodePath: text" "String";
+    vector2 Vector2 "Vector2: x and y" "[f32; 2]";
+    vector2i Vector2i "Vector2i: x and y" "[i32; 2]";
+    rect2 Rect2 "Rect2: position and size" "[[f32; 2]; 2]";
+    rect2i Rect2i "Rect2i: position and size" "[i32; 4]";
+    vector3 Vector3 "Vector3: x, y and z" "[f32; 3]";
+    vector3i Vector3i "Vector3i: x, y and z" "[i32; 3]";
+    transform2d Transform2D "Transform2D: columns" "[[f32; 2]; 3]";
+    vector4 Vector4 "Vector4: x, y, z and w" "[f32; 4]";
+    vector4i Vector4i "Vector4i: x, y, z and w" "[i32; 4]";
+    plane Plane "Plane: normal, then the distance" "[f32; 4]";
+    quaternion Quaternion "Quaternion: x, y, z and w" "[f32; 4]";
+    aabb Aabb "AABB: position and size" "[[f32; 3]; 2]";
+    basis Basis "Basis: rows" "[[f32; 3]; 3]";
+    transform3d Transform3D "Transform3D: rows of the basis, then the origin" "[[f32; 3]; 4]";
+    projection Projection "Projection: columns" "[[f32; 4]; 4]";
+    color Color "Color: red, green, blue and alpha" "[f32; 4]";
+    byte_array PackedByteArray "PackedByteArray: bytes" "Vec<u8>";
+    int32_array PackedInt32Array "PackedInt32Array: ints" "Vec<i32>";
+    int64_array PackedInt64Array "PackedInt64Array: ints" "Vec<i64>";
+    float32_array PackedFloat32Array "PackedFloat32Array: floats" "Vec<f32>";
+    float64_array PackedFloat64Array "PackedFloat64Array: floats" "Vec<f64>";
+    string_array PackedStringArray "PackedStringArray: texts" "Vec<String>";
+    vector2_array PackedVector2Array "PackedVector2Array: elements of two floats" "Vec<[f32; 2]>";
+    vector3_array PackedVector3Array "PackedVector3Array: elements of three floats" "Vec<[f32; 3]>";
+    vector4_array PackedVector4Array "PackedVector4Array: elements of four floats" "Vec<[f32; 4]>";
+    color_array PackedColorArray "PackedColorArray: elements of four floats" "Vec<[f32; 4]>";
 }

@@ -112,14 +112,6 @@ static NIL: Value = Value::Nil;
 
 impl Value {
     /// The element, the value at a key, or the property; `None` where there is none, or where this holds no others.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// let player = Value::from_iter([("name", "Ada")]);
-    /// assert_eq!(player.get("name").and_then(Value::as_str), Some("Ada"));
-    /// assert_eq!(player.get("hp"), None);
-    /// ```
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
         match self {
             Self::Array(array) => array.values.get(key.as_index()?),
@@ -133,14 +125,6 @@ impl Value {
     }
 
     /// The same, to be changed.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// let mut player = Value::from_iter([("hp", 7)]);
-    /// *player.get_mut("hp").unwrap() = 6.into();
-    /// assert_eq!(player["hp"].as_i64(), Some(6));
-    /// ```
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
         match self {
             Self::Array(array) => array.values.get_mut(key.as_index()?),
@@ -154,19 +138,11 @@ impl Value {
     }
 
     /// Whether it is Nil or the null object, which the wire does not tell from it.
-    ///
-    /// ```
-    /// assert!(variant_codec::Value::Nil.is_nil());
-    /// ```
     pub fn is_nil(&self) -> bool {
         matches!(self, Self::Nil | Self::Object(Object::Null))
     }
 
     /// The bool.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Value::from(true).as_bool(), Some(true));
-    /// ```
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -175,13 +151,6 @@ impl Value {
     }
 
     /// The int.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// assert_eq!(Value::from(7).as_i64(), Some(7));
-    /// assert_eq!(Value::from(7.0).as_i64(), None);
-    /// ```
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
@@ -190,23 +159,11 @@ impl Value {
     }
 
     /// The int, if it is not negative.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Value::from(-1).as_u64(), None);
-    /// ```
     pub fn as_u64(&self) -> Option<u64> {
         u64::try_from(self.as_i64()?).ok()
     }
 
     /// The float, or an int that a float holds exactly.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// assert_eq!(Value::from(0.5).as_f64(), Some(0.5));
-    /// assert_eq!(Value::from(7).as_f64(), Some(7.0));
-    /// assert_eq!(Value::from(i64::MAX).as_f64(), None);
-    /// ```
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Float(value) => Some(*value),
@@ -216,13 +173,6 @@ impl Value {
     }
 
     /// The text of a String or StringName.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// assert_eq!(Value::from("Ada").as_str(), Some("Ada"));
-    /// assert_eq!(Value::StringName("idle".into()).as_str(), Some("idle"));
-    /// ```
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) | Self::StringName(text) => Some(text),
@@ -231,10 +181,6 @@ impl Value {
     }
 
     /// The bytes of a PackedByteArray.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Value::from(b"\x01\x02").as_bytes(), Some(&[1, 2][..]));
-    /// ```
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Self::PackedByteArray(bytes) => Some(bytes),
@@ -243,10 +189,6 @@ impl Value {
     }
 
     /// The Array.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Value::from([1, 2]).as_array().map(|array| array.len()), Some(2));
-    /// ```
     pub fn as_array(&self) -> Option<&Array> {
         match self {
             Self::Array(array) => Some(array),
@@ -255,14 +197,6 @@ impl Value {
     }
 
     /// The Array, to be changed.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// let mut value = Value::from([1, 2]);
-    /// value.as_array_mut().unwrap().push(3);
-    /// assert_eq!(value, Value::from([1, 2, 3]));
-    /// ```
     pub fn as_array_mut(&mut self) -> Option<&mut Array> {
         match self {
             Self::Array(array) => Some(array),
@@ -271,13 +205,6 @@ impl Value {
     }
 
     /// The Dictionary.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// let player = Value::from_iter([("hp", 7)]);
-    /// assert!(player.as_dictionary().unwrap().contains_key("hp"));
-    /// ```
     pub fn as_dictionary(&self) -> Option<&Dictionary> {
         match self {
             Self::Dictionary(dictionary) => Some(dictionary),
@@ -286,14 +213,6 @@ impl Value {
     }
 
     /// The Dictionary, to be changed.
-    ///
-    /// ```
-    /// use variant_codec::Value;
-    ///
-    /// let mut player = Value::from_iter([("hp", 7)]);
-    /// player.as_dictionary_mut().unwrap().insert("name", "Ada");
-    /// assert_eq!(player["name"].as_str(), Some("Ada"));
-    /// ```
     pub fn as_dictionary_mut(&mut self) -> Option<&mut Dictionary> {
         match self {
             Self::Dictionary(dictionary) => Some(dictionary),
@@ -302,13 +221,6 @@ impl Value {
     }
 
     /// The NodePath.
-    ///
-    /// ```
-    /// use variant_codec::{NodePath, Value};
-    ///
-    /// let path = NodePath { names: vec!["Player".into()], ..NodePath::default() };
-    /// assert_eq!(Value::from(path.clone()).as_node_path(), Some(&path));
-    /// ```
     pub fn as_node_path(&self) -> Option<&NodePath> {
         match self {
             Self::NodePath(path) => Some(path),
@@ -317,12 +229,6 @@ impl Value {
     }
 
     /// The object.
-    ///
-    /// ```
-    /// use variant_codec::{Object, Value};
-    ///
-    /// assert_eq!(Value::Object(Object::Id(7)).as_object(), Some(&Object::Id(7)));
-    /// ```
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -358,84 +264,41 @@ impl Index<usize> for Value {
 
 impl Array {
     /// An untyped Array without elements.
-    ///
-    /// ```
-    /// assert!(variant_codec::Array::new().is_empty());
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// How many elements there are.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Array::from_iter([1, 2, 3]).len(), 3);
-    /// ```
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
     /// Whether there is none.
-    ///
-    /// ```
-    /// assert!(!variant_codec::Array::from_iter([1]).is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
     /// The element at this index.
-    ///
-    /// ```
-    /// use variant_codec::{Array, Value};
-    ///
-    /// assert_eq!(Array::from_iter([1, 2]).get(1), Some(&Value::Int(2)));
-    /// ```
     pub fn get(&self, index: usize) -> Option<&Value> {
         self.values.get(index)
     }
 
     /// The element at this index, to be changed.
-    ///
-    /// ```
-    /// let mut array = variant_codec::Array::from_iter([1, 2]);
-    /// *array.get_mut(0).unwrap() = "one".into();
-    /// assert_eq!(array[0].as_str(), Some("one"));
-    /// ```
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Value> {
         self.values.get_mut(index)
     }
 
     /// Adds an element at the end. What a typed Array takes is the caller's to see to.
-    ///
-    /// ```
-    /// let mut array = variant_codec::Array::new();
-    /// array.push("first");
-    /// assert_eq!(array.len(), 1);
-    /// ```
     pub fn push(&mut self, value: impl Into<Value>) {
         self.values.push(value.into());
     }
 
     /// The elements.
-    ///
-    /// ```
-    /// use variant_codec::{Array, Value};
-    ///
-    /// let sum: i64 = Array::from_iter([1, 2]).iter().filter_map(Value::as_i64).sum();
-    /// assert_eq!(sum, 3);
-    /// ```
     pub fn iter(&self) -> std::slice::Iter<'_, Value> {
         self.values.iter()
     }
 
     /// The elements, to be changed.
-    ///
-    /// ```
-    /// let mut array = variant_codec::Array::from_iter([1, 2]);
-    /// array.iter_mut().for_each(|value| *value = 0.into());
-    /// assert_eq!(array, variant_codec::Array::from_iter([0, 0]));
-    /// ```
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Value> {
         self.values.iter_mut()
     }
@@ -482,74 +345,37 @@ impl<'a> IntoIterator for &'a mut Array {
 /// like a float. Looking for one takes time in proportion to the entries; collect large ones into a map of your own.
 impl Dictionary {
     /// An untyped Dictionary without entries.
-    ///
-    /// ```
-    /// assert!(variant_codec::Dictionary::new().is_empty());
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// How many entries there are.
-    ///
-    /// ```
-    /// assert_eq!(variant_codec::Dictionary::from_iter([("hp", 7)]).len(), 1);
-    /// ```
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether there is none.
-    ///
-    /// ```
-    /// assert!(variant_codec::Dictionary::new().is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The value at this key. Of equal keys, which only bytes have, the last one counts, as in the engine.
-    ///
-    /// ```
-    /// use variant_codec::{Dictionary, Value};
-    ///
-    /// let player = Dictionary::from_iter([("hp", 7)]);
-    /// assert_eq!(player.get("hp"), Some(&Value::Int(7)));
-    /// ```
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
         self.entries.iter().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
     }
 
     /// The value at this key, to be changed.
-    ///
-    /// ```
-    /// let mut player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-    /// *player.get_mut("hp").unwrap() = 6.into();
-    /// assert_eq!(player["hp"].as_i64(), Some(6));
-    /// ```
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
         self.entries.iter_mut().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
     }
 
     /// Whether there is such a key.
-    ///
-    /// ```
-    /// assert!(variant_codec::Dictionary::from_iter([("hp", 7)]).contains_key("hp"));
-    /// ```
     pub fn contains_key(&self, key: impl Lookup) -> bool {
         self.get(key).is_some()
     }
 
     /// Puts a value at a key, and returns the one that was there. A new key comes last. What a typed Dictionary takes is the
     /// caller's to see to.
-    ///
-    /// ```
-    /// use variant_codec::{Dictionary, Value};
-    ///
-    /// let mut player = Dictionary::new();
-    /// assert_eq!(player.insert("hp", 7), None);
-    /// assert_eq!(player.insert("hp", 6), Some(Value::Int(7)));
-    /// ```
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         match self.get_mut(&key) {
@@ -562,58 +388,27 @@ impl Dictionary {
     }
 
     /// Takes a key and its value out. The others keep their order.
-    ///
-    /// ```
-    /// use variant_codec::{Dictionary, Value};
-    ///
-    /// let mut player = Dictionary::from_iter([("hp", 7)]);
-    /// assert_eq!(player.remove("hp"), Some(Value::Int(7)));
-    /// assert!(player.is_empty());
-    /// ```
     pub fn remove(&mut self, key: impl Lookup) -> Option<Value> {
         let index = self.entries.iter().rposition(|(found, _)| key.is_key(found))?;
         Some(self.entries.remove(index).1)
     }
 
     /// Keys and values, in order.
-    ///
-    /// ```
-    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-    /// for (key, value) in player.iter() {
-    ///     assert_eq!((key.as_str(), value.as_i64()), (Some("hp"), Some(7)));
-    /// }
-    /// ```
     pub fn iter(&self) -> Entries<'_> {
         Entries(self.entries.iter())
     }
 
     /// The keys, in order.
-    ///
-    /// ```
-    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-    /// assert!(player.keys().all(|key| key.as_str() == Some("hp")));
-    /// ```
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.entries.iter().map(|(key, _)| key)
     }
 
     /// The values, in order.
-    ///
-    /// ```
-    /// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-    /// assert!(player.values().all(|value| value.as_i64() == Some(7)));
-    /// ```
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.entries.iter().map(|(_, value)| value)
     }
 
     /// The values, to be changed.
-    ///
-    /// ```
-    /// let mut player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-    /// player.values_mut().for_each(|value| *value = 0.into());
-    /// assert_eq!(player["hp"].as_i64(), Some(0));
-    /// ```
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
         self.entries.iter_mut().map(|(_, value)| value)
     }

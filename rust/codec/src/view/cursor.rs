@@ -160,15 +160,6 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The same value, of which other limits hold for what is read.
-    ///
-    /// ```
-    /// use variant_codec::{Limits, Value, View};
-    ///
-    /// let bytes = Value::from([1, 2, 3]).encode()?;
-    /// let few = Limits { max_elements: 2, ..Limits::for_network() };
-    /// assert!(View::new(&bytes)?.with_limits(&few).value().is_err());
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     #[must_use]
     pub fn with_limits(self, limits: &'a Limits) -> Self {
         Self { limits, ..self }
@@ -258,15 +249,6 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// What the elements of an Array, or the keys of a Dictionary, are declared to be.
-    ///
-    /// ```
-    /// use variant_codec::stream::ElementType;
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from(vec!["a", "b"]).encode()?;
-    /// assert_eq!(View::new(&bytes)?.declared_type()?, ElementType::Untyped);
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     ///
     /// # Errors
     /// A declaration that is none.
@@ -388,15 +370,6 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// Calls `look` with the value that the path leads to. What goes wrong there has the path in front of its own.
-    ///
-    /// ```
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-    /// let view = View::new(&bytes)?;
-    /// assert_eq!(view.look_at(&["hp".into()], |hp| hp.as_i64())?, 7);
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As [`View::at`]; what `look` returns.

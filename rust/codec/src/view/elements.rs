@@ -22,14 +22,6 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// The elements from the one at `index` on.
     ///
-    /// ```
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from([1, 2, 3]).encode()?;
-    /// assert_eq!(View::new(&bytes)?.elements_from(1)?.count(), 2);
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`View::index`], except that there may be none.
     pub fn elements_from(&self, index: usize) -> Result<Elements<'a, D>> {
@@ -43,17 +35,6 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Pours the elements of an Array or packed array in a range, as far as there are any, as an Array; of a typed one, as a typed one.
     /// The limits hold for all of them together.
-    ///
-    /// ```
-    /// use variant_codec::stream::ValueBuilder;
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from(vec!["a", "b", "c"]).encode()?;
-    /// let mut builder = ValueBuilder::default();
-    /// View::new(&bytes)?.decode_slice(1..3, &mut builder)?;
-    /// assert_eq!(builder.into_value(), Value::from(vec!["b", "c"]));
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     ///
     /// # Errors
     /// A value that has no elements; what is wrong with their bytes; what the sink refuses.
@@ -72,17 +53,6 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// Pours the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
     /// all of them together.
-    ///
-    /// ```
-    /// use variant_codec::stream::ValueBuilder;
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from_iter([("hp", 87)]).encode()?;
-    /// let mut builder = ValueBuilder::default();
-    /// View::new(&bytes)?.decode_keys(&mut builder)?;
-    /// assert_eq!(builder.into_value(), Value::from(vec!["hp"]));
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     ///
     /// # Errors
     /// What is wrong with the bytes of the container; what the sink refuses.

@@ -12,23 +12,6 @@ use crate::skim::Skimmer;
 impl<'a, D: Dialect> View<'a, D> {
     /// Calls `each` with the index and the [`Fields`] of each element of an Array, in one walk.
     ///
-    /// ```
-    /// use variant_codec::view::Fields;
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::from(vec![Value::from_iter([("hp", 7)]), Value::Nil]).encode()?;
-    /// let mut fields = Fields::new(vec!["hp".into()]);
-    /// let mut without = Vec::new();
-    /// View::new(&bytes)?.rows(&mut fields, |row, found| {
-    ///     if found[0].is_none() {
-    ///         without.push(row);
-    ///     }
-    ///     Ok(())
-    /// })?;
-    /// assert_eq!(without, [1]);
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// Bytes in which the rows cannot be found; a value that is no Array; what `each` returns.
     pub fn rows(

@@ -50,13 +50,6 @@ impl<'k> Key<'k> {
     }
 
     /// The int that it is, or that it spells as a part of a path: in the only way, without a plus or leading zeros.
-    ///
-    /// ```
-    /// use variant_codec::view::Key;
-    ///
-    /// assert_eq!(Key::Segment("-1").index(), Some(-1));
-    /// assert_eq!(Key::Segment("01").index(), None);
-    /// ```
     pub fn index(&self) -> Option<i64> {
         match self {
             Self::Int(index) => Some(*index),
@@ -81,13 +74,6 @@ impl<'k> Key<'k> {
     }
 
     /// The step that it is in the path of an error.
-    ///
-    /// ```
-    /// use variant_codec::error::Step;
-    /// use variant_codec::view::Key;
-    ///
-    /// assert_eq!(Key::from("hp").step(), Step::text_key("hp"));
-    /// ```
     pub fn step(&self) -> Step {
         match (self.text(), self.index()) {
             (Some(text), _) => Step::text_key(text),

@@ -63,14 +63,6 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The components of a Vector2, a Transform3D, a Color, …, as they are encoded.
-    ///
-    /// ```
-    /// use variant_codec::{Value, View};
-    ///
-    /// let bytes = Value::Color([1.0, 0.5, 0.0, 1.0]).encode()?;
-    /// assert_eq!(View::new(&bytes)?.as_lanes()?.le, &bytes[4..]);
-    /// # Ok::<(), variant_codec::Error>(())
-    /// ```
     pub fn as_lanes(&self) -> Result<Lanes<'a>> {
         if let (Form::Value(ty), Some(header)) = (self.form, self.word(self.at))
             && let Shape::Fixed(lane, count) = ty.shape()

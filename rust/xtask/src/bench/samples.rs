@@ -1,151 +1,154 @@
-//! The lines that `godot-project/bench/` prints.
+//! The lines that `godot-project/bench/` prints, and the rows made of them.
+
+use std::fmt;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
-
-use super::report::{Op, Row};
-use super::statistics::{median, spread};
+use serde::{Deserialize, Serialize};
 
 /// What such a line starts with.
 const MARK: &str = "@@ ";
 
-/// One line.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Line {
-    /// One direction was timed.
-    Samples(Box<Samples>),
-    /// The workload cannot be run, because…
-    Skipped {
-        /// What is missing.
-        skipped: String,
-    },
-    /// One call's memory was watched.
-    Memory(Memory),
+/// A direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Value to bytes.
+    Encode,
+    /// Bytes to value.
+    Decode,
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Encode { "encode" } else { "decode" })
+    }
+}
+
+/// One workload in one direction. Times are medians, in nanoseconds for one call.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub workload: String,
+    /// The direction.
+    pub op: Op,
+    /// The number of threads that the codec had.
+    pub threads: usize,
+    /// Time of the engine's function.
+    pub engine_ns: f64,
+    /// Time of the codec.
+    pub codec_ns: f64,
+    /// The median of engine time over codec time, pair by pair.
+    pub ratio: f64,
+    /// The width of the middle half of these ratios, over their median.
+    pub spread: f64,
+    /// Time to free the engine's result.
+    pub engine_free_ns: f64,
+    /// Time to free the codec's result.
+    pub codec_free_ns: f64,
+    /// The size of the encoded form.
+    pub bytes: u64,
+    /// The size of the codec's own form: protobuf, or a patch.
+    pub codec_bytes: u64,
 }
 
 /// Nanoseconds for one call, one for each pair.
 #[derive(Debug, Deserialize)]
-pub struct Samples {
+struct Samples {
     op: Op,
     /// A float, as every number in Godot's JSON.
     bytes: f64,
-    #[serde(default)]
-    codec_bytes: Option<f64>,
+    codec_bytes: f64,
     engine: Vec<f64>,
     codec: Vec<f64>,
     /// The loop alone, without a call in it.
     idle: Vec<f64>,
     engine_free: Vec<f64>,
     codec_free: Vec<f64>,
-    #[serde(default)]
-    floor: Vec<f64>,
-    #[serde(default)]
-    json: Vec<f64>,
-    #[serde(default)]
-    text: Vec<f64>,
-    #[serde(default)]
-    peer: Vec<f64>,
 }
 
-/// Bytes that one call added to the process; absent where the system does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Memory {
-    /// At most, while it ran.
-    pub peak: Option<f64>,
-    /// When it had returned, with its result.
-    pub held: Option<f64>,
-    /// When its result was freed.
-    pub kept: Option<f64>,
-}
-
-/// The marked lines among what Godot printed.
-pub fn lines(stdout: &str) -> Result<Vec<Line>> {
-    stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix(MARK))
-        .map(|line| serde_json::from_str(line).with_context(|| format!("cannot understand `{line}`")))
+/// The rows among what Godot printed.
+pub fn rows(stdout: &str, workload: &str, threads: usize) -> Result<Vec<Row>> {
+    let marked = stdout.lines().filter_map(|line| line.strip_prefix(MARK));
+    marked
+        .map(|line| {
+            let samples: Samples =
+                serde_json::from_str(line).with_context(|| format!("cannot read `{line}`"))?;
+            samples.row(workload, threads).context("nothing was measured")
+        })
         .collect()
 }
 
 impl Samples {
-    /// The row without what other processes find out. `None` if nothing was measured.
-    pub fn row(&self, workload: &str, threads: usize) -> Option<Row> {
+    fn row(&self, workload: &str, threads: usize) -> Option<Row> {
         let idle = median(&self.idle)?;
         // The clock counts microseconds; a call that is as fast as nothing still took some time.
         let calls = |times: &[f64]| times.iter().map(|time| (time - idle).max(0.1)).collect::<Vec<_>>();
         let (engine, codec) = (calls(&self.engine), calls(&self.codec));
         let ratios: Vec<_> = engine.iter().zip(&codec).map(|(engine, codec)| engine / codec).collect();
+        let ratio = median(&ratios)?;
         Some(Row {
             workload: workload.to_owned(),
             op: self.op,
             threads,
-            engine_ns: rounded(median(&engine)?),
-            codec_ns: rounded(median(&codec)?),
-            ratio: median(&ratios)?,
-            spread: spread(&ratios)?,
-            warm_ratio: None,
+            engine_ns: median(&engine)?,
+            codec_ns: median(&codec)?,
+            ratio,
+            spread: (quantile(&ratios, 0.75)? - quantile(&ratios, 0.25)?) / ratio,
+            engine_free_ns: median(&self.engine_free)?,
+            codec_free_ns: median(&self.codec_free)?,
             bytes: self.bytes as u64,
-            codec_bytes: self.codec_bytes.map(|bytes| bytes as u64),
-            floor_ns: median(&calls(&self.floor)).map(rounded),
-            pairs: ratios.len(),
-            engine_free_ns: rounded(median(&self.engine_free)?),
-            free_ns: rounded(median(&self.codec_free)?),
-            json_ns: median(&calls(&self.json)).map(rounded),
-            text_ns: median(&calls(&self.text)).map(rounded),
-            peer_ns: median(&calls(&self.peer)).map(rounded),
-            peak_bytes: None,
-            engine_peak_bytes: None,
-            scratch_bytes: None,
-            kept_bytes: None,
-            engine_kept_bytes: None,
-            target: None,
+            codec_bytes: self.codec_bytes as u64,
         })
     }
 }
 
-/// No digits that mean nothing.
-fn rounded(nanoseconds: f64) -> f64 {
-    (nanoseconds * 10.0).round() / 10.0
+fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// Interpolates between two values; `None` without values.
+fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let position = part * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    Some(below + (above - below) * position.fract())
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    pub fn row(workload: &str, op: Op, threads: usize, ratio: f64) -> Row {
+        Row {
+            workload: workload.into(),
+            op,
+            threads,
+            engine_ns: 1000.0 * ratio,
+            codec_ns: 1000.0,
+            ratio,
+            spread: 0.02,
+            engine_free_ns: 0.0,
+            codec_free_ns: 0.0,
+            bytes: 8,
+            codec_bytes: 8,
+        }
+    }
 
     #[test]
     fn a_row_is_made_of_pairs() {
-        let log = "Godot Engine\n@@ {\"bytes\":8.0,\"calls\":1,\"op\":\"encode\",\"engine\":[110.0,210.0,310.0],\
-                   \"codec\":[60.0,60.0,60.0],\"idle\":[10.0,10.0,10.0],\"engine_free\":[1.0,2.0,3.0],\
-                   \"codec_free\":[4.0,4.0,4.0],\"floor\":[20.0]}\n@@ {\"peak\":9,\"held\":8,\"kept\":null}\n\
-                   @@ {\"skipped\":\"no x\"}\n";
-        let lines = lines(log).unwrap();
-        let Line::Samples(samples) = &lines[0] else { panic!("{lines:?}") };
-        let row = samples.row("x", 2).unwrap();
-        assert_eq!((row.engine_ns, row.codec_ns, row.ratio, row.pairs), (200.0, 50.0, 4.0, 3));
-        assert_eq!(
-            (row.floor_ns, row.json_ns, row.engine_free_ns, row.free_ns),
-            (Some(10.0), None, 2.0, 4.0)
-        );
-        assert_eq!(row.spread, 0.5);
-        let memory = Memory { peak: Some(9.0), held: Some(8.0), kept: None };
-        assert!(matches!(&lines[1], Line::Memory(found) if *found == memory));
-        assert!(matches!(&lines[2], Line::Skipped { skipped } if skipped == "no x"));
+        let log = "Godot Engine\n@@ {\"bytes\":8.0,\"codec_bytes\":8.0,\"op\":\"encode\",\"engine\":[110,210,310],\
+                   \"codec\":[60,60,60],\"idle\":[10,10,10],\"engine_free\":[1,2,3],\"codec_free\":[4,4,4]}\n";
+        let row = rows(log, "x", 2).unwrap().remove(0);
+        assert_eq!((row.engine_ns, row.codec_ns, row.ratio, row.spread), (200.0, 50.0, 4.0, 0.5));
+        assert_eq!((row.engine_free_ns, row.codec_free_ns, row.threads), (2.0, 4.0, 2));
+        assert!(rows("@@ {\"op\":\"encode\"}\n", "x", 2).is_err());
+        assert!(rows(&log.replace("[110,210,310]", "[]"), "x", 2).is_err());
     }
 
     #[test]
-    fn unknown_lines_are_refused() {
-        assert!(lines("@@ {\"op\":\"encode\"}\n").is_err());
-        assert!(lines("@@ x\n").is_err());
-        assert!(lines("nothing marked\n").unwrap().is_empty());
-    }
-
-    #[test]
-    fn nothing_measured_is_no_row() {
-        let line = "@@ {\"op\":\"decode\",\"bytes\":1,\"engine\":[],\"codec\":[],\"idle\":[],\"engine_free\":[],\
-                    \"codec_free\":[]}";
-        let lines = lines(line).unwrap();
-        assert!(matches!(&lines[0], Line::Samples(samples) if samples.row("x", 1).is_none()));
+    fn one_outlier_changes_no_median() {
+        assert_eq!(median(&[1.0, 1.0, 1.0, 900.0]), Some(1.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     }
 }

@@ -21,7 +21,7 @@ pub use program::Godot;
 pub const OLDEST: (u32, u32) = (4, 4);
 
 /// Why there is no valgrind.
-pub const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install valgrind libc6-dbg";
+const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install valgrind libc6-dbg";
 
 /// What people do when nothing else works; ends every error about a missing engine.
 const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \

@@ -10,18 +10,20 @@ mod web;
 mod windows;
 mod wine;
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use crate::godot;
 use crate::judge::Tally;
 use crate::workspace::Workspace;
 use report::Row;
-use table::{BRIEF_CHECKS, BRIEF_TESTS, Engine, Library, PLATFORMS, Platform, Runner, named};
-use toolchain::{Extent, Toolchain};
+use table::{CHECKED, CHECKED_WITHOUT_ENGINE, Engine, Library, PLATFORMS, Platform, Runner, named};
+use toolchain::Toolchain;
 
 /// What to run.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -29,10 +31,7 @@ pub struct Options {
     /// Only these platforms [default: all]
     #[arg(value_name = "NAME", value_parser = PLATFORMS.map(|platform| platform.name))]
     names: Vec<String>,
-    /// Only the part that `cargo xtask test` runs
-    #[arg(long, conflicts_with_all = ["names", "write"])]
-    brief: bool,
-    /// Save the results to docs/platforms.json, and update the tables in README.md and docs/platforms.md
+    /// Update the table in docs/platforms.md
     #[arg(long)]
     write: bool,
 }
@@ -43,10 +42,6 @@ const AT_ONCE: usize = 2;
 /// Builds and runs what the options choose, prints the table, and returns whether all went well. A platform that fails
 /// is named, and the others go on.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
-    if options.brief {
-        println!("{}", brief(workspace)?);
-        return Ok(true);
-    }
     let toolchain = Toolchain::open(workspace)?;
     let chosen: Vec<_> = PLATFORMS
         .iter()
@@ -56,7 +51,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let (rows, failed) = run_each(&toolchain, &chosen);
     println!("\n{}", report::printed(&rows));
     if options.write {
-        report::write(workspace, rows, &failed)?;
+        report::write(workspace, &rows, &failed)?;
     }
     if !failed.is_empty() {
         println!("failed: {}", failed.join(", "));
@@ -101,39 +96,12 @@ fn take_next<T>(next: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     next.lock().expect("no thread panics while it holds this lock").next()
 }
 
-/// Runs all platforms as one check, which fails if any of them does.
-pub fn all(workspace: &Workspace) -> Result<Tally> {
-    ensure!(run(workspace, &Options::default())?, "some platforms failed");
-    Ok(Tally { passed: COUNT, failed: 0 })
-}
-
-/// How many there are.
-pub const COUNT: u64 = PLATFORMS.len() as u64;
-
-/// Builds and runs the platform of this number, from 0; returns its name and what passed.
-pub fn numbered(workspace: &Workspace, number: u64) -> Result<(&'static str, Tally)> {
-    let name = PLATFORMS.get(number as usize).context("there is no such platform")?.name;
+/// Type-checks every `cfg`: one platform of each kind.
+pub fn check(workspace: &Workspace) -> Result<Tally> {
     let toolchain = Toolchain::open(workspace)?;
-    prepare(&toolchain, named(name))?;
-    let row = one(&toolchain, named(name))?;
-    Ok((name, Tally { passed: row.tests.unwrap_or(0) + row.checks, failed: 0 }))
-}
-
-/// What fits in every test run.
-pub fn brief(workspace: &Workspace) -> Result<Tally> {
-    let toolchain = Toolchain::open(workspace)?;
-    let tested = BRIEF_TESTS.map(named);
-    for platform in tested {
-        toolchain.install_packages(platform)?;
-    }
-    toolchain.check(&BRIEF_CHECKS.map(named))?;
-    let mut total = Tally { passed: BRIEF_CHECKS.len() as u64, failed: 0 };
-    for platform in tested {
-        total = total
-            + tests(&toolchain, platform, Extent::Brief)?
-                .context("a platform in BRIEF_TESTS has no runner")?;
-    }
-    Ok(total)
+    toolchain.check(&CHECKED.map(named))?;
+    toolchain.check_without_engine(&CHECKED_WITHOUT_ENGINE.map(named))?;
+    Ok(Tally { passed: (CHECKED.len() + CHECKED_WITHOUT_ENGINE.len()) as u64, failed: 0 })
 }
 
 /// Why the platforms cannot be run here, if they cannot.
@@ -157,29 +125,25 @@ fn prepare(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
 }
 
 fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
-    let mut row = Row::of(platform.name, platform.title);
-    let extent = match platform.runner {
-        Runner::Qemu(_) | Runner::Node => Extent::Emulated,
-        Runner::Itself | Runner::Wine | Runner::Nothing => Extent::Whole,
-    };
-    row.tests = tests(toolchain, platform, extent)?.map(|tally| tally.passed);
+    let mut row = Row { name: platform.name, ..Row::default() };
+    row.tests = tests(toolchain, platform)?.map(|tally| tally.passed);
     match (platform.library, platform.engine) {
         (_, Engine::Own | Engine::Double) => {
             let (version, tally) = match platform.engine {
                 Engine::Double => double::conformance(toolchain, platform)?,
                 _ => engine::own(toolchain)?,
             };
-            row.library = "built".into();
+            row.library = "built";
             (row.engine, row.checks) = (Some(version), tally.passed);
         }
-        (Library::Without, _) => row.library = "no Godot 4 for it".into(),
+        (Library::Without, _) => row.library = "no Godot 4 for it",
         (Library::Checked, _) => {
             toolchain.check(&[platform])?;
-            row.library = "types checked".into();
+            row.library = "types checked";
         }
         (Library::Built, engine) => {
             let library = toolchain.library(platform)?;
-            row.library = "built".into();
+            row.library = "built";
             if platform.runner == Runner::Wine {
                 wine::start(toolchain, &library)?;
             }
@@ -198,25 +162,25 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
 }
 
 /// The tests of the crates that need no engine, as programs of the platform.
-fn tests(toolchain: &Toolchain<'_>, platform: &Platform, extent: Extent) -> Result<Option<Tally>> {
+fn tests(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<Option<Tally>> {
+    let is_emulated = matches!(platform.runner, Runner::Qemu(_) | Runner::Node);
+    let run = |runner: &dyn Fn(&Path) -> Command| toolchain.tests(platform, is_emulated, runner);
     let tally = match platform.runner {
         Runner::Nothing => return Ok(None),
-        Runner::Itself => {
-            toolchain.tests(platform, extent, &|program| toolchain.command(&program.display().to_string()))
-        }
-        Runner::Qemu(emulator) => toolchain.tests(platform, extent, &|program| {
+        Runner::Itself => run(&|program| toolchain.command(&program.display().to_string())),
+        Runner::Qemu(emulator) => run(&|program| {
             let mut command = toolchain.command(emulator);
             command.arg(program).env("EMULATOR", emulator);
             command
         }),
-        Runner::Node => toolchain.tests(platform, extent, &|program| {
+        Runner::Node => run(&|program| {
             let mut command = toolchain.command("node");
             command.arg(program);
             command
         }),
         Runner::Wine => {
             let wine = wine::Wine::open(toolchain)?;
-            toolchain.tests(platform, extent, &|program| wine.command(program))
+            run(&|program| wine.command(program))
         }
     };
     tally.map(Some)

@@ -1,4 +1,4 @@
-//! Debian's Rust in a room, with what compiles for other machines and runs their programs.
+//! Debian's Rust in a sandbox, with what compiles for other machines and runs their programs.
 
 use std::env;
 use std::fs;
@@ -12,18 +12,17 @@ use cargo_metadata::Message;
 use crate::debian::{self, Machine, TESTING};
 use crate::judge::{self, Tally};
 use crate::library;
-use crate::room::Room;
 use crate::run::{self, Echo};
+use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
 
 use super::table::Platform;
 
 /// Compiles for every target. Compiling the standard library along needs its source.
 const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
-/// The tests of the crates that need no engine, in few programs, because each takes a while to compile. Not among them are those
-/// that read documents and source, which are the same everywhere.
+/// The tests of the crates that need no engine.
 const TESTS: [&[&str]; 2] = [
-    &["--package=conformance", "--test=all", "--test=fuzz"],
+    &["--package=conformance", "--test=all"],
     &["--package=variant_codec", "--package=variant_disk", "--package=variant_protobuf", "--lib", "--tests"],
 ];
 /// Compiles the standard library too, where Debian has none for a target.
@@ -38,7 +37,7 @@ pub struct Toolchain<'a> {
     /// Where Debian's packages come from.
     pub machine: Machine,
     /// Where the compiler lives.
-    pub room: Room,
+    pub sandbox: Sandbox,
     folder: PathBuf,
     cargo_home: PathBuf,
 }
@@ -54,15 +53,15 @@ impl<'a> Toolchain<'a> {
             .context("building for other platforms needs Linux x86_64 with apt and a Debian archive")?;
         let folder = workspace.target.join("platforms");
         fs::create_dir_all(folder.join("target"))?;
-        let room = Room::open(&machine, &workspace.tools(), &folder.join("room"))?;
-        room.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
+        let sandbox = Sandbox::open(&machine, &workspace.tools(), &folder.join("sandbox"))?;
+        sandbox.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
         let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
         let cargo_home =
             cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")?;
-        Ok(Self { workspace, machine, room, folder, cargo_home })
+        Ok(Self { workspace, machine, sandbox, folder, cargo_home })
     }
 
-    /// A folder for this purpose, beside the room.
+    /// A folder for this purpose, beside the sandbox.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -70,13 +69,13 @@ impl<'a> Toolchain<'a> {
     /// Installs a platform's Debian packages.
     pub fn install_packages(&self, platform: &Platform) -> Result<()> {
         let what = format!("what {} needs", platform.name);
-        self.room.add(&self.machine, TESTING, &what, &platform.packages.concat())
+        self.sandbox.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }
 
-    /// A program of the room that sees the repository and what Cargo keeps.
+    /// A program of the sandbox that sees the repository and what Cargo keeps.
     pub fn command(&self, program: &str) -> Command {
         let open = [self.workspace.root.as_path(), &self.workspace.target, &self.cargo_home];
-        let mut command = self.room.command(program, &open);
+        let mut command = self.sandbox.command(program, &open);
         command.current_dir(&self.workspace.root);
         command
     }
@@ -116,16 +115,27 @@ impl<'a> Toolchain<'a> {
             library::choose(cargo.args(["check", "--quiet"]), &first.build());
             // Its tests differ between platforms.
             cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
-            if now.iter().any(|platform| platform.lacks_std()) {
+            if !first.is_web() {
                 cargo.arg(BUILD_STD);
             }
-            for platform in now {
-                println!("checking the library for {}", platform.name);
-                cargo.args(["--target", platform.triple]);
-            }
-            run::through(&mut cargo)?;
+            check_for(&mut cargo, &now)?;
         }
         Ok(())
+    }
+
+    /// Type-checks the crates that need no engine.
+    pub fn check_without_engine(&self, platforms: &[&Platform]) -> Result<()> {
+        let mut cargo = self.cargo();
+        cargo.args(["check", "--quiet", BUILD_STD, "--lib", "--tests", "--features", "variant_codec/serde"]);
+        cargo.args([
+            "--package",
+            "variant_codec",
+            "--package",
+            "variant_disk",
+            "--package",
+            "variant_protobuf",
+        ]);
+        check_for(&mut cargo, platforms)
     }
 
     /// Builds the release library for a platform, and returns where it is.
@@ -146,7 +156,7 @@ impl<'a> Toolchain<'a> {
     pub fn tests(
         &self,
         platform: &Platform,
-        extent: Extent,
+        is_emulated: bool,
         runner: &dyn Fn(&Path) -> Command,
     ) -> Result<Tally> {
         println!("building the tests for {}", platform.name);
@@ -167,11 +177,13 @@ impl<'a> Toolchain<'a> {
         }
         let mut total = Tally::default();
         for Program { name, file, package } in found {
-            if !extent.takes(&name) {
-                continue;
-            }
             let mut command = runner(&file);
-            extent.apply(command.current_dir(package));
+            // Documents are the same on every platform.
+            command.current_dir(package).args(["--skip=documents::", "--skip=pages::"]);
+            // Emulation is some twenty times slower.
+            if is_emulated {
+                command.envs([("PROPTEST_CASES", "64"), ("MADE_INPUTS", "2000")]);
+            }
             total = total + one(&name, &mut command).with_context(|| format!("the tests `{name}`"))?;
         }
         println!("{}: {total}", platform.name);
@@ -179,29 +191,12 @@ impl<'a> Toolchain<'a> {
     }
 }
 
-/// How much is tested. Emulation is some twenty times slower.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// As natively.
-    Whole,
-    /// All tests, with fewer random values.
-    Emulated,
-    /// In a few minutes under emulation: the least random values, and no corpus of the fuzz targets.
-    Brief,
-}
-
-impl Extent {
-    fn takes(self, name: &str) -> bool {
-        self != Self::Brief || name != "fuzz"
+fn check_for(cargo: &mut Command, platforms: &[&Platform]) -> Result<()> {
+    for platform in platforms {
+        println!("checking types for {}", platform.name);
+        cargo.args(["--target", platform.triple]);
     }
-
-    fn apply(self, command: &mut Command) {
-        match self {
-            Self::Whole => {}
-            Self::Emulated => drop(command.envs([("PROPTEST_CASES", "64"), ("MADE_INPUTS", "2000")])),
-            Self::Brief => drop(command.env("PROPTEST_CASES", "16")),
-        }
-    }
+    run::through(cargo)
 }
 
 /// Runs one test program.

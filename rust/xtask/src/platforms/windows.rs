@@ -34,7 +34,7 @@ pub fn conformance(
 ) -> Result<(String, Tally)> {
     for tool in ["g++", "gcc", "gcc-ar", "gcc-ranlib"] {
         let name = format!("x86_64-w64-mingw32-{tool}");
-        toolchain.room.alternative(&name, &format!("{name}-posix"))?;
+        toolchain.sandbox.alternative(&name, &format!("{name}-posix"))?;
     }
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
     let with_stack = toolchain.folder("godot-windows.exe");

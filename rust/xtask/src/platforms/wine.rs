@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::toolchain::Toolchain;
 use crate::debian::STABLE;
-use crate::room::Room;
 use crate::run::{self, Echo};
+use crate::sandbox::Sandbox;
 
 /// Wine, which testing does not have, the zlib that its own libraries are linked with, which Debian has in another place, and a locale with which
 /// files can have any name.
@@ -25,23 +25,24 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Wine, and a drive C of its own.
 pub struct Wine<'a> {
     toolchain: &'a Toolchain<'a>,
-    room: Room,
+    sandbox: Sandbox,
     prefix: PathBuf,
 }
 
 impl<'a> Wine<'a> {
     /// Installs it, unless it is there.
     pub fn open(toolchain: &'a Toolchain<'a>) -> Result<Self> {
-        let room = Room::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
-        room.add(&toolchain.machine, STABLE, "wine", &PACKAGES)?;
-        let own = room.root().join(OWN_LIBRARIES);
-        fs::copy(room.root().join(ZLIB), own.join("zlib1.dll")).context("wine has no zlib")?;
+        let sandbox =
+            Sandbox::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
+        sandbox.add(&toolchain.machine, STABLE, "wine", &PACKAGES)?;
+        let own = sandbox.root().join(OWN_LIBRARIES);
+        fs::copy(sandbox.root().join(ZLIB), own.join("zlib1.dll")).context("wine has no zlib")?;
         // Debian's script of that name looks for its folder by way of /etc/alternatives.
-        let server = room.root().join("usr/lib/wine/wineserver");
-        fs::copy(room.root().join("usr/lib/wine/wineserver64"), &server)?;
+        let server = sandbox.root().join("usr/lib/wine/wineserver");
+        fs::copy(sandbox.root().join("usr/lib/wine/wineserver64"), &server)?;
         let prefix = toolchain.folder("drive");
         fs::create_dir_all(&prefix)?;
-        let wine = Self { toolchain, room, prefix };
+        let wine = Self { toolchain, sandbox, prefix };
         // Its exit code is that of a 32-bit program, which Debian's 64-bit packages do not have.
         let is_made = || wine.prefix.join("drive_c/windows/system32/kernel32.dll").is_file();
         if !is_made() {
@@ -49,7 +50,7 @@ impl<'a> Wine<'a> {
             ensure!(is_made(), "wine does not start:\n{}", boot.log);
         }
         let system = wine.prefix.join("drive_c/windows/system32/zlib1.dll");
-        fs::copy(wine.room.root().join(ZLIB), system).context("wine has no zlib")?;
+        fs::copy(wine.sandbox.root().join(ZLIB), system).context("wine has no zlib")?;
         Ok(wine)
     }
 
@@ -62,7 +63,7 @@ impl<'a> Wine<'a> {
 
     fn bare(&self) -> Command {
         let open = [self.toolchain.workspace.root.as_path(), &self.toolchain.workspace.target];
-        let mut command = self.room.command(PROGRAM, &open);
+        let mut command = self.sandbox.command(PROGRAM, &open);
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("HOME", &self.prefix);
         command.env("XDG_RUNTIME_DIR", "/tmp");
         command.current_dir(&self.toolchain.workspace.root);

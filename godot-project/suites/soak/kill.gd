@@ -1,0 +1,72 @@
+## Saves and appends until it is killed. The next run checks what the one before left; with `--count 0` it only checks.
+##
+## Prints "@@ found VERSION COUNT" and "@@ writing", or "@@ broken REASON".
+extends "res://suites/soak/activity.gd"
+
+const RECORDS := 3000
+
+var _version := 0
+var _appended := 0
+
+
+func begin() -> bool:
+	cases = 1 << 62
+	_version = _saved_version()
+	_appended = _appended_count()
+	if _version < 0 or _appended < 0:
+		return false
+	print("@@ found %d %d" % [_version, _appended])
+	print("@@ writing")
+	return true
+
+
+func run_case() -> int:
+	_version += 1
+	var records := _records(_version)
+	if _version % 2 == 0:
+		FastVariantCodec.save_batch(path("saved.dat"), records)
+	else:
+		FastVariantCodec.save_batch_async(path("saved.dat"), records)
+	FastVariantCodec.append_batch(path("appended.dat"), range(_appended, _appended + 100))
+	_appended += 100
+	return 1
+
+
+func _records(version: int) -> Array:
+	var records: Array = []
+	for index in RECORDS:
+		records.append({"version": version, "index": index, "text": "x".repeat(version * index % 97)})
+	return records
+
+
+## The version of the saved file, 0 if there is none, −1 if it is not a whole one. The engine reads it.
+func _saved_version() -> int:
+	if not FileAccess.file_exists(path("saved.dat")):
+		return 0
+	var file := FileAccess.open(path("saved.dat"), FileAccess.READ)
+	var read: Array = []
+	while file.get_position() < file.get_length():
+		read.append(file.get_var())
+	var version: int = read[0]["version"] if read else 0
+	return version if read == _records(version) else _broken("the saved file is neither the old nor the new one")
+
+
+## How many records were appended, −1 if they are not the first ones, in order. A torn one is cut off.
+func _appended_count() -> int:
+	if not FileAccess.file_exists(path("appended.dat")):
+		return 0
+	var loaded := FastVariantCodec.load_batch(path("appended.dat"))
+	if loaded.value != range(loaded.value.size()):
+		return _broken("records of the appended file are lost")
+	if loaded.is_ok():
+		return loaded.value.size()
+	if loaded.failed != PackedInt32Array([loaded.value.size()]):
+		return _broken("the torn record of the appended file is not named: %s" % loaded.message)
+	if FastVariantCodec.save_batch(path("appended.dat"), loaded.value) != OK:
+		return _broken("what is whole of the appended file cannot be saved")
+	return loaded.value.size()
+
+
+func _broken(reason: String) -> int:
+	print("@@ broken %s" % reason)
+	return -1

@@ -1,0 +1,146 @@
+## Calls that run out of memory, in a limited address space (Linux).
+##
+## For each kind of value and each way to read and write it: however little memory is left, the call gives what it should
+## or OUT_OF_MEMORY, and the process lives. With plenty it succeeds. A case is one kind of value.
+extends "res://suites/soak/activity.gd"
+
+const MIB := 1 << 20
+## The address space that is left for a call, in MiB.
+const LEFT: Array[int] = [20, 40, 72, 130, 400]
+## Elements of what is encoded: about 8 MiB each.
+const MANY := 100_000
+const LARGE := 8 * MIB
+const SCHEMA := "res://suites/fixtures/messages/everything.proto"
+const FILE := "user://no_memory"
+
+var _values: Dictionary[String, Variant] = {}
+var _refused := 0
+
+
+func begin() -> bool:
+	_values = _all_values()
+	cases = _values.size()
+	return true
+
+
+func run_case() -> int:
+	Engine.print_error_messages = false
+	var value_name: String = _values.keys()[case % _values.size()]
+	await _check(value_name, _values[value_name])
+	Engine.print_error_messages = true
+	return 1
+
+
+func end() -> void:
+	check("calls ran out of memory", _refused > 20, str(_refused))
+	count("calls without memory", _refused)
+	DirAccess.remove_absolute(FILE)
+
+
+func _all_values() -> Dictionary[String, Variant]:
+	var bytes := PackedByteArray()
+	bytes.resize(LARGE)
+	var int32 := bytes.to_int32_array()
+	var colors := PackedColorArray()
+	colors.resize(LARGE / 16)
+	var vectors := PackedVector3Array()
+	vectors.resize(LARGE / 12)
+	var strings := PackedStringArray()
+	strings.resize(MANY)
+	strings.fill("some text")
+	var texts: Array = []
+	var typed: Array[int] = []
+	var entries := {}
+	var dictionaries: Array = []
+	for index in MANY:
+		texts.append("text %d" % index)
+		typed.append(index)
+		entries[index] = index
+	for index in MANY / 4:
+		dictionaries.append({"name": index, "list": [index]})
+	# The first are the most different: short runs are of them.
+	return {
+		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
+		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
+		"PackedInt32Array": int32, "PackedFloat64Array": bytes.to_float64_array(), "PackedColorArray": colors,
+		"PackedVector3Array": vectors, "Strings in an Array": texts, "Array[int]": typed, "Dictionary": entries,
+	}
+
+
+func _check(value_name: String, value: Variant) -> void:
+	var bytes := FastVariantCodec.encode(value)
+	var old := FastVariantCodec.encode_godot3(value)
+	var packed := FastVariantCodec.pack_batch([value, 1])
+	var many: Array = [bytes, bytes]
+	var items: Array = value if value is Array else [value, value]
+	FastVariantCodec.save_batch(FILE, [value])
+	# Each gives its error code and what it is about.
+	var calls: Dictionary[String, Callable] = {
+		"try_encode": func() -> Array: return _of(FastVariantCodec.try_encode(value)),
+		"try_decode": func() -> Array: return _of(FastVariantCodec.try_decode(bytes)),
+		"validate": func() -> Array: return _of(FastVariantCodec.validate(bytes)),
+		"decode": func() -> Array: return _of_value(FastVariantCodec.decode(bytes)),
+		"encode": func() -> Array: return _of_value(FastVariantCodec.encode(value)),
+		"encode_batch": func() -> Array: return _of_batch(FastVariantCodec.encode_batch(items), items.size()),
+		"decode_batch": func() -> Array: return _of_batch(FastVariantCodec.decode_batch(many), 2),
+		"pack_batch": func() -> Array: return _of_value(FastVariantCodec.pack_batch([value, 1])),
+		"unpack_batch": func() -> Array: return _of(FastVariantCodec.unpack_batch(packed)),
+		"load_batch": func() -> Array: return _of(FastVariantCodec.load_batch(FILE)),
+		"decode_batch_async": func() -> Array: return _of(FastVariantCodec.decode_batch_async(many).wait()),
+		"encode_batch_async": func() -> Array: return _of(FastVariantCodec.encode_batch_async(items).wait()),
+		"try_encode_godot3": func() -> Array: return _of(FastVariantCodec.try_encode_godot3(value)),
+		"try_decode_godot3": func() -> Array: return _of(FastVariantCodec.try_decode_godot3(old)),
+		"describe": func() -> Array: return _of_value(FastVariantCodec.describe(bytes)),
+	}
+	if value is String or value is PackedByteArray or value is PackedInt32Array:
+		var schema := FastProtobufCodec.load_schema(SCHEMA)
+		var field: String = {TYPE_STRING: "f_string", TYPE_PACKED_BYTE_ARRAY: "f_bytes", TYPE_PACKED_INT32_ARRAY: "r_int32"}[typeof(value)]
+		var message := {field: value}
+		var written := schema.encode("Everything", message)
+		calls["message, try_encode"] = func() -> Array: return _of(schema.try_encode("Everything", message))
+		calls["message, try_decode"] = func() -> Array: return _of(schema.try_decode("Everything", written))
+	var all_ends: Dictionary[String, Array] = {}
+	for left in LEFT:
+		_limit_memory(left)
+		for call_name in calls:
+			var outcome: Array = calls[call_name].call()
+			var end: int = outcome[0]
+			outcome.clear()
+			all_ends.get_or_add(call_name, []).append(end)
+			_refused += int(end == FastVariantCodec.OUT_OF_MEMORY)
+		_limit_memory(-1)
+		# Jobs stay until the next frames.
+		await next_frame()
+		await next_frame()
+	for call_name in calls:
+		var ends := all_ends[call_name]
+		var are_right := ends.all(func(end: int) -> bool: return end in [FastVariantCodec.OK, FastVariantCodec.OUT_OF_MEMORY])
+		check("%s, %s succeeds or has no memory" % [value_name, call_name], are_right, str(ends))
+		check("%s, %s succeeds with plenty" % [value_name, call_name], ends.back() == FastVariantCodec.OK, str(ends))
+
+
+func _of(result: FastVariantResult) -> Array:
+	return [result.error, result]
+
+
+## Where nothing says why, the value does.
+func _of_value(value: Variant) -> Array:
+	var is_nothing: bool = value == null or (value is PackedByteArray and value.is_empty())
+	return [FastVariantCodec.OUT_OF_MEMORY if is_nothing else FastVariantCodec.OK, value]
+
+
+func _of_batch(values: Array, count: int) -> Array:
+	if values.is_empty() or _of_value(values[0])[0] != FastVariantCodec.OK:
+		return [FastVariantCodec.OUT_OF_MEMORY, values]
+	return [FastVariantCodec.OK if values.size() == count else FAILED, values]
+
+
+## Leaves so many MiB of address space beside what the process has; −1 for no limit.
+func _limit_memory(left: int) -> void:
+	var limit := "unlimited"
+	if left >= 0:
+		# The file says that it has no length.
+		var pages := FileAccess.open("/proc/self/statm", FileAccess.READ).get_line().get_slice(" ", 0).to_int()
+		limit = str(pages * 4096 + left * MIB)
+	var process := str(OS.get_process_id())
+	check("prlimit", OS.execute("prlimit", ["--pid", process, "--as=%s:" % limit]) == 0)

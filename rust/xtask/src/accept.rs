@@ -1,0 +1,67 @@
+//! `cargo xtask accept`: rewrites the committed files that are generated.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::godot::{self, Godot};
+use crate::godot3;
+use crate::library::{self, Build};
+use crate::run;
+use crate::suites;
+use crate::workspace::Workspace;
+
+/// What to rewrite.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// What to rewrite [default: all]
+    #[arg(value_name = "WHAT")]
+    what: Vec<What>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// tests/vectors/godot4.tsv: what Godot 4 writes and reads
+    Vectors,
+    /// tests/vectors/godot3.tsv: what Godot 3 writes and reads
+    Godot3,
+    /// tests/vectors/serde.tsv: what Godot 4 writes for types of Rust programs
+    Serde,
+    /// The generated tables in docs/errors.md and docs/security.md
+    Pages,
+}
+
+/// Rewrites what was chosen, or everything.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let has = |what| options.what.is_empty() || options.what.contains(&what);
+    let file = |name: &str| workspace.root.join("tests/vectors").join(name);
+    if has(What::Vectors) || has(What::Serde) {
+        let godot = godot::find_or_install(workspace)?;
+        library::build(workspace, &Build::default())?;
+        let write = |script: &str, name: &str, write: Write| -> Result<()> {
+            let lines = write(workspace, &godot, &file(name))?;
+            println!("{script}: {lines} lines in tests/vectors/{name}");
+            Ok(())
+        };
+        if has(What::Vectors) {
+            write("Godot 4", "godot4.tsv", suites::write_vectors)?;
+        }
+        if has(What::Serde) {
+            write("types of Rust programs", "serde.tsv", suites::write_serde_vectors)?;
+        }
+    }
+    if has(What::Godot3) {
+        let lines = godot3::vectors::write(workspace, &file("godot3.tsv"))?;
+        println!("Godot 3: {lines} lines in tests/vectors/godot3.tsv");
+    }
+    if has(What::Pages) {
+        run::through(workspace.cargo().args(PAGES).env("ACCEPT", "1"))?;
+        println!("generated pages: written");
+    }
+    Ok(())
+}
+
+type Write = fn(&Workspace, &Godot, &Path) -> Result<usize>;
+
+/// The test that compares the generated tables, and writes them if `ACCEPT` is set.
+const PAGES: [&str; 5] = ["test", "--quiet", "--package", "conformance", "pages::"];

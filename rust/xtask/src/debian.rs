@@ -1,0 +1,336 @@
+//! Programs from a suite of Debian, unpacked into a private folder.
+//!
+//! They need another C library than the machine's, so they are started with the loader and libraries of the folder.
+//! Nothing is installed system-wide, and root is not needed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use crate::progress::Progress;
+use crate::run;
+
+/// Where the packages are unpacked, inside the private folder.
+const ROOT: &str = "root";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// Where older suites have some libraries.
+const OLD_LIBRARIES: &str = "lib/x86_64-linux-gnu";
+const LOADER: &str = "ld-linux-x86-64.so.2";
+
+/// The suite with the newest programs.
+pub const TESTING: &str = "testing";
+/// The newest stable suite.
+pub const STABLE: &str = "trixie";
+/// The one before.
+pub const OLD_STABLE: &str = "bookworm";
+/// The architecture of the programs, unless a package's name ends with another, as in `libc6:arm64`.
+const ARCHITECTURE: &str = "amd64";
+
+/// A machine with apt and a Debian archive.
+pub struct Machine {
+    /// The archive's address, as apt takes it.
+    archive: String,
+    keyring: Option<PathBuf>,
+}
+
+/// This machine, if it meets the requirements.
+pub fn machine() -> Option<Machine> {
+    for tool in ["apt-get", "dpkg"] {
+        which::which(tool).ok()?;
+    }
+    // Lists that are empty, in a folder that may be written: apt names where it would look, and needs no rights.
+    let lists = tempfile::tempdir().ok()?;
+    fs::create_dir(lists.path().join("partial")).ok()?;
+    let mut apt = Command::new("apt-get");
+    apt.args(["update", "--print-uris", "-o", "Debug::NoLocking=1", "-o"]);
+    apt.arg(format!("Dir::State::Lists={}", lists.path().display()));
+    let archive = debian_archive(&run::read(&mut apt).ok()?)?;
+    let known = ["debian-archive-keyring.gpg", "debian-archive-keyring.pgp"];
+    let keyring =
+        known.map(|name| Path::new("/usr/share/keyrings").join(name)).into_iter().find(|key| key.is_file());
+    Some(Machine { archive, keyring })
+}
+
+/// The Debian archive among the addresses that apt prints: `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`. Third
+/// parties have longer ones; the security archive holds no testing suite.
+fn debian_archive(printed: &str) -> Option<String> {
+    let addresses =
+        printed.lines().filter_map(|line| Some(line.strip_prefix('\'')?.split_once("/dists/")?.0));
+    let debian = addresses.filter(|address| address.contains("debian") && !address.contains("security"));
+    debian.min_by_key(|address| (!address.ends_with("/debian"), address.len())).map(str::to_owned)
+}
+
+impl Machine {
+    /// Installs into the folder `home`, unless it is there. An interrupted install is never taken for a finished one.
+    pub fn install_once(&self, suite: &str, what: &str, packages: &[&str], home: &Path) -> Result<()> {
+        if home.is_dir() {
+            return Ok(());
+        }
+        let unfinished = home.with_extension("unfinished");
+        if unfinished.is_dir() {
+            fs::remove_dir_all(&unfinished)?;
+        }
+        fs::create_dir_all(&unfinished)?;
+        self.install(suite, what, packages, &unfinished)?;
+        Ok(fs::rename(&unfinished, home)?)
+    }
+
+    /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` names them
+    /// in the output.
+    pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
+        let apt = Apt::prepare(folder, self, suite, packages)?;
+
+        let step = Progress::spinner(format!("reading the package lists of Debian {suite}"));
+        run::read(apt.command().arg("update"))?;
+        step.done();
+
+        let total = download_size(&run::read(apt.install(packages).arg("--print-uris"))?);
+        let step = Progress::bytes(format!("downloading {what} and its libraries"), total);
+        apt.download(packages, &step)?;
+        step.done();
+
+        let archives = apt.archives()?;
+        ensure!(!archives.is_empty(), "apt downloaded nothing");
+        let step = Progress::count("unpacking packages", archives.len() as u64);
+        let root = root(folder);
+        for package in &archives {
+            run::read(Command::new("dpkg").arg("-x").arg(package).arg(&root))?;
+            step.step();
+        }
+        step.done();
+        fs::remove_dir_all(&apt.folder)?;
+        Ok(())
+    }
+}
+
+impl Machine {
+    /// Downloads the source of a package into `folder`, with its `.dsc` file, from the first suite that has it: archives
+    /// that keep copies may lack a file of one suite.
+    pub fn source(&self, suites: &[&str], package: &str, folder: &Path) -> Result<()> {
+        let step = Progress::spinner(format!("downloading the source of {package}"));
+        let mut verdict = Err(anyhow!("there is no suite"));
+        for suite in suites {
+            let apt = Apt::prepare(folder, self, suite, &[])?;
+            run::read(apt.command().arg("update"))?;
+            let mut download = apt.command();
+            download.args(["source", "--download-only", package]).current_dir(folder);
+            verdict = run::read(&mut download).map(drop);
+            fs::remove_dir_all(&apt.folder)?;
+            if verdict.is_ok() {
+                break;
+            }
+        }
+        step.done();
+        verdict
+    }
+}
+
+/// An apt configuration with only one suite and its whole state in one folder.
+struct Apt {
+    folder: PathBuf,
+    configuration: PathBuf,
+}
+
+impl Apt {
+    fn prepare(parent: &Path, machine: &Machine, suite: &str, packages: &[&str]) -> Result<Self> {
+        let folder = parent.join("apt");
+        for part in ["lists/partial", "cache/archives/partial", "empty"] {
+            fs::create_dir_all(folder.join(part))?;
+        }
+        let key = machine.keyring.as_ref().map(|key| format!("[signed-by={}] ", key.display()));
+        let source = format!("{}{} {suite} main\n", key.unwrap_or_default(), machine.archive);
+        fs::write(folder.join("sources.list"), format!("deb {source}deb-src {source}"))?;
+        fs::write(folder.join("status"), "")?;
+
+        let path = folder.display();
+        let architectures = architectures(packages);
+        // Ignores the machine's own hooks, pins and download users.
+        let configuration = format!(
+            r##"Dir::Etc::sourcelist "{path}/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::Etc::preferences "{path}/empty/none";
+Dir::Etc::preferencesparts "{path}/empty";
+Dir::State::Lists "{path}/lists";
+Dir::State::status "{path}/status";
+Dir::State::extended_states "{path}/extended_states";
+Dir::Cache "{path}/cache";
+Dir::Cache::archives "archives";
+Dir::Log "{path}";
+APT::Architecture "{ARCHITECTURE}";
+APT::Architectures {{ {architectures} }};
+APT::Install-Recommends "false";
+APT::Keep-Downloaded-Packages "true";
+Debug::NoLocking "true";
+Acquire::Languages "none";
+Acquire::Retries "3";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Pre-Invoke;
+#clear DPkg::Post-Invoke;
+#clear DPkg::Pre-Install-Pkgs;
+#clear Acquire::IndexTargets::deb::DEP-11;
+#clear Acquire::IndexTargets::deb::DEP-11-icons;
+#clear Acquire::IndexTargets::deb::Contents-deb;
+"##
+        );
+        let file = folder.join("apt.conf");
+        fs::write(&file, configuration)?;
+        Ok(Self { folder, configuration: file })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("apt-get");
+        command.arg("--config-file").arg(&self.configuration).arg("--quiet=2");
+        command
+    }
+
+    fn install(&self, packages: &[&str]) -> Command {
+        let mut command = self.command();
+        command.args(["--yes", "--no-install-recommends", "--download-only", "install"]).args(packages);
+        command
+    }
+
+    /// Runs the download and updates the progress bar.
+    fn download(&self, packages: &[&str], step: &Progress) -> Result<()> {
+        let log = self.folder.join("download.log");
+        let errors = fs::File::create(&log)?;
+        let mut child = self
+            .install(packages)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .spawn()
+            .context("cannot start apt-get")?;
+        let archives = self.folder.join("cache/archives");
+        let status = loop {
+            step.at(folder_size(&archives) + folder_size(&archives.join("partial")));
+            match child.try_wait()? {
+                Some(status) => break status,
+                None => thread::sleep(Duration::from_millis(200)),
+            }
+        };
+        if !status.success() {
+            bail!("the download from Debian failed:\n{}", fs::read_to_string(&log)?);
+        }
+        Ok(())
+    }
+
+    fn archives(&self) -> Result<Vec<PathBuf>> {
+        files_with_extension(&self.folder.join("cache/archives"), "deb")
+    }
+}
+
+/// Those of the packages, as apt's configuration lists them.
+fn architectures(packages: &[&str]) -> String {
+    let others = packages.iter().filter_map(|package| Some(package.split_once(':')?.1));
+    let all: BTreeSet<&str> = others.chain([ARCHITECTURE]).collect();
+    all.iter().map(|name| format!("\"{name}\";")).collect()
+}
+
+/// The sum of the sizes that `apt-get --print-uris` prints: `'uri' file size hash`.
+fn download_size(listing: &str) -> u64 {
+    listing
+        .lines()
+        .filter(|line| line.starts_with('\''))
+        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok())
+        .sum()
+}
+
+fn folder_size(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(|file| file.is_file())
+        .map(|file| file.len())
+        .sum()
+}
+
+/// The files of a folder with this suffix.
+pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .with_context(|| format!("cannot read {}", folder.display()))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Where the packages of the private folder `home` are.
+pub fn root(home: &Path) -> PathBuf {
+    home.join(ROOT)
+}
+
+/// The library folder.
+pub fn libraries(home: &Path) -> PathBuf {
+    root(home).join(LIBRARIES)
+}
+
+/// The dynamic loader.
+pub fn loader(home: &Path) -> PathBuf {
+    libraries(home).join(LOADER)
+}
+
+/// Writes a script that starts an unpacked program with the loader and libraries that it needs, and returns its path.
+pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
+    let (root, script) = (root(home), home.join(name));
+    let program = root.join(program);
+    ensure!(program.is_file(), "{} was not unpacked", program.display());
+    let [new, old] = [LIBRARIES, OLD_LIBRARIES].map(|folder| root.join(folder));
+    let loader = [&new, &old].map(|folder| folder.join(LOADER)).into_iter().find(|file| file.exists());
+    let text = format!(
+        "#!/bin/sh\nexec '{}' --library-path '{}:{}' '{}' \"$@\"\n",
+        loader.with_context(|| format!("{LOADER} was not unpacked"))?.display(),
+        new.display(),
+        old.display(),
+        program.display()
+    );
+    // An existing one may be running.
+    if fs::read_to_string(&script).ok().as_ref() != Some(&text) {
+        fs::write(&script, text)?;
+        #[cfg(unix)]
+        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    }
+    Ok(script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_come_from_the_names_of_packages() {
+        assert_eq!(architectures(&["gcc"]), "\"amd64\";");
+        assert_eq!(architectures(&["libc6:s390x", "gcc", "libc6:i386"]), "\"amd64\";\"i386\";\"s390x\";");
+    }
+
+    #[test]
+    fn only_the_debian_archive_serves() {
+        let found = |addresses: &[&str]| {
+            let lines = addresses.iter().map(|address| format!("'{address}/dists/bookworm/InRelease' x 0\n"));
+            debian_archive(&lines.collect::<String>())
+        };
+        let vendor = "https://download.vendor.example/linux/debian";
+        let security = "http://deb.debian.org/debian-security";
+        let debian = "http://deb.debian.org/debian";
+        assert_eq!(found(&[vendor, security, debian]).as_deref(), Some(debian));
+        let mirror = "http://mirror.example/debian-copy";
+        assert_eq!(found(&[security, mirror]).as_deref(), Some(mirror));
+        assert_eq!(found(&["http://archive.ubuntu.example/ubuntu", security]), None);
+    }
+
+    #[test]
+    fn sizes_are_summed() {
+        let listing = "Reading package lists...\n'http://m.example/a_1.deb' a_1_amd64.deb 1200 SHA256:00\n\
+                       'http://m.example/b_2.deb' b_2_all.deb 34 SHA256:11\n";
+        assert_eq!(download_size(listing), 1234);
+    }
+}

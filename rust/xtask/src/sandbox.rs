@@ -1,0 +1,153 @@
+//! A root folder of Debian's packages, in which programs run as on a machine of their own.
+//!
+//! Cross compilers, wine and emscripten are full of absolute paths, so they do not run from any other folder.
+//! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide, and root is not needed where
+//! the system allows user namespaces.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::debian::{Machine, TESTING, root, script};
+use crate::run;
+
+/// Debian's folders that moved into `usr`, which packages name by their old places.
+const MOVED: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
+/// What a sandbox shares with the machine: names of users and hosts, and certificates.
+const SHARED: [&str; 6] =
+    ["/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/resolv.conf", "/etc/ssl/certs"];
+/// Variables that tell how to reach the network.
+const NETWORK: [&str; 5] = ["CARGO_HTTP_", "CARGO_NET_", "CARGO_SOURCE_", "PIP_", "SSL_CERT_"];
+/// The packages that a sandbox holds, one in each line.
+const LIST: &str = "packages";
+
+/// A root folder, and the program that makes it one.
+#[derive(Clone)]
+pub struct Sandbox {
+    home: PathBuf,
+    bubblewrap: PathBuf,
+}
+
+impl Sandbox {
+    /// The sandbox in the folder `home`, made if need be. `tools` is where bubblewrap is unpacked.
+    ///
+    /// # Errors
+    /// One line if this machine has no bubblewrap, or does not let it work.
+    pub fn open(machine: &Machine, tools: &Path, home: &Path) -> Result<Self> {
+        let bubblewrap = bubblewrap(machine, tools)?;
+        let root = root(home);
+        for name in MOVED {
+            fs::create_dir_all(root.join("usr").join(name))?;
+            link(&Path::new("usr").join(name), &root.join(name))?;
+        }
+        for name in ["etc/ssl/certs", "dev", "proc", "tmp", "run"] {
+            fs::create_dir_all(root.join(name))?;
+        }
+        Ok(Self { home: home.to_owned(), bubblewrap })
+    }
+
+    /// Adds packages and what they depend on, unless they are there.
+    pub fn add(&self, machine: &Machine, suite: &str, what: &str, packages: &[&str]) -> Result<()> {
+        let list = self.home.join(LIST);
+        let mut held: BTreeSet<String> = match fs::read_to_string(&list) {
+            Ok(text) => text.lines().map(str::to_owned).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
+            Err(error) => return Err(error).context("cannot read what the sandbox holds"),
+        };
+        let missing: Vec<&str> = packages.iter().filter(|name| !held.contains(**name)).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        machine.install(suite, what, &missing, &self.home)?;
+        held.extend(missing.iter().map(|name| (*name).to_owned()));
+        let lines: Vec<_> = held.into_iter().collect();
+        Ok(fs::write(&list, lines.join("\n"))?)
+    }
+
+    /// Gives a program of `usr/bin` another name, as Debian's alternatives do when packages are configured.
+    ///
+    /// # Errors
+    /// If the link cannot be made.
+    pub fn alternative(&self, name: &str, program: &str) -> Result<()> {
+        link(Path::new(program), &self.root().join("usr/bin").join(name))
+    }
+
+    /// The root folder, seen from outside.
+    pub fn root(&self) -> PathBuf {
+        root(&self.home)
+    }
+
+    /// A program of the sandbox. It sees the folders `open` at their own places, and may write to them.
+    pub fn command(&self, program: &str, open: &[&Path]) -> Command {
+        let mut command = Command::new(&self.bubblewrap);
+        command.arg("--bind").arg(self.root()).arg("/");
+        command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+        // What a program leaves running ends with it: wine's server would hold its output.
+        command.args(["--unshare-pid", "--die-with-parent"]);
+        for file in SHARED {
+            command.args(["--ro-bind-try", file, file]);
+        }
+        for folder in open {
+            command.arg("--bind").arg(folder).arg(folder);
+        }
+        command.arg("--").arg(program);
+        command.env_clear().envs(env::vars_os().filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            name.to_lowercase().ends_with("_proxy") || NETWORK.iter().any(|start| name.starts_with(start))
+        }));
+        command.env("PATH", "/usr/bin:/usr/sbin:/usr/games").env("LANG", "C.UTF-8").env("HOME", "/tmp");
+        command
+    }
+}
+
+/// Writes a script that runs this command with more arguments and with the variables of whoever starts it.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn starter(command: &Command, at: &Path) -> Result<()> {
+    let quoted = |text: &OsStr| format!("'{}'", text.to_string_lossy().replace('\'', "'\\''"));
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
+    let variables: String = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("export {}={}\n", name.to_string_lossy(), quoted(value?))))
+        .collect();
+    fs::write(at, format!("#!/bin/sh\n{variables}exec {} \"$@\"\n", words.join(" ")))?;
+    #[cfg(unix)]
+    fs::set_permissions(at, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(())
+}
+
+/// The machine's own, else Debian's, and proof that it works.
+fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
+    let program = match which::which("bwrap") {
+        Ok(program) => program,
+        Err(_) => {
+            let home = tools.join("bubblewrap");
+            machine.install_once(TESTING, "bubblewrap", &["bubblewrap"], &home)?;
+            script(&home, "usr/bin/bwrap", "bwrap")?
+        }
+    };
+    run::read(Command::new(&program).args(["--ro-bind", "/", "/", "true"]))
+        .context("bubblewrap cannot make a sandbox here: does the system allow user namespaces?")?;
+    Ok(program)
+}
+
+/// A symbolic link, unless there is one.
+fn link(to: &Path, from: &Path) -> Result<()> {
+    #[cfg(unix)]
+    match std::os::unix::fs::symlink(to, from) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("cannot link {}", from.display()))
+        }
+        _ => Ok(()),
+    }
+    #[cfg(not(unix))]
+    anyhow::bail!("a sandbox needs Linux: {} cannot lead to {}", from.display(), to.display())
+}

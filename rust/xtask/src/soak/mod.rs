@@ -1,0 +1,369 @@
+//! `cargo xtask soak`: activities that check random input for as long as one wants, and short slices of them for
+//! `cargo xtask test`.
+
+mod exchange;
+mod fuzz;
+mod kill;
+mod protobuf;
+mod sanitize;
+mod script;
+mod valgrind;
+mod writers;
+
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+
+use crate::godot::Godot;
+use crate::judge::Tally;
+use crate::library::{self, Build};
+use crate::suites::{self, Access};
+use crate::workspace::Workspace;
+use crate::{godot, godot3};
+
+use Mode::{Direct, OneThread, Portable, SharedOut};
+
+/// All activities, in the order in which they run.
+const ACTIVITIES: &[Activity] = &[
+    activity(
+        "values",
+        "cases",
+        "random values and damaged bytes, through the engine and the codec",
+        script::run,
+    )
+    .modes(&[Direct, Portable, SharedOut])
+    .test(&[(Direct, 10_000), (Portable, 1_000), (SharedOut, 1_000)]),
+    activity("threads", "calls", "every method from many threads of Godot at once", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 17_425), (SharedOut, 3_485)]),
+    activity("calls", "calls", "every method again and again; memory and objects must not grow", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 300_000), (Portable, 30_000)]),
+    activity("jobs", "jobs", "background jobs whose arguments are changed and freed meanwhile", script::run)
+        .modes(&[Direct, Portable, SharedOut])
+        .test(&[(Direct, 4_000), (Portable, 400), (SharedOut, 400)]),
+    activity(
+        "kill",
+        "kills",
+        "Godot is killed while it saves and appends; the files must be whole",
+        kill::run,
+    )
+    .test(&[(Direct, 20)]),
+    activity("writers", "rounds", "several processes append to, save, load and lock one file", writers::run)
+        .test(&[(Direct, 1)]),
+    activity("godot3", "values", "Godot 3 and Godot 4 exchange files and packets", exchange::run)
+        .modes(&[Direct, Portable])
+        .test(&[(Direct, 1_000), (Portable, 100)])
+        .unless(|| (!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN")),
+    activity(
+        "protobuf",
+        "checks",
+        "random messages of random schemas, beside the official library",
+        protobuf::run,
+    )
+    .test(&[(Direct, 60)]),
+    activity("worst", "seconds", "search for packets that take much time or memory", script::search),
+    activity("fuzz", "executions", "libFuzzer on every target of tests/fuzz", fuzz::run),
+    activity("memory", "kinds of values", "every method in an address space that is too small", script::run)
+        .modes(&[Direct, OneThread, Portable])
+        .test(&[(Direct, 13), (OneThread, 4), (Portable, 4)])
+        .unless(|| (!cfg!(target_os = "linux")).then_some("only Linux limits the address space")),
+    activity("panics", "calls", "a panic in every method; none must reach the script", |on, _| {
+        suites::panics(on.workspace, on.godot).map(Done::from)
+    })
+    .test(&[(Direct, 1)]),
+    activity("messages", "calls", "every failure prints exactly the error lines that it should", |on, _| {
+        suites::messages(on.workspace, on.godot).map(Done::from)
+    })
+    .test(&[(Direct, 1)]),
+    activity("valgrind", "calls", "calls and jobs under memcheck: no invalid access, no leak", valgrind::run)
+        .modes(&[Direct, Portable]),
+    activity(
+        "sanitize",
+        "tests",
+        "the Rust tests with the address, leak and thread sanitizers",
+        sanitize::run,
+    ),
+];
+
+type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
+
+/// One row of the table.
+struct Activity {
+    name: &'static str,
+    /// What is counted.
+    unit: &'static str,
+    help: &'static str,
+    run: Run,
+    /// The modes between which the time is split. The first gets the larger part.
+    modes: &'static [Mode],
+    /// The amounts for `cargo xtask test`.
+    test: &'static [(Mode, u64)],
+    /// Why this machine cannot run it.
+    unless: fn() -> Option<&'static str>,
+}
+
+const fn activity(name: &'static str, unit: &'static str, help: &'static str, run: Run) -> Activity {
+    Activity { name, unit, help, run, modes: &[Direct], test: &[], unless: || None }
+}
+
+impl Activity {
+    const fn modes(self, modes: &'static [Mode]) -> Self {
+        Self { modes, ..self }
+    }
+
+    const fn test(self, test: &'static [(Mode, u64)]) -> Self {
+        Self { test, ..self }
+    }
+
+    const fn unless(self, unless: fn() -> Option<&'static str>) -> Self {
+        Self { unless, ..self }
+    }
+
+    fn named(name: &str) -> Result<&'static Self> {
+        let found = ACTIVITIES.iter().find(|activity| activity.name == name);
+        found.with_context(|| format!("unknown activity \"{name}\"; `cargo xtask soak --list` prints them"))
+    }
+
+    /// Does the work; a failure says which command repeats it.
+    fn run(&self, on: &Stage<'_>, work: &Work) -> Result<Done> {
+        (self.run)(on, work).map_err(|error| {
+            let repeat = work.to_repeat(error.downcast_ref());
+            error.context(format!("`cargo xtask soak {} {repeat}` repeats it", self.name))
+        })
+    }
+}
+
+/// How the extension works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// As in games
+    Direct,
+    /// Only through the engine's documented functions
+    Portable,
+    /// Every value is split among 4 threads, however small
+    SharedOut,
+    /// Direct, without worker threads
+    OneThread,
+}
+
+impl Mode {
+    const fn access(self) -> Access {
+        const DEFAULT: Access = Access { portable: false, threads: None, threshold: None };
+        match self {
+            Direct => DEFAULT,
+            Portable => Access { portable: true, ..DEFAULT },
+            SharedOut => Access { threads: Some(4), threshold: Some(0), portable: false },
+            OneThread => Access { threads: Some(1), ..DEFAULT },
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
+    }
+}
+
+/// Options of `cargo xtask soak`.
+#[derive(Debug, Default, clap::Args)]
+pub struct Options {
+    /// Activities, as `--list` names them [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Print the activities
+    #[arg(long)]
+    pub list: bool,
+    /// Minutes for each activity, shared by its modes; memory, panics, messages, valgrind and sanitize take as long as they take
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub minutes: f64,
+    /// Amount of work for each mode, instead of a time
+    #[arg(long, value_name = "N", conflicts_with = "minutes")]
+    pub count: Option<u64>,
+    /// Seed, to repeat a run [default: the time]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u32>,
+    /// Begin with this case, and print each input before it is tried; without --count, run only this case
+    #[arg(long, value_name = "I")]
+    pub case: Option<u64>,
+    /// Only this mode [default: those of the activity, most of the time direct]
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<Mode>,
+}
+
+/// What an activity runs with.
+struct Stage<'a> {
+    workspace: &'a Workspace,
+    godot: &'a Godot,
+}
+
+/// What an activity is to do.
+#[derive(Clone, Copy)]
+struct Work {
+    name: &'static str,
+    seconds: u64,
+    /// The amount, instead of a time.
+    count: Option<u64>,
+    seed: u32,
+    case: Option<u64>,
+    mode: Mode,
+}
+
+impl Work {
+    /// Whether to go on after so much, for activities that count their time themselves. They begin at least once.
+    fn goes_on(&self, done: u64, started: Instant) -> bool {
+        match self.count {
+            Some(count) => done < count,
+            None => done == 0 || started.elapsed() < Duration::from_secs(self.seconds),
+        }
+    }
+
+    /// The time in which this is done on any machine, if at least so many units are done in a second.
+    fn limit(&self, units_per_second: u64) -> Duration {
+        Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
+    }
+
+    /// The options of `cargo xtask soak` that do the same, or only the case that failed.
+    fn to_repeat(self, case: Option<&Case>) -> String {
+        let amount = match (case, self.count) {
+            (Some(Case(number)), _) => format!(" --case {number}"),
+            (None, Some(count)) => format!(" --count {count}"),
+            (None, None) => format!(" --minutes {:.2}", self.seconds as f64 / 60.0),
+        };
+        let mode = if self.mode == Direct { String::new() } else { format!(" --mode {}", self.mode) };
+        format!("--seed {}{amount}{mode}", self.seed)
+    }
+}
+
+/// What an activity has done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Done {
+    amount: u64,
+    tally: Tally,
+}
+
+impl From<Tally> for Done {
+    fn from(tally: Tally) -> Self {
+        Self { amount: tally.passed, tally }
+    }
+}
+
+/// The number of a case that failed, as part of an error.
+#[derive(Debug)]
+struct Case(u64);
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "case {}", self.0)
+    }
+}
+
+/// Runs activities one after the other, prints a line for each, and returns whether all succeeded.
+pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    if options.list {
+        ACTIVITIES.iter().for_each(|activity| println!("{:10} {}", activity.name, activity.help));
+        return Ok(true);
+    }
+    let named = options.names.iter().map(|name| Activity::named(name));
+    let mut chosen = named.collect::<Result<Vec<_>>>()?;
+    if chosen.is_empty() {
+        chosen.extend(ACTIVITIES);
+    }
+    ensure!(options.case.is_none() || chosen.len() == 1, "--case needs the name of one activity");
+    let godot = &godot::find_or_install(workspace)?;
+    library::build(workspace, &Build::default())?;
+    let stage = Stage { workspace, godot };
+    let seed = options
+        .seed
+        .unwrap_or_else(|| SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as u32));
+    let mut lines = Vec::new();
+    let mut succeeded = true;
+    for activity in chosen {
+        if let Some(reason) = (activity.unless)() {
+            lines.push(format!("{:10} skipped: {reason}", activity.name));
+            continue;
+        }
+        for (mode, seconds) in shares(activity, options) {
+            let work =
+                Work { name: activity.name, seconds, count: options.count, seed, case: options.case, mode };
+            println!("\n== {} ({mode}), seed {seed}", activity.name);
+            let started = Instant::now();
+            let verdict = match activity.run(&stage, &work) {
+                Ok(done) => format!("ok, {} {}", done.amount, activity.unit),
+                Err(error) => {
+                    eprintln!("{error:#}");
+                    succeeded = false;
+                    format!("FAILED, {error}")
+                }
+            };
+            let seconds = started.elapsed().as_secs();
+            lines.push(format!("{:10} {mode:10} {seconds:>6} s  seed {seed}  {verdict}", activity.name));
+            println!("{}", lines[lines.len() - 1]);
+        }
+    }
+    println!("\n{}", lines.join("\n"));
+    Ok(succeeded)
+}
+
+/// The modes of an activity with the seconds of each: three fifths for the first, the rest for the others.
+fn shares(activity: &Activity, options: &Options) -> Vec<(Mode, u64)> {
+    let seconds = |share: f64| ((options.minutes * 60.0 * share) as u64).max(1);
+    match (options.mode, activity.modes) {
+        (Some(mode), _) | (None, &[mode]) => vec![(mode, seconds(1.0))],
+        (None, modes) if options.case.is_some() => vec![(modes[0], seconds(1.0))],
+        (None, modes) => {
+            let others = 0.4 / (modes.len() - 1) as f64;
+            let share = |index: usize| if index == 0 { 0.6 } else { others };
+            modes.iter().enumerate().map(|(index, mode)| (*mode, seconds(share(index)))).collect()
+        }
+    }
+}
+
+/// The short slices of an activity for `cargo xtask test`: fixed amounts and seeds, so that results can be repeated.
+///
+/// # Errors
+/// With what the activity found.
+pub fn slice(workspace: &Workspace, godot: &Godot, name: &str) -> Result<Tally> {
+    let activity = Activity::named(name)?;
+    let one = |&(mode, count): &(Mode, u64)| {
+        let work = Work { name: activity.name, seconds: 0, count: Some(count), seed: 1, case: None, mode };
+        activity.run(&Stage { workspace, godot }, &work).map(|done| done.tally)
+    };
+    activity.test.iter().map(one).sum()
+}
+
+/// Why this machine cannot run an activity.
+pub fn obstacle(name: &str) -> Option<&'static str> {
+    Activity::named(name).ok().and_then(|activity| (activity.unless)())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_activity_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = ACTIVITIES.iter().map(|activity| activity.name).collect();
+        assert_eq!(names.len(), ACTIVITIES.len());
+    }
+
+    #[test]
+    fn the_first_mode_gets_the_larger_part() {
+        let options = Options { minutes: 1.0, ..Options::default() };
+        let values = Activity::named("values").unwrap();
+        assert_eq!(shares(values, &options), [(Direct, 36), (Portable, 12), (SharedOut, 12)]);
+        let options = Options { mode: Some(Portable), ..options };
+        assert_eq!(shares(values, &options), [(Portable, 60)]);
+    }
+
+    #[test]
+    fn a_failed_case_is_repeated_alone() {
+        let work = Work { name: "values", seconds: 36, count: None, seed: 7, case: None, mode: Portable };
+        assert_eq!(work.to_repeat(Some(&Case(4711))), "--seed 7 --case 4711 --mode portable");
+        assert_eq!(Work { count: Some(20), mode: Direct, ..work }.to_repeat(None), "--seed 7 --count 20");
+    }
+}

@@ -1,0 +1,28 @@
+//! Our protobuf beside the official implementation.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Done, Stage, Work};
+use crate::run::{self, Echo};
+use crate::{judge, python, suites};
+
+/// The minimum number of schemas per second.
+const SCHEMAS_PER_SECOND: u64 = 1;
+/// The time allowed for everything else.
+const START: Duration = Duration::from_secs(120);
+
+/// Compares, and adds up what was compared.
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    let python = python::find_or_install(on.workspace)?;
+    let mut oracle = on.workspace.program("--bin", "protobuf_oracle")?;
+    oracle.arg("--python").arg(&python.program).env("PYTHONPATH", &python.packages);
+    oracle.args(suites::named([
+        ("--seed", Some(work.seed.to_string())),
+        ("--seconds", work.count.is_none().then(|| work.seconds.to_string())),
+        ("--schemas", work.count.map(|count| count.to_string())),
+    ]));
+    let limit = START + work.limit(SCHEMAS_PER_SECOND);
+    Ok(judge::suite(&run::watch(&mut oracle, Echo::All, limit)?)?.into())
+}

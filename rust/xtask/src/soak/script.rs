@@ -1,0 +1,118 @@
+//! Activities that one engine runs alone: `godot-project/suites/soak.gd`.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Error, Result};
+
+use super::{Case, Done, Stage, Work};
+use crate::judge::{self, Tally};
+use crate::project::Project;
+use crate::run::{self, Echo, Outcome};
+use crate::suites;
+
+const SCRIPT: &str = "res://suites/soak.gd";
+
+/// The minimum rate of any activity, far below that of any machine.
+const UNITS_PER_SECOND: u64 = 10;
+
+/// The minutes that each of a few large units may take.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// What the script prints before the number of inputs of which the engine, not the codec, keeps objects.
+const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
+/// What the engine then prints.
+const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
+
+/// Activities after which the engine lists every leak. Others make the engine itself leak.
+const LEAK_NOTHING: [&str; 2] = ["calls", "jobs"];
+
+/// An engine for an activity, with options that only this activity has.
+pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Command {
+    let mut engine = project.headless();
+    if LEAK_NOTHING.contains(&name) {
+        engine.arg("--verbose");
+    }
+    engine.args(["--script", SCRIPT, "--", "--activity", name]);
+    engine.args(options.iter().flat_map(|(option, value)| [option, value]));
+    engine
+}
+
+/// The same, for this work.
+pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
+    let mut engine = engine(project, work.name, options);
+    let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
+    engine.args(suites::named([
+        ("--seed", Some(work.seed.to_string())),
+        ("--case", work.case.map(|case| case.to_string())),
+        ("--count", work.count.map(|count| count.to_string())),
+        ("--seconds", seconds.map(|seconds| seconds.to_string())),
+    ]));
+    work.mode.access().apply(&mut engine);
+    engine
+}
+
+/// Runs the activity of this name.
+pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    let folder = on.workspace.project();
+    let project = suites::bundled(on.workspace, on.godot, &folder)?;
+    let mut engine = working(&project, work, &[]);
+    let mut outcome = run::watch(&mut engine, Echo::All, LIMIT + work.limit(UNITS_PER_SECOND))?;
+    let leaks = outcome.stdout.lines().find_map(|line| line.strip_prefix(LEAKS_OF_ENGINE));
+    if leaks.is_some_and(|leaks| leaks != "0") {
+        outcome.log = outcome.log.replace(LEAKED_AT_EXIT, "");
+    }
+    judged(&outcome)
+}
+
+/// What the script has done, or the case that failed.
+pub fn judged(outcome: &Outcome) -> Result<Done> {
+    let lines = || outcome.stdout.lines();
+    let done = lines().find_map(|line| line.strip_prefix("@@ done ")?.parse().ok());
+    let case = lines().find_map(|line| line.strip_prefix("FAILED case ")?.split(':').next()?.parse().ok());
+    let with_case = |error: Error| match case {
+        Some(case) => error.context(Case(case)),
+        None => error,
+    };
+    let tally = judge::suite(outcome).map_err(with_case)?;
+    Ok(Done { amount: done.unwrap_or(tally.passed), tally })
+}
+
+/// Measures the most expensive packets that are known, then searches for others, for the same time at each entry point.
+pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
+    /// Entry points for untrusted bytes: `suites/entries.gd`.
+    const ENTRIES: u64 = 7;
+
+    let folder = on.workspace.project();
+    let project = suites::bundled(on.workspace, on.godot, &folder)?;
+    judge::clean(&run::watch(&mut project.script("res://bench/worst.gd", &[]), Echo::All, LIMIT)?)?;
+    let seconds = work.count.unwrap_or(work.seconds) / ENTRIES;
+    let seconds = seconds.max(2);
+    let arguments = ["--seconds".to_owned(), seconds.to_string(), "--seed".to_owned(), work.seed.to_string()];
+    let mut search = project.script("res://bench/search.gd", &arguments);
+    // A call that is slow is measured several times.
+    let longest = LIMIT + 2 * Duration::from_secs(seconds * ENTRIES);
+    judge::clean(&run::watch(&mut search, Echo::All, longest)?)?;
+    Ok(Done { amount: seconds * ENTRIES, tally: Tally { passed: ENTRIES, failed: 0 } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(stdout: &str) -> Outcome {
+        let (stdout, log) = (stdout.to_owned(), stdout.to_owned());
+        let status = Command::new("true").status().ok();
+        Outcome { status, log, stdout, stderr: String::new(), elapsed: Duration::ZERO }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_first_failed_case_is_named() {
+        let done = judged(&outcome("@@ done 5\n9 passed, 0 failed\n")).unwrap();
+        assert_eq!((done.amount, done.tally.passed), (5, 9));
+        let error =
+            judged(&outcome("FAILED case 3: x: y\nFAILED case 4: x: y\n1 passed, 2 failed\n")).unwrap_err();
+        assert_eq!(error.downcast_ref::<Case>().unwrap().0, 3);
+    }
+}

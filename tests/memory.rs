@@ -1,0 +1,69 @@
+//! Memory that reading takes, with a counting allocator.
+
+use variant_codec::memory::copied;
+use variant_codec::{Limits, Strictness, Value};
+
+/// The most memory that reading takes at any time, for each byte of input.
+const PER_BYTE: u64 = 100;
+/// What reading may take beside that: the elements set aside for containers that are still open.
+const BESIDE: u64 = 1 << 20;
+/// What the reader asks for, and gives back at once, to see whether there is memory for more.
+const ASKED: u64 = 41 << 20;
+
+#[test]
+fn announcements_cost_nothing() {
+    assert_eq!(copied(b"ab").as_deref(), Ok(&b"ab"[..]));
+    let claims = [
+        "1b000000ffffff0f",
+        "1c000000ffffff7f",
+        "1d000000ffffff7f",
+        "1e000000ffffff1f",
+        "22000000ffffff7f",
+        "16000000ffffff80ffffff0000000000",
+        "04000000ffffff7f",
+    ];
+    for claim in claims {
+        let bytes = hex::decode(claim).unwrap();
+        for tail in [0, 1000, 1 << 20] {
+            let bytes = [bytes.clone(), vec![0; tail]].concat();
+            let (result, memory) = reading(&bytes);
+            assert!(result.is_err(), "{claim}");
+            assert!(memory < 4096, "{claim} and {tail} bytes: {memory} bytes of memory");
+        }
+    }
+}
+
+fn reading(bytes: &[u8]) -> (variant_codec::Result<()>, u64) {
+    let mut result = Ok(());
+    let limits = Limits::unlimited();
+    let memory = allocation_counter::measure(|| {
+        result = Value::decode_as(bytes, Strictness::Lenient, &limits).map(drop);
+    });
+    (result, memory.bytes_max)
+}
+
+#[test]
+fn memory_grows_with_the_input_alone() {
+    let array = |count: u32| [28_u32.to_le_bytes(), count.to_le_bytes()].concat();
+    let nils = |count: usize| vec![0; count * 4];
+    // Each opener announces more than it holds, and is still open when the bytes end.
+    let openers = [array(100_000).repeat(64), nils(100_000)].concat();
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("nils", [array(1_000_000), nils(1_000_000)].concat()),
+        ("empty arrays", [array(500_000), array(0).repeat(500_000)].concat()),
+        ("empty strings", [array(500_000), [4, 0, 0, 0, 0, 0, 0, 0].repeat(500_000)].concat()),
+        (
+            "empty packed strings",
+            [[34, 0, 0, 0].to_vec(), 1_000_000_u32.to_le_bytes().to_vec(), nils(1_000_000)].concat(),
+        ),
+        ("nested announcements", openers),
+    ];
+    for (name, bytes) in cases {
+        let (_, memory) = reading(&bytes);
+        assert!(
+            memory < PER_BYTE * bytes.len() as u64 + BESIDE + ASKED,
+            "{name}: {} bytes take {memory}",
+            bytes.len()
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The tables that pages take from the code: error codes, promises and limits. `ACCEPT=1 cargo test -p conformance pages::` writes them.
+
+use std::path::Path;
+use std::{env, fs};
+
+use variant_codec::Limits;
+use variant_codec::limits::ALL_TYPES;
+
+macro_rules! codes {
+    ($($name:ident $constant:literal $help:literal)*) => {
+        const CODES: &[(&str, &str)] = &[("OK", "Nothing failed."), $(($constant, $help),)*];
+    };
+}
+include!("../rust/extension/src/api/codes.rs");
+
+/// A promise, and what holds it: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular), modules of these tests, and
+/// activities of `cargo xtask soak`.
+struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
+#[rustfmt::skip]
+const CALLS: &[Promise] = &[
+    Promise("No input crashes, hangs or aborts the process, on any thread, at any depth of nesting (but [not on the web](platforms.md#the-web) from deep inside a script)",
+        &["hostile", "quirks", "threads"], &["fuzz"], &["fuzz", "values", "valgrind", "sanitize"]),
+    Promise("Nothing is allocated for an announced count before its bytes are known to be there",
+        &["hostile", "quirks"], &["memory"], &[]),
+    Promise("A typed container never holds a value that its type does not allow, which a script would misinterpret",
+        &["quirks", "hostile"], &[], &[]),
+    Promise("No byte outside the input is read, and no uninitialised byte is returned; the codec crate forbids unsafe code",
+        &[], &[], &["valgrind"]),
+    Promise("`decode` prints one error for an input that fails, and `try_decode`, `validate`, `inspect` and `describe` print none, however deep or large the damage",
+        &[], &[], &["messages"]),
+    Promise("Everything that a failed call created is freed, Nodes included, and so is everything that a job created but nobody received",
+        &["objects", "limits", "ownership"], &[], &["calls", "jobs"]),
+    Promise("After a bad record, `unpack_batch` and `load_batch` create no objects and run no setters",
+        &["ownership"], &[], &[]),
+    Promise("A job decodes the bytes as they were at the call, whatever happens to the buffers later; so does a batch whose setters change the buffers",
+        &["ownership"], &[], &["jobs"]),
+    Promise("A bug in the library itself is reported like any other error, as `INTERNAL_ERROR`: it does not end the script's function, prints only its message, and the next call works",
+        &[], &[], &["panics"]),
+    Promise("If there is not enough memory, a call fails with `OUT_OF_MEMORY` before the engine needs that memory, unless another thread or process takes it in between",
+        &[], &[], &["memory"]),
+    Promise("No script, resource or class is loaded or instantiated unless objects are allowed",
+        &["objects", "quirks"], &[], &[]),
+];
+
+#[rustfmt::skip]
+const FILES: &[Promise] = &[
+    Promise("A save or an append that fails changes nothing and leaves nothing behind: on folders, pipes, devices, `/proc`, circular links, names that are too long, full disks",
+        &["files"], &[], &["writers"]),
+    Promise("On Unix, a saved file has the file mode that the engine gives a new file, or that of the file it replaces",
+        &["files"], &[], &["writers"]),
+    Promise("No file is removed except the empty one that a failed append has just created, and regular files named `.fast-variant-codec-`, 16 letters or digits, `.tmp`, these only if a lock proves that no process writes to them",
+        &[], &[], &["writers"]),
+    Promise("Processes that append to, save and load one file lose no record and see no partial record, on a file system with locks",
+        &[], &[], &["writers", "kill"]),
+    Promise("A script that runs during a call (a getter or setter) can use the same file in another call",
+        &["files"], &[], &[]),
+];
+
+/// Each limit with its meaning and the error code for exceeding it, in the order of [`shown`].
+#[rustfmt::skip]
+const LIMITS: [(&str, &str, &str); 11] = [
+    ("max_bytes", "", "MAX_BYTES_EXCEEDED"),
+    ("max_depth", "beyond the engine's own limit, the code is `TOO_DEEP`", "MAX_DEPTH_EXCEEDED"),
+    ("max_elements", "values in all, elements of packed arrays and names of NodePaths included", "MAX_ELEMENTS_EXCEEDED"),
+    ("max_dictionary_entries", "in each Dictionary", "MAX_DICTIONARY_ENTRIES_EXCEEDED"),
+    ("max_memory", "bytes that the value takes in the engine", "MAX_MEMORY_EXCEEDED"),
+    ("refuse_colliding_keys", "", "COLLIDING_KEYS"),
+    ("allow_trailing_bytes", "", "TRAILING_BYTES"),
+    ("allow_non_canonical", "non-canonical encodings that other programs write", "NOT_CANONICAL"),
+    ("allowed_types", "`allow_only([TYPE_INT, …])` sets it", "TYPE_NOT_ALLOWED"),
+    ("allow_objects", "", "OBJECTS_NOT_ALLOWED"),
+    ("allowed_classes", "native classes, by exact name; empty is all", "CLASS_NOT_ALLOWED"),
+];
+
+/// The limits of a preset. There is no `..` in it, so that a new limit needs its row.
+fn shown(limits: Limits) -> [String; LIMITS.len()] {
+    let Limits {
+        max_bytes,
+        max_depth,
+        max_elements,
+        max_dictionary_entries,
+        max_memory,
+        allow_trailing_bytes,
+        allow_non_canonical,
+        refuse_colliding_keys,
+        allow_objects,
+        allowed_classes,
+        allowed_types,
+    } = limits;
+    let bytes = |bytes: u64| match bytes {
+        u64::MAX => "none".to_owned(),
+        0x7FFF_FFFF => "2 GiB − 1".to_owned(),
+        bytes => format!("{} MiB", bytes >> 20),
+    };
+    let count = |count: u64| match count {
+        u64::MAX => "none".to_owned(),
+        count => format!("{},{:03}", count / 1000, count % 1000),
+    };
+    let flag = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
+    let all = |all: bool| if all { "all" } else { "some" }.to_owned();
+    [
+        bytes(max_bytes as u64),
+        max_depth.to_string(),
+        count(max_elements),
+        count(max_dictionary_entries),
+        bytes(max_memory),
+        flag(refuse_colliding_keys),
+        flag(allow_trailing_bytes),
+        flag(allow_non_canonical),
+        all(allowed_types == ALL_TYPES),
+        flag(allow_objects),
+        all(allowed_classes.is_empty()),
+    ]
+}
+
+fn limits_table() -> String {
+    let presets = [Limits::for_network(), Limits::for_save_files(), Limits::unlimited()].map(shown);
+    let head = ["property", "`for_network()`", "`for_save_files()`", "`unlimited()`", "code when exceeded"];
+    let rows = LIMITS.iter().enumerate().map(|(at, (name, meaning, code))| {
+        let colon = if meaning.is_empty() { "" } else { ": " };
+        let [network, save, none] = [0, 1, 2].map(|preset| presets[preset][at].clone());
+        vec![format!("`{name}`{colon}{meaning}"), network, save, none, format!("`{code}`")]
+    });
+    table(&head, rows)
+}
+
+/// Fails if a promise names a suite or a test that does not exist.
+fn promises_table(promises: &[Promise]) -> String {
+    let named = |kind: &str, names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| format!("{kind} {}", names.join(", ")))
+    };
+    let rows = promises.iter().map(|&Promise(promise, suites, tests, soak)| {
+        let scripts = suites
+            .iter()
+            .map(|suite| format!("godot-project/suites/{}_suite.gd", suite.trim_end_matches('s')));
+        let sources = tests.iter().map(|test| format!("tests/{test}.rs"));
+        scripts
+            .chain(sources)
+            .for_each(|file| assert!(root(&file).is_file(), "{promise}: there is no {file}"));
+        let held = [named("suites", suites), named("Rust tests", tests), named("`cargo xtask soak`", soak)];
+        vec![promise.to_owned(), held.into_iter().flatten().collect::<Vec<_>>().join("; ")]
+    });
+    table(&["promise", "held by"], rows)
+}
+
+fn codes_table() -> String {
+    let rows = CODES
+        .iter()
+        .enumerate()
+        .map(|(number, (constant, help))| vec![number.to_string(), format!("`{constant}`"), markdown(help)]);
+    table(&["code", "constant", "cause, and what to do"], rows)
+}
+
+/// The editor's help as Markdown: references and code become code spans.
+fn markdown(help: &str) -> String {
+    let help = help.replace("[code]", "`").replace("[/code]", "`");
+    let mut parts = help.split('[');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (reference, rest) = part.split_once(']').expect("a closing bracket");
+        let name = reference.rsplit(['.', ' ']).next().unwrap_or_default();
+        text.push_str(&format!("`{name}`{rest}"));
+    }
+    text
+}
+
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let head = line(head.iter().map(|&cell| cell.to_owned()).collect()) + &"|---".repeat(head.len()) + "|\n";
+    rows.fold(head, |table, row| table + &line(row))
+}
+
+fn root(file: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
+}
+
+/// Compares the tables of a page with those that it should have, each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+fn check(page: &str, tables: &[(&str, String)]) {
+    let path = root(page);
+    let before = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let mut after = before.clone();
+    for (name, table) in tables {
+        let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- {name}: {edge} -->"));
+        let (head, rest) = after.split_once(&begin).unwrap_or_else(|| panic!("{page} lacks {begin}"));
+        let (_, tail) = rest.split_once(&end).unwrap_or_else(|| panic!("{page} lacks {end}"));
+        after = format!("{head}{begin}\n{table}{end}{tail}");
+    }
+    if env::var_os("ACCEPT").is_some() {
+        fs::write(&path, after).unwrap_or_else(|error| panic!("{page}: {error}"));
+    } else {
+        assert_eq!(
+            before, after,
+            "{page} is out of date: `ACCEPT=1 cargo test -p conformance pages::` writes it"
+        );
+    }
+}
+
+#[test]
+fn pages_have_the_tables_of_the_code() {
+    let security =
+        [("promises", promises_table(CALLS)), ("limits", limits_table()), ("files", promises_table(FILES))];
+    check("docs/security.md", &security);
+    check("docs/errors.md", &[("codes", codes_table())]);
+}

@@ -86,44 +86,6 @@ func test_deepest_values_on_a_thread() -> bool:
 	return true
 
 
-## All callers at the same time: the main thread batches while threads and pool tasks do.
-func test_everyone_at_once() -> bool:
-	checks.subject(checks.MIXED, "main thread, Threads and pool at once")
-	var batch: Array = []
-	for case in values.cases:
-		# No thread must print an error.
-		var bytes := Oracle.engine_encode(case.value)
-		if bytes and FastVariantCodec.try_encode(case.value).is_ok() and FastVariantCodec.try_decode(bytes).is_ok():
-			batch.append(case.value)
-	var expected := buffers_of(batch)
-	var sizes: Array = expected.map(func(bytes: PackedByteArray) -> int: return bytes.size())
-	var expected_values: Array = expected.map(func(bytes: PackedByteArray) -> Variant: return bytes_to_var(bytes))
-	var answer: Array = [expected, Array(expected, TYPE_NIL, "", null), sizes, expected_values, expected_values]
-	var work := func() -> Array:
-		var buffers := FastVariantCodec.encode_batch(batch)
-		return [
-			buffers,
-			batch.map(func(value: Variant) -> PackedByteArray: return FastVariantCodec.encode(value)),
-			batch.map(func(value: Variant) -> int: return FastVariantCodec.encoded_size(value)),
-			FastVariantCodec.decode_batch(buffers),
-			buffers.map(func(bytes: PackedByteArray) -> Variant: return FastVariantCodec.decode(bytes)),
-		]
-	var threads: Array[Thread] = []
-	for i in THREADS:
-		threads.append(Thread.new())
-		threads[i].start(work)
-	var of_tasks: Array = []
-	of_tasks.resize(THREADS)
-	var tasks := WorkerThreadPool.add_group_task(func(index: int) -> void: of_tasks[index] = work.call(), THREADS)
-	checks.same_value("main thread", answer, work.call())
-	for thread in threads:
-		checks.same_value("Thread", answer, thread.wait_to_finish())
-	WorkerThreadPool.wait_for_group_task_completion(tasks)
-	for of_task: Variant in of_tasks:
-		checks.same_value("task of the WorkerThreadPool", answer, of_task)
-	return true
-
-
 func test_shared_limits() -> bool:
 	checks.subject(checks.MIXED, "one FastVariantLimits on several threads")
 	var limits := FastVariantLimits.for_save_files()

@@ -1,7 +1,6 @@
 ## Seeded damage to encoded values.
 extends RefCounted
 
-const Values := preload("res://suites/values.gd")
 const Wire := preload("res://suites/wire.gd")
 
 const COUNTS: Array[int] = [

@@ -7,7 +7,6 @@ extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
 
-const PLAIN_DATA := "res://suites/fixtures/plain_data.gd"
 
 
 ## REFUSE: a value of another type in a typed Dictionary, which a script would read as what it is not.

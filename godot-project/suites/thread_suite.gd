@@ -2,7 +2,6 @@
 ## `cargo xtask soak threads` calls every method this way.
 extends "res://suites/suite.gd"
 
-const THREADS := 4
 ## How often each thread uses the shared object.
 const ROUNDS := 10000
 const SCHEMA := "user://thread_suite_%d.proto"

@@ -87,6 +87,7 @@ func test_results_name_the_place() -> bool:
 	checks.truth("the message names the same byte", outcome.message.contains("byte 16"), outcome.message)
 	outcome = FastVariantCodec.try_decode(var_to_bytes({1 << 40: 1}).slice(0, -4))
 	checks.same_value("path at a large int key", "." + str(1 << 40), outcome.path)
+	checks.truth("keys that come back as one", not FastVariantCodec.try_encode({Callable(): 1, Callable(self, &"free"): 2}).is_ok())
 	outcome = FastVariantCodec.try_decode(var_to_bytes({"x".repeat(500000): 1}).slice(0, -4))
 	checks.truth("messages are short", outcome.message.length() < 300)
 	return true

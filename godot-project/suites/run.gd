@@ -2,8 +2,7 @@
 ##
 ## --seed N|random   seed of the random values and mutations (default 20260101)
 ## --random N        number of random nested values (default 4000)
-## --only A,B,…      runs only these suites: surface, report, values, rows, batches, large, threads, objects, outlines, files,
-##                   jobs, ownership, messages, dialects, conversions, limits, quirks, hostile, views, patches, random
+## --only A,B,…      runs only these suites; SUITES lists them
 extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")

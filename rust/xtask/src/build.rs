@@ -14,6 +14,8 @@ use crate::workspace::{EXTENSION, Workspace};
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
 /// The web's target triple.
 pub const WEB: &str = "wasm32-unknown-emscripten";
+/// The feature for games without threads.
+const NO_THREADS: &str = "no-threads";
 /// The feature for tests that inject faults.
 const FAULTS: &str = "fault-injection";
 const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
@@ -94,14 +96,8 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
     let mut cargo = workspace.cargo();
     let (profile, folder) = build.profile.names();
     cargo.args(["build", "--profile", profile]);
-    match (build.profile, target, features(build)) {
-        // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
-        (Profile::Debug, None, None) => {
-            cargo.args(["--workspace", "--lib"]);
-            if build.faults {
-                cargo.args(["--features", &format!("{EXTENSION}/{FAULTS}")]);
-            }
-        }
+    match (build.profile, target, &build.double) {
+        (Profile::Debug, None, None) => choose_among_tests(&mut cargo, build),
         _ => choose(&mut cargo, build),
     }
     let mut output = workspace.target.clone();
@@ -112,6 +108,16 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
     run::through(&mut cargo)?;
     output.push(folder);
     Ok(output.join(file))
+}
+
+/// With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
+pub fn choose_among_tests(cargo: &mut Command, build: &Build) {
+    cargo.args(["--workspace", "--lib"]);
+    for (is_chosen, feature) in [(build.no_threads, NO_THREADS), (build.faults, FAULTS)] {
+        if is_chosen {
+            cargo.args(["--features", &format!("{EXTENSION}/{feature}")]);
+        }
+    }
 }
 
 /// Tells Cargo which package to compile, how, and with which features, but not for which target.
@@ -137,7 +143,7 @@ fn features(build: &Build) -> Option<Vec<&'static str>> {
     let is_web = build.target.as_deref() == Some(WEB);
     let mut features = vec![if build.double.is_some() { "double" } else { "single" }];
     if build.no_threads {
-        features.push("no-threads");
+        features.push(NO_THREADS);
     }
     // On the web, a game without threads runs in an engine that has none either.
     if !(is_web && build.no_threads) {

@@ -78,22 +78,3 @@ impl Checklist {
         println!("\n{}", self.total());
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use anyhow::bail;
-
-    use super::*;
-
-    #[test]
-    fn steps_and_suites_add_up() {
-        let mut list = Checklist::default();
-        list.step("a", || Ok((Tally { passed: 10, failed: 0 }, ()))).unwrap();
-        assert_eq!(list.step("b", || Ok((Tally::default(), 5))).unwrap(), 5);
-        list.skip("c", "not here");
-        assert_eq!(list.total(), Tally { passed: 12, failed: 0 });
-        let failing: Result<()> = list.step("d", || bail!("broken"));
-        assert!(format!("{:#}", failing.unwrap_err()).contains("\"d\" failed: broken"));
-        assert_eq!(list.total(), Tally { passed: 12, failed: 1 });
-    }
-}

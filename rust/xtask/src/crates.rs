@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
+use crate::godot::remove_folder;
 use crate::judge::Tally;
 use crate::run::{self, Echo};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// Each with its folder; those that others depend on come first.
 const CRATES: [(&str, &str); 2] = [("variant_codec", "rust/codec"), ("variant_protobuf", "rust/protobuf")];
@@ -35,6 +36,7 @@ fn packages(workspace: &Workspace) -> Result<()> {
         let own = fs::read(workspace.root.join(folder).join("LICENSE"))?;
         ensure!(own == license, "{folder}/LICENSE is not the licence of the repository; {name} needs a copy");
     }
+    forget_unpacked(workspace)?;
     let mut cargo = for_crates(workspace, "publish");
     // What is not committed yet is checked as well.
     cargo.args(["--dry-run", "--allow-dirty"]);
@@ -48,5 +50,18 @@ fn packages(workspace: &Workspace) -> Result<()> {
     let complaints = outcome.stderr.lines().filter(|line| line.starts_with("warning: "));
     let complaints: Vec<_> = complaints.filter(|line| !line.contains("due to dry run")).collect();
     ensure!(complaints.is_empty(), "{}", complaints.join("\n"));
+    Ok(())
+}
+
+/// Cargo unpacks what it would publish once for each version, so code of the same version that has changed since is not seen.
+fn forget_unpacked(workspace: &Workspace) -> Result<()> {
+    let Ok(registries) = fs::read_dir(workspace::cargo_home()?.join("registry/src")) else { return Ok(()) };
+    for registry in
+        registries.flatten().filter(|folder| folder.file_name().to_string_lossy().starts_with('-'))
+    {
+        for (name, _) in CRATES {
+            remove_folder(&registry.path().join(format!("{name}-{}", workspace.version)))?;
+        }
+    }
     Ok(())
 }

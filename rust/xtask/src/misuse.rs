@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::build;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
 use crate::project::Project;
@@ -18,8 +19,10 @@ const PORTABLE: &str = "MISUSE_PORTABLE";
 
 /// Runs all cases, with direct access and without.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    // With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
-    run::through(workspace.cargo().args(["build", "--workspace", "--lib"]))?;
+    let mut cargo = workspace.cargo();
+    // What other steps compile, too.
+    build::choose_among_tests(cargo.arg("build"), &build::with_faults());
+    run::through(&mut cargo)?;
     let sources = workspace.root.join("tests/misuse");
     let folder = tempfile::Builder::new().prefix("misuse-").tempdir_in(&workspace.target)?;
     for file in ["project.godot", "main.gd"] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::build::{self, Build, Profile};
+use crate::build::{self, Build};
 use crate::export;
 use crate::godot::Godot;
 use crate::judge::{self, Tally};
@@ -175,8 +175,7 @@ const WITHOUT_THREADS: &str = "batches,large,files,jobs,threads,dialects,message
 
 /// Runs them with such a library.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
-    let folder =
-        project::copied(workspace, &Build { profile: Profile::Debug, no_threads: true, ..Build::default() })?;
+    let folder = project::copied(workspace, &Build { no_threads: true, ..build::with_faults() })?;
     let project = bundled(workspace, godot, folder.path())?;
     let options = Conformance { only: Some(WITHOUT_THREADS.to_owned()), ..Default::default() };
     let tally = in_project(&project, &options, LIMIT)?;

@@ -100,6 +100,12 @@ fn metadata_command() -> MetadataCommand {
     command
 }
 
+/// Where Cargo keeps what it downloads.
+pub fn cargo_home() -> Result<PathBuf> {
+    let named = env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")
+}
+
 fn cargo_program() -> PathBuf {
     env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
 }

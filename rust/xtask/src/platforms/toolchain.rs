@@ -1,6 +1,5 @@
 //! Debian's Rust in a sandbox, with what compiles for other machines and runs their programs.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +13,7 @@ use crate::debian::{self, Machine, TESTING};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 use super::table::Platform;
 
@@ -55,10 +54,7 @@ impl<'a> Toolchain<'a> {
         fs::create_dir_all(folder.join("target"))?;
         let sandbox = Sandbox::open(&machine, &workspace.tools(), &folder.join("sandbox"))?;
         sandbox.add(&machine, TESTING, "a Rust compiler", &COMPILER)?;
-        let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
-        let cargo_home =
-            cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")?;
-        Ok(Self { workspace, machine, sandbox, folder, cargo_home })
+        Ok(Self { workspace, machine, sandbox, folder, cargo_home: workspace::cargo_home()? })
     }
 
     /// A folder for this purpose, beside the sandbox.

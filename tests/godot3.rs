@@ -56,7 +56,7 @@ pub enum Answer {
 /// Every vector that Godot 3 wrote.
 pub fn rows() -> Vec<Row> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/godot3.tsv");
-    let text = fs::read_to_string(file).expect("`cargo xtask vectors --godot3` writes the vectors");
+    let text = fs::read_to_string(file).expect("`cargo xtask accept godot3` writes the vectors");
     let rows: Vec<Row> = text.lines().skip(1).map(row).collect();
     assert!(rows.len() > 900, "only {} vectors", rows.len());
     rows

@@ -86,7 +86,7 @@ impl Row {
 /// Every vector that the engine wrote.
 pub fn rows() -> Vec<Row> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/godot4.tsv");
-    let text = fs::read_to_string(file).expect("`cargo xtask vectors` writes the vectors");
+    let text = fs::read_to_string(file).expect("`cargo xtask accept vectors` writes the vectors");
     let rows: Vec<Row> = text.lines().skip(2).map(row).collect();
     assert!(rows.len() > 300, "only {} vectors", rows.len());
     rows

@@ -1,4 +1,4 @@
-//! Our protobuf beside the official one: `cargo xtask protobuf`.
+//! Our protobuf beside the official one: `cargo xtask soak protobuf`.
 //!
 //! Random messages of random schemas, written by each and read by the other; the same with what the wire format allows
 //! but nobody writes; and damaged bytes, which both must refuse or read as the same.

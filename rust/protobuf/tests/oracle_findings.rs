@@ -1,4 +1,4 @@
-//! What the comparison with the official implementation (`cargo xtask protobuf`) has found, in the smallest inputs.
+//! What the comparison with the official implementation (`cargo xtask soak protobuf`) has found, in the smallest inputs.
 
 use crate::support::{dictionary, schema};
 use variant_codec::Value;

@@ -292,7 +292,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
 }
 
 /// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed room.
-/// Space is reserved once for each block: a million ints take 1.8 instead of 3.4 ms (`cargo xtask bench --only ints`).
+/// Space is reserved once for each block: a million ints take 1.8 instead of 3.4 ms (`cargo xtask bench ints`).
 const BLOCK: usize = 512;
 /// The longest element of a run: a header and the components of four `real_t` of 64 bits.
 const LONGEST: usize = 36;

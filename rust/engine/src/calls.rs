@@ -1,5 +1,5 @@
 //! Static methods registered with the engine directly: godot-rust's wrapper would cost more than encoding a small
-//! value. An int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns (`cargo xtask bench --only int`).
+//! value. An int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns (`cargo xtask bench int`).
 //!
 //! Each takes one argument and an optional flag, false by default. The engine calls it in two ways: with any number of
 //! Variants of any type, or, where the script's types are known, with plain values.

@@ -42,7 +42,7 @@ pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
 }
 
 /// A String of exactly this text, written in place. ASCII Strings take 6.6 ms so, and 10 ms with the engine's conversion
-/// (`cargo xtask bench --only Strings`).
+/// (`cargo xtask bench Strings`).
 #[inline(always)]
 pub(crate) fn string_in_place(text: &str) -> GString {
     if text.is_ascii() {

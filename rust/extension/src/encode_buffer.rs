@@ -1,7 +1,7 @@
 //! The buffer that each thread keeps from value to value, to encode into.
 //!
 //! One pass into memory that grows and one copy: a million ints take 3.7 ms. Measured first and written into the result, they take
-//! 5.7 ms; appended to a new `Vec` and copied, 7.5 ms (`cargo xtask bench --only ints`).
+//! 5.7 ms; appended to a new `Vec` and copied, 7.5 ms (`cargo xtask bench ints`).
 
 use std::cell::Cell;
 

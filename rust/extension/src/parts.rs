@@ -46,7 +46,7 @@ struct Insertion {
 /// Encodes the tails of a value, of which the calling thread has encoded `lead`, and returns all bytes.
 ///
 /// Parts are encoded into reused memory and joined by all threads: entities take 5.4 ms on two threads. With parts in growing
-/// buffers, joined by the calling thread, they take 10 ms, and on one thread 9.2 ms (`cargo xtask bench --only entities`).
+/// buffers, joined by the calling thread, they take 10 ms, and on one thread 9.2 ms (`cargo xtask bench entities`).
 pub fn encode<'a>(
     lead: Vec<u8>,
     tails: Vec<(usize, Tail<'a>)>,

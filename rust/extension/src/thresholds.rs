@@ -13,7 +13,7 @@ pub const PART_BYTES: usize = 1 << 16;
 
 /// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as extensions
 /// must. Debug builds copy them element by element. `resize` and a copy reach 0.7 × the engine in release builds, and 3 × in debug
-/// builds (`cargo xtask bench --only Packed`).
+/// builds (`cargo xtask bench Packed`).
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
     let plain = matches!(

@@ -56,7 +56,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         bytes: usize,
     ) -> Result<usize> {
         // Numbers are written faster than others could get at them: a million ints took 4.4 ms in parts, and 2.4 ms in runs on one
-        // thread (`cargo xtask bench --only ints`).
+        // thread (`cargo xtask bench ints`).
         let mut first = 0;
         while first < count && self.is_at_run() {
             match self.decode_run(sink, array, &element, first..count)? {

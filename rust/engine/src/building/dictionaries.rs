@@ -137,7 +137,7 @@ impl<'s> Building<'s> {
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
         // key's value, which stays valid while the entry exists (verified by `behaviour.rs`). `Dictionary.set` copies the value
-        // once more: 42.5 instead of 37 ms (`cargo xtask bench --only entities`).
+        // once more: 42.5 instead of 37 ms (`cargo xtask bench entities`).
         unsafe {
             let container = match layout {
                 Some(_) => layout::payload(dictionary).cast_mut().cast(),

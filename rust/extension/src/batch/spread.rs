@@ -49,7 +49,7 @@ impl Items for Slots<'_> {
 }
 
 /// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile. Each call
-/// takes a part, measured in bytes, so that large items do not delay one thread: `cargo xtask bench --only pack_batch` took 7.8 ms
+/// takes a part, measured in bytes, so that large items do not delay one thread: `cargo xtask bench pack_batch` took 7.8 ms
 /// in parts of equally many items, and 6.7 ms so. Each thread keeps a `K` from call to call.
 ///
 /// Background work yields to calls in the foreground, and stops when it is cancelled.

@@ -13,7 +13,7 @@ use super::texts::{TextCache, hash};
 /// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
 /// engine in one call.
 ///
-/// `cargo xtask bench --only entities`, decoding on one thread: cached keys 1.0 × the engine, lent instead of copied 1.5 ×; copied
+/// `cargo xtask bench entities`, decoding on one thread: cached keys 1.0 × the engine, lent instead of copied 1.5 ×; copied
 /// rows 36 → 30 ms. A cache kept between calls cost more than it saved: an int took 57 instead of 44 ns.
 ///
 /// One thread keeps it for the values that it decodes in one call, such as the items of a batch.

@@ -1,4 +1,4 @@
-## What this process uses of memory, as Linux counts it.
+## The memory of this process, as Linux counts it.
 extends RefCounted
 
 

@@ -7,7 +7,7 @@ const LARGE := 40000
 const MANY := 12000
 ## Two packed arrays of so many bytes are more than can be encoded.
 const HALF := 1 << 30
-## What the machine should have to spare for a result that is too large.
+## The free memory that the test of a result that is too large needs.
 const MEMORY := 5 << 30
 
 

@@ -27,7 +27,7 @@ const ENGINE_SLACK := 16 << 10
 const LONGEST_WAIT := 600000
 
 
-## What is alive between cases.
+## The engine's counts and memory between two cases.
 class Sample:
 	extends RefCounted
 	var objects: int

@@ -31,7 +31,7 @@ var watches_memory := false
 var leaves_nothing := true
 var passed := 0
 var failed := 0
-## How often each kind of thing was done, printed at the end.
+## Counts of each kind of work, printed at the end.
 var counts: Dictionary[String, int] = {}
 
 

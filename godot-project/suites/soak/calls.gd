@@ -7,7 +7,7 @@ extends "res://suites/soak/activity.gd"
 ## Elements of the values that are large enough for several threads.
 const LARGE := 20000
 const BATCH := 50
-## A run of fewer calls has few samples, each of which may follow a large batch.
+## The fewest calls of a long run. Shorter runs have few samples, and a sample may follow a large batch.
 const LONG := 1_000_000
 
 

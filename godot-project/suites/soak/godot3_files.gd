@@ -102,7 +102,7 @@ func _holds_objects(value: Variant) -> bool:
 	return false
 
 
-## What is behind each length.
+## The bytes behind each length.
 func _frames(file_name: String) -> Array[PackedByteArray]:
 	var file := FileAccess.open(path(file_name), FileAccess.READ)
 	var frames: Array[PackedByteArray] = []

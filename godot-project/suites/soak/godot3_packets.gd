@@ -8,7 +8,7 @@ const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
 
 const TIMEOUT_MSEC := 30000
-## What fits a packet.
+## The largest value that fits a packet, in bytes.
 const MOST_BYTES := 30000
 
 var _peer := PacketPeerUDP.new()

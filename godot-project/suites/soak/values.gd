@@ -15,7 +15,7 @@ const PART_BYTES := 65536
 ## `cargo xtask soak` reads the number behind it.
 const LEAKS_OF_ENGINE := "Inputs of which the engine leaks objects"
 
-## Of a thousand cases, how many are of each kind.
+## Cases of each kind among a thousand.
 var _kinds: Dictionary[Callable, int] = {
 	_try_value: 220, _try_bytes: 470, _try_objects: 80, _try_batch: 40, _try_buffers: 40, _try_limits: 147, _try_large: 3,
 }

@@ -73,7 +73,8 @@ func _run() -> void:
 	print("%s on Godot %s, seed %d" % [_options["activity"], Engine.get_version_info()["string"], _options["seed"]])
 	if _activity.begin():
 		await _run_cases()
-		if _activity.watches_memory:
+		# One case alone is too short to compare memory.
+		if _activity.watches_memory and (_options["case"] < 0 or _samples.size() > 1):
 			_judge_memory()
 		await _activity.end()
 		for kind in _activity.counts:

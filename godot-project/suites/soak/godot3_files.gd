@@ -102,7 +102,6 @@ func _holds_objects(value: Variant) -> bool:
 	return false
 
 
-## The bytes behind each length.
 func _frames(file_name: String) -> Array[PackedByteArray]:
 	var file := FileAccess.open(path(file_name), FileAccess.READ)
 	var frames: Array[PackedByteArray] = []

@@ -5,9 +5,6 @@
 //! any reason. A save replaces the file, and a lock on the old file then excludes no one: after locking, a writer
 //! checks that the path still leads to the locked file, and retries if not.
 //!
-//! **Writers take turns.** A process that saves in a loop frees the lock only for microseconds. On Unix, the first of those who
-//! wait for the lock therefore locks the folder too, and a writer who finds the folder locked waits behind it.
-//!
 //! On a file system without locks, files are written without one: a game that is alone with its files must be able to
 //! save.
 
@@ -35,11 +32,8 @@ use access::Held;
 
 /// How long to wait for another process's lock, which is held as long as writing takes.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The polling interval while waiting.
-const PAUSE: Duration = Duration::from_micros(500);
-/// How long to wait behind the first in line, which takes a free lock within one `PAUSE`. Bounded, because it may wait for
-/// another file of the folder, whose lock is held for longer.
-const LONGEST_COURTESY: Duration = Duration::from_millis(50);
+/// The polling interval while waiting. Short, because a process that writes in a loop frees the lock only for microseconds.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// The name of a temporary file: prefix, random letters and digits, suffix. It does not contain the name of the final
 /// file, which may already have the maximum length.
@@ -328,26 +322,17 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
 }
 
 fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
-    let started = Instant::now();
-    // Kept until this process has the lock.
-    let mut first = None;
+    let deadline = Instant::now() + LONGEST_WAIT;
     loop {
         refuse_others(place)?;
-        if first.is_none() {
-            first = access::first_in_line(place);
+        match hold(place)? {
+            Held::Unlockable(file) => return Ok(file),
+            Held::Locked(file) if access::leads_to(place, &file)? => return Ok(file),
+            // Replaced before it was locked.
+            Held::Locked(_) => {}
+            Held::ByOthers => std::thread::sleep(PAUSE),
         }
-        if first.is_some() || started.elapsed() > LONGEST_COURTESY {
-            match hold(place)? {
-                Held::Unlockable(file) => return Ok(file),
-                Held::Locked(file) if access::leads_to(place, &file)? => return Ok(file),
-                // Replaced before it was locked.
-                Held::Locked(_) => {}
-                Held::ByOthers => std::thread::sleep(PAUSE),
-            }
-        } else {
-            std::thread::sleep(PAUSE);
-        }
-        if started.elapsed() > LONGEST_WAIT {
+        if Instant::now() > deadline {
             let holder = system::holder(place).unwrap_or_else(|| "another process".into());
             return Err(Failure::Locked(holder));
         }

@@ -38,19 +38,6 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     Ok(held(file, locked))
 }
 
-/// The first of those who wait for a file, until dropped; they lock its folder.
-pub struct FirstInLine(#[expect(dead_code, reason = "it is locked while open")] Option<File>);
-
-/// Makes this process the first of those who wait for a file; `None` if another one is. If the file system cannot lock folders,
-/// everyone is the first.
-pub fn first_in_line(place: &Path) -> Option<FirstInLine> {
-    match place.parent().and_then(|folder| File::open(folder).ok()).map(lock) {
-        Some(Ok(Held::ByOthers)) => None,
-        Some(Ok(Held::Locked(folder))) => Some(FirstInLine(Some(folder))),
-        _ => Some(FirstInLine(None)),
-    }
-}
-
 fn held(file: File, locked: Result<(), TryLockError>) -> Held {
     match locked {
         Ok(()) => Held::Locked(file),

@@ -55,15 +55,6 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().read(true))
 }
 
-/// The first of those who wait for a file.
-pub struct FirstInLine;
-
-/// Everyone is the first: a folder cannot be locked without keeping others from renaming files in it. Opening a file takes so
-/// long here that a waiting process finds it unlocked between two calls of a loop.
-pub fn first_in_line(_place: &Path) -> Option<FirstInLine> {
-    Some(FirstInLine)
-}
-
 /// Opening and locking are one step, so nothing can replace the file in between.
 pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)

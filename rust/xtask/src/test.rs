@@ -254,16 +254,3 @@ fn double_precision(on: &Stage<'_>) -> Result<Tally> {
 fn template<'a>(on: &Stage<'a>) -> Result<&'a Path> {
     on.godot.template_release.as_deref().context(suite::NO_TEMPLATE)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn each_step_has_a_name_of_its_own() {
-        let names: BTreeSet<_> = STEPS.iter().map(|step| step.name).collect();
-        assert_eq!(names.len(), STEPS.len());
-    }
-}

@@ -1,10 +1,12 @@
 //! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
 
-use variant_codec::error::Limit;
-use variant_codec::stream::{ElementType, ValueBuilder};
+use variant_codec::error::{Limit, Oddity};
+use variant_codec::stream::{ElementType, Precision, ValueBuilder};
 use variant_codec::value::OwnedElementType;
 use variant_codec::view::{Fields, Key, KnownOffsets};
-use variant_codec::{Array, ErrorKind, Limits, Value, VariantType, View};
+use variant_codec::{
+    Array, Dictionary, ErrorKind, Limits, Reals, Strictness, Value, VariantType, View, fingerprint, patch,
+};
 
 fn saves() -> Vec<u8> {
     let player = Value::from_iter([("name", Value::from("Ada")), ("hp", Value::from(87))]);
@@ -102,18 +104,68 @@ fn list_of(elements: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+/// The engine takes the last of equal keys, and strict reading refuses them. No reader gives another value.
 #[test]
-fn of_equal_keys_one_is_remembered() {
-    const KEYS: usize = 100_000;
-    let mut bytes = [[27, 0, 0, 0], (KEYS as u32).to_le_bytes()].concat();
-    for _ in 0..KEYS {
-        bytes.extend_from_slice(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+fn a_repeated_key_is_refused_by_every_reader() {
+    let twice = |key: Value| {
+        let entry =
+            |key: &Value, value: i64| [key.encode().unwrap(), Value::from(value).encode().unwrap()].concat();
+        let entries = [entry(&key, 1), entry(&"b".into(), 2), entry(&key, 3)].concat();
+        [[27, 0, 0, 0, 3, 0, 0, 0].as_slice(), &entries].concat()
+    };
+    let limits = Limits::for_save_files();
+    let keys = [
+        0.5.into(),
+        Value::Vector2(Reals::Single([-0.0, f32::NAN])),
+        7.into(),
+        "a".into(),
+        Value::from([1, 2]),
+    ];
+    for key in keys {
+        let (bytes, other) = (twice(key.clone()), Value::from_iter([("b", 2)]).encode().unwrap());
+        let repeated = Value::decode(&bytes, &limits).unwrap_err();
+        assert_eq!(repeated.kind(), &ErrorKind::NotCanonical(Oddity::DuplicateKey));
+        let engine = Value::decode_as(&bytes, Strictness::Lenient, &limits).unwrap();
+        assert_eq!(engine.get(&key).and_then(Value::as_i64), Some(3));
+        let known = KnownOffsets::default();
+        let view = View::new(&bytes).unwrap();
+        for view in [view, view.remembering(&known)] {
+            assert_eq!(view.get("b").unwrap().as_i64(), Ok(2));
+            assert_eq!(view.get(&key).unwrap_err(), repeated);
+            assert_eq!(view.len().unwrap_err(), repeated);
+            assert_eq!(view.entries().unwrap_err(), repeated);
+            assert_eq!(view.value().unwrap_err(), repeated);
+            assert_eq!(view.decode_keys(&mut ValueBuilder::default()).unwrap_err(), repeated);
+            let fields = Fields::new(vec![Key::from(&key)]).read(&view, &mut Vec::new());
+            assert_eq!(fields.unwrap_err(), repeated);
+        }
+        for (old, new) in [(&bytes, &other), (&other, &bytes)] {
+            assert_eq!(patch::diff(old, new, &limits).unwrap_err(), repeated);
+            assert_eq!(patch::differences(old, new, 9, &limits).unwrap_err(), repeated);
+        }
+        assert_eq!(
+            patch::apply(&bytes, &patch::diff(&other, &other, &limits).unwrap(), &limits).unwrap_err(),
+            repeated
+        );
+        assert_eq!(fingerprint(&bytes, Precision::Single, &limits).unwrap_err(), repeated);
     }
-    let known = KnownOffsets::default();
-    let view = View::new(&bytes).unwrap().remembering(&known);
-    assert!(view.get("x").is_err());
-    assert_eq!(view.get("").unwrap().range().unwrap(), 16..20);
-    assert!(known.memory() < 1000, "{}", known.memory());
+}
+
+/// The engine converts or drops such elements.
+#[test]
+fn an_element_of_another_type_than_declared_is_refused() {
+    let limits = Limits::for_save_files();
+    let int = OwnedElementType::Builtin(VariantType::Int);
+    let array = Array { element: int.clone(), values: vec!["7".into()] };
+    let dictionary = Dictionary { key: int.clone(), value: int, entries: vec![("7".into(), "7".into())] };
+    for value in [Value::from(array), Value::from(dictionary)] {
+        let bytes = value.encode().unwrap();
+        let refused = Value::decode(&bytes, &limits).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::WrongElementType { .. }));
+        let view = View::new(&bytes).unwrap();
+        let found = if value.as_array().is_some() { view.index(0) } else { view.get("7") };
+        assert_eq!(found.unwrap_err().kind(), refused.kind());
+    }
 }
 
 #[test]

@@ -76,7 +76,8 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     let in_4 = value.encode().expect("what was read can be written");
     let again = read(&written, Strictness::Strict, &one_value(), false).expect("what was written");
     assert_eq!(again.encode().as_ref(), Ok(&in_4));
-    let by_way_of_4 = Value::decode(&in_4, &one_value()).expect("what was written");
+    // Strict reading refuses repeated keys.
+    let by_way_of_4 = Value::decode_as(&in_4, Strictness::Lenient, &one_value()).expect("what was written");
     assert_eq!(by_way_of_4.encode_godot3(Loss::Refused).as_ref(), Ok(&written));
 }
 

@@ -27,7 +27,7 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
         let at = rng.usize(0..=words) * WORD;
         // From here on, but not for long.
         let end = at + rng.usize(0..=(words - at / WORD).min(8)) * WORD;
-        match rng.u32(0..9) {
+        match rng.u32(0..10) {
             0 | 1 => replace(data, at, word(&mut rng)),
             2 => drop(data.splice(at..at, word(&mut rng).to_le_bytes())),
             3 => drop(data.drain(at..end)),
@@ -51,6 +51,14 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
                 let levels = if rng.u8(..) == 0 { rng.usize(1..1100) } else { 1 };
                 let bytes: Vec<u8> = opener.iter().flat_map(|word| word.to_le_bytes()).collect();
                 data.splice(at..at, bytes.repeat(levels));
+            }
+            8 => {
+                // What is around repeats an entry, if it is a Dictionary.
+                let copy = data[at..end].to_vec();
+                data.splice(end..end, copy);
+                let count = at.saturating_sub(WORD);
+                let one_more = get(data, count).wrapping_add(1);
+                replace(data, count, one_more);
             }
             _ if data.is_empty() => {}
             _ => {

@@ -3,7 +3,7 @@
 use variant_codec::dialect::Dialect;
 use variant_codec::godot3::Loss;
 use variant_codec::view::{Fields, Key, KnownOffsets};
-use variant_codec::{Object, PackedReals, Reals, Value, View};
+use variant_codec::{Dictionary, Object, PackedReals, Reals, Strictness, Value, View};
 
 use super::{check_error, everything};
 
@@ -12,13 +12,19 @@ const LEVELS: u32 = 12;
 /// Nor more elements of one container.
 const ELEMENTS: usize = 20;
 
-/// Where the value can be decoded, a view finds the same in it. Where not, it finds something else or an error.
+/// Where the value can be decoded, a view finds the same in it. Where only the engine reads it, a view finds what the engine does,
+/// or an error. Elsewhere, it finds something or an error.
 pub fn check(data: &[u8]) {
     let limits = everything();
     if let Ok(view) = View::within(data, &limits) {
         match Value::decode(data, &limits) {
             Ok(value) => compare_all(data, &view, &value),
             Err(_) => touch(data, &view, 0),
+        }
+        if let Ok(value) = Value::decode_as(data, Strictness::Lenient, &limits) {
+            let known = KnownOffsets::default();
+            check_agrees(&view, &value, 0);
+            check_agrees(&view.remembering(&known), &value, 0);
         }
     }
     if let Ok(view) = View::of_godot3(data, &limits) {
@@ -113,13 +119,13 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         assert_eq!(shown(&found_key), words(key));
         compare(&found, held);
         count += 1;
-        // Of equal keys, the first counts. Keys with NaNs inside are never found again, as in the engine.
+        // Keys with NaNs inside are never found again, as in the engine.
         let is_same = |found: &Value| Value::from_iter([(found.clone(), 0)]).get(key).is_some();
-        match entries.iter().find(|(found, _)| is_same(found)).map(|(_, value)| value) {
+        match entries.iter().rfind(|(found, _)| is_same(found)).map(|(_, value)| value) {
             None => assert!(view.get(key).is_err()),
-            Some(first) => {
+            Some(last) => {
                 let at_key = view.get(key).expect("it is there");
-                assert_eq!(shown(&at_key), words(first));
+                assert_eq!(shown(&at_key), words(last));
                 let mut fields = Fields::new(vec![Key::from(key)]);
                 let mut row = Vec::new();
                 let end = fields.read(view, &mut row).expect("it has been decoded");
@@ -135,6 +141,42 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
             _ => found.as_str() == Some("no such key"),
         };
         assert_eq!(view.get(key).is_ok(), entries.iter().any(is_there));
+    }
+}
+
+/// What is found is what the engine reads, of repeated keys and properties the last.
+fn check_agrees(view: &View<'_>, value: &Value, level: u32) {
+    if let Ok(found) = view.value() {
+        assert_eq!(words(&found), words(value));
+    }
+    if level == LEVELS {
+        return;
+    }
+    match value {
+        Value::Array(array) => {
+            for (index, element) in array.iter().enumerate().take(ELEMENTS) {
+                view.index(index).into_iter().for_each(|found| check_agrees(&found, element, level + 1));
+            }
+        }
+        Value::Dictionary(dictionary) => {
+            let distinct = Dictionary::from_iter(dictionary.entries.iter().cloned());
+            assert!(view.len().is_err() || view.len() == Ok(distinct.len()));
+            for key in dictionary.keys().take(ELEMENTS) {
+                let (found, last) = (view.get(key), dictionary.get(key));
+                let mut row = Vec::new();
+                let fields = Fields::new(vec![Key::from(key)]).read(view, &mut row);
+                for found in found.into_iter().chain(fields.ok().and(row.pop()).flatten()) {
+                    check_agrees(&found, last.expect("a key that is found"), level + 1);
+                }
+            }
+        }
+        Value::Object(Object::Full { properties, .. }) => {
+            for (name, _) in properties.iter().take(ELEMENTS) {
+                let last = value.get(name).expect("a property");
+                view.get(name.as_str()).into_iter().for_each(|found| check_agrees(&found, last, level + 1));
+            }
+        }
+        _ => {}
     }
 }
 

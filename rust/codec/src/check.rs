@@ -7,9 +7,12 @@ use hashbrown::HashTable;
 use crate::decoder::Decoder;
 use crate::dialect::Godot4;
 use crate::encoder::{EncodeOptions, Measure};
+use crate::ends::Ends;
+use crate::error::Result;
 use crate::events::Source as _;
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
-use crate::limits::{ALL_TYPES, Limits};
+use crate::limits::{ALL_TYPES, Limits, Strictness};
+use crate::value::Value;
 
 /// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
 /// has every key once. `None` leaves both open: read the value to find out.
@@ -26,6 +29,21 @@ use crate::limits::{ALL_TYPES, Limits};
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
+    look(bytes, limits, None).map(|(end, _)| end)
+}
+
+/// Reads bytes as strictly as [`Value::decode`], with the same errors, and finds where containers end.
+pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
+    if let Some((_, ends)) = look(bytes, limits, Some(Ends::default())) {
+        return Ok(ends.unwrap_or_default().sorted());
+    }
+    drop(Value::decode(bytes, limits)?);
+    let mut ends = Ends::default();
+    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut ends)?;
+    Ok(ends.sorted())
+}
+
+fn look(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(usize, Option<Ends>)> {
     if bytes.len() > limits.max_bytes
         || limits.allowed_types & ALL_TYPES != ALL_TYPES
         || !limits.admit_all_of(bytes.len())
@@ -39,9 +57,10 @@ pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
         max_depth: limits.max_depth.min(format::MAX_DEPTH),
         limits,
         rows: Rows::default(),
+        ends,
     };
     checker.value(ANY)?;
-    (limits.allow_trailing_bytes || checker.at == bytes.len()).then_some(checker.at)
+    (limits.allow_trailing_bytes || checker.at == bytes.len()).then_some((checker.at, checker.ends))
 }
 
 /// Any type, where a container declares none.
@@ -64,6 +83,7 @@ struct Checker<'a> {
     max_depth: u32,
     limits: &'a Limits,
     rows: Rows,
+    ends: Option<Ends>,
 }
 
 impl Checker<'_> {
@@ -98,8 +118,18 @@ impl Checker<'_> {
         let wide = header & format::FLAG_64 != 0;
         match ty.shape() {
             Shape::Fixed(lane, count) => self.skip(count * lane.width(wide)),
-            Shape::Array => self.array(header),
-            Shape::Dictionary => self.dictionary(header),
+            Shape::Array | Shape::Dictionary => {
+                let start = self.at.checked_sub(4)?;
+                if ty == VariantType::Array {
+                    self.array(header)?
+                } else {
+                    self.dictionary(header)?
+                }
+                if let Some(ends) = &mut self.ends {
+                    ends.add(start, self.at);
+                }
+                Some(())
+            }
             Shape::Packed(lane, per_element) => self.packed(per_element * lane.width(wide), lane),
             Shape::Object if !wide => None,
             _ => self.leaf(),
@@ -172,8 +202,10 @@ impl Checker<'_> {
     /// Goes over a key that is equal to another only if the bytes behind its header are.
     #[inline(always)]
     fn key(&mut self, declared: u8) -> Option<()> {
-        match *self.bytes.get(self.at..)?.first()? {
-            id if u32::from(id) == STRING || u32::from(id) == STRING_NAME || u32::from(id) == INT => {
+        use VariantType as T;
+        let ty = VariantType::from_id(*self.bytes.get(self.at..)?.first()?)?;
+        match ty {
+            T::String | T::StringName | T::Int | T::Vector2i | T::Vector3i | T::Vector4i | T::Rect2i => {
                 self.value(declared)
             }
             _ => None,

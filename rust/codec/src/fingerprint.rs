@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::check::check;
 use crate::decoder::Decoder;
 use crate::encoder::{EncodeOptions, Encoder};
 use crate::error::Result;
@@ -68,6 +69,7 @@ impl Fingerprint {
 /// # Errors
 /// As [`Value::decode`].
 pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Result<u64> {
+    check(bytes, limits)?;
     let mut sink = Fingerprint::new(precision);
     Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut sink)?;
     Ok(sink.finish())

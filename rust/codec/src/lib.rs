@@ -33,6 +33,7 @@ mod decoder;
 pub mod dialect;
 mod downgrade;
 mod encoder;
+mod ends;
 pub mod error;
 mod events;
 mod findings;

@@ -124,7 +124,8 @@ pub enum Strictness {
     /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
     /// script read memory as a type that it is not, and keys that the engine cannot hash.
     Lenient,
-    /// Reads only what an encoder writes; anything else is an error that says what is odd.
+    /// Reads only what an encoder writes; anything else is an error that says what is odd. Keys that are repeated are for the sink to
+    /// refuse: [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
     #[default]
     Strict,
 }

@@ -71,7 +71,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn wrong_type(
+    pub(crate) fn wrong_type(
         container: &'static str,
         element: &ElementType<'_>,
         found: VariantType,

@@ -15,13 +15,15 @@ use crate::skim::Skimmer;
 
 /// What stands before the values that a value holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
+pub(crate) struct Head<'a> {
     /// How many elements, entries or properties there are; 0 where it holds none.
     pub count: usize,
     /// Where the first of them starts.
     pub first: usize,
     /// The components of elements in a packed array.
     pub precision: Precision,
+    /// What the elements of an Array, or the keys and values of a Dictionary, are declared to be.
+    pub declared: [ElementType<'a>; 2],
 }
 
 impl<'a, D: Dialect> Decoder<'a, D> {
@@ -31,6 +33,11 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
         (decoder.at, decoder.depth) = (at, depth);
         decoder
+    }
+
+    /// The same, as the engine reads.
+    pub(crate) fn lenient(self) -> Self {
+        Self { strictness: Strictness::Lenient, ..self }
     }
 
     /// The header of the value that starts here.
@@ -48,19 +55,21 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     }
 
     /// What stands before the values that the value here holds. Stays where the first of them starts.
-    pub(crate) fn head(&mut self) -> Result<Head> {
+    pub(crate) fn head(&mut self) -> Result<Head<'a>> {
         let at = self.at;
         let (header, ty) = self.header_here()?;
         let precision = Self::precision(header);
-        let mut head = Head { count: 0, first: 0, precision };
+        let mut head = Head { count: 0, first: 0, precision, declared: [ElementType::Untyped; 2] };
         match ty.shape() {
             Shape::Array => {
-                self.element_type(self.kind(header, format::KIND_SHIFT))?;
+                head.declared[0] = self.element_type(self.kind(header, format::KIND_SHIFT))?;
                 head.count = self.container_count(4)?;
             }
             Shape::Dictionary => {
-                self.element_type(self.kind(header, format::KIND_SHIFT))?;
-                self.element_type(self.kind(header, format::VALUE_KIND_SHIFT))?;
+                head.declared = [
+                    self.element_type(self.kind(header, format::KIND_SHIFT))?,
+                    self.element_type(self.kind(header, format::VALUE_KIND_SHIFT))?,
+                ];
                 head.count = self.container_count(8)?;
                 let limit = self.budget.limits.max_dictionary_entries;
                 if head.count as u64 > limit {
@@ -139,7 +148,11 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             let at = self.at;
             let inside = |error: Error| error.inside(Step::KeyAt(index));
             sink.begin_element(&mut array)?;
-            let written = if are_names { self.decode_name(sink) } else { self.write_into(sink) };
+            let written = if are_names {
+                self.decode_name(sink)
+            } else {
+                self.odd_misfit("Dictionary's keys", &declared).and_then(|()| self.write_into(sink))
+            };
             written.map_err(inside)?;
             sink.end_element(&mut array).at(at)?;
             let key_at = at;
@@ -150,15 +163,6 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             })?;
         }
         sink.end_array(array).at(at)
-    }
-
-    /// What the elements of the Array here, or the keys of the Dictionary, are declared to be.
-    pub(crate) fn declared_type(&mut self) -> Result<ElementType<'a>> {
-        let (header, ty) = self.header_here()?;
-        match ty.shape() {
-            Shape::Array | Shape::Dictionary => self.element_type(self.kind(header, format::KIND_SHIFT)),
-            _ => Ok(ElementType::Untyped),
-        }
     }
 
     fn kind(&self, header: u32, shift: u32) -> ContainerKind {
@@ -174,6 +178,11 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             return Ok(());
         }
         self.write_into(&mut Measure::counting(EncodeOptions::default()))
+    }
+
+    /// Goes on to where a value is known to end.
+    pub(crate) fn jump(&mut self, end: usize) {
+        self.at = end;
     }
 
     /// Passes over the counted text that starts here.

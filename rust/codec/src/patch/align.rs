@@ -4,22 +4,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use hashbrown::HashTable;
-use imara_diff::{Algorithm, Diff, Token};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::form::room;
-use crate::error::Result;
+use super::form::{push, room};
+use super::search;
+use crate::error::{ErrorKind, Result};
 use crate::format::VariantType;
-use crate::memory::check_memory;
 use crate::view::View;
-
-/// Of memory, for each element of both lists.
-const BYTES_PER_ELEMENT: usize = 32;
-
-/// In longer lists, what comes more often than this is not looked for: too many places are alike. Between what both have in common at
-/// their ends, such lists are replaced.
-const FREE_ELEMENTS: usize = 1 << 14;
-const REPEATS: usize = 8;
 
 /// Elements of two lists that are not the same, in order. What stands between is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +26,9 @@ pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece
     let mut pieces = Vec::new();
     for Hunk { old: gone, new: come } in changed_ranges(old, new)? {
         if gone.len() == come.len() {
-            pieces.extend(gone.zip(come).map(|(old, new)| Piece::Changed(old, new)));
+            for (old, new) in gone.zip(come) {
+                push(&mut pieces, Piece::Changed(old, new))?;
+            }
             continue;
         }
         // Things that have changed are told from others by what stands first in them.
@@ -44,12 +37,12 @@ pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece
         let end = Hunk { old: gone.len()..gone.len(), new: come.len()..come.len() };
         for hunk in alike.into_iter().chain([end]) {
             let (next_gone, next_come) = (shifted(&hunk.old, gone.start), shifted(&hunk.new, come.start));
-            pieces.extend(
-                (old_index..next_gone.start).zip(new_index..).map(|(old, new)| Piece::Changed(old, new)),
-            );
+            for (old, new) in (old_index..next_gone.start).zip(new_index..) {
+                push(&mut pieces, Piece::Changed(old, new))?;
+            }
             (old_index, new_index) = (next_gone.end, next_come.end);
             if !next_gone.is_empty() || !next_come.is_empty() {
-                pieces.push(Piece::Replaced(next_gone, next_come));
+                push(&mut pieces, Piece::Replaced(next_gone, next_come))?;
             }
         }
     }
@@ -85,7 +78,7 @@ pub(super) struct Elements<'a> {
 
 impl<'a> Elements<'a> {
     pub fn of(list: &View<'a>) -> Result<Self> {
-        let mut starts = room(list.len()?.saturating_add(1))?;
+        let mut starts = room(list.count()?.saturating_add(1))?;
         let mut elements = list.elements()?;
         starts.push(elements.position() as u32);
         while let Some(element) = elements.next() {
@@ -143,19 +136,15 @@ fn hunks<'e>(
     old: impl ExactSizeIterator<Item = &'e [u8]>,
     new: impl ExactSizeIterator<Item = &'e [u8]>,
 ) -> Result<Vec<Hunk>> {
-    check_memory((old.len() + new.len()).saturating_mul(BYTES_PER_ELEMENT))?;
     let mut names = Names::default();
-    let old: Vec<Token> = old.map(|element| names.of(element)).collect();
-    let new: Vec<Token> = new.map(|element| names.of(element)).collect();
-    let (all, distinct) = (old.len() + new.len(), names.seen.len());
-    if all > FREE_ELEMENTS && distinct < all / REPEATS {
-        return Ok(vec![Hunk { old: 0..old.len(), new: 0..new.len() }]);
+    let (mut old_names, mut new_names) = (room(old.len())?, room(new.len())?);
+    for element in old {
+        old_names.push(names.of(element)?);
     }
-    let mut diff = Diff::default();
-    // Not by histograms: those take stack with each place, and time with its square.
-    diff.compute_with(Algorithm::Myers, &old, &new, names.seen.len() as u32);
-    let wide = |range: Range<u32>| range.start as usize..range.end as usize;
-    Ok(diff.hunks().map(|hunk| Hunk { old: wide(hunk.before), new: wide(hunk.after) }).collect())
+    for element in new {
+        new_names.push(names.of(element)?);
+    }
+    search::hunks(&old_names, &new_names, names.seen.len())
 }
 
 /// A number for each different element.
@@ -172,16 +161,17 @@ impl Default for Names<'_> {
 }
 
 impl<'e> Names<'e> {
-    fn of(&mut self, element: &'e [u8]) -> Token {
+    fn of(&mut self, element: &'e [u8]) -> Result<u32> {
         let Self { seen, numbers, seed } = self;
-        let hash = |number: &u32| xxh3_64_with_seed(seen[*number as usize], *seed);
         let wanted = xxh3_64_with_seed(element, *seed);
         if let Some(number) = numbers.find(wanted, |number| seen[*number as usize] == element) {
-            return Token(*number);
+            return Ok(*number);
         }
         let number = seen.len() as u32;
+        let hash = |number: &u32| xxh3_64_with_seed(seen[*number as usize], *seed);
+        numbers.try_reserve(1, hash).map_err(|_| ErrorKind::OutOfMemory(2 * numbers.allocation_size()))?;
         numbers.insert_unique(wanted, number, hash);
-        seen.push(element);
-        Token(number)
+        push(seen, element)?;
+        Ok(number)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, check, room,
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, room,
 };
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
@@ -29,7 +29,7 @@ use crate::view::View;
 /// As [`Value::decode`](crate::Value::decode), for the old value, the patch and the new value; [`ErrorKind::Patch`] where the patch
 /// is none, with the offset in it, or does not fit the old value, with the path.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-    check(old, limits)?;
+    let old_ends = checked(old, limits)?;
     if patch.len() > limits.max_bytes {
         let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
         return Err(Error::new(kind).at(0));
@@ -37,9 +37,9 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     // A patch is nested deeper than what it makes, and holds more values.
     let allow_trailing_bytes = limits.allow_trailing_bytes;
     let loose = Limits { allow_objects: true, allow_trailing_bytes, ..Limits::unlimited() };
-    check(patch, &loose)?;
-    let old = View::within(old, limits)?;
-    let patch = View::within(patch, &loose)?;
+    let patch_ends = checked(patch, &loose)?;
+    let old = View::within(old, limits)?.knowing(&old_ends);
+    let patch = View::within(patch, &loose)?.knowing(&patch_ends);
     let version = patch.find(&VERSION_KEY.into())?.map(|version| version.as_i64());
     if !matches!(version, Some(Ok(VERSION))) {
         return Err(malformed(&patch, "a Dictionary with 1 at the key \"patch\" is expected"));
@@ -49,7 +49,7 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
-    check(&writer.out, limits)?;
+    checked(&writer.out, limits)?;
     Ok(writer.out)
 }
 
@@ -65,10 +65,14 @@ fn misfit(reason: impl std::fmt::Display) -> Error {
 
 /// What a change of a container consists of.
 fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
-    if change.ty() != VariantType::Array || change.len()? > 4 {
+    if change.ty() != VariantType::Array || change.count()? > 4 {
         return Err(malformed(change, "a change is an Array of 2 to 4 elements"));
     }
-    change.elements()?.collect()
+    let mut parts = room(change.count()?)?;
+    for part in change.elements()? {
+        parts.push(part?);
+    }
+    Ok(parts)
 }
 
 fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u32) -> Result<()> {
@@ -84,7 +88,7 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
             let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
             let one_value =
                 Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() };
-            check(encoded, &one_value).map_err(|_| malformed(bytes, EXPECTED))?;
+            checked(encoded, &one_value).map_err(|_| malformed(bytes, EXPECTED))?;
             writer.raw(encoded)
         }
         (Some(DICTIONARY), [_, changes, rest @ ..]) => {
@@ -112,7 +116,7 @@ fn fits(old: &View<'_>, is_kind: bool, expected: &str, count: &View<'_>) -> Resu
     if !is_kind {
         return Err(misfit(format!("{expected} was expected, there is {}", old.ty())));
     }
-    let (expected, found) = (index_of(count)?, old.len()?);
+    let (expected, found) = (index_of(count)?, old.count()?);
     if expected == found {
         Ok(())
     } else {
@@ -141,9 +145,9 @@ fn apply_to_dictionary(
     }
     // What becomes of each key: a change, or nothing.
     let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
-    let expected = changes.len()? + removed.map_or(Ok(0), View::len)?;
+    let expected = changes.count()? + removed.map_or(Ok(0), View::count)?;
     wanted.try_reserve(expected).map_err(|_| ErrorKind::OutOfMemory(expected.saturating_mul(128)))?;
-    for entry in changes.entries()? {
+    for entry in changes.checked_entries()? {
         let (key, change) = entry?;
         if wanted.insert(key.bytes()?, Some(change)).is_some() {
             return Err(malformed(&key, "each key changes once"));
@@ -166,8 +170,8 @@ fn apply_to_dictionary(
     let count_at = writer.count_later()?;
     let start = writer.out.len();
     // Where each entry ends.
-    let mut ends: Vec<usize> = room(old.len()?.saturating_add(changes.len()?))?;
-    for entry in old.entries()? {
+    let mut ends: Vec<usize> = room(old.count()?.saturating_add(changes.count()?))?;
+    for entry in old.checked_entries()? {
         let (key, value) = entry?;
         let key_bytes = key.bytes()?;
         match wanted.remove(key_bytes) {
@@ -185,7 +189,7 @@ fn apply_to_dictionary(
         ends.push(writer.out.len());
     }
     if !wanted.is_empty() {
-        for entry in changes.entries()? {
+        for entry in changes.checked_entries()? {
             let (key, change) = entry?;
             let key_bytes = key.bytes()?;
             if wanted.remove(key_bytes).is_none() {
@@ -215,7 +219,7 @@ fn apply_to_dictionary(
 
 /// Puts the entries, which start at `start`, in order.
 fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) -> Result<()> {
-    if order.ty() != VariantType::PackedInt32Array || order.len()? != ends.len() {
+    if order.ty() != VariantType::PackedInt32Array || order.count()? != ends.len() {
         return Err(misfit(format!("an order of {} keys was expected", ends.len())));
     }
     let mut entries = room(out.len() - start)?;
@@ -271,7 +275,7 @@ fn apply_to_array(writer: &mut Writer, old: &View<'_>, edits: &View<'_>, level: 
                 if inserted.ty() != VariantType::Array {
                     return Err(malformed(inserted, "what is inserted is an Array"));
                 }
-                let come = inserted.len()?;
+                let come = inserted.count()?;
                 writer.raw(inserted.inner()?)?;
                 count += come;
             }
@@ -300,7 +304,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     writer.raw(old.declared()?)?;
     let count_at = writer.count_later()?;
     let start = writer.out.len();
-    let total = old.len()?;
+    let total = old.count()?;
     let (mut index, mut count) = (0, 0);
     // Texts have no fixed width, and are walked.
     let mut places = old.inner_walk()?;
@@ -320,7 +324,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
         writer.raw(places.take(at - index)?)?;
         places.take(end - at)?;
         writer.raw(inserted.inner()?)?;
-        count += at - index + inserted.len()?;
+        count += at - index + inserted.count()?;
         index = end;
     }
     writer.raw(places.take(total - index)?)?;

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::align::{self, Elements, Hunk, Piece};
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, check, room,
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, push,
+    reserve, room,
 };
 use super::writer::Writer;
 use crate::error::{ErrorKind, Result};
@@ -15,6 +16,8 @@ use crate::view::View;
 
 /// Containers of no more bytes are replaced as a whole: what changes in them takes as many.
 const SMALL: usize = 64;
+/// So many more bytes than those of the new value may say what has changed.
+const LONGER: usize = 256;
 /// Elements of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
 const GAP: usize = 48;
 
@@ -32,15 +35,15 @@ const GAP: usize = 48;
 /// # Errors
 /// As [`Value::decode`](crate::Value::decode), for either; what is not canonical is always refused.
 pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
-    check(old, limits)?;
-    check(new, limits)?;
-    let (old, new) = (View::within(old, limits)?, View::within(new, limits)?);
+    let (old_ends, new_ends) = (checked(old, limits)?, checked(new, limits)?);
+    let old = View::within(old, limits)?.knowing(&old_ends);
+    let new = View::within(new, limits)?.knowing(&new_ends);
     let change = compare(&old, &new, 0)?;
     let patch = written(&change, &new)?;
     // A value that is nested as deep as the format allows has no place in another one, but its bytes have.
-    match check(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
+    match checked(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
         Err(error) if *error.kind() == ErrorKind::TooDeep => written(&Change::Bytes, &new),
-        checked => checked.map(|()| patch),
+        checked => checked.map(|_| patch),
     }
 }
 
@@ -100,27 +103,29 @@ fn compare(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     if !is_same_kind || level == MAX_CHANGES || new_bytes.len() <= SMALL {
         return Ok(Change::Set);
     }
-    match new.ty().shape() {
-        Shape::Dictionary => dictionary(old, new, level),
-        Shape::Array => array(old, new, level),
-        Shape::PackedStrings => strings(old, new),
-        Shape::Packed(..) => packed(old, new),
-        _ => Ok(Change::Set),
-    }
+    let change = match new.ty().shape() {
+        Shape::Dictionary => dictionary(old, new, level)?,
+        Shape::Array => array(old, new, level)?,
+        Shape::PackedStrings => strings(old, new)?,
+        Shape::Packed(..) => packed(old, new)?,
+        _ => Change::Set,
+    };
+    Ok(match change {
+        Change::Inside(bytes) if bytes.len() > new_bytes.len() + LONGER => Change::Set,
+        change => change,
+    })
 }
 
 fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
-    let (old_count, new_count) = (old.len()?, new.len()?);
+    let (old_count, new_count) = (old.count()?, new.count()?);
     let mut entries = HashMap::new();
     let bytes = old_count.saturating_mul(size_of::<(&[u8], (View<'_>, bool))>());
     entries.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
     let mut kept_keys = room(old_count)?;
-    for entry in old.entries()? {
+    for entry in old.checked_entries()? {
         let (key, value) = entry?;
         let key = key.bytes()?;
-        if entries.insert(key, (value, false)).is_some() {
-            return Ok(Change::Set);
-        }
+        entries.insert(key, (value, false));
         kept_keys.push(key);
     }
 
@@ -133,17 +138,15 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     let mut replaced = Vec::new();
     let mut added = Vec::new();
     let mut new_keys = room(new_count)?;
-    for entry in new.entries()? {
+    for entry in new.checked_entries()? {
         let (key, value) = entry?;
         let key = key.bytes()?;
         new_keys.push(key);
         let Some((old_value, is_kept)) = entries.get_mut(key) else {
-            added.push((key, value));
+            push(&mut added, (key, value))?;
             continue;
         };
-        if std::mem::replace(is_kept, true) {
-            return Ok(Change::Set);
-        }
+        *is_kept = true;
         match compare(old_value, &value, level + 1)? {
             Change::None => shared += 1,
             Change::Inside(bytes) => {
@@ -152,14 +155,10 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
                 writer.raw(key)?;
                 writer.raw(&bytes)?;
             }
-            Change::Set | Change::Bytes => replaced.push((key, value)),
+            Change::Set | Change::Bytes => push(&mut replaced, (key, value))?,
         }
     }
-    // A patch changes each key once, but bytes can repeat one.
-    let mut added_keys = room(added.len())?;
-    added_keys.extend(added.iter().map(|(key, _)| *key));
-    added_keys.sort_unstable();
-    if shared == 0 || added_keys.windows(2).any(|pair| pair[0] == pair[1]) {
+    if shared == 0 {
         return Ok(Change::Set);
     }
     for (key, value) in replaced.iter().chain(&added) {
@@ -169,7 +168,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     }
     writer.set_count(change_count, changes);
 
-    let mut removed = Vec::new();
+    let mut removed = room(old_count.saturating_sub(shared))?;
     kept_keys.retain(|key| {
         let is_kept = entries.get(key).is_some_and(|(_, is_kept)| *is_kept);
         if !is_kept {
@@ -178,6 +177,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         is_kept
     });
     // Without more being said, what is added comes last.
+    reserve(&mut kept_keys, added.len())?;
     kept_keys.extend(added.iter().map(|(key, _)| *key));
     let is_ordered = kept_keys == new_keys;
     if !removed.is_empty() || !is_ordered {
@@ -185,10 +185,12 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         removed.iter().try_for_each(|key| writer.raw(key))?;
     }
     if !is_ordered {
-        let positions: HashMap<&[u8], u32> =
-            kept_keys.iter().enumerate().map(|(position, key)| (*key, position as u32)).collect();
-        let order: Vec<u32> =
-            new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()).collect();
+        let mut positions: HashMap<&[u8], u32> = HashMap::new();
+        let bytes = kept_keys.len().saturating_mul(2 * size_of::<(&[u8], u32)>());
+        positions.try_reserve(kept_keys.len()).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+        positions.extend(kept_keys.iter().enumerate().map(|(position, key)| (*key, position as u32)));
+        let mut order = room(new_keys.len())?;
+        order.extend(new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()));
         writer.ints(&order)?;
     }
     let parts = if !is_ordered { 4 } else { 2 + usize::from(!removed.is_empty()) };
@@ -204,15 +206,15 @@ fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         match piece {
             Piece::Changed(gone, come) => match compare(&old.view(gone)?, &new.view(come)?, level + 1)? {
                 Change::None => {}
-                Change::Inside(bytes) => edits.0.push(Edit::Inside(gone, bytes)),
+                Change::Inside(bytes) => push(&mut edits.0, Edit::Inside(gone, bytes))?,
                 Change::Set | Change::Bytes => {
                     replaced += 1;
-                    edits.replace(gone..gone + 1, come..come + 1);
+                    edits.replace(gone..gone + 1, come..come + 1)?;
                 }
             },
             Piece::Replaced(gone, come) => {
                 replaced += gone.len();
-                edits.replace(gone, come);
+                edits.replace(gone, come)?;
             }
         }
     }
@@ -265,7 +267,7 @@ fn strings(old: &View<'_>, new: &View<'_>) -> Result<Change> {
 fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
     let (header, width) = (new.declared()?, new.element_width()?);
     let (old, new) = (old.inner()?, new.inner()?);
-    let hunks = changed_lanes(old, new, width);
+    let hunks = changed_lanes(old, new, width)?;
     let written = |hunk: &Hunk| hunk.new.len() * width + GAP;
     if hunks.iter().map(written).sum::<usize>() >= new.len() {
         return Ok(Change::Set);
@@ -284,7 +286,7 @@ fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
 }
 
 /// Where elements of so many bytes differ.
-fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Vec<Hunk> {
+fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Result<Vec<Hunk>> {
     let (old_count, new_count) = (old.len() / width, new.len() / width);
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count() / width;
     let most = (old_count.min(new_count) - prefix) * width;
@@ -292,7 +294,7 @@ fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Vec<Hunk> {
     let suffix = behind.take_while(|(a, b)| a == b).count() / width;
     let (old_end, new_end) = (old_count - suffix, new_count - suffix);
     if old_count != new_count {
-        return vec![Hunk { old: prefix..old_end, new: prefix..new_end }];
+        return Ok(vec![Hunk { old: prefix..old_end, new: prefix..new_end }]);
     }
     let mut hunks: Vec<Hunk> = Vec::new();
     for index in prefix..new_end {
@@ -304,10 +306,10 @@ fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Vec<Hunk> {
             Some(last) if (index - last.new.end) * width <= GAP => {
                 (last.old.end, last.new.end) = (index + 1, index + 1);
             }
-            _ => hunks.push(Hunk { old: index..index + 1, new: index..index + 1 }),
+            _ => push(&mut hunks, Hunk { old: index..index + 1, new: index..index + 1 })?,
         }
     }
-    hunks
+    Ok(hunks)
 }
 
 fn packed_change(old_count: usize, edits: usize) -> Result<Writer> {
@@ -329,14 +331,15 @@ enum Edit {
 }
 
 impl Edits {
-    fn replace(&mut self, gone: Range<usize>, come: Range<usize>) {
+    fn replace(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<()> {
         match self.0.last_mut() {
             Some(Edit::Replace(last_gone, last_come))
                 if last_gone.end == gone.start && last_come.end == come.start =>
             {
                 (last_gone.end, last_come.end) = (gone.end, come.end);
+                Ok(())
             }
-            _ => self.0.push(Edit::Replace(gone, come)),
+            _ => push(&mut self.0, Edit::Replace(gone, come)),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::align::{Elements, Piece, pieces};
-use super::form::{MAX_CHANGES, check};
+use super::form::{MAX_CHANGES, checked, push, room};
 use crate::error::{ErrorKind, Result};
 use crate::format::Shape;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::view::View;
 
 /// A place where two values differ.
@@ -68,90 +68,116 @@ pub enum PathStep<'a> {
 /// ```
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for either.
+/// As [`Value::decode`](crate::Value::decode), for either; differences that take more memory than the limits allow.
 pub fn differences<'a>(
     old: &'a [u8],
     new: &'a [u8],
     most: usize,
     limits: &'a Limits,
 ) -> Result<Vec<Difference<'a>>> {
-    check(old, limits)?;
-    check(new, limits)?;
-    let mut search = Search { path: Vec::new(), found: Vec::new(), most };
-    search.compare(View::within(old, limits)?, View::within(new, limits)?)?;
+    let ends = [checked(old, limits)?, checked(new, limits)?];
+    let mut search = Search {
+        bytes: [old, new],
+        limits,
+        path: Vec::new(),
+        found: Vec::new(),
+        most,
+        budget: Budget::new(limits),
+    };
+    let [old, new] =
+        [View::within(old, limits)?.knowing(&ends[0]), View::within(new, limits)?.knowing(&ends[1])];
+    search.compare(old, new)?;
     Ok(search.found)
 }
 
-struct Search<'a> {
-    path: Vec<PathStep<'a>>,
+struct Search<'a, 'e> {
+    bytes: [&'a [u8]; 2],
+    limits: &'a Limits,
+    /// Each step, and which of the two values it is in.
+    path: Vec<(PathStep<'e>, usize)>,
     found: Vec<Difference<'a>>,
     most: usize,
+    budget: Budget<'a>,
 }
 
-impl<'a> Search<'a> {
+const OLD: usize = 0;
+const NEW: usize = 1;
+
+impl<'a: 'e, 'e> Search<'a, 'e> {
     fn is_done(&self) -> bool {
         self.found.len() >= self.most
     }
 
-    fn add(&mut self, old: Option<View<'a>>, new: Option<View<'a>>) {
-        if !self.is_done() {
-            self.found.push(Difference { path: self.path.clone(), old, new });
+    fn add(&mut self, old: Option<View<'e>>, new: Option<View<'e>>) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
         }
+        self.budget.working(size_of::<Difference<'_>>() + self.path.len() * size_of::<PathStep<'_>>())?;
+        let mut path = room(self.path.len())?;
+        path.extend(self.path.iter().map(|(step, side)| match step {
+            PathStep::Index(index) => PathStep::Index(*index),
+            PathStep::Key(key) => PathStep::Key(self.found_in(*key, *side)),
+        }));
+        let (old, new) = (old.map(|old| self.found_in(old, OLD)), new.map(|new| self.found_in(new, NEW)));
+        push(&mut self.found, Difference { path, old, new })
     }
 
-    fn at(&mut self, place: PathStep<'a>, look: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.path.push(place);
+    /// The view without what is known of ends.
+    fn found_in(&self, view: View<'e>, side: usize) -> View<'a> {
+        view.of(self.bytes[side], self.limits)
+    }
+
+    fn at(
+        &mut self,
+        place: PathStep<'e>,
+        side: usize,
+        look: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        push(&mut self.path, (place, side))?;
         let result = look(self);
         self.path.pop();
         result
     }
 
-    fn compare(&mut self, old: View<'a>, new: View<'a>) -> Result<()> {
+    fn compare(&mut self, old: View<'e>, new: View<'e>) -> Result<()> {
         if self.is_done() || old.bytes()? == new.bytes()? {
             return Ok(());
         }
         let is_same_kind = old.ty() == new.ty() && old.declared()? == new.declared()?;
         if !is_same_kind || self.path.len() as u32 == MAX_CHANGES {
-            self.add(Some(old), Some(new));
-            return Ok(());
+            return self.add(Some(old), Some(new));
         }
         match new.ty().shape() {
             Shape::Dictionary => self.compare_entries(old, new),
-            Shape::Object if old.len()? > 0 && new.len()? > 0 => self.compare_entries(old, new),
+            Shape::Object if old.count()? > 0 && new.count()? > 0 => self.compare_entries(old, new),
             Shape::Array | Shape::PackedStrings => self.compare_elements(old, new),
-            Shape::Packed(..) if old.len()? == new.len()? => {
+            Shape::Packed(..) if old.count()? == new.count()? => {
                 for (index, (old, new)) in old.elements()?.zip(new.elements()?).enumerate() {
                     let (old, new) = (old?, new?);
-                    self.at(PathStep::Index(index), |search| search.compare(old, new))?;
+                    self.at(PathStep::Index(index), OLD, |search| search.compare(old, new))?;
                 }
                 Ok(())
             }
-            _ => {
-                self.add(Some(old), Some(new));
-                Ok(())
-            }
+            _ => self.add(Some(old), Some(new)),
         }
     }
 
-    fn compare_elements(&mut self, old: View<'a>, new: View<'a>) -> Result<()> {
+    fn compare_elements(&mut self, old: View<'e>, new: View<'e>) -> Result<()> {
         let (old, new) = (Elements::of(&old)?, Elements::of(&new)?);
         for piece in pieces(&old, &new)? {
             match piece {
                 Piece::Changed(gone, come) => {
-                    self.at(PathStep::Index(gone), |search| search.compare(old.view(gone)?, new.view(come)?))?
+                    let (old, new) = (old.view(gone)?, new.view(come)?);
+                    self.at(PathStep::Index(gone), OLD, |search| search.compare(old, new))?;
                 }
                 Piece::Replaced(gone, come) => {
                     for index in gone {
-                        self.at(PathStep::Index(index), |search| {
-                            search.add(Some(old.view(index)?), None);
-                            Ok(())
-                        })?;
+                        let old = old.view(index)?;
+                        self.at(PathStep::Index(index), OLD, |search| search.add(Some(old), None))?;
                     }
                     for index in come {
-                        self.at(PathStep::Index(index), |search| {
-                            search.add(None, Some(new.view(index)?));
-                            Ok(())
-                        })?;
+                        let new = new.view(index)?;
+                        self.at(PathStep::Index(index), NEW, |search| search.add(None, Some(new)))?;
                     }
                 }
             }
@@ -162,33 +188,27 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn compare_entries(&mut self, old: View<'a>, new: View<'a>) -> Result<()> {
-        let mut entries: HashMap<&[u8], View<'a>> = HashMap::new();
-        let count = new.len()?;
+    fn compare_entries(&mut self, old: View<'e>, new: View<'e>) -> Result<()> {
+        let mut entries: HashMap<&[u8], View<'e>> = HashMap::new();
+        let count = new.count()?;
         entries.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(count.saturating_mul(128)))?;
-        for entry in new.entries()? {
+        for entry in new.checked_entries()? {
             let (key, value) = entry?;
             entries.insert(key.bytes()?, value);
         }
-        for entry in old.entries()? {
+        for entry in old.checked_entries()? {
             let (key, value) = entry?;
             let counterpart = entries.remove(key.bytes()?);
-            self.at(PathStep::Key(key), |search| match counterpart {
+            self.at(PathStep::Key(key), OLD, |search| match counterpart {
                 Some(counterpart) => search.compare(value, counterpart),
-                None => {
-                    search.add(Some(value), None);
-                    Ok(())
-                }
+                None => search.add(Some(value), None),
             })?;
         }
         if !entries.is_empty() {
-            for entry in new.entries()? {
+            for entry in new.checked_entries()? {
                 let (key, value) = entry?;
                 if entries.remove(key.bytes()?).is_some() {
-                    self.at(PathStep::Key(key), |search| {
-                        search.add(None, Some(value));
-                        Ok(())
-                    })?;
+                    self.at(PathStep::Key(key), NEW, |search| search.add(None, Some(value)))?;
                 }
             }
         }

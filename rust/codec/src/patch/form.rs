@@ -1,10 +1,9 @@
 //! What patches are made of, and what is checked of values.
 
-use crate::check::quick_check;
-use crate::decoder::Decoder;
-use crate::encoder::{EncodeOptions, Measure};
+use crate::check::check;
+use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
-use crate::limits::{Limits, Strictness};
+use crate::limits::Limits;
 
 /// The key of a patch's version, the only one so far, and that of the change.
 pub const VERSION_KEY: &str = "patch";
@@ -19,23 +18,33 @@ pub const PACKED: &str = "packed";
 /// Changes in changes: what lies deeper is replaced as a whole.
 pub const MAX_CHANGES: u32 = 64;
 
-/// Reads bytes as strictly as [`Value::decode`](crate::Value::decode), and builds nothing. What is not canonical is refused, even
-/// if the limits allow it: patches compare bytes.
-pub fn check(bytes: &[u8], limits: &Limits) -> Result<()> {
+/// Reads bytes as strictly as [`Value::decode`](crate::Value::decode). What is not canonical is refused, even if the limits allow it:
+/// patches compare bytes.
+pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     if limits.allow_non_canonical {
         return check(bytes, &Limits { allow_non_canonical: false, ..limits.clone() });
     }
-    if quick_check(bytes, limits).is_some() {
-        return Ok(());
-    }
-    let mut measure = Measure::counting(EncodeOptions::default());
-    Decoder::new(bytes, Strictness::Strict, limits).decode_only(&mut measure).map(drop)
+    check(bytes, limits)
 }
 
 /// A vector with room for so many.
 pub fn room<T>(count: usize) -> Result<Vec<T>> {
     let mut room = Vec::new();
-    let bytes = count.saturating_mul(size_of::<T>());
-    room.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+    reserve(&mut room, count)?;
     Ok(room)
+}
+
+/// Makes room for so many more.
+pub fn reserve<T>(list: &mut Vec<T>, count: usize) -> Result<()> {
+    let bytes = (list.len().saturating_add(count)).saturating_mul(size_of::<T>());
+    list.try_reserve_exact(count).map_err(|_| ErrorKind::OutOfMemory(bytes).into())
+}
+
+/// Adds an element to a vector.
+pub fn push<T>(list: &mut Vec<T>, element: T) -> Result<()> {
+    if list.len() == list.capacity() {
+        reserve(list, list.len().max(4))?;
+    }
+    list.push(element);
+    Ok(())
 }

@@ -18,6 +18,7 @@ mod apply;
 mod diff;
 mod differences;
 mod form;
+mod search;
 mod writer;
 
 pub use apply::apply;

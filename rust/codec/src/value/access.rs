@@ -118,7 +118,7 @@ impl Value {
             Self::Dictionary(dictionary) => dictionary.get(key),
             Self::Object(Object::Full { properties, .. }) => {
                 let name = key.as_text()?;
-                properties.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+                properties.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value)
             }
             _ => None,
         }
@@ -131,7 +131,7 @@ impl Value {
             Self::Dictionary(dictionary) => dictionary.get_mut(key),
             Self::Object(Object::Full { properties, .. }) => {
                 let name = key.as_text()?;
-                properties.iter_mut().find(|(found, _)| found == name).map(|(_, value)| value)
+                properties.iter_mut().rev().find(|(found, _)| found == name).map(|(_, value)| value)
             }
             _ => None,
         }

@@ -1,5 +1,6 @@
 //! Events → [`Value`].
 
+use super::same::refuse_repeated_keys;
 use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
@@ -26,9 +27,15 @@ fn from_le<T, const W: usize>(le: &[u8], read: fn([u8; W]) -> T) -> Vec<T> {
 #[derive(Debug, Default)]
 pub struct ValueBuilder {
     current: Value,
+    refuses_repeated_keys: bool,
 }
 
 impl ValueBuilder {
+    /// A builder that refuses Dictionaries with a key twice, as strict reading does. Others keep all entries, of which the last counts.
+    pub fn strict() -> Self {
+        Self { refuses_repeated_keys: true, ..Self::default() }
+    }
+
     /// The value that was written.
     pub fn into_value(self) -> Value {
         self.current
@@ -219,6 +226,9 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn end_dictionary(&mut self, dictionary: Self::Dictionary) -> Result<()> {
+        if self.refuses_repeated_keys {
+            refuse_repeated_keys(&dictionary.0.entries)?;
+        }
         self.set(Value::Dictionary(dictionary.0))
     }
 

@@ -24,7 +24,10 @@ impl Value {
     /// # Errors
     /// What is wrong with the bytes, with its offset.
     pub fn decode_as(bytes: &[u8], strictness: Strictness, limits: &Limits) -> Result<Self> {
-        let mut builder = ValueBuilder::default();
+        let mut builder = match strictness {
+            Strictness::Strict => ValueBuilder::strict(),
+            Strictness::Lenient => ValueBuilder::default(),
+        };
         Decoder::new(bytes, strictness, limits).decode_only(&mut builder)?;
         Ok(builder.into_value())
     }
@@ -53,7 +56,7 @@ impl Value {
     /// # Errors
     /// What is wrong with the bytes, with its offset.
     pub fn decode_godot3(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Self> {
-        let mut builder = ValueBuilder::default();
+        let mut builder = ValueBuilder::strict();
         Decoder::of_godot3(bytes, Strictness::Strict, limits, loss).decode_only(&mut builder)?;
         Ok(builder.into_value())
     }

@@ -15,7 +15,7 @@ mod access;
 pub(crate) mod builder;
 mod codec;
 mod convert;
-mod same;
+pub(crate) mod same;
 mod source;
 mod types;
 

@@ -1,9 +1,116 @@
 //! When two values are the same key: the engine's `StringLikeVariantComparator` and `Variant::hash_compare`.
 
+use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
+
+use hashbrown::HashTable;
+
 use super::types::{PackedReals, Reals, Value};
+use crate::error::{ErrorKind, Oddity, Result};
+
+/// So few keys are compared one by one.
+const FEW: usize = 8;
+
+/// Refuses a Dictionary that has a key twice, which the engine's encoder never writes: decoded by the engine, the last value would
+/// count.
+pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)]) -> Result<()> {
+    let repeated = || Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
+    if entries.len() <= FEW {
+        let is_before = |(index, (key, _)): (usize, &(Value, Value))| {
+            entries[..index].iter().any(|(other, _)| is_same_key(key, other))
+        };
+        return if entries.iter().enumerate().any(is_before) { repeated() } else { Ok(()) };
+    }
+    let (hasher, mut seen) = (RandomState::new(), HashTable::new());
+    if seen.try_reserve(entries.len(), |(hash, _): &(u64, usize)| *hash).is_err() {
+        return Err(ErrorKind::OutOfMemory(entries.len().saturating_mul(size_of::<(u64, usize)>())).into());
+    }
+    for (index, (key, _)) in entries.iter().enumerate() {
+        // With a NaN inside, a key is like no other, and all of them have one hash.
+        if !is_same_key(key, key) {
+            continue;
+        }
+        let hash = hash_of_key(key, &hasher);
+        let is_same = |(_, other): &(u64, usize)| is_same_key(&entries[*other].0, key);
+        if seen.find(hash, is_same).is_some() {
+            return repeated();
+        }
+        seen.insert_unique(hash, (hash, index), |(hash, _)| *hash);
+    }
+    Ok(())
+}
+
+/// The same for keys that are the same.
+pub(crate) fn hash_of_key(key: &Value, hasher: &RandomState) -> u64 {
+    let mut state = hasher.build_hasher();
+    hash_key(key, &mut state);
+    state.finish()
+}
+
+fn hash_key(key: &Value, state: &mut impl Hasher) {
+    match key.as_str() {
+        Some(text) => text.hash(state),
+        None => hash(key, state),
+    }
+}
+
+fn hash(value: &Value, state: &mut impl Hasher) {
+    use Value as V;
+    state.write_u8(value.ty().id());
+    match value {
+        V::Int(int) => state.write_i64(*int),
+        V::Float(float) => hash_reals(&[*float], state),
+        V::Vector2(reals) => hash_each(reals, state),
+        V::Rect2(reals) => hash_each(reals, state),
+        V::Vector3(reals) => hash_each(reals, state),
+        V::Transform2D(reals) => hash_each(reals, state),
+        V::Vector4(reals) | V::Plane(reals) => hash_each(reals, state),
+        V::Quaternion(reals) => hash_each(reals, state),
+        V::Aabb(reals) => hash_each(reals, state),
+        V::Basis(reals) => hash_each(reals, state),
+        V::Transform3D(reals) => hash_each(reals, state),
+        V::Projection(reals) => hash_each(reals, state),
+        V::Color(reals) => hash_reals(reals, state),
+        V::PackedFloat32Array(reals) => hash_reals(reals, state),
+        V::PackedFloat64Array(reals) => hash_reals(reals, state),
+        V::PackedVector2Array(reals) => hash_packed(reals, state),
+        V::PackedVector3Array(reals) => hash_packed(reals, state),
+        V::PackedVector4Array(reals) => hash_packed(reals, state),
+        V::PackedColorArray(reals) => hash_reals(reals.as_flattened(), state),
+        V::Array(array) => array.iter().for_each(|element| hash(element, state)),
+        V::Dictionary(dictionary) => dictionary.iter().for_each(|(key, value)| {
+            hash_key(key, state);
+            hash(value, state);
+        }),
+        // Without reals, equal values have equal bytes.
+        _ => state.write(&value.encode().unwrap_or_default()),
+    }
+}
+
+/// Zeros are the same, and so are NaNs.
+fn hash_reals<T: Copy + Into<f64>>(reals: &[T], state: &mut impl Hasher) {
+    for real in reals {
+        let real: f64 = (*real).into();
+        let real = if real == 0.0 { 0.0 } else { real };
+        state.write_u64(if real.is_nan() { f64::NAN } else { real }.to_bits());
+    }
+}
+
+fn hash_each<const N: usize>(reals: &Reals<N>, state: &mut impl Hasher) {
+    match reals {
+        Reals::Single(reals) => hash_reals(reals, state),
+        Reals::Double(reals) => hash_reals(reals, state),
+    }
+}
+
+fn hash_packed<const N: usize>(reals: &PackedReals<N>, state: &mut impl Hasher) {
+    match reals {
+        PackedReals::Single(reals) => hash_reals(reals.as_flattened(), state),
+        PackedReals::Double(reals) => hash_reals(reals.as_flattened(), state),
+    }
+}
 
 /// Whether a Dictionary takes the two for one key.
-pub(super) fn is_same_key(a: &Value, b: &Value) -> bool {
+pub(crate) fn is_same_key(a: &Value, b: &Value) -> bool {
     match (a.as_str(), b.as_str()) {
         (Some(a), Some(b)) => a == b,
         _ => is_same(a, b, true),

@@ -9,7 +9,8 @@ use super::known_offsets::KnownOffsets;
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
 use crate::dialect::{Dialect, Godot3, Godot4};
-use crate::error::{Error, ErrorKind, Limit, Result, Step};
+use crate::ends::Ends;
+use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source};
 use crate::format::{self, Shape, VariantType};
 use crate::limits::Limits;
@@ -21,8 +22,9 @@ static SAVE_FILES: Limits = Limits::for_save_files();
 /// A value in encoded bytes, or a part of one.
 ///
 /// A view borrows the bytes, allocates nothing and is copied freely. Bytes are passed over by their lengths and counts; only
-/// what is asked for is judged, as strictly as [`Value::decode`] does, with the same errors at the same offsets. Of equal keys in
-/// a Dictionary, which an engine has none of, the first counts.
+/// what is asked for is judged, as strictly as [`Value::decode`] does, with the same errors at the same offsets. Nothing is found
+/// that decoding would not give: a key that a Dictionary repeats is an error, and so is a value of another type than its container
+/// declares.
 ///
 /// Each step walks from the start of its container. [`KnownOffsets`] remembers what has been walked.
 ///
@@ -41,6 +43,7 @@ pub struct View<'a, D: Dialect = Godot4> {
     pub(super) bytes: &'a [u8],
     pub(super) limits: &'a Limits,
     known: Option<&'a KnownOffsets>,
+    ends: Option<&'a Ends>,
     pub(super) at: usize,
     pub(super) depth: u32,
     pub(super) form: Form,
@@ -146,7 +149,7 @@ impl<'a, D: Dialect> View<'a, D> {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
             return Err(Error::new(kind).at(at));
         }
-        let view = Self { bytes, limits, known: None, at, depth, form, dialect: PhantomData };
+        let view = Self { bytes, limits, known: None, ends: None, at, depth, form, dialect: PhantomData };
         match form {
             Form::Value(_) => view.value_at(at, depth),
             _ => Ok(view),
@@ -157,6 +160,17 @@ impl<'a, D: Dialect> View<'a, D> {
     #[must_use]
     pub fn remembering(self, known: &'a KnownOffsets) -> Self {
         Self { known: Some(known), ..self }
+    }
+
+    /// This view of bytes in which these ends have been found.
+    pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
+        Self { ends: Some(ends), ..self }
+    }
+
+    /// The same value in the same bytes, without anything that is known of them.
+    pub(crate) fn of<'b>(self, bytes: &'b [u8], limits: &'b Limits) -> View<'b, D> {
+        let Self { at, depth, form, dialect, .. } = self;
+        View { bytes, limits, known: None, ends: None, at, depth, form, dialect }
     }
 
     /// The same value, of which other limits hold for what is read.
@@ -231,13 +245,43 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// What stands before the values that this one holds.
-    pub(super) fn head(&self) -> Result<Head> {
+    pub(super) fn head(&self) -> Result<Head<'a>> {
         match self.form {
             Form::Value(_) => self.decoder().head(),
-            Form::Lanes(..) | Form::Text | Form::Name => {
-                Ok(Head { count: 0, first: self.at, precision: Precision::default() })
-            }
+            Form::Lanes(..) | Form::Text | Form::Name => Ok(Head {
+                count: 0,
+                first: self.at,
+                precision: Precision::default(),
+                declared: [ElementType::Untyped; 2],
+            }),
         }
+    }
+
+    /// Goes on to the end of the value at which the decoder is.
+    #[inline]
+    pub(super) fn pass(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
+        match self.ends.and_then(|ends| ends.end_of(decoder.position())) {
+            Some(end) => {
+                decoder.jump(end);
+                Ok(())
+            }
+            None => decoder.pass(),
+        }
+    }
+
+    /// The value at `at` in a container that declares such values.
+    #[inline]
+    pub(super) fn held_at(
+        self,
+        at: usize,
+        container: &'static str,
+        declared: &ElementType<'_>,
+    ) -> Result<Self> {
+        let held = self.value_at(at, self.depth + 1)?;
+        if declared.takes(held.ty()) {
+            return Ok(held);
+        }
+        Err(Error::new(Decoder::<D>::wrong_type(container, declared, held.ty())).at(at))
     }
 
     /// Whether it can hold other values: elements, entries or properties.
@@ -253,18 +297,22 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// A declaration that is none.
     pub fn declared_type(&self) -> Result<ElementType<'a>> {
-        match self.form {
-            Form::Value(_) => self.decoder().declared_type(),
-            Form::Lanes(..) | Form::Text | Form::Name => Ok(ElementType::Untyped),
-        }
+        Ok(self.head()?.declared[0])
     }
 
-    /// How many elements, entries or properties it has; 0 where it holds none.
+    /// How many elements, entries or properties it has; 0 where it holds none. Walks over the keys of a Dictionary.
     ///
     /// # Errors
-    /// A count that the bytes have no room for.
+    /// A count that the bytes have no room for; a key that is repeated.
     #[expect(clippy::len_without_is_empty, reason = "it can fail")]
     pub fn len(&self) -> Result<usize> {
+        let head = self.head()?;
+        self.refuse_repeated_keys(&head)?;
+        Ok(head.count)
+    }
+
+    /// The same for a value that has been [checked](crate::check::check).
+    pub(crate) fn count(&self) -> Result<usize> {
         Ok(self.head()?.count)
     }
 
@@ -276,7 +324,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let end = match self.form {
             Form::Value(_) => {
                 let mut decoder = self.decoder();
-                decoder.pass()?;
+                self.pass(&mut decoder)?;
                 decoder.position()
             }
             Form::Lanes(ty, precision) => self.at + lanes_bytes(ty, precision),
@@ -459,7 +507,8 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             Shape::Array => {
                 let at = self.walk(head.first, index, Decoder::pass)?;
-                self.value_at(at, self.depth + 1).map(Some).map_err(|error| error.inside(Step::Index(index)))
+                let found = self.held_at(at, "Array", &head.declared[0]);
+                found.map(Some).map_err(|error| error.inside(Step::Index(index)))
             }
             Shape::PackedStrings => {
                 let at = self.walk(head.first, index, Decoder::pass_text)?;
@@ -496,56 +545,90 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(decoder.position())
     }
 
-    /// Where the key starts among entries from the one at `index` on. Tells where each entry starts, and where the last ends.
-    fn scan(
+    /// Where the key starts, and where the last entry ends. Tells where each entry starts.
+    ///
+    /// # Errors
+    /// Bytes that cannot be walked; a key that is there twice.
+    pub(super) fn scan(
         &self,
-        (mut index, at): (usize, usize),
-        count: usize,
+        head: &Head<'_>,
         key: &Key<'_>,
-        passed: &mut dyn FnMut(usize, usize),
-    ) -> Result<Option<usize>> {
-        let mut decoder = self.decoder_inside(at);
-        while index < count {
-            let at = decoder.position();
-            passed(index, at);
-            if key.is_at::<D>(self.bytes, at) {
-                return Ok(Some(at));
+        started: &mut dyn FnMut(usize, usize),
+    ) -> Result<(Option<usize>, usize)> {
+        let mut found = None;
+        let end = self.walk_entries(head, |index, at| {
+            started(index, at);
+            if key.is_at::<D>(self.bytes, at) && found.replace(at).is_some() {
+                return Err(self.repeated_key());
             }
-            decoder.pass().map_err(|error| error.inside(Step::KeyAt(index)))?;
-            decoder.pass().map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
-            index += 1;
+            Ok(())
+        })?;
+        Ok((found, end))
+    }
+
+    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns where the last one ends.
+    pub(super) fn walk_entries(
+        &self,
+        head: &Head<'_>,
+        mut each: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<usize> {
+        let mut decoder = self.decoder_inside(head.first);
+        for index in 0..head.count {
+            let at = decoder.position();
+            each(index, at)?;
+            self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            self.pass(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
         }
-        passed(index, decoder.position());
-        Ok(None)
+        Ok(decoder.position())
+    }
+
+    #[cold]
+    pub(super) fn repeated_key(&self) -> Error {
+        Error::new(ErrorKind::NotCanonical(Oddity::DuplicateKey)).at(self.at + 4)
+    }
+
+    /// Refuses a Dictionary that has a key twice.
+    pub(super) fn refuse_repeated_keys(&self, head: &Head<'_>) -> Result<()> {
+        match self.known {
+            _ if self.holder().shape() != Shape::Dictionary || head.count < 2 => Ok(()),
+            Some(known) => known.refuse_repeated_keys(self, head),
+            None => KnownOffsets::default().refuse_repeated_keys(self, head),
+        }
     }
 
     /// The value at a key of a Dictionary.
     fn entry(&self, key: &Key<'_>) -> Result<Option<Self>> {
         let head = self.head()?;
-        let scan = |from, passed: &mut dyn FnMut(usize, usize)| self.scan(from, head.count, key, passed);
-        let found = match (self.known, key.is_hashed()) {
-            (Some(known), true) => known.find_key::<D>(self.at, &head, key, self.bytes, scan)?,
-            _ => scan((0, head.first), &mut |_, _| ())?,
+        let found = match self.known {
+            Some(known) => known.find_key(self, &head, key)?,
+            None => self.scan(&head, key, &mut |_, _| ())?.0,
         };
         let Some(key_at) = found else { return Ok(None) };
+        let [keys, values] = &head.declared;
+        let inside = |error: Error| error.inside(key.step());
+        // The limits hold for what is asked for: an untyped key may be of any type.
+        if keys.builtin().is_some() {
+            self.held_at(key_at, "Dictionary's keys", keys).map_err(inside)?;
+        }
         let mut decoder = self.decoder_inside(key_at);
-        decoder.pass()?;
-        let found = self.value_at(decoder.position(), self.depth + 1);
-        found.map(Some).map_err(|error| error.inside(key.step()))
+        self.pass(&mut decoder)?;
+        self.held_at(decoder.position(), "Dictionary's values", values).map(Some).map_err(inside)
     }
 
+    /// The property of this name; of several, the last, which the engine sets last.
     fn property(&self, wanted: &str) -> Result<Option<Self>> {
         let head = self.head()?;
         let mut decoder = Decoder::<D>::starting_at(self.bytes, head.first, self.depth + 1, self.limits);
+        let mut found = None;
         for _ in 0..head.count {
             let name = decoder.property_name()?;
+            let inside = |error: Error| error.inside(Step::property(name));
             if name == wanted {
-                let found = self.value_at(decoder.position(), self.depth + 1);
-                return found.map(Some).map_err(|error| error.inside(Step::property(name)));
+                found = Some(self.value_at(decoder.position(), self.depth + 1).map_err(inside)?);
             }
-            decoder.pass().map_err(|error| error.inside(Step::property(name)))?;
+            self.pass(&mut decoder).map_err(inside)?;
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// Pours the value into a sink.
@@ -567,7 +650,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// As [`Value::decode`].
     pub fn value(&self) -> Result<Value> {
-        let mut builder = ValueBuilder::default();
+        let mut builder = ValueBuilder::strict();
         self.write_into(&mut builder)?;
         Ok(builder.into_value())
     }

@@ -47,8 +47,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let start = range.start.min(head.count);
         let end = range.end.min(head.count).max(start);
         let at = self.element(start)?.map_or(head.first, |first| first.at);
-        let declared = self.declared_type()?;
-        self.decoder_inside(at).decode_slice(sink, (list, head.precision), declared, start..end)
+        self.decoder_inside(at).decode_slice(sink, (list, head.precision), head.declared[0], start..end)
     }
 
     /// Pours the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
@@ -58,19 +57,27 @@ impl<'a, D: Dialect> View<'a, D> {
     /// What is wrong with the bytes of the container; what the sink refuses.
     pub fn decode_keys<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let head = self.head()?;
+        self.refuse_repeated_keys(&head)?;
         let (count, are_names, declared) = match self.holder().shape() {
-            Shape::Dictionary => (head.count, false, self.declared_type()?),
+            Shape::Dictionary => (head.count, false, head.declared[0]),
             Shape::Object => (head.count, true, ElementType::Untyped),
             _ => (0, false, ElementType::Untyped),
         };
         self.decoder_inside(head.first).decode_keys(sink, are_names, declared, count)
     }
 
-    /// Keys and values of a Dictionary, names and values of an Object; none of other values.
+    /// Keys and values of a Dictionary, names and values of an Object; none of other values. Walks over the keys of a Dictionary first.
     ///
     /// # Errors
-    /// A count that the bytes have no room for.
+    /// A count that the bytes have no room for; a key that is repeated.
     pub fn entries(&self) -> Result<Entries<'a, D>> {
+        let entries = Entries::of(*self)?;
+        self.refuse_repeated_keys(&entries.head)?;
+        Ok(entries)
+    }
+
+    /// The same for a value that has been [checked](crate::check::check).
+    pub(crate) fn checked_entries(&self) -> Result<Entries<'a, D>> {
         Entries::of(*self)
     }
 
@@ -96,7 +103,7 @@ impl<'a, D: Dialect> View<'a, D> {
 #[derive(Clone, Debug)]
 pub struct Elements<'a, D: Dialect> {
     view: View<'a, D>,
-    head: Head,
+    head: Head<'a>,
     ty: VariantType,
     index: usize,
     at: usize,
@@ -130,8 +137,8 @@ impl<'a, D: Dialect> Elements<'a, D> {
                 self.view.written_as(Form::Text, self.at)
             }
             _ => {
-                let found = self.view.value_at(self.at, self.view.depth + 1)?;
-                decoder.pass()?;
+                let found = self.view.held_at(self.at, "Array", &self.head.declared[0])?;
+                self.view.pass(&mut decoder)?;
                 found
             }
         };
@@ -173,7 +180,7 @@ impl<'a, D: Dialect> Iterator for Elements<'a, D> {
 #[derive(Clone, Debug)]
 pub struct Entries<'a, D: Dialect> {
     view: View<'a, D>,
-    count: usize,
+    head: Head<'a>,
     is_object: bool,
     index: usize,
     at: usize,
@@ -182,25 +189,27 @@ pub struct Entries<'a, D: Dialect> {
 impl<'a, D: Dialect> Entries<'a, D> {
     fn of(view: View<'a, D>) -> Result<Self> {
         let shape = view.holder().shape();
-        let head = view.head()?;
-        let count = if matches!(shape, Shape::Dictionary | Shape::Object) { head.count } else { 0 };
-        Ok(Self { view, count, is_object: shape == Shape::Object, index: 0, at: head.first })
+        let mut head = view.head()?;
+        if !matches!(shape, Shape::Dictionary | Shape::Object) {
+            head.count = 0;
+        }
+        Ok(Self { view, head, is_object: shape == Shape::Object, index: 0, at: head.first })
     }
 
     fn step(&mut self) -> Result<(View<'a, D>, View<'a, D>)> {
-        let (index, start) = (self.index, self.at);
+        let (index, start, [keys, values]) = (self.index, self.at, &self.head.declared);
         let mut decoder = self.view.decoder_inside(start);
         let at_key = |error: Error| error.inside(Step::KeyAt(index));
         let key = if self.is_object {
             decoder.property_name().map_err(at_key)?;
             self.view.written_as(Form::Name, start)
         } else {
-            let key = self.view.value_at(start, self.view.depth + 1).map_err(at_key)?;
-            decoder.pass().map_err(at_key)?;
+            let key = self.view.held_at(start, "Dictionary's keys", keys).map_err(at_key)?;
+            self.view.pass(&mut decoder).map_err(at_key)?;
             key
         };
-        let value = self.view.value_at(decoder.position(), self.view.depth + 1);
-        let entry = value.and_then(|value| decoder.pass().map(|()| (key, value)));
+        let value = self.view.held_at(decoder.position(), "Dictionary's values", values);
+        let entry = value.and_then(|value| self.view.pass(&mut decoder).map(|()| (key, value)));
         self.at = decoder.position();
         entry.map_err(|error| {
             error.inside(match key.form {
@@ -215,16 +224,16 @@ impl<'a, D: Dialect> Iterator for Entries<'a, D> {
     type Item = Result<(View<'a, D>, View<'a, D>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.index >= self.count {
+        if self.index >= self.head.count {
             return None;
         }
         let found = self.step();
-        self.index = if found.is_ok() { self.index + 1 } else { self.count };
+        self.index = if found.is_ok() { self.index + 1 } else { self.head.count };
         Some(found)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.count - self.index))
+        (0, Some(self.head.count - self.index))
     }
 }
 

@@ -27,7 +27,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let (mut at, mut found) = (head.first, Vec::new());
         for index in 0..head.count {
             let inside = |error: Error| error.inside(Step::Index(index));
-            let row = self.value_at(at, self.depth + 1).map_err(inside)?;
+            let row = self.held_at(at, "Array", &head.declared[0]).map_err(inside)?;
             at = fields.read(&row, &mut found).map_err(inside)?;
             each(index, &found).map_err(inside)?;
         }
@@ -112,17 +112,15 @@ impl<'k, D: Dialect> Fields<'k, D> {
         if !self.can_skim || row.holder().shape() != Shape::Dictionary {
             return Ok(None);
         }
-        let (count, first) = match row.plain_dictionary() {
-            Some(plain) => plain,
-            None => row.head().map(|head| (head.count, head.first))?,
-        };
+        let Some((count, first)) = row.plain_dictionary() else { return Ok(None) };
         let mut skimmer = Skimmer::<D>::new(row.bytes, first);
         for index in 0..count {
             let Some(column) = self.column(row, &mut skimmer, index) else { return Ok(None) };
-            if let Some(found) = column.and_then(|column| found.get_mut(column))
-                && found.is_none()
-            {
-                *found = Some(row.value_at(skimmer.position(), row.depth + 1).at(row.at)?);
+            if let Some(found) = column.and_then(|column| found.get_mut(column)) {
+                let field = row.value_at(skimmer.position(), row.depth + 1).at(row.at)?;
+                if found.replace(field).is_some() {
+                    return Err(row.repeated_key());
+                }
             }
             if skimmer.skip_all().is_none() {
                 return Ok(None);

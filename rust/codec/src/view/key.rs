@@ -1,6 +1,8 @@
 //! [`Key`]: one step of a path.
 
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Deref;
 
 use crate::decoder::Decoder;
 use crate::dialect::Dialect;
@@ -8,14 +10,14 @@ use crate::error::{Step, quoted};
 use crate::events::Source;
 use crate::format::VariantType;
 use crate::limits::Limits;
+use crate::value::Value;
 use crate::value::builder::ValueBuilder;
-use crate::value::{Lookup, Value};
+use crate::value::same::{hash_of_key, is_same_key};
 
 /// Keys are only looked at: limits are for what is read.
-pub(super) static ANY: Limits = {
+static ANY: Limits = {
     let mut limits = Limits::unlimited();
     limits.allow_objects = true;
-    limits.allow_non_canonical = true;
     limits
 };
 
@@ -68,9 +70,14 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// Whether it is found by its hash: a text or an int.
-    pub(super) fn is_hashed(&self) -> bool {
-        self.text().is_some() || matches!(self, Self::Int(_))
+    /// As [`KeyContent::hash`] of such a key.
+    pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
+        match (self.text(), self) {
+            (Some(text), _) => hasher.hash_one(text),
+            (None, Self::Int(int) | Self::Value(Value::Int(int))) => hasher.hash_one(int),
+            (None, Self::Value(value)) => hash_of_key(value, hasher),
+            (None, _) => 0,
+        }
     }
 
     /// The step that it is in the path of an error.
@@ -84,7 +91,7 @@ impl<'k> Key<'k> {
 
     /// Whether the key of an entry that starts at `at` is this one.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
-        let mut decoder = Decoder::<D>::starting_at(bytes, at, 0, &ANY);
+        let mut decoder = reader::<D>(bytes, at);
         let Ok((header, ty)) = decoder.header_here() else { return false };
         match (ty, self.text(), self) {
             (VariantType::String | VariantType::StringName, Some(text), _) => {
@@ -94,10 +101,57 @@ impl<'k> Key<'k> {
                 decoder.int_here(header).is_ok_and(|found| found == *int)
             }
             (_, _, Self::Value(value)) if value.ty() == ty => {
-                let mut builder = ValueBuilder::default();
-                Decoder::<D>::starting_at(bytes, at, 0, &ANY).write_into(&mut builder).is_ok()
-                    && value.is_key(&builder.into_value())
+                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
             }
+            _ => false,
+        }
+    }
+}
+
+/// Reads keys as the engine does: one that it takes for another must not be missed.
+fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
+    Decoder::starting_at(bytes, at, 0, &ANY).lenient()
+}
+
+fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
+    let mut builder = ValueBuilder::default();
+    reader::<D>(bytes, at).write_into(&mut builder).ok()?;
+    Some(builder.into_value())
+}
+
+/// What tells a key of a Dictionary from the others.
+pub(super) enum KeyContent<T> {
+    Text(T),
+    Int(i64),
+    Other(Value),
+}
+
+impl<T: Deref<Target = str>> KeyContent<T> {
+    /// That of the key that starts at `at`.
+    pub fn read<'a, D: Dialect<Text<'a> = T>>(bytes: &'a [u8], at: usize) -> Option<Self> {
+        let mut decoder = reader::<D>(bytes, at);
+        let (header, ty) = decoder.header_here().ok()?;
+        match ty {
+            VariantType::String | VariantType::StringName => decoder.text_here().ok().map(Self::Text),
+            VariantType::Int => decoder.int_here(header).ok().map(Self::Int),
+            _ => read::<D>(bytes, at).map(Self::Other),
+        }
+    }
+
+    pub fn hash(&self, hasher: &RandomState) -> u64 {
+        match self {
+            Self::Text(text) => hasher.hash_one(&**text),
+            Self::Int(int) => hasher.hash_one(int),
+            Self::Other(value) => hash_of_key(value, hasher),
+        }
+    }
+
+    /// Whether a Dictionary takes the two for one key.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(text), Self::Text(other)) => **text == **other,
+            (Self::Int(int), Self::Int(other)) => int == other,
+            (Self::Other(value), Self::Other(other)) => is_same_key(value, other),
             _ => false,
         }
     }

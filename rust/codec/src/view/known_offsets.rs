@@ -1,19 +1,16 @@
 //! [`KnownOffsets`]: a cache of the offsets of elements and keys.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::marker::PhantomData;
-use std::ops::Deref;
+use std::hash::RandomState;
 use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashTable;
 
-use super::key::{ANY, Key};
-use crate::decoder::Decoder;
+use super::cursor::View;
+use super::key::{Key, KeyContent};
 use crate::decoder::heads::Head;
 use crate::dialect::Dialect;
-use crate::error::Result;
-use crate::format::VariantType;
+use crate::error::{ErrorKind, Result};
 
 /// Elements that lie within so many bytes share a mark: they are walked again.
 const STRIDE: usize = 256;
@@ -85,96 +82,50 @@ impl KnownOffsets {
         result
     }
 
-    /// Where the key starts in the Dictionary at `at`. `scan` looks for it from an entry on, and tells where entries start.
+    /// Where the key starts in a Dictionary.
     pub(super) fn find_key<D: Dialect>(
         &self,
-        at: usize,
-        head: &Head,
+        dictionary: &View<'_, D>,
+        head: &Head<'_>,
         key: &Key<'_>,
-        bytes: &[u8],
-        scan: impl Fn((usize, usize), &mut dyn FnMut(usize, usize)) -> Result<Option<usize>>,
     ) -> Result<Option<usize>> {
-        let Some(hash) = self.hash_of_key(key) else { return scan((0, head.first), &mut |_, _| ()) };
+        let look = |keys: &Keys| keys.find::<D>(key, dictionary.whole(), &self.hasher);
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
-        if head.count > FEW && !walked.dictionaries.contains_key(&at) {
-            walked.remember(at, Keys::before(head.first));
+        if let Some(keys) = walked.dictionaries.get(&dictionary.position()) {
+            return Ok(look(keys));
         }
-        if let Some(keys) = walked.dictionaries.get_mut(&at) {
-            let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
-            if let Some(at) = keys.found.find(hash, is_it) {
-                return Ok(Some(*at as usize));
+        let keys = if head.count <= FEW {
+            // Most of those with few keys take few bytes, too, and nothing is kept of them.
+            let mut starts = [0; FEW];
+            let (found, end) = dictionary.scan(head, key, &mut |index, at| starts[index] = at)?;
+            if end - head.first < SMALL {
+                return Ok(found);
             }
-            let reader = KeyReader::<D>::new(bytes);
-            return scan(keys.next, &mut |index, at| keys.passed(index, at, head, &reader, &self.hasher));
-        }
-        // Most of those with few keys take few bytes, too, and nothing is kept of them.
-        let mut passed = [head.first; FEW + 1];
-        let mut last = 0;
-        let found = scan((0, head.first), &mut |index, at| {
-            (passed[index.min(FEW)], last) = (at, index.min(FEW));
-        })?;
-        if passed[last] - head.first >= SMALL {
-            let mut keys = Keys::before(head.first);
-            for (index, at) in passed.iter().enumerate().take(last + 1) {
-                keys.passed(index, *at, head, &KeyReader::<D>::new(bytes), &self.hasher);
-            }
-            walked.remember(at, keys);
-        }
+            let mut keys = Keys::default();
+            starts.iter().take(head.count).try_for_each(|at| keys.add(*at, dictionary, &self.hasher))?;
+            keys
+        } else {
+            Keys::of(dictionary, head, &self.hasher)?
+        };
+        let found = look(&keys);
+        walked.remember(dictionary.position(), keys);
         Ok(found)
     }
 
-    /// Of keys that are found by their hash: texts and ints.
-    fn hash_of_key(&self, key: &Key<'_>) -> Option<u64> {
-        match (key.text(), key) {
-            (Some(text), _) => Some(self.hasher.hash_one(text)),
-            (None, Key::Int(int)) => Some(self.hasher.hash_one(int)),
-            _ => None,
+    /// Refuses a Dictionary that has a key twice.
+    pub(super) fn refuse_repeated_keys<D: Dialect>(
+        &self,
+        dictionary: &View<'_, D>,
+        head: &Head<'_>,
+    ) -> Result<()> {
+        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !walked.dictionaries.contains_key(&dictionary.position()) {
+            let keys = Keys::of(dictionary, head, &self.hasher)?;
+            if head.count > FEW {
+                walked.remember(dictionary.position(), keys);
+            }
         }
-    }
-}
-
-/// Reads keys that are texts or ints.
-struct KeyReader<'a, D> {
-    bytes: &'a [u8],
-    dialect: PhantomData<D>,
-}
-
-enum Found<T> {
-    Text(T),
-    Int(i64),
-}
-
-impl<'a, D: Dialect> KeyReader<'a, D> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, dialect: PhantomData }
-    }
-
-    fn key(&self, at: usize) -> Option<Found<D::Text<'a>>> {
-        let mut decoder = Decoder::<D>::starting_at(self.bytes, at, 0, &ANY);
-        let (header, ty) = decoder.header_here().ok()?;
-        match ty {
-            VariantType::String | VariantType::StringName => decoder.text_here().ok().map(Found::Text),
-            VariantType::Int => decoder.int_here(header).ok().map(Found::Int),
-            _ => None,
-        }
-    }
-}
-
-impl<T: Deref<Target = str>> Found<T> {
-    /// As [`KnownOffsets::hash_of_key`].
-    fn hash(&self, hasher: &RandomState) -> u64 {
-        match self {
-            Self::Text(text) => hasher.hash_one(&**text),
-            Self::Int(int) => hasher.hash_one(int),
-        }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Text(text), Self::Text(other)) => **text == **other,
-            (Self::Int(int), Self::Int(other)) => int == other,
-            _ => false,
-        }
+        Ok(())
     }
 }
 
@@ -208,50 +159,42 @@ impl Marks {
     }
 }
 
-/// Where keys of a Dictionary start.
-#[derive(Debug)]
+/// Where keys of a Dictionary start: all that can be read.
+#[derive(Debug, Default)]
 struct Keys {
     found: HashTable<u32>,
-    /// How many entries have been looked at.
-    looked_at: usize,
-    /// An entry and where it starts: those before it have been looked at. Behind the last one, there are no more.
-    next: (usize, usize),
 }
 
 impl Keys {
-    fn before(first: usize) -> Self {
-        Self { found: HashTable::new(), looked_at: 0, next: (0, first) }
+    fn of<D: Dialect>(dictionary: &View<'_, D>, head: &Head<'_>, hasher: &RandomState) -> Result<Self> {
+        let mut keys = Self::default();
+        dictionary.walk_entries(head, |_, at| keys.add(at, dictionary, hasher))?;
+        Ok(keys)
     }
 
-    /// The entry at `index` starts at `at`; or the last one has ended there.
-    fn passed<D: Dialect>(
-        &mut self,
-        index: usize,
-        at: usize,
-        head: &Head,
-        reader: &KeyReader<'_, D>,
-        hasher: &RandomState,
-    ) {
-        if index > self.looked_at {
-            return;
+    /// Adds the key that starts at `at`, which must not be there.
+    fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
+        let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
+        // What cannot be read is no key that could be asked for.
+        let (Some(key), Ok(place)) = (read(at), u32::try_from(at)) else { return Ok(()) };
+        // With a NaN inside, a key is like no other, and all of them have one hash.
+        if !key.is(&key) {
+            return Ok(());
         }
-        if index == self.looked_at && index < head.count {
-            if let Some(key) = reader.key(at) {
-                let hash = key.hash(hasher);
-                // Of equal keys, the first counts. All of them would make each insertion slower than the last.
-                let is_there = |place: &u32| reader.key(*place as usize).is_some_and(|other| other.is(&key));
-                if self.found.find(hash, is_there).is_none() {
-                    let rehash =
-                        |place: &u32| reader.key(*place as usize).map_or(0, |other| other.hash(hasher));
-                    let Ok(place) = u32::try_from(at) else { return };
-                    if self.found.try_reserve(1, rehash).is_err() {
-                        return;
-                    }
-                    self.found.insert_unique(hash, place, rehash);
-                }
-            }
-            self.looked_at += 1;
+        let hash = key.hash(hasher);
+        if self.found.find(hash, |other| read(*other as usize).is_some_and(|other| other.is(&key))).is_some()
+        {
+            return Err(dictionary.repeated_key());
         }
-        self.next = (index, at);
+        let rehash = |place: &u32| read(*place as usize).map_or(0, |key| key.hash(hasher));
+        let needed = 2 * self.found.allocation_size();
+        self.found.try_reserve(1, rehash).map_err(|_| ErrorKind::OutOfMemory(needed))?;
+        self.found.insert_unique(hash, place, rehash);
+        Ok(())
+    }
+
+    fn find<D: Dialect>(&self, key: &Key<'_>, bytes: &[u8], hasher: &RandomState) -> Option<usize> {
+        let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
+        self.found.find(key.hash(hasher), is_it).map(|at| *at as usize)
     }
 }

@@ -30,9 +30,10 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
 /// that contain [code]/[/code]. Use names for properties of objects, and indexes for elements of packed arrays.
 ///
 /// [b]What is read.[/b] Opening a view reads nothing. To find a value, the view skips the data before it by its lengths and counts. It
-/// remembers the positions of elements, text keys and int keys that it skipped, so the next access is fast; it searches for other keys each
-/// time. It checks only the value that you ask for, as strictly as [method FastVariantCodec.try_decode], within the limits, with the same
-/// errors at the same bytes, and no bytes after it. It never creates objects, whatever the limits allow.
+/// remembers the positions of elements and keys that it skipped, so the next access is fast. It checks only the value that you ask for, as
+/// strictly as [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never creates objects,
+/// whatever the limits allow. A view never finds a value that decoding would not give: if a Dictionary repeats the key, or a typed
+/// container holds a value of another type, the result is an error.
 ///
 /// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file keeps the file open: it
 /// finds records that are appended later, but if the file is replaced, it continues to read the old file. Do not change what the file

@@ -1,0 +1,78 @@
+//! Where containers end, so that they are walked once and not at each level above them.
+
+use crate::error::Result;
+use crate::events::{ElementType, Sink, Text};
+use crate::format::VariantType;
+
+/// Containers of fewer bytes are walked again.
+const SMALLEST: usize = 256;
+
+/// Where containers start and end in bytes that have been walked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// In the order of the starts, once [sorted](Self::sorted).
+    found: Vec<(u32, u32)>,
+    open: Vec<u32>,
+}
+
+impl Ends {
+    /// A container starts and ends there. If there is no memory for it, it is walked again.
+    #[inline]
+    pub fn add(&mut self, start: usize, end: usize) {
+        if end - start >= SMALLEST && self.found.try_reserve(1).is_ok() {
+            self.found.push((start as u32, end as u32));
+        }
+    }
+
+    /// All of them, to be searched.
+    pub fn sorted(mut self) -> Self {
+        self.found.sort_unstable();
+        self
+    }
+
+    /// Where the container that starts at `at` ends; `None` for small ones, and others that are not known.
+    #[inline]
+    pub fn end_of(&self, at: usize) -> Option<usize> {
+        let at = u32::try_from(at).ok()?;
+        let index = self.found.binary_search_by_key(&at, |(start, _)| *start).ok()?;
+        Some(self.found[index].1 as usize)
+    }
+}
+
+/// Finds the ends in bytes that are read without being kept.
+impl Sink for Ends {
+    type Array = ();
+    type Dictionary = ();
+    type Object = ();
+    type Strings = ();
+    const WANTS_PLACES: bool = true;
+
+    fn value_starts(&mut self, at: usize, _header: u32, _ty: VariantType) {
+        self.open.push(at as u32);
+    }
+
+    fn value_ends(&mut self, end: usize) {
+        let start = self.open.pop().unwrap_or_default() as usize;
+        self.add(start, end);
+    }
+
+    fn other(&mut self, _: VariantType) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_array(&mut self, _: usize, _: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_object(&mut self, _: Text<'_>, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_strings(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+}

@@ -135,6 +135,10 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
         self.objects += 1;
         let has_class = self.peek()? != 0;
+        // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
+        if has_class && matches!(self.bytes.get(self.at + 4), Some(0 | 0xEF)) {
+            return None;
+        }
         self.skip_text()?;
         if !has_class {
             self.objects -= 1;

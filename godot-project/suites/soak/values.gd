@@ -83,10 +83,24 @@ func _try_value() -> String:
 func _try_bytes() -> String:
 	var bytes := _trying(_random_input())
 	var problem := Oracle.disagreement(bytes)
+	if not problem:
+		problem = _view_problem(bytes)
 	if not problem and generator.randi() % 4 == 0:
 		# What broken bytes give is a value that no script makes.
 		problem = _value_problem(Oracle.engine_decode(bytes))
 	return problem
+
+
+## A view finds what the engine decodes, or an error.
+func _view_problem(bytes: PackedByteArray) -> String:
+	var expected: Variant = Oracle.engine_decode(bytes)
+	var view := FastVariantView.open(bytes, FastVariantLimits.unlimited())
+	var steps: Array = expected.keys() if expected is Dictionary else range(expected.size()) if expected is Array else []
+	for step: Variant in steps.slice(0, 10):
+		var found := view.try_fetch([step])
+		if found.is_ok() and Compare.difference(expected[step], found.value):
+			return "a view finds another value at %s" % [step]
+	return ""
 
 
 func _try_objects() -> String:

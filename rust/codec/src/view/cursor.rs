@@ -269,19 +269,43 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The value at `at` in a container that declares such values.
+    /// Refuses the value at `at` if the container declares another type.
     #[inline]
-    pub(super) fn held_at(
-        self,
+    pub(super) fn refuse_misfit(
+        &self,
         at: usize,
         container: &'static str,
         declared: &ElementType<'_>,
-    ) -> Result<Self> {
-        let held = self.value_at(at, self.depth + 1)?;
-        if declared.takes(held.ty()) {
-            return Ok(held);
+    ) -> Result<()> {
+        let found = self.word(at).and_then(|header| D::type_of(header as u8));
+        match found.filter(|found| !declared.takes(*found)) {
+            None => Ok(()),
+            Some(found) => {
+                let kind = Decoder::<D>::wrong_type(container, declared, found);
+                Err(Error::new(kind).at(at))
+            }
         }
-        Err(Error::new(Decoder::<D>::wrong_type(container, declared, held.ty())).at(at))
+    }
+
+    /// Refuses elements of another type than an Array declares: the engine converts them, or leaves them out, so that others have their
+    /// indexes.
+    pub(super) fn refuse_misfits(&self, head: &Head<'_>) -> Result<()> {
+        if head.declared[0].builtin().is_none() || self.holder().shape() != Shape::Array {
+            return Ok(());
+        }
+        let walk = || {
+            let mut decoder = self.decoder_inside(head.first);
+            for index in 0..head.count {
+                let fits = self.refuse_misfit(decoder.position(), "Array", &head.declared[0]);
+                fits.and_then(|()| self.pass(&mut decoder))
+                    .map_err(|error| error.inside(Step::Index(index)))?;
+            }
+            Ok(())
+        };
+        match self.known {
+            None => walk(),
+            Some(known) => known.check_once(self.at, walk),
+        }
     }
 
     /// Whether it can hold other values: elements, entries or properties.
@@ -300,13 +324,14 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.head()?.declared[0])
     }
 
-    /// How many elements, entries or properties it has; 0 where it holds none. Walks over the keys of a Dictionary.
+    /// How many elements, entries or properties it has; 0 where it holds none. Walks over a Dictionary or typed Array.
     ///
     /// # Errors
     /// A count that the bytes have no room for; a key that is repeated.
     #[expect(clippy::len_without_is_empty, reason = "it can fail")]
     pub fn len(&self) -> Result<usize> {
         let head = self.head()?;
+        self.refuse_misfits(&head)?;
         self.refuse_repeated_keys(&head)?;
         Ok(head.count)
     }
@@ -506,8 +531,9 @@ impl<'a, D: Dialect> View<'a, D> {
                 Ok(Some(self.written_as(Form::Lanes(ty, head.precision), at)))
             }
             Shape::Array => {
+                self.refuse_misfits(&head)?;
                 let at = self.walk(head.first, index, Decoder::pass)?;
-                let found = self.held_at(at, "Array", &head.declared[0]);
+                let found = self.value_at(at, self.depth + 1);
                 found.map(Some).map_err(|error| error.inside(Step::Index(index)))
             }
             Shape::PackedStrings => {
@@ -566,7 +592,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok((found, end))
     }
 
-    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns where the last one ends.
+    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns where the last one ends. A key of another
+    /// type than declared is an error: the engine converts it, perhaps to the one that is looked for.
     pub(super) fn walk_entries(
         &self,
         head: &Head<'_>,
@@ -575,6 +602,9 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut decoder = self.decoder_inside(head.first);
         for index in 0..head.count {
             let at = decoder.position();
+            let keys = &head.declared[0];
+            self.refuse_misfit(at, "Dictionary's keys", keys)
+                .map_err(|error| error.inside(Step::KeyAt(index)))?;
             each(index, at)?;
             self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
             self.pass(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
@@ -604,15 +634,12 @@ impl<'a, D: Dialect> View<'a, D> {
             None => self.scan(&head, key, &mut |_, _| ())?.0,
         };
         let Some(key_at) = found else { return Ok(None) };
-        let [keys, values] = &head.declared;
-        let inside = |error: Error| error.inside(key.step());
-        // The limits hold for what is asked for: an untyped key may be of any type.
-        if keys.builtin().is_some() {
-            self.held_at(key_at, "Dictionary's keys", keys).map_err(inside)?;
-        }
         let mut decoder = self.decoder_inside(key_at);
         self.pass(&mut decoder)?;
-        self.held_at(decoder.position(), "Dictionary's values", values).map(Some).map_err(inside)
+        let at = decoder.position();
+        let fits = self.refuse_misfit(at, "Dictionary's values", &head.declared[1]);
+        let found = fits.and_then(|()| self.value_at(at, self.depth + 1));
+        found.map(Some).map_err(|error| error.inside(key.step()))
     }
 
     /// The property of this name; of several, the last, which the engine sets last.

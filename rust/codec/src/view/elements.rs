@@ -17,7 +17,9 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// A count that the bytes have no room for.
     pub fn elements(&self) -> Result<Elements<'a, D>> {
-        Elements::of(*self)
+        let elements = Elements::of(*self)?;
+        self.refuse_misfits(&elements.head)?;
+        Ok(elements)
     }
 
     /// The elements from the one at `index` on.
@@ -46,6 +48,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
         let start = range.start.min(head.count);
         let end = range.end.min(head.count).max(start);
+        self.refuse_misfits(&head)?;
         let at = self.element(start)?.map_or(head.first, |first| first.at);
         self.decoder_inside(at).decode_slice(sink, (list, head.precision), head.declared[0], start..end)
     }
@@ -137,7 +140,7 @@ impl<'a, D: Dialect> Elements<'a, D> {
                 self.view.written_as(Form::Text, self.at)
             }
             _ => {
-                let found = self.view.held_at(self.at, "Array", &self.head.declared[0])?;
+                let found = self.view.value_at(self.at, self.view.depth + 1)?;
                 self.view.pass(&mut decoder)?;
                 found
             }
@@ -204,11 +207,14 @@ impl<'a, D: Dialect> Entries<'a, D> {
             decoder.property_name().map_err(at_key)?;
             self.view.written_as(Form::Name, start)
         } else {
-            let key = self.view.held_at(start, "Dictionary's keys", keys).map_err(at_key)?;
+            self.view.refuse_misfit(start, "Dictionary's keys", keys).map_err(at_key)?;
+            let key = self.view.value_at(start, self.view.depth + 1).map_err(at_key)?;
             self.view.pass(&mut decoder).map_err(at_key)?;
             key
         };
-        let value = self.view.held_at(decoder.position(), "Dictionary's values", values);
+        let at = decoder.position();
+        let fits = self.view.refuse_misfit(at, "Dictionary's values", values);
+        let value = fits.and_then(|()| self.view.value_at(at, self.view.depth + 1));
         let entry = value.and_then(|value| self.view.pass(&mut decoder).map(|()| (key, value)));
         self.at = decoder.position();
         entry.map_err(|error| {

@@ -24,10 +24,11 @@ impl<'a, D: Dialect> View<'a, D> {
             return Err(Error::new(ErrorKind::UnexpectedType { expected: "Array", found }).at(self.at));
         }
         let head = self.head()?;
+        self.refuse_misfits(&head)?;
         let (mut at, mut found) = (head.first, Vec::new());
         for index in 0..head.count {
             let inside = |error: Error| error.inside(Step::Index(index));
-            let row = self.held_at(at, "Array", &head.declared[0]).map_err(inside)?;
+            let row = self.value_at(at, self.depth + 1).map_err(inside)?;
             at = fields.read(&row, &mut found).map_err(inside)?;
             each(index, &found).map_err(inside)?;
         }

@@ -1,6 +1,6 @@
 //! [`KnownOffsets`]: a cache of the offsets of elements and keys.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::RandomState;
 use std::sync::{Mutex, PoisonError};
 
@@ -46,6 +46,8 @@ pub struct KnownOffsets {
 struct Walked {
     arrays: HashMap<usize, Marks>,
     dictionaries: HashMap<usize, Keys>,
+    /// Typed ones, of which each element has the type.
+    typed_arrays: HashSet<usize>,
 }
 
 impl Walked {
@@ -66,6 +68,7 @@ impl KnownOffsets {
             + keys.sum::<usize>()
             + walked.arrays.capacity() * size_of::<(usize, Marks)>()
             + walked.dictionaries.capacity() * size_of::<(usize, Keys)>()
+            + walked.typed_arrays.capacity() * size_of::<usize>()
     }
 
     /// Calls `walk` with the marks in the Array that starts at `at`.
@@ -80,6 +83,18 @@ impl KnownOffsets {
             walked.arrays.insert(at, marks);
         }
         result
+    }
+
+    /// Calls `check` for the typed Array that starts at `at`, unless it has succeeded before.
+    pub(super) fn check_once(&self, at: usize, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !walked.typed_arrays.contains(&at) {
+            check()?;
+            if walked.typed_arrays.try_reserve(1).is_ok() {
+                walked.typed_arrays.insert(at);
+            }
+        }
+        Ok(())
     }
 
     /// Where the key starts in a Dictionary.

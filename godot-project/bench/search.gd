@@ -9,6 +9,7 @@ const Entries := preload("res://suites/entries.gd")
 const Extension := preload("res://suites/extension.gd")
 const Generators := preload("res://suites/generators.gd")
 const Options := preload("res://suites/options.gd")
+const Wire := preload("res://suites/wire.gd")
 
 ## So many trees are kept to go on from.
 const KEPT := 12
@@ -23,6 +24,9 @@ const SMALL_BYTES := 1 << 16
 ## Memory is searched on smaller input, with as much less for what a call takes beside it.
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
+
+## Pairs of values are given to these: `diff` decodes both first.
+const COMPARISONS: Array[String] = ["diff_bytes", "differences_bytes", "patch_bytes", "diff"]
 
 var _entries := Entries.new()
 var _generators: Generators
@@ -45,6 +49,10 @@ func _initialize() -> void:
 			_search(entry, seconds, _entries.limits.max_bytes, "ms", _milliseconds)
 			if is_charged:
 				_search(entry, seconds, MEMORY_BYTES, "of the charge", _share)
+	for index in COMPARISONS.size():
+		if options["entry"] in [-1, Entries.NAMES.size() + index]:
+			_random.seed = hash([options["seed"], COMPARISONS[index]])
+			_search_pairs(COMPARISONS[index], options["seconds"])
 	if _found == 0:
 		print("Found nothing over %d ms or %d uncharged bytes of %d."  % [MOST_MILLISECONDS, MARGIN, MEMORY_BYTES])
 		quit(0)
@@ -100,6 +108,88 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 	if pool:
 		var worst := pool[0]
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
+
+
+## Climbs for so long by the time that a comparison takes. A pair is two lists; a list is made of trees of Arrays, whose elements
+## follow one another.
+func _search_pairs(entry: String, seconds: float) -> void:
+	var until := Time.get_ticks_msec() + seconds * 1000.0
+	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)
+	var pool: Array[Array] = []
+	var tried := 0
+	while Time.get_ticks_msec() < until:
+		tried += 1
+		var pair: Array
+		if pool.size() < KEPT / 2 or _random.randf() < 0.1:
+			var old := [_random_array(), _random_array()]
+			pair = [old, old.duplicate(true) if _random.randf() < 0.7 else [_random_array()]]
+		else:
+			pair = pool[mini(_random.randi() % pool.size(), _random.randi() % pool.size())][1].duplicate(true)
+		for change in _random.randi() % 4:
+			var list: Array = pair[_random.randi() % 2]
+			var at := _random.randi() % list.size()
+			match _random.randi() % 4:
+				0:
+					list.insert(at, _random_array())
+				1:
+					list.insert(at, list[_random.randi() % list.size()])
+				2 when list.size() > 1:
+					list.remove_at(at)
+				_:
+					list[at] = _generators.mutated(list[at], list[_random.randi() % list.size()], entry)
+		pair = JSON.parse_string(JSON.stringify(pair))
+		var badness := _milliseconds_of_pair(entry, pair, 1)
+		if pool.size() == KEPT and badness <= pool[-1][0]:
+			continue
+		badness = minf(badness, _milliseconds_of_pair(entry, pair, 2))
+		if badness > MOST_MILLISECONDS and _milliseconds_of_pair(entry, pair, RUNS) > MOST_MILLISECONDS:
+			_found += 1
+			print("FOUND %.1f ms: %s %s" % [badness, entry, JSON.stringify(pair)])
+			return
+		pool.append([badness, pair])
+		pool.sort_custom(func(a: Array, b: Array) -> bool: return a[0] > b[0])
+		pool.resize(mini(pool.size(), KEPT))
+	print("%-18s %6d tried, at most %.2f ms: %s" % [entry, tried, pool[0][0], JSON.stringify(pool[0][1])])
+
+
+func _random_array() -> Dictionary:
+	var array := {"is": "array", "n": 1 + _random.randi() % 40_000, "of": _generators.random_value(9), "shared": false, "type": 0}
+	return {"is": "input", "of": array, "fill": false}
+
+
+func _list_of(trees: Array, entry: String) -> PackedByteArray:
+	var count := 0
+	var elements := PackedByteArray()
+	for tree: Dictionary in trees:
+		var bytes := _generators.bytes_of(tree, entry)
+		if bytes.size() > 8 and bytes.decode_u32(0) == TYPE_ARRAY and elements.size() + bytes.size() < _entries.limits.max_bytes:
+			count += bytes.decode_u32(4)
+			elements += bytes.slice(8)
+	return Wire.header(TYPE_ARRAY) + Wire.word(count) + elements
+
+
+## The least time of so many calls; 0 for pairs that are refused.
+func _milliseconds_of_pair(entry: String, pair: Array, runs: int) -> float:
+	var old := _list_of(pair[0], entry)
+	var new := _list_of(pair[1], entry)
+	if not FastVariantCodec.validate(old, _entries.limits).is_ok() or not FastVariantCodec.validate(new, _entries.limits).is_ok():
+		return 0.0
+	var patch := FastVariantCodec.diff_bytes(old, new, _entries.limits) if entry == "patch_bytes" else PackedByteArray()
+	var values := [bytes_to_var(old), bytes_to_var(new)] if entry == "diff" else []
+	var least := INF
+	for run in runs:
+		var started := Entries.now()
+		match entry:
+			"diff_bytes":
+				FastVariantCodec.diff_bytes(old, new, _entries.limits)
+			"differences_bytes":
+				FastVariantCodec.differences_bytes(old, new, 1, _entries.limits)
+			"patch_bytes":
+				FastVariantCodec.patch_bytes(old, patch, _entries.limits)
+			"diff":
+				FastVariantCodec.diff(values[0], values[1])
+		least = minf(least, (Entries.now() - started) / 1000.0)
+	return least
 
 
 func _is_too_much(unit: String, entry: String, bytes: PackedByteArray) -> bool:

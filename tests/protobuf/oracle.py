@@ -75,6 +75,7 @@ class Schema:
             "presence": field.has_presence,
             "required": field.is_required,
             "packed": field.is_packed,
+            "group": field.type == Field.TYPE_GROUP,
             "oneof": oneof.name if oneof and field.full_name not in self.alone else None,
             "default": describe_one(field, field.default_value) if is_single else None,
             "message": field.message_type and field.message_type.full_name,
@@ -156,6 +157,7 @@ def remove_unknown(scope: Any, messages: Any) -> None:
     """Extensions are unknown fields for us, and so for the oracle."""
     scope.ClearField("extension")
     for message in messages:
+        message.ClearField("extension_range")
         message.options.ClearField("message_set_wire_format")
         remove_unknown(message, message.nested_type)
 

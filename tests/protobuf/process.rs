@@ -67,6 +67,7 @@ pub struct Field {
     /// Whether the enum has no other numbers.
     pub closed: bool,
     pub packed: bool,
+    pub group: bool,
     /// The key and the value of a map.
     pub entry: Option<Box<(Field, Field)>>,
 }

@@ -22,8 +22,7 @@ pub fn message(rng: &mut Rng, messages: &Messages, name: &str) -> Json {
 pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
     let around = [around, &[name]].concat();
     around[..around.len() - 1].contains(&name)
-        || messages[name]
-            .iter()
+        || (messages.get(name).into_iter().flatten())
             .filter(|field| field.required)
             .filter_map(|field| field.message.as_deref())
             .any(|inner| is_endless(messages, inner, &around))

@@ -85,7 +85,8 @@ class File:
         return "\n".join([*lines, f"{indent}}}"])
 
     def usable_enums(self, first_is_zero: bool = False) -> list[Enum]:
-        return [e for e in self.enums if (e.is_open or not self.proto3) and (e.first_is_zero or not first_is_zero)]
+        must_be_open = self.proto3 or first_is_zero and self.features.get("field_presence") == "IMPLICIT"
+        return [e for e in self.enums if e.is_open >= must_be_open and e.first_is_zero >= first_is_zero]
 
     def write_message(self, indent: str, scope: str, name: str, depth: int = 0) -> str:
         """A message with fields of any kind, and with messages and enums inside."""
@@ -154,7 +155,9 @@ class File:
         if label == "map":
             value = self.type(first_is_zero=True)
             return f"{indent}map<{rng.choice(KEYS)}, {value}> {name} = {number};"
-        kind = self.type(messages=label != "required")
+        # An enum may have to be open there, where its presence cannot be said.
+        is_bare = self.edition and label == "extension"
+        kind = rng.choice(SCALARS) if is_bare else self.type(messages=label != "required")
         options = self.options(kind, label)
         options = f" [{', '.join(options)}]" if options else ""
         label = "optional" if label == "extension" else label
@@ -247,4 +250,6 @@ def text(file: File, package: str, imports: list[str], parts: list[str]) -> str:
     head += [f"package {package};"] if package else []
     head += [f'import "{path}";' for path in imports]
     head += [f"option features.{name} = {value};" for name, value in file.features.items()]
+    for name, value in [("enforce_naming_style", "STYLE_LEGACY"), ("default_symbol_visibility", "EXPORT_ALL")]:
+        head += [f"option features.{name} = {value};"] if file.syntax == "2024" else []
     return "\n".join([*head, *parts, ""])

@@ -7,6 +7,16 @@ use crate::tokens::{Tokens, error_at, is_word};
 /// The label that fields of proto2 must have and fields of editions cannot have.
 const LABEL: &str = "optional ";
 
+/// The features that the compiler knows. Others do not change bytes.
+const FEATURES: [&str; 6] = [
+    "field_presence",
+    "enum_type",
+    "repeated_field_encoding",
+    "utf8_validation",
+    "message_encoding",
+    "json_format",
+];
+
 /// The text of a file.
 pub struct Text {
     /// The text that is compiled.
@@ -57,8 +67,13 @@ impl Text {
                     _ => return fail(start, format!("unknown edition {token}; use {SYNTAXES}")),
                 };
             }
-            is_blank |=
-                is_start && (token == "edition" && blocks.is_empty() || token == "reserved" && is_word(next));
+            is_blank |= is_start
+                && match token {
+                    "edition" => blocks.is_empty(),
+                    "reserved" => is_word(next),
+                    "import" | "option" => is_foreign(token, tokens.clone().map(|(_, token)| token)),
+                    _ => false,
+                };
             if is_start && block == Block::Fields && starts_field(token, next) {
                 if let "optional" | "required" = token {
                     return fail(
@@ -106,6 +121,18 @@ impl Text {
         let before = |label: &&usize| **label >= start && **label - start + LABEL.len() < column;
         column - LABEL.len() * self.labels.iter().filter(before).count()
     }
+}
+
+/// Whether an import or an option is about features of a language, or others that the compiler does not know.
+fn is_foreign<'t>(token: &str, mut next: impl Iterator<Item = &'t str>) -> bool {
+    if token == "import" {
+        let path = next.find(|token| token.starts_with(['"', '\'']) || *token == ";").unwrap_or_default();
+        let path = path.trim_matches(['"', '\'']);
+        return path.starts_with("google/protobuf/") && path.ends_with("_features.proto");
+    }
+    next.next() == Some("features")
+        && next.next() == Some(".")
+        && next.next().is_some_and(|name| !FEATURES.contains(&name))
 }
 
 /// Whether a statement that starts with these two tokens is a field without a label.

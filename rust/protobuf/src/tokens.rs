@@ -3,6 +3,7 @@
 use crate::error::Error;
 
 /// The tokens of a text with their offsets. Comments and spaces are skipped. A number may be several tokens.
+#[derive(Clone)]
 pub struct Tokens<'t> {
     text: &'t str,
     at: usize,

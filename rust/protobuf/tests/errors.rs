@@ -464,6 +464,14 @@ fn schemas_that_do_not_compile() {
         ),
         Ok(())
     );
+    assert_eq!(
+        compile(
+            "edition = \"2024\"; import option \"google/protobuf/cpp_features.proto\";
+        export message A { local enum E { reserved gone; ZERO = 0; } E e = 1; extensions 5 to 9; map<string, A> a = 2;
+        option features.enforce_naming_style = STYLE_LEGACY; } local message B { extend A { .B export = 5; } }"
+        ),
+        Ok(())
+    );
     let gone = Schema::compile("gone.proto", |_| None).unwrap_err();
     assert_eq!(gone.to_string(), "gone.proto: file not found");
     assert!(matches!(Schema::from_descriptor_set(b"\xff"), Err(Error::Schema { .. })));

@@ -21,6 +21,8 @@ const OLD: &str = r#"
 /// The same fields.
 const NEW: &str = r#"
     edition = "2023";
+    import "google/protobuf/go_features.proto";
+    option features.(pb.go).api_level = API_OPAQUE;
     option features.message_encoding = DELIMITED;
     option features.repeated_field_encoding = EXPANDED;
     message M {

@@ -164,7 +164,7 @@ fn messages_charge_for_the_memory_to_read_them() {
             optional int32 a = 1; optional int32 b = 2; repeated int32 numbers = 3; repeated int32 packed = 4 [packed = true];
             repeated Team teams = 5; repeated Team packed_teams = 6 [packed = true]; map<int32, int32> map = 7;
             oneof choice { int32 one = 8; int32 two = 9; group G = 10 {} } repeated M inner = 11; repeated string texts = 12;
-            repeated bytes blobs = 13;
+            repeated bytes blobs = 13; repeated group R = 14 { repeated group S = 2 {} }
         }
     "#;
     let schema = Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.to_owned())).unwrap();
@@ -191,6 +191,8 @@ fn messages_charge_for_the_memory_to_read_them() {
         ("entries", [58, 0].repeat(SIZE / 2)),
         ("members of a oneof in turn", [64, 1, 72, 1].repeat(SIZE / 4)),
         ("groups in a oneof", [83, 84].repeat(SIZE / 2)),
+        ("groups in a group", [&[115][..], &[19, 20].repeat(SIZE / 2), &[116]].concat()),
+        ("unknown groups in a group", [&[115][..], &[27, 28].repeat(SIZE / 2), &[116]].concat()),
         ("unknown fields", [240, 1, 1].repeat(SIZE / 3)),
         ("messages", [90, 0].repeat(SIZE / 2)),
         ("messages of unknown fields", [90, 3, 240, 1, 1].repeat(SIZE / 5)),

@@ -108,7 +108,8 @@ pub const OLD: &str = r#"
         optional string name = 7 [default = "?"];
         optional bytes data = 8 [default = "\\001"];
         optional Old inner = 9;
-        oneof choice { Team choice_team = 10; Old choice_old = 11; }
+        oneof choice { Team choice_team = 10; Old choice_old = 11; group Chosen = 14 { optional int32 left = 1; } }
+        repeated group Node = 13 { optional Old inner = 1; repeated group Leaf = 2 { required int32 x = 1; } }
         map<int32, Old> by_number = 12;
         optional double ratio = 2047 [default = -inf];
         optional bool alive = 2048 [default = true];

@@ -115,6 +115,7 @@ def cases():
         {"needed": 1, "with_default": 7},
         {"needed": 1, "with_default": 0, "choice": 5},
         {"needed": -1, "loose": [1, 2, 3], "packed": [1, 2, 3]},
+        {"needed": 1, "part": {"x": 0, "piece": [{"name": "a"}, {}]}},
     ])
 
 

@@ -26,7 +26,7 @@ pub struct About {
     pub python: String,
 }
 
-/// A random schema.
+/// A random schema, or one of the official implementation's tests.
 #[derive(Deserialize)]
 pub struct RandomSchema {
     /// Texts by path. The one that imports the others is `main.proto`.
@@ -67,6 +67,7 @@ pub struct Field {
     /// Whether the enum has no other numbers.
     pub closed: bool,
     pub packed: bool,
+    pub group: bool,
     /// The key and the value of a map.
     pub entry: Option<Box<(Field, Field)>>,
 }
@@ -137,9 +138,12 @@ impl Oracle {
         Ok((oracle, about))
     }
 
-    /// A random schema, which the questions after this are about.
-    pub fn schema(&mut self, seed: u64) -> Result<RandomSchema> {
-        self.ask(&json!({"ask": "schema", "seed": seed}))
+    /// A schema, which the questions after this are about: of this text, or a random one.
+    pub fn schema(&mut self, text: Option<&str>, seed: u64) -> Result<RandomSchema> {
+        match text {
+            Some(text) => self.ask(&json!({"ask": "schema", "text": text})),
+            None => self.ask(&json!({"ask": "schema", "seed": seed})),
+        }
     }
 
     /// Random messages of that schema.

@@ -18,6 +18,16 @@ pub fn message(rng: &mut Rng, messages: &Messages, name: &str) -> Json {
     Maker { rng, messages, messages_left }.message(name, 0)
 }
 
+/// Whether a message requires one that requires it, so that none can be written.
+pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
+    let around = [around, &[name]].concat();
+    around[..around.len() - 1].contains(&name)
+        || (messages.get(name).into_iter().flatten())
+            .filter(|field| field.required)
+            .filter_map(|field| field.message.as_deref())
+            .any(|inner| is_endless(messages, inner, &around))
+}
+
 struct Maker<'a> {
     rng: &'a mut Rng,
     messages: &'a Messages,
@@ -33,7 +43,8 @@ impl Maker<'_> {
         self.messages_left -= 1;
         for field in &self.messages[name] {
             let is_enough = depth > DEPTH || self.messages_left < 0;
-            let is_left_out = is_enough && (field.label != Label::One || field.message.is_some());
+            let is_left_out = is_enough && (field.label != Label::One || field.message.is_some())
+                || field.message.as_deref().is_some_and(|name| is_endless(self.messages, name, &[]));
             if !field.required && (is_left_out || self.rng.f32() > density) {
                 continue;
             }

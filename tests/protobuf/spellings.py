@@ -19,7 +19,7 @@ Record = tuple[int, int, int | bytes]
 def wire_type(field: FieldDescriptor) -> int:
     """The wire type of a single value."""
     kind = TYPES[field.type]
-    return LEN if kind in UNPACKABLE else PACKED.get(kind, VARINT)
+    return START if kind == "group" else LEN if kind in UNPACKABLE else PACKED.get(kind, VARINT)
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -33,25 +33,30 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_records(data: bytes) -> list[Record]:
-    """The records of a message.
-
-    Raises a ValueError where there are groups.
-    """
+    """The records of a message."""
     records: list[Record] = []
     at = 0
     while at < len(data):
-        tag, at = read_varint(data, at)
-        number, wire = tag >> 3, tag & 7
-        if wire == VARINT:
-            value, at = read_varint(data, at)
-            records.append((number, wire, value))
-            continue
-        if wire not in (I64, LEN, I32):
-            raise ValueError(f"wire type {wire}")
-        length, at = read_varint(data, at) if wire == LEN else (8 if wire == I64 else 4, at)
-        records.append((number, wire, data[at : at + length]))
-        at += length
+        record, at = read_record(data, at)
+        records.append(record)
     return records
+
+
+def read_record(data: bytes, at: int) -> tuple[Record, int]:
+    tag, at = read_varint(data, at)
+    number, wire = tag >> 3, tag & 7
+    if wire == VARINT:
+        value, at = read_varint(data, at)
+        return (number, wire, value), at
+    if wire == START:
+        start = at
+        while True:
+            end, (tag, at) = at, read_varint(data, at)
+            if tag & 7 == END:
+                return (number, wire, data[start:end]), at
+            _, at = read_record(data, end)
+    length, at = read_varint(data, at) if wire == LEN else (8 if wire == I64 else 4, at)
+    return (number, wire, data[at : at + length]), at + length
 
 
 def varint(value: int, extra: int = 0) -> bytes:
@@ -117,13 +122,16 @@ class Speller:
         kind = TYPES[field.type]
         if self.sometimes() and self.sometimes() and not descriptor.GetOptions().map_entry:
             return [self.stranger(descriptor, number)]
-        if kind == "message" and isinstance(payload, bytes):
+        if kind in ("message", "group") and isinstance(payload, bytes):
+            if self.sometimes() and self.sometimes() and not is_map(field):
+                # Unknown: a group where a message is expected, or the reverse.
+                return [(number, LEN + START - wire, payload)]
             if self.sometimes() and not is_map(field):
                 inner = read_records(payload)
                 middle = rng.randint(0, len(inner))
                 parts = [inner[:middle], inner[middle:]]
-                return [(number, LEN, self.write(part)) for part in parts]
-            return [(number, LEN, self.message(field.message_type, payload))]
+                return [(number, wire, self.write(part)) for part in parts]
+            return [(number, wire, self.message(field.message_type, payload))]
         if isinstance(payload, int) and self.sometimes():
             # Of what is wider than the type, the upper bits are dropped.
             payload = rng.choice([payload | rng.getrandbits(32) << 32, rng.getrandbits(64), 2, 1 << 32])

@@ -14,11 +14,15 @@ const SIZES: [usize; 2] = [1 << 17, 1 << 20];
 const RUNS: usize = 5;
 
 const SCHEMA: &str = r#"
-    syntax = "proto3";
+    edition = "2023";
+    option features.field_presence = IMPLICIT;
     message M {
         int32 number = 1; M inner = 2; repeated M list = 3; map<string, M> by_text = 4; map<int32, int32> by_number = 5;
         oneof choice { M one = 6; int32 two = 7; M three = 8; }
         repeated int32 numbers = 9; string text = 10; repeated string texts = 11; repeated bool bools = 12;
+        M group = 13 [features.message_encoding = DELIMITED];
+        repeated M groups = 14 [features.message_encoding = DELIMITED];
+        oneof other { M left = 16 [features.message_encoding = DELIMITED]; M right = 17 [features.message_encoding = DELIMITED]; }
     }
 "#;
 
@@ -58,6 +62,9 @@ fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
         };
         repeated(&(0..99).fold(Vec::new(), nest))
     };
+    let around = |tag: u8, inner: Vec<u8>| [vec![tag; 99], inner, vec![tag + 1; 99]].concat();
+    let alternating =
+        (0..49).fold(Vec::new(), |inner, _| [&[0x6b], &*record(0x12, &inner), &[0x6c]].concat());
     let entries = |entry: fn(u32) -> Vec<u8>| {
         let (mut map, mut index) = (Vec::new(), 0_u32);
         while map.len() < size {
@@ -98,6 +105,16 @@ fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
         ("messages in messages", nested(0x12, |_| ())),
         ("lists in lists", nested(0x1a, |_| ())),
         ("replaced members in replaced members", nested(0x32, |message| message.extend([0x38, 1]))),
+        ("empty groups", repeated(&[0x73, 0x74])),
+        ("unknown groups", repeated(&[0x7b, 0x7c])),
+        ("groups in groups", repeated(&around(0x6b, Vec::new()))),
+        ("unknown groups in groups", around(0x6b, repeated(&[0x7b, 0x7c]))),
+        ("many fields in deep groups", around(0x6b, repeated(&[0x5a, 0]))),
+        ("deep groups in turn with messages", repeated(&alternating)),
+        (
+            "a tree of replaced groups",
+            tree(|inner| [&[0x83, 1], inner, &[0x84, 1, 0x8b, 1], inner, &[0x8c, 1]].concat()),
+        ),
         ("a tree of replaced members", tree(|inner| [record(0x32, inner), record(0x42, inner)].concat())),
         ("a tree of replaced entries", tree(|inner| record(0x22, &record(0x12, inner)).repeat(2))),
     ]

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use miette::Diagnostic;
 use prost::Message as _;
@@ -13,8 +14,11 @@ use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
 use crate::descriptors::{self, MAX_NAME, MAX_NAMES};
+use crate::edition::Text;
 use crate::error::{Error, Result};
+use crate::features::FileSet;
 use crate::schema::Schema;
+use crate::tokens::{Tokens, error_at, is_word};
 
 /// The maximum size of a file in bytes: compiling takes up to three hundred times as much memory.
 const MAX_BYTES: usize = 1 << 20;
@@ -34,24 +38,26 @@ impl Schema {
     /// Compiles a `.proto` file and what it imports.
     ///
     /// `resolve` returns the text of a file by name: `root` itself, then names as in `import`, which are paths without
-    /// `.`, `..` and `//`. The standard files of `google/protobuf/` are built in.
+    /// `.`, `..` and `//`. The standard files of `google/protobuf/` are built in. Files are of proto2, proto3, or the editions
+    /// 2023 and 2024.
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
     pub fn compile(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let compile = || {
+            let texts = Texts::collect(root, resolve)?;
             let mut resolver = ChainFileResolver::new();
-            resolver.add(Texts::collect(root, resolve)?);
+            resolver.add(texts.clone());
             resolver.add(GoogleFileResolver::new());
             let mut compiler = Compiler::with_file_resolver(resolver);
             compiler.include_imports(true).include_source_info(true);
-            compiler.open_file(root).map_err(|error| located(root, &error))?;
-            Ok(compiler.file_descriptor_set())
+            compiler.open_file(root).map_err(|error| texts.as_written(located(root, &error)))?;
+            Ok((compiler.encode_file_descriptor_set(), texts))
         };
-        let set = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| {
+        let (set, texts) = catch_unwind(AssertUnwindSafe(compile)).unwrap_or_else(|_| {
             Err(of_file(root, "internal error in the schema compiler, please report it"))
         })?;
-        descriptors::schema(&set.file)
+        load(&set, |file| texts.0.get(file)?.edition).map_err(|error| texts.as_written(error))
     }
 
     /// Loads a descriptor set from `protoc --include_imports --descriptor_set_out`.
@@ -60,10 +66,21 @@ impl Schema {
     /// [`Error::Schema`].
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self> {
         check_size("", bytes.len())?;
-        let set = FileDescriptorSet::decode(bytes)
-            .map_err(|error| of_file("", &format!("invalid descriptor set: {error}")))?;
-        descriptors::schema(&set.file)
+        load(bytes, |_| None)
     }
+}
+
+/// The schema of a descriptor set. `edition` returns that of a file that was compiled as proto2.
+fn load(bytes: &[u8], edition: impl Fn(&str) -> Option<i32>) -> Result<Schema> {
+    let invalid = |error| of_file("", &format!("invalid descriptor set: {error}"));
+    let mut set = FileDescriptorSet::decode(bytes).map_err(invalid)?;
+    let mut features = FileSet::decode(bytes).map_err(invalid)?;
+    for (file, features) in set.file.iter_mut().zip(&mut features.file) {
+        if let Some(edition) = edition(file.name()) {
+            (file.syntax, features.edition) = (Some("editions".to_owned()), edition);
+        }
+    }
+    descriptors::schema(&set.file, &features.file)
 }
 
 fn of_file(file: &str, reason: &str) -> Error {
@@ -78,7 +95,8 @@ fn check_size(file: &str, bytes: usize) -> Result<()> {
 }
 
 /// The texts of files by name.
-struct Texts(HashMap<String, String>);
+#[derive(Clone)]
+struct Texts(Arc<HashMap<String, Text>>);
 
 /// A file whose imports are being read.
 struct Opened {
@@ -110,13 +128,16 @@ impl Texts {
             {
                 check_size(&name, text.len())?;
                 check_text(&name, &text)?;
-                open.extend(Opened::read(&name, &text));
+                let text = Text::new(&name, text)?;
+                open.extend(Opened::read(&name, &text.compiled));
                 texts.insert(name, text);
             }
             if open.len() > MAX_DEPTH {
                 return Err(of_file(root, &format!("imports nested deeper than {MAX_DEPTH} levels")));
             }
-            let Some(Opened { name, descriptor, seen }) = open.last_mut() else { return Ok(Self(texts)) };
+            let Some(Opened { name, descriptor, seen }) = open.last_mut() else {
+                return Ok(Self(Arc::new(texts)));
+            };
             next = descriptor.dependency.get(*seen).cloned();
             *seen += 1;
             if next.is_none() {
@@ -134,6 +155,16 @@ impl Texts {
             }
         }
     }
+
+    /// The error, with its column in the text as it was before [`Text::new`].
+    fn as_written(&self, mut error: Error) -> Error {
+        if let Error::Schema { file, line, column, .. } = &mut error
+            && let Some(text) = self.0.get(file)
+        {
+            *column = text.column(*line, *column);
+        }
+        error
+    }
 }
 
 impl FileResolver for Texts {
@@ -144,48 +175,20 @@ impl FileResolver for Texts {
 
     fn open_file(&self, name: &str) -> std::result::Result<File, protox::Error> {
         let text = self.0.get(name).ok_or_else(|| protox::Error::file_not_found(name))?;
-        File::from_source(name, text)
+        File::from_source(name, &text.compiled)
     }
 }
 
-/// Refuses editions, and files that exceed the limits above.
+/// Refuses files that exceed the limits above.
 fn check_text(file: &str, text: &str) -> Result<()> {
-    let at = |offset: usize, reason: String| {
-        let line = text[..offset].matches('\n').count() + 1;
-        let column = text[..offset].chars().rev().take_while(|character| *character != '\n').count() + 1;
-        Err(Error::Schema { file: file.to_owned(), line, column, reason })
-    };
-    let bytes = text.as_bytes();
-    let behind = |offset: usize, end: &str| text[offset..].find(end).map_or(bytes.len(), |at| offset + at);
-    let (mut offset, mut depth, mut is_first) = (0, 0_usize, true);
+    let at = |offset, reason| Err(error_at(file, text, offset, reason));
+    let mut depth = 0_usize;
     let (mut statements, mut parts, mut names) = (0, 0, Names::default());
-    while let Some(&byte) = bytes.get(offset) {
-        let start = offset;
-        offset += 1;
+    for (start, token) in Tokens::new(text) {
+        let byte = token.as_bytes()[0];
         match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => continue,
-            b'#' => {
-                offset = behind(offset, "\n");
-                continue;
-            }
-            b'/' if bytes.get(offset) == Some(&b'/') => {
-                offset = behind(offset, "\n");
-                continue;
-            }
-            b'/' if bytes.get(offset) == Some(&b'*') => {
-                offset = behind(offset + 1, "*/");
-                offset += 2 * usize::from(offset < bytes.len());
-                continue;
-            }
             b'"' | b'\'' => {
-                // A string ends at the end of its line.
-                while let Some(&inside) = bytes.get(offset).filter(|inside| **inside != b'\n') {
-                    offset += 1 + usize::from(inside == b'\\' && bytes.get(offset + 1) != Some(&b'\n'));
-                    if inside == byte {
-                        break;
-                    }
-                }
-                let path = &bytes[start + 1..offset.min(bytes.len())];
+                let path = &token.as_bytes()[1..];
                 if names.is_import && !is_import_path(path.strip_suffix(&[byte]).unwrap_or(path)) {
                     let reason =
                         "invalid import path: it must be relative, with names separated by single slashes";
@@ -199,23 +202,15 @@ fn check_text(file: &str, text: &str) -> Result<()> {
                 }
             }
             b'}' | b']' | b'>' | b')' => depth = depth.saturating_sub(1),
-            _ if byte.is_ascii_alphabetic() || byte == b'_' => {
-                let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-                offset += bytes[offset..].iter().take_while(|byte| is_letter(byte)).count();
-                let word = &text[start..offset];
-                if is_first && word == "edition" {
-                    let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
-                    return at(start, reason.to_owned());
-                }
-                if word.len() > MAX_NAME {
+            _ if is_word(token) => {
+                if token.len() > MAX_NAME {
                     return at(start, format!("name longer than {MAX_NAME} bytes"));
                 }
-                names.word(word);
+                names.word(token);
             }
             _ => {}
         }
         names.end(byte);
-        is_first = false;
         statements += usize::from(matches!(byte, b';' | b'{'));
         parts += usize::from(matches!(byte, b'.' | b','));
         for (count, most, what) in [

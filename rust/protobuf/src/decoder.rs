@@ -16,7 +16,7 @@ use crate::charged::Charged;
 use crate::error::{Error, Oddity};
 use crate::floats::widen_keeping_nan;
 use crate::kind::{Class, Kind};
-use crate::reader::{Reader, odd, range};
+use crate::reader::{Group, Reader, odd, range};
 use crate::schema::{
     Default as FieldDefault, EnumTable, Field, Label, Message, MessageTable, NONE, Tables, UNKNOWN_KEY,
 };
@@ -147,30 +147,20 @@ struct Memory {
     elements: Charged<u8>,
     /// Members of oneofs.
     members: Charged<Member>,
-    /// Groups that are members of oneofs, of all levels.
-    groups: Charged<FoundGroup>,
+    /// Groups of known fields and the groups in them, of all levels.
+    groups: Charged<Group>,
 }
 
 /// A record of a known field.
 #[derive(Clone, Copy, Debug)]
 struct Found {
+    /// As in the record; for a group, its index in [`Memory::groups`].
     value: u64,
     /// Where its tag is.
     at: u32,
     /// The field's rank, or [`NONE`] if another member of its oneof has replaced it.
     rank: u16,
     class: Class,
-}
-
-/// A group that is a member of a oneof: an unknown field, but it and other members replace each other.
-#[derive(Clone, Debug)]
-struct FoundGroup {
-    number: u32,
-    oneof: u16,
-    at: u32,
-    /// Its place in the unknown fields; empty if those are not kept.
-    kept: Range<usize>,
-    is_replaced: bool,
 }
 
 /// An entry of a map.
@@ -295,13 +285,13 @@ impl<'a> MessageDecoder<'a> {
         }
         self.check_depth(depth, at)?;
         if level == 0 {
-            self.scan(message, 0..self.bytes.len(), level)?;
+            self.scan(message, 0..self.bytes.len(), None, level)?;
         }
         for index in pieces {
-            let piece = range(self.memory.found[index].value);
-            self.scan(message, piece, level)?;
+            let (piece, groups) = self.contents(self.memory.found[index]);
+            self.scan(message, piece, groups, level)?;
         }
-        self.settle(message, first, first_group, level)?;
+        self.settle(message, first, level)?;
         let always = self.always(message);
         self.check_required(message, first, at)?;
         let has_unknown = self.memory.unknown.len() > unknown;
@@ -330,10 +320,24 @@ impl<'a> MessageDecoder<'a> {
                 .map_err(|error| error.at(key_at).inside(Step::text_key(&field.name)))?;
         }
         self.memory.found.truncate(first);
+        self.memory.groups.truncate(first_group);
         if has_unknown {
             self.decode_unknown(sink, &mut dictionary, unknown, at)?;
         }
         sink.end_dictionary(dictionary).at(at)
+    }
+
+    /// The bytes of a message, and if it is a group, the index of the first group in them.
+    #[inline(always)]
+    fn contents(&self, found: Found) -> (Range<usize>, Option<usize>) {
+        match found.class {
+            Class::StartGroup => {
+                let index = found.value as usize;
+                let Group { start, end, .. } = self.memory.groups[index];
+                (start as usize..end as usize, Some(index + 1))
+            }
+            _ => (range(found.value), None),
+        }
     }
 
     /// Refuses, in strict reading, a message without a required field. Its records are those from `first` on.

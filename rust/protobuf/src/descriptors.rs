@@ -11,8 +11,9 @@ use prost_types::{
 use variant_codec::error::quoted;
 
 use crate::error::{Error, Result};
+use crate::features::{self, Features};
 use crate::kind::Kind;
-use crate::schema::{Default, EnumTable, Field, Group, Label, MessageTable, Schema, Tables};
+use crate::schema::{Default, EnumTable, Field, Label, MessageTable, Schema, Tables};
 
 /// Field numbers in descriptors, of which the paths in source information consist.
 mod tag {
@@ -29,11 +30,14 @@ pub const MAX_NAMES: usize = 1 << 22;
 /// The maximum length of one full name in bytes, and of an identifier: errors repeat them.
 pub const MAX_NAME: usize = 1024;
 
-/// The schema of these files, which include all imports.
+/// What a file can start with.
+pub const SYNTAXES: &str = "syntax = \"proto2\" or \"proto3\", or edition = \"2023\" or \"2024\"";
+
+/// The schema of these files, which include all imports. The features are of the same files.
 ///
 /// # Errors
 /// [`Error::Schema`].
-pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
+pub fn schema(files: &[FileDescriptorProto], features: &[features::File]) -> Result<Schema> {
     let mut names = Names::default();
     let mut file_names = HashSet::new();
     for file in files {
@@ -41,12 +45,12 @@ pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
             return Err(error(file, &[], "missing or duplicate file name".to_owned()));
         }
     }
-    for file in files {
+    for (file, features) in files.iter().zip(features) {
         if let Some(missing) = file.dependency.iter().find(|import| !file_names.contains(import.as_str())) {
             let reason = format!("import {} is missing; run protoc with --include_imports", quoted(missing));
             return Err(error(file, &[], reason));
         }
-        names.add_file(file)?;
+        names.add_file(file, features)?;
     }
     let mut tables = Tables::default();
     for item in &names.enums {
@@ -63,16 +67,25 @@ pub fn schema(files: &[FileDescriptorProto]) -> Result<Schema> {
 }
 
 /// A message or an enum.
-struct Item<'a, D> {
+struct Item<'a, D, F> {
     file: &'a FileDescriptorProto,
     /// With its package and outer messages.
     name: String,
     /// Its path in source information.
     path: Vec<i32>,
     descriptor: &'a D,
+    features: &'a F,
+    /// The features of its file.
+    inherited: Features,
 }
 
-impl<D> Item<'_, D> {
+type MessageItem<'a> = Item<'a, DescriptorProto, features::MessageType>;
+type EnumItem<'a> = Item<'a, EnumDescriptorProto, features::EnumType>;
+
+/// Messages or enums, with their features and their field number in the descriptor around them.
+type Listed<'a, D, F> = (&'a [D], &'a [F], i32);
+
+impl<D, F> Item<'_, D, F> {
     fn error(&self, path: &[i32], reason: String) -> Error {
         let path = [&self.path, path].concat();
         error(self.file, &path, reason)
@@ -102,10 +115,6 @@ fn is_map_entry(message: &DescriptorProto) -> bool {
     message.options.as_ref().is_some_and(|options| options.map_entry())
 }
 
-fn is_proto3(file: &FileDescriptorProto) -> bool {
-    file.syntax() == "proto3"
-}
-
 /// What a name means.
 #[derive(Clone, Copy)]
 enum Meaning {
@@ -116,64 +125,53 @@ enum Meaning {
 /// All messages and enums, each message before its nested ones.
 #[derive(std::default::Default)]
 struct Names<'a> {
-    messages: Vec<Item<'a, DescriptorProto>>,
-    enums: Vec<Item<'a, EnumDescriptorProto>>,
+    messages: Vec<MessageItem<'a>>,
+    enums: Vec<EnumItem<'a>>,
     by_name: HashMap<String, Meaning>,
     /// The bytes of full names, and of those that fields are looked up by.
     bytes: usize,
 }
 
 impl<'a> Names<'a> {
-    fn add_file(&mut self, file: &'a FileDescriptorProto) -> Result<()> {
-        match file.syntax() {
-            "" | "proto2" | "proto3" => {}
-            "editions" => {
-                let reason = "editions are not supported; use syntax = \"proto2\" or \"proto3\"";
-                return Err(error(file, &[], reason.to_owned()));
-            }
-            _ => return Err(error(file, &[], "unknown syntax; use \"proto2\" or \"proto3\"".to_owned())),
-        }
+    fn add_file(&mut self, file: &'a FileDescriptorProto, features: &'a features::File) -> Result<()> {
+        let Some(inherited) = features.features(file.syntax()) else {
+            return Err(error(file, &[], format!("unknown syntax; use {SYNTAXES}")));
+        };
         let package = file.package();
         if !package.is_empty() && !package.split('.').all(is_name) {
             return Err(error(file, &[], "invalid package name".to_owned()));
         }
-        self.add_all(
-            file,
-            package,
-            &[],
-            &file.message_type,
-            tag::FILE_MESSAGE,
-            &file.enum_type,
-            tag::FILE_ENUM,
-        )
+        let messages = (&*file.message_type, &*features.message_type, tag::FILE_MESSAGE);
+        let enums = (&*file.enum_type, &*features.enum_type, tag::FILE_ENUM);
+        self.add_all(file, inherited, package, &[], messages, enums)
     }
 
     /// Messages and enums of a file or a message.
-    #[expect(clippy::too_many_arguments, reason = "files and messages have the same in places of their own")]
     fn add_all(
         &mut self,
         file: &'a FileDescriptorProto,
+        inherited: Features,
         scope: &str,
         path: &[i32],
-        messages: &'a [DescriptorProto],
-        message_tag: i32,
-        enums: &'a [EnumDescriptorProto],
-        enum_tag: i32,
+        (messages, features, message_tag): Listed<'a, DescriptorProto, features::MessageType>,
+        (enums, enum_features, enum_tag): Listed<'a, EnumDescriptorProto, features::EnumType>,
     ) -> Result<()> {
-        for (descriptor, index) in messages.iter().zip(0..) {
+        for ((descriptor, features), index) in messages.iter().zip(features).zip(0..) {
             let path = [path, &[message_tag, index]].concat();
             let meaning = Meaning::Message(self.messages.len() as u32);
             let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
             self.charge(file, &path, name.len().saturating_mul(descriptor.field.len()))?;
-            self.messages.push(Item { file, name: name.clone(), path: path.clone(), descriptor });
-            let (nested, enums) = (&descriptor.nested_type, &descriptor.enum_type);
-            self.add_all(file, &name, &path, nested, tag::MESSAGE_MESSAGE, enums, tag::MESSAGE_ENUM)?;
+            let item = Item { file, name: name.clone(), path: path.clone(), descriptor, features, inherited };
+            self.messages.push(item);
+            let messages = (&*descriptor.nested_type, &*features.nested_type, tag::MESSAGE_MESSAGE);
+            let enums = (&*descriptor.enum_type, &*features.enum_type, tag::MESSAGE_ENUM);
+            self.add_all(file, inherited, &name, &path, messages, enums)?;
         }
-        for (descriptor, index) in enums.iter().zip(0..) {
+        for ((descriptor, features), index) in enums.iter().zip(enum_features).zip(0..) {
             let path = [path, &[enum_tag, index]].concat();
             let meaning = Meaning::Enum(self.enums.len() as u32);
             let name = self.add(file, scope, &path, descriptor.name(), meaning)?;
-            self.enums.push(Item { file, name, path, descriptor });
+            self.enums.push(Item { file, name, path, descriptor, features, inherited });
         }
         Ok(())
     }
@@ -227,15 +225,15 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn message_table(&self, item: &Item<'a, DescriptorProto>) -> Result<MessageTable> {
+    fn message_table(&self, item: &MessageItem<'a>) -> Result<MessageTable> {
         let Item { name, descriptor, .. } = item;
         if descriptor.field.len() > MessageTable::MAX_FIELDS {
             return Err(item.error(&[], format!("{name} has more than {} fields", MessageTable::MAX_FIELDS)));
         }
         let oneofs = Oneofs::of(item)?;
-        let (mut fields, mut groups) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
         let (mut numbers, mut field_names) = (HashSet::new(), HashSet::new());
-        for (field, index) in descriptor.field.iter().zip(0..) {
+        for ((field, features), index) in descriptor.field.iter().zip(&item.features.field).zip(0..) {
             let fail = |reason: String| {
                 Err(item.error(&[tag::MESSAGE_FIELD, index], format!("{name}.{}: {reason}", field.name())))
             };
@@ -262,17 +260,9 @@ impl<'a> Names<'a> {
             if field.oneof_index.is_some() && cardinality != Cardinality::Optional {
                 return fail("oneof member cannot be required or repeated".to_owned());
             }
-            let oneof = oneofs.of_field(field);
-            if field.r#type == Some(Type::Group as i32) {
-                if cardinality == Cardinality::Required {
-                    let reason = "required groups are not supported: groups are kept as unknown fields, so a missing one would go unnoticed";
-                    return fail(reason.to_owned());
-                }
-                groups.extend(oneof.map(|oneof| Group { number, oneof }));
-                continue;
-            }
-            match self.field(item, field, cardinality) {
-                Ok(known) => fields.push(Field { oneof, ..known }),
+            let features = features.features(item.inherited);
+            match self.field(item, field, cardinality, features) {
+                Ok(known) => fields.push(Field { oneof: oneofs.of_field(field), ..known }),
                 Err(reason) => return fail(reason),
             }
         }
@@ -282,18 +272,18 @@ impl<'a> Names<'a> {
                 item.error(&[], format!("{name} is not a valid map entry: it needs a key and a value"))
             );
         }
-        Ok(MessageTable::new(name, fields, groups, oneofs.names, is_map_entry))
+        Ok(MessageTable::new(name, fields, oneofs.names, is_map_entry))
     }
 
     /// A field, without what depends on other fields, or the error.
     fn field(
         &self,
-        item: &Item<'a, DescriptorProto>,
+        item: &MessageItem<'a>,
         field: &FieldDescriptorProto,
         cardinality: Cardinality,
+        features: Features,
     ) -> std::result::Result<Field, String> {
         let (kind, type_name) = self.kind(item, field)?;
-        let proto3 = is_proto3(item.file);
         let is_map = match kind {
             Kind::Message(index) => is_map_entry(self.messages[index as usize].descriptor),
             _ => false,
@@ -301,34 +291,53 @@ impl<'a> Names<'a> {
         if is_map && (cardinality != Cardinality::Repeated || is_map_entry(item.descriptor)) {
             return Err("map entry used as a message".to_owned());
         }
+        let in_map = is_map || is_map_entry(item.descriptor);
+        let is_group = field.r#type == Some(Type::Group as i32);
+        if is_group && in_map {
+            return Err("group in a map".to_owned());
+        }
         let packed = field.options.as_ref().and_then(|options| options.packed);
-        let has_presence = field.proto3_optional()
-            || field.oneof_index.is_some()
-            || matches!(kind, Kind::Message(_))
-            || !proto3;
+        let is_member = field.oneof_index.is_some();
+        let is_implicit = features.is_implicit()
+            && !(field.proto3_optional() || is_member || matches!(kind, Kind::Message(_)));
         let label = match cardinality {
             // Map entries always have a key and a value.
             _ if is_map_entry(item.descriptor) => Label::Explicit,
             Cardinality::Repeated if is_map => Label::Map,
-            Cardinality::Repeated if kind.can_be_packed() && packed.unwrap_or(proto3) => Label::Packed,
+            Cardinality::Repeated if kind.can_be_packed() && packed.unwrap_or(features.is_packed()) => {
+                Label::Packed
+            }
             Cardinality::Repeated => Label::Repeated,
             Cardinality::Required => Label::Required,
-            Cardinality::Optional if has_presence => Label::Explicit,
-            Cardinality::Optional => Label::Implicit,
+            Cardinality::Optional if features.is_required() && !is_member => Label::Required,
+            Cardinality::Optional if is_implicit => Label::Implicit,
+            Cardinality::Optional => Label::Explicit,
         };
         let default = match (cardinality, field.default_value.as_deref()) {
             (Cardinality::Repeated, None) => Default::None,
             (Cardinality::Repeated, Some(_)) => return Err("repeated field cannot have a default".to_owned()),
             (_, text) => self.absent(kind, text)?,
         };
-        let type_name = type_name.into();
-        Ok(Field { default, type_name, ..Field::new(field.name(), field.number() as u32, kind, label) })
+        let is_zero = match &default {
+            Default::None => true,
+            Default::Int(int) => *int == 0,
+            Default::Float(float) => float.to_bits() == 0,
+            Default::Text(text) => text.is_empty(),
+            Default::Bytes(bytes) => bytes.is_empty(),
+        };
+        if label == Label::Implicit && !is_zero {
+            return Err("field without presence cannot have a default other than zero".to_owned());
+        }
+        let known = Field::new(field.name(), field.number() as u32, kind, label);
+        let is_delimited = is_group || features.is_delimited() && matches!(kind, Kind::Message(_)) && !in_map;
+        let known = if is_delimited { known.delimited() } else { known };
+        Ok(Field { default, type_name: type_name.into(), ..known })
     }
 
     /// The type of a field, and its name.
     fn kind(
         &self,
-        item: &Item<'a, DescriptorProto>,
+        item: &MessageItem<'a>,
         field: &FieldDescriptorProto,
     ) -> std::result::Result<(Kind, String), String> {
         let ty = match field.r#type {
@@ -341,7 +350,9 @@ impl<'a> Names<'a> {
                 let name = field.type_name();
                 let meaning = self.find(&item.name, name);
                 let kind = match (meaning, ty) {
-                    (Some(Meaning::Message(index)), None | Some(Type::Message)) => Kind::Message(index),
+                    (Some(Meaning::Message(index)), None | Some(Type::Message | Type::Group)) => {
+                        Kind::Message(index)
+                    }
                     (Some(Meaning::Enum(index)), None | Some(Type::Enum)) => Kind::Enum(index),
                     (Some(_), _) => {
                         return Err(format!("{name} is a message where an enum is declared, or the reverse"));
@@ -391,11 +402,7 @@ impl<'a> Names<'a> {
     }
 
     /// The type name of a key or value; `None` if it is not allowed, like map entries.
-    fn kind_in_entry(
-        &self,
-        entry: &Item<'a, DescriptorProto>,
-        field: &FieldDescriptorProto,
-    ) -> Option<String> {
+    fn kind_in_entry(&self, entry: &MessageItem<'a>, field: &FieldDescriptorProto) -> Option<String> {
         if let Some(Meaning::Message(index)) = self.find(&entry.name, field.type_name())
             && is_map_entry(self.messages[index as usize].descriptor)
         {
@@ -442,7 +449,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Item<'_, EnumDescriptorProto> {
+impl EnumItem<'_> {
     fn enum_table(&self) -> Result<EnumTable> {
         let Item { name, descriptor, .. } = self;
         let mut names = HashSet::new();
@@ -456,7 +463,7 @@ impl Item<'_, EnumDescriptorProto> {
             return Err(self.error(&[], format!("{name} has no values")));
         }
         let values = descriptor.value.iter().map(|value| (value.name().into(), value.number())).collect();
-        Ok(EnumTable::new(name, !is_proto3(self.file), values))
+        Ok(EnumTable::new(name, self.features.features(self.inherited).is_closed(), values))
     }
 }
 
@@ -483,7 +490,7 @@ struct Oneofs {
 }
 
 impl Oneofs {
-    fn of(item: &Item<'_, DescriptorProto>) -> Result<Self> {
+    fn of(item: &MessageItem<'_>) -> Result<Self> {
         let Item { name, descriptor, .. } = item;
         // The number of members of each, and whether it belongs to `optional`.
         let mut found = vec![(0, false); descriptor.oneof_decl.len()];

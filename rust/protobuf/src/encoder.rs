@@ -142,7 +142,7 @@ struct Segment {
 pub struct OpenDictionary<'s> {
     next: NextValue<'s>,
     level: Level<'s>,
-    /// The position of its length; 0 for none, because a tag comes first.
+    /// The position of its length; 0 for none, because a tag comes first. A group has none.
     length_at: u32,
 }
 
@@ -468,7 +468,11 @@ impl<'s> Sink for MessageEncoder<'s> {
         if let NextValue::Map(_) = self.next {
             return self.open(message, Some(field), 0);
         }
-        self.put_tag(field)?;
+        if field.takes(Class::StartGroup, self.wire) {
+            self.put_tag(field, Class::StartGroup)?;
+            return self.open(message, None, 0);
+        }
+        self.put_tag(field, Class::Bytes)?;
         let length_at = self.out.len() as u32;
         self.out.put_bytes(&[0])?;
         self.open(message, None, length_at)
@@ -480,7 +484,7 @@ impl<'s> Sink for MessageEncoder<'s> {
             None => self.next = NextValue::Name,
             Some(map) => {
                 self.begin_segment(0)?;
-                self.put_tag(map)?;
+                self.put_tag(map, Class::Bytes)?;
                 self.out.put_bytes(&[0])?;
                 self.next = NextValue::Key(self.level.message.entry().0);
             }
@@ -533,8 +537,10 @@ impl<'s> Sink for MessageEncoder<'s> {
         self.segments.truncate(level.first as usize);
         self.next = dictionary.next;
         self.depth -= 1;
-        if dictionary.length_at > 0 {
-            self.out.close(dictionary.length_at as usize, 1)?;
+        match dictionary.next {
+            _ if dictionary.length_at > 0 => self.out.close(dictionary.length_at as usize, 1)?,
+            NextValue::Single(field) | NextValue::Element(field) => self.put_tag(field, Class::EndGroup)?,
+            _ => {}
         }
         if self.out.len() > MAX_BYTES {
             return Err(ErrorKind::TooLarge.into());

@@ -24,14 +24,17 @@ mod charged;
 mod compile;
 mod decoder;
 mod descriptors;
+mod edition;
 mod encoder;
 mod error;
+mod features;
 mod floats;
 mod kind;
 mod names;
 mod order;
 mod reader;
 mod schema;
+mod tokens;
 mod varint;
 mod wire;
 

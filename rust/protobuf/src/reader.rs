@@ -1,8 +1,10 @@
 //! Bytes → tags and varints; skipping.
 
+use variant_codec::limits::Budget;
 use variant_codec::{Error as CodecError, ErrorKind, Result};
 
 use crate::MAX_NESTING;
+use crate::charged::Charged;
 use crate::error::{Error, Oddity};
 use crate::kind::Class;
 use crate::varint::{LONGEST_TAG, LONGEST_VARINT, short_varint};
@@ -25,6 +27,22 @@ pub(crate) struct Record {
     pub class: Class,
     /// The number; for bytes, their start and length.
     pub value: u64,
+}
+
+/// The contents of a group. The end of a group is known once everything in it has been read, so all groups in a group are
+/// noted when it is skipped. Otherwise, each would be skipped again for each group around it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub start: u32,
+    pub end: u32,
+    /// The index of the first group after those in this one, which follow it.
+    pub next: u32,
+}
+
+/// Where skipped groups are noted.
+pub(crate) struct Notes<'n, 'l> {
+    pub groups: &'n mut Charged<Group>,
+    pub budget: &'n mut Budget<'l>,
 }
 
 /// Packs a range of bytes into one number.
@@ -165,17 +183,31 @@ impl<'a> Reader<'a> {
         Ok(Record { number, class, value })
     }
 
-    /// Skips the contents of a group at this nesting level, and its end-group tag.
-    pub fn skip_group(&mut self, number: u32, level: u32) -> Result<()> {
-        let at = self.at;
+    /// Skips the contents of a group at this nesting level, and its end-group tag. Notes it and the groups in it.
+    pub fn skip_group(
+        &mut self,
+        number: u32,
+        level: u32,
+        mut notes: Option<&mut Notes<'_, '_>>,
+    ) -> Result<()> {
+        let start = self.at;
         if level > MAX_NESTING {
-            return Err(CodecError::other(Error::TooDeep).at(at));
+            return Err(CodecError::other(Error::TooDeep).at(start));
+        }
+        let mut group = Group { start: start as u32, end: 0, next: 0 };
+        let index = notes.as_ref().map_or(0, |notes| notes.groups.len());
+        if let Some(Notes { groups, budget }) = notes.as_deref_mut() {
+            groups.push(group, budget).map_err(|error| error.at(start))?;
         }
         loop {
-            let record_at = self.at;
+            let end_at = self.at;
             if let Some(end) = self.end_group()? {
                 if end != number {
-                    return Err(CodecError::other(Error::StrayEndGroup(end)).at(record_at));
+                    return Err(CodecError::other(Error::StrayEndGroup(end)).at(end_at));
+                }
+                if let Some(Notes { groups, .. }) = notes {
+                    (group.end, group.next) = (end_at as u32, groups.len() as u32);
+                    groups[index] = group;
                 }
                 return Ok(());
             }
@@ -184,13 +216,13 @@ impl<'a> Reader<'a> {
             }
             let record = self.record()?;
             if record.class == Class::StartGroup {
-                self.skip_group(record.number, level + 1)?;
+                self.skip_group(record.number, level + 1, notes.as_deref_mut())?;
             }
         }
     }
 
-    /// The field number, if an end-group tag follows.
-    fn end_group(&mut self) -> Result<Option<u32>> {
+    /// Reads an end-group tag, if one follows, and returns the field number.
+    pub fn end_group(&mut self) -> Result<Option<u32>> {
         let mut ahead = *self;
         if ahead.is_at_end() {
             return Ok(None);
@@ -208,7 +240,7 @@ impl<'a> Reader<'a> {
         while !self.is_at_end() {
             let record = self.record()?;
             if record.class == Class::StartGroup {
-                self.skip_group(record.number, level + 1)?;
+                self.skip_group(record.number, level + 1, None)?;
             }
         }
         Ok(())

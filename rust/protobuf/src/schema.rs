@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::kind::{Class, Kind};
-use crate::wire::Tag;
+use crate::wire::{Tag, Wire};
 
 /// The key under which unknown fields are kept. No field can have this name.
 pub const UNKNOWN_KEY: &str = "@unknown";
@@ -185,8 +185,8 @@ pub struct Field {
     pub(crate) kind: Kind,
     pub(crate) label: Label,
     pub(crate) tag: Tag,
-    /// The classes of records that are read as this field.
-    pub(crate) classes: u16,
+    /// The classes of records that are read as this field, in each wire.
+    pub(crate) classes: [u16; 2],
     /// The index in the message's oneofs, except those of `optional`.
     pub(crate) oneof: Option<u16>,
     pub(crate) default: Default,
@@ -198,6 +198,7 @@ impl Field {
     /// A field, with the derived data.
     pub(crate) fn new(name: &str, number: u32, kind: Kind, label: Label) -> Self {
         let repeated = matches!(label, Label::Repeated | Label::Packed) && kind.can_be_packed();
+        let classes = kind.classes() | if repeated { Class::Bytes.bit() } else { 0 };
         Self {
             name: name.into(),
             units: name.chars().map(u32::from).collect(),
@@ -205,14 +206,25 @@ impl Field {
             kind,
             label,
             tag: Tag::new(number),
-            classes: kind.classes() | if repeated { Class::Bytes.bit() } else { 0 },
+            classes: [classes; 2],
             oneof: None,
             default: Default::None,
             type_name: kind.keyword().into(),
         }
     }
 
-    /// Its name.
+    /// The same as a group: a message between two tags. The compact wire has no groups.
+    pub(crate) fn delimited(self) -> Self {
+        Self { classes: [Class::StartGroup.bit(), self.classes[1]], ..self }
+    }
+
+    /// Whether records of this class are read as this field.
+    #[inline(always)]
+    pub(crate) fn takes(&self, class: Class, wire: Wire) -> bool {
+        self.classes[wire as usize] & class.bit() != 0
+    }
+
+    /// Its name. That of a group is in lower case.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -252,21 +264,11 @@ impl Field {
 /// No field.
 pub(crate) const NONE: u16 = u16::MAX;
 
-/// A group that is a member of a oneof; it is otherwise an unknown field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
-    pub number: u32,
-    /// The index in the message's oneofs.
-    pub oneof: u16,
-}
-
 #[derive(Debug)]
 pub(crate) struct MessageTable {
     pub name: Box<str>,
     /// Sorted by number. A field's rank is its index here.
     pub fields: Vec<Field>,
-    /// Groups that are members of oneofs, which replace other members as any member does.
-    pub groups: Vec<Group>,
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
@@ -286,13 +288,7 @@ impl MessageTable {
     /// The maximum number of fields of a message.
     pub const MAX_FIELDS: usize = 65535;
 
-    pub fn new(
-        name: &str,
-        mut fields: Vec<Field>,
-        groups: Vec<Group>,
-        oneofs: Vec<Box<str>>,
-        is_map_entry: bool,
-    ) -> Self {
+    pub fn new(name: &str, mut fields: Vec<Field>, oneofs: Vec<Box<str>>, is_map_entry: bool) -> Self {
         debug_assert!(fields.len() <= Self::MAX_FIELDS);
         fields.sort_by_key(|field| field.number);
         let last = fields.iter().map(|field| field.number).filter(|number| *number <= Self::DENSE).max();
@@ -322,7 +318,6 @@ impl MessageTable {
             name: name.into(),
             required: fields.iter().filter(|field| field.is_required()).count(),
             fields,
-            groups,
             is_map_entry,
             oneofs,
             first_follower: 0,

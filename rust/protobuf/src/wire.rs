@@ -68,6 +68,8 @@ impl Wire {
         match (self, class) {
             (Self::Protobuf, Class::Fixed64) => 1,
             (Self::Protobuf, Class::Bytes) => 2,
+            (Self::Protobuf, Class::StartGroup) => 3,
+            (Self::Protobuf, Class::EndGroup) => 4,
             (Self::Protobuf, Class::Fixed32) => 5,
             (Self::Protobuf, _) => 0,
             // Its classes are in the order of its wire types.

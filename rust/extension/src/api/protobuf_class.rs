@@ -23,7 +23,7 @@ pub struct FastProtobufCodec {}
 
 #[godot_api]
 impl FastProtobufCodec {
-    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2 or proto3, or, with any
+    /// Compiles the schema in the file at [param path]: a [code].proto[/code] file in proto2, proto3 or an edition, or, with any
     /// other extension, a descriptor set from [code]protoc --include_imports --descriptor_set_out[/code].
     ///
     /// Imports are searched for in each of [param import_folders], in the folder of the file, and in

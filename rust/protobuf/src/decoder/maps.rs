@@ -75,10 +75,10 @@ impl<'a> MessageDecoder<'a> {
         if level > MAX_NESTING {
             return Err(CodecError::other(Error::TooDeep).at(at));
         }
-        self.scan(table, range(found.value), level)?;
+        self.scan(table, range(found.value), None, level)?;
         // Unknown fields of an entry are dropped, as in all implementations.
         self.memory.unknown.truncate(unknown);
-        self.settle(table, first, self.memory.groups.len(), level)?;
+        self.settle(table, first, level)?;
         let end = self.memory.found.len();
         let value = first + self.memory.found[first..].partition_point(|found| found.rank == 0);
         self.odd((value, end) != (first + 1, first + 2), at, Oddity::Map)?;

@@ -5,36 +5,45 @@ use std::ops::Range;
 use variant_codec::stream::Measure;
 use variant_codec::{EncodeOptions as CodecOptions, Result};
 
-use super::{Found, FoundGroup, Member, MessageDecoder};
+use super::{Found, Member, MessageDecoder};
 use crate::error::Oddity;
 use crate::kind::{Class, Kind};
-use crate::reader::{Record, range};
+use crate::reader::{Group, Notes, Reader, Record, range};
 use crate::schema::{Field, Label, MessageTable, NONE};
 use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
 use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
-    /// Notes the records of a message, and keeps unknown fields.
+    /// Notes the records of a message, and keeps unknown fields. In a group, `groups` is the index of the first group in it.
     #[inline(always)]
-    pub(super) fn scan(&mut self, message: &'a MessageTable, range: Range<usize>, level: u32) -> Result<()> {
+    pub(super) fn scan(
+        &mut self,
+        message: &'a MessageTable,
+        range: Range<usize>,
+        mut groups: Option<usize>,
+        level: u32,
+    ) -> Result<()> {
+        let wire = self.options.wire;
         let mut reader = self.reader(range);
         let mut last = None;
         while !reader.is_at_end() {
             let at = reader.at;
-            let Record { number, class, value } = reader.record()?;
+            let Record { number, class, mut value } = reader.record()?;
             let rank = message.rank_of(number);
             let field = message.fields.get(usize::from(rank));
             match field {
-                Some(field) if field.classes & class.bit() != 0 => {
+                Some(field) if field.takes(class, wire) => {
                     if self.strict {
                         self.check_order(field, rank, last, at)?;
                         last = Some(rank);
                     }
-                    if let Kind::Enum(_) | Kind::Message(_) = field.kind
-                        && self.has_foreign_enum(field, class, value, at, level)?
-                    {
-                        self.add_unknown(at..reader.at)?;
-                        continue;
+                    if let Kind::Enum(_) | Kind::Message(_) = field.kind {
+                        if class == Class::StartGroup {
+                            value = self.pass_group(&mut reader, number, &mut groups, true, level)? as u64;
+                        } else if self.has_foreign_enum(field, class, value, at, level)? {
+                            self.add_unknown(at..reader.at)?;
+                            continue;
+                        }
                     }
                     let found = Found { value, at: at as u32, rank, class };
                     self.memory.found.push(found, &mut self.budget).map_err(|error| error.at(at))?;
@@ -43,11 +52,7 @@ impl<'a> MessageDecoder<'a> {
                     let oddity = if field.is_some() { Oddity::WireType } else { Oddity::UnknownField };
                     self.odd(true, at, oddity)?;
                     if class == Class::StartGroup {
-                        reader.skip_group(number, level + 1)?;
-                        if !message.groups.is_empty() {
-                            self.add_group(message, number, at..reader.at)?;
-                            continue;
-                        }
+                        self.pass_group(&mut reader, number, &mut groups, false, level)?;
                     }
                     self.add_unknown(at..reader.at)?;
                 }
@@ -66,18 +71,29 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Keeps a group, and notes its place if it is a member of a oneof.
-    #[cold]
+    /// Passes over a group whose start-group tag has been read. Returns its index in the memory if the field is known.
+    /// `groups` is the index of the first group from there on, if this one is in a group.
     #[inline(never)]
-    fn add_group(&mut self, message: &'a MessageTable, number: u32, range: Range<usize>) -> Result<()> {
-        let (at, start) = (range.start, self.memory.unknown.len());
-        self.add_unknown(range)?;
-        if let Some(group) = message.groups.iter().find(|group| group.number == number) {
-            let kept = start..self.memory.unknown.len();
-            let found = FoundGroup { number, oneof: group.oneof, at: at as u32, kept, is_replaced: false };
-            self.memory.groups.push(found, &mut self.budget).map_err(|error| error.at(at))?;
+    fn pass_group(
+        &mut self,
+        reader: &mut Reader<'a>,
+        number: u32,
+        groups: &mut Option<usize>,
+        is_known: bool,
+        level: u32,
+    ) -> Result<usize> {
+        let noted = &mut self.memory.groups;
+        if let Some(index) = *groups {
+            let Group { end, next, .. } = noted[index];
+            reader.at = end as usize;
+            reader.end_group()?;
+            *groups = Some(next as usize);
+            return Ok(index);
         }
-        Ok(())
+        let index = noted.len();
+        let mut notes = Notes { groups: noted, budget: &mut self.budget };
+        reader.skip_group(number, level + 1, is_known.then_some(&mut notes))?;
+        Ok(index)
     }
 
     /// Strict: fields are sorted by number, and only lists and maps repeat.
@@ -163,9 +179,9 @@ impl<'a> MessageDecoder<'a> {
         while !reader.is_at_end() {
             let record = reader.record()?;
             if record.class == Class::StartGroup {
-                reader.skip_group(record.number, level + 2)?;
+                reader.skip_group(record.number, level + 2, None)?;
             }
-            if record.number == 2 && entry.entry().1.classes & record.class.bit() != 0 {
+            if record.number == 2 && entry.entry().1.takes(record.class, self.options.wire) {
                 foreign = !names.takes(record.value as i32);
             }
         }
@@ -173,18 +189,11 @@ impl<'a> MessageDecoder<'a> {
         Ok(foreign)
     }
 
-    /// Sorts the records from `first` on by field. Of a oneof, only the last member stays, which may be one of the
-    /// groups from `first_group` on.
+    /// Sorts the records from `first` on by field. Of a oneof, only the last member stays.
     #[inline(always)]
-    pub(super) fn settle(
-        &mut self,
-        message: &'a MessageTable,
-        first: usize,
-        first_group: usize,
-        level: u32,
-    ) -> Result<()> {
+    pub(super) fn settle(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         if !message.oneofs.is_empty() {
-            self.settle_oneofs(message, first, first_group, level)?;
+            self.settle_oneofs(message, first, level)?;
         }
         let found = &mut self.memory.found[first..];
         if !found.is_sorted_by_key(|found| found.rank) {
@@ -197,23 +206,12 @@ impl<'a> MessageDecoder<'a> {
     }
 
     #[inline(never)]
-    fn settle_oneofs(
-        &mut self,
-        message: &'a MessageTable,
-        first: usize,
-        first_group: usize,
-        level: u32,
-    ) -> Result<()> {
+    fn settle_oneofs(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         self.memory.members.clear();
         self.memory.members.reserve(message.oneofs.len(), &mut self.budget)?;
         self.memory.members.resize(message.oneofs.len(), Member::default());
-        let mut group = self.memory.groups.len();
         for index in (first..self.memory.found.len()).rev() {
             let found = self.memory.found[index];
-            while group > first_group && self.memory.groups[group - 1].at > found.at {
-                group -= 1;
-                self.settle_group(group);
-            }
             let field = &message.fields[usize::from(found.rank)];
             let Some(oneof) = field.oneof else { continue };
             if self.memory.members[usize::from(oneof)].is_replaced(field.number) {
@@ -225,33 +223,7 @@ impl<'a> MessageDecoder<'a> {
                 self.memory.members = members;
             }
         }
-        (first_group..group).rev().for_each(|group| self.settle_group(group));
-        self.drop_replaced_groups(first_group);
         Ok(())
-    }
-
-    fn settle_group(&mut self, index: usize) {
-        let group = &mut self.memory.groups[index];
-        group.is_replaced = self.memory.members[usize::from(group.oneof)].is_replaced(group.number);
-    }
-
-    /// Removes groups that other members have replaced from the unknown fields.
-    #[inline(always)]
-    fn drop_replaced_groups(&mut self, first_group: usize) {
-        if self.memory.groups.len() == first_group {
-            return;
-        }
-        let unknown = &mut self.memory.unknown;
-        let mut replaced =
-            self.memory.groups[first_group..].iter().filter(|group| group.is_replaced).peekable();
-        let mut end = replaced.peek().map_or(unknown.len(), |group| group.kept.start);
-        while let Some(group) = replaced.next() {
-            let next = replaced.peek().map_or(unknown.len(), |next| next.kept.start);
-            unknown.copy_within(group.kept.end..next, end);
-            end += next - group.kept.end;
-        }
-        unknown.truncate(end);
-        self.memory.groups.truncate(first_group);
     }
 
     /// Values that a later one replaces must be valid too.

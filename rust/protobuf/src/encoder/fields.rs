@@ -40,8 +40,8 @@ impl<'s> MessageEncoder<'s> {
 
     /// Only a tag.
     #[inline(always)]
-    pub(super) fn put_tag(&mut self, field: &Field) -> Result<()> {
-        let tag = self.wire.tag(field.tag, Class::Bytes);
+    pub(super) fn put_tag(&mut self, field: &Field, class: Class) -> Result<()> {
+        let tag = self.wire.tag(field.tag, class);
         self.put_fixed(field, tag, 0, 0)
     }
 

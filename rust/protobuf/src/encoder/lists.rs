@@ -21,7 +21,7 @@ impl<'s> MessageEncoder<'s> {
                 Class::Fixed32 => 4,
                 _ => 1,
             };
-            self.put_tag(field)?;
+            self.put_tag(field, Class::Bytes)?;
             open.reserved = varint_len(len.saturating_mul(least) as u64) as u8;
             open.length_at = self.out.len() as u32;
             self.out.take(open.reserved.into())?;

@@ -29,7 +29,6 @@ impl fmt::Display for Op {
 pub struct Row {
     /// Its name.
     pub workload: String,
-    /// The direction.
     pub op: Op,
     /// The number of threads that the codec had.
     pub threads: usize,

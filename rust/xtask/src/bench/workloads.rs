@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 pub struct Workload {
     /// The name in tables and files.
     pub name: String,
-    /// The input.
     pub input: Input,
     /// A class in `godot-project/bench/forms.gd`.
     pub form: &'static str,

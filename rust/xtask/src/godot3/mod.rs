@@ -44,7 +44,6 @@ const USER_FOLDER: &str = "godot/app_userdata/Exchange with Godot 3";
 /// A Godot 3 engine that was seen to start.
 #[derive(Debug, Clone)]
 pub struct Godot3 {
-    /// The program.
     pub program: PathBuf,
     /// As `--version` prints it.
     pub version: String,

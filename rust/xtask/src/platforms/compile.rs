@@ -14,7 +14,6 @@ use crate::document;
 use crate::progress::Progress;
 use crate::run::{self, Echo};
 
-/// The engine.
 const GODOT: &str = "godot";
 /// A library that Debian took out of the engine's source.
 struct Library {

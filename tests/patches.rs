@@ -152,6 +152,11 @@ fn what_does_not_fit_is_refused_with_the_place() {
         error(&patch_of(Value::from(vec![Value::from("dictionary"), missing]))),
         r#"the patch does not fit the value: there is no key "x""#
     );
+    // A String in an Array[int].
+    let typed = [28, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0];
+    let edit = Value::from(vec![Value::from(0), Value::from(0), Value::from(vec!["x"])]);
+    let invalid = patch::apply(&typed, &patch_of(array(1, Value::from(vec![edit]))), &limits()).unwrap_err();
+    assert!(matches!(invalid.kind(), ErrorKind::Patch(_)) && invalid.offset().is_none(), "{invalid}");
     assert_eq!(
         error(&from(&Value::from(7))),
         r#"not a patch: a Dictionary with 1 at the key "patch" is expected (at byte 0)"#

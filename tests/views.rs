@@ -59,6 +59,25 @@ fn limits_hold_for_what_is_read() {
     let view = View::within(&bytes, &depth).unwrap();
     let error = view.at(&Key::path("players/0/hp")).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, 2));
+    // Limits of nothing give the error that decoding gives, also for bytes with unknown types, flags and ends.
+    let nothing = |set: fn(&mut Limits)| {
+        let mut limits = Limits::for_save_files();
+        set(&mut limits);
+        limits
+    };
+    for limits in [
+        nothing(|limits| limits.max_bytes = 0),
+        nothing(|limits| limits.max_depth = 0),
+        nothing(|limits| limits.max_elements = 0),
+        nothing(|limits| limits.max_dictionary_entries = 0),
+        nothing(|limits| limits.max_memory = 0),
+        nothing(|limits| limits.allowed_types = 0),
+    ] {
+        for bytes in [&bytes[..], &[2, 0, 2, 0, 7, 0, 0, 0], &[99, 0, 0, 0], &[2, 0], &[]] {
+            let viewed = View::within(bytes, &limits).and_then(|view| view.value());
+            assert_eq!(viewed, Value::decode(bytes, &limits), "{bytes:?} {limits:?}");
+        }
+    }
     let size = Limits { max_bytes: 16, ..Limits::for_save_files() };
     let error = View::within(&bytes, &size).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Bytes, 16));

@@ -239,34 +239,10 @@ func test_texts_that_strings_cannot_hold() -> bool:
 	return true
 
 
-func test_limits() -> bool:
-	checks.subject(checks.MIXED, "limits")
-	var limits := FastVariantLimits.for_network()
-	var deep := PackedByteArray()
-	for _level in 90:
-		deep = PackedByteArray([0xa2, 0x01]) + _varint(deep.size()) + deep
-	checks.same_int("depth", FastVariantCodec.MAX_DEPTH_EXCEEDED, _schema.try_decode("Everything", deep, limits).error)
-	checks.truth("90 levels", _schema.try_decode("Everything", deep).is_ok())
-	var many := _schema.encode("Everything", {"r_int32": PackedInt32Array(range(100_001))})
-	checks.same_int("elements", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
-	limits.max_bytes = 10
-	checks.same_int("bytes", FastVariantCodec.MAX_BYTES_EXCEEDED, _schema.try_decode("Everything", many, limits).error)
-	return true
-
-
 func _write(text: String) -> void:
 	var file := FileAccess.open(WRITTEN, FileAccess.WRITE)
 	file.store_string(text)
 	file.close()
-
-
-func _varint(number: int) -> PackedByteArray:
-	var bytes := PackedByteArray()
-	while number > 127:
-		bytes.append(number & 127 | 128)
-		number >>= 7
-	bytes.append(number)
-	return bytes
 
 
 ## Whether what was decoded holds what was encoded, and beside it only what it never lacks.

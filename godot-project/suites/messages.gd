@@ -62,38 +62,10 @@ func _godot_3() -> void:
 	values.resize(1000)
 	values.fill(Projection())
 	_expect(1, "encode_godot3_batch of 1000 that Godot 3 has not", func() -> void: FastVariantCodec.encode_godot3_batch(values))
-	_expect(0, "try_decode_godot3", func() -> void: FastVariantCodec.try_decode_godot3(bad))
-	_expect(0, "try_encode_godot3", func() -> void: FastVariantCodec.try_encode_godot3(Vector4.ONE))
-	_expect(0, "convert_godot3_file of no file", func() -> void: FastVariantCodec.convert_godot3_file("user://none", "user://to"))
-	_expect(0, "convert_file_to_godot3 of no file", func() -> void: FastVariantCodec.convert_file_to_godot3("user://none", "user://to"))
-
-
-## Whatever a Logger does with the schema whose error it is told of.
-func _meddling_logger(schema: FastProtobufSchema, many: Array, bad: Array) -> void:
-	var logger: RefCounted = load("res://suites/fixtures/meddling_logger.gd").new()
-	logger.schema = schema
-	var calls: Dictionary[String, Callable] = {
-		"encode": func() -> void: schema.encode("Everything", many[0]),
-		"decode": func() -> void: schema.decode("Everything", bad[0]),
-		"encode_batch": func() -> void: schema.encode_batch("Everything", many),
-		"decode_batch": func() -> void: schema.decode_batch("Everything", bad),
-		"get_fields": func() -> void: schema.get_fields("Nothing"),
-	}
-	OS.call(&"add_logger", logger)
-	for method in calls:
-		schema.strict = false
-		_expect(1, "%s, whose error changes the schema" % method, calls[method])
-		if not schema.strict:
-			printerr("ERROR: the schema was not changed")
-	OS.call(&"remove_logger", logger)
-	schema.strict = false
-	logger.schema = null
 
 
 func _protobuf() -> void:
 	const FILE := "res://suites/fixtures/messages/everything.proto"
-	_expect(1, "load_schema of no file", func() -> void: FastProtobufCodec.load_schema("res://none.proto"))
-	_expect(0, "try_load_schema of no file", func() -> void: FastProtobufCodec.try_load_schema("res://none.proto"))
 	var schema := FastProtobufCodec.load_schema(FILE)
 	var many: Array = []
 	many.resize(1000)
@@ -102,15 +74,8 @@ func _protobuf() -> void:
 	bad.resize(1000)
 	bad.fill(PackedByteArray([0xff]))
 	_expect(1, "a message of no such fields", func() -> void: schema.encode("Everything", {"r_point": many}))
-	_expect(1, "bytes that are no message", func() -> void: schema.decode("Everything", bad[0]))
 	_expect(1, "encode_batch of 1000 bad messages", func() -> void: schema.encode_batch("Everything", many))
 	_expect(1, "decode_batch of 1000 bad buffers", func() -> void: schema.decode_batch("Everything", bad))
-	_expect(1, "no such message", func() -> void: schema.encode("Nothing", {}))
-	_expect(1, "no such message for a batch", func() -> void: schema.encode_batch("Nothing", many))
-	if ClassDB.class_exists(&"Logger"):
-		_meddling_logger(schema, many, bad)
-	_expect(0, "try_encode", func() -> void: schema.try_encode("Everything", many[0]))
-	_expect(0, "try_decode", func() -> void: schema.try_decode("Everything", bad[0]))
 
 
 func _decode_failures() -> void:
@@ -177,33 +142,22 @@ func _decode_successes() -> void:
 			_typed_array(TYPE_COLOR, Wire.header(TYPE_STRING) + Wire.text("junk"), 1000))
 	_expect_decode(0, "1000 texts that are no paths in an Array[NodePath]",
 			_typed_array(TYPE_NODE_PATH, Wire.header(TYPE_STRING) + Wire.text("a::b"), 1000))
-	_expect_decode(0, "a dictionary", var_to_bytes({"a": [1, 2.5, &"x"]}))
 	_expect_object(0, "object with a script", "RefCounted",
 			Wire.text("script") + Wire.header(TYPE_STRING) + Wire.text("res://suites/fixtures/plain_data.gd"))
 
 
 func _encode_failures() -> void:
-	var array := []
-	array.append(array)
-	var dictionary := {}
-	dictionary["itself"] = dictionary
 	var too_deep := Values.nested_arrays(DEEPEST + 1)
 	_expect(1, "encode one array too deep", _codec(&"encode", [too_deep]))
-	_expect(1, "encode an array that contains itself", _codec(&"encode", [array]))
-	_expect(1, "encode a dictionary that contains itself", _codec(&"encode", [dictionary]))
 	_expect(1, "encode a class without a constructor", _codec(&"encode", [Input, true]))
 	_expect(1, "encode an object whose script has no path", _codec(&"encode", [[[{"a": Inner.new()}]], true]))
-	array.clear()
-	dictionary.clear()
 
 
 func _encode_successes() -> void:
-	_expect(0, "encode a dictionary", _codec(&"encode", [{"a": [1, 2.5, &"x"]}]))
 	_expect(0, "encode 1025 arrays", _codec(&"encode", [Values.nested_arrays(DEEPEST)]))
 	_expect(0, "encode lone surrogates", _codec(&"encode", [Values.lone_surrogates()]))
 	_expect(0, "encode an object as id", _codec(&"encode", [Input]))
 	_expect(0, "encode an object in full", _codec(&"encode", [Values.PlainData.new(), true]))
-	_expect(0, "encoded_size", _codec(&"encoded_size", [[1, "two"]]))
 
 
 func _batches() -> void:
@@ -214,32 +168,18 @@ func _batches() -> void:
 		buffers.append(BROKEN.hex_decode() if i % 3 == 0 else var_to_bytes(i))
 	_expect(1, "encode_batch with 34 failing values", _codec(&"encode_batch", [values]))
 	_expect(1, "decode_batch with 34 broken buffers", _codec(&"decode_batch", [buffers]))
-	_expect(1, "decode_batch with items that are no buffers", _codec(&"decode_batch", [[var_to_bytes(1), 2, "three"]]))
 	_expect(1, "decode_batch with misfits in 20 buffers", _codec(&"decode_batch", [
 			Values.filled(20, _typed_array(TYPE_INT, Wire.header(TYPE_NIL), 100))]))
 	_expect(1, "pack_batch with 34 failing values", _codec(&"pack_batch", [values]))
-	_expect(0, "unpack_batch of junk", _codec(&"unpack_batch", [PackedByteArray([9, 9, 9, 9, 9])]))
-	_expect(0, "encode_batch", _codec(&"encode_batch", [range(1000)]))
-	_expect(0, "encode_batch of nothing", _codec(&"encode_batch", [[]]))
-	_expect(0, "decode_batch", _codec(&"decode_batch", [Values.filled(1000, var_to_bytes({"a": 1}))]))
-	_expect(0, "decode_batch of nothing", _codec(&"decode_batch", [[]]))
 
 
 func _tries() -> void:
 	var array := Wire.header(TYPE_ARRAY) + Wire.word(1)
-	_expect(0, "try_decode of a broken packet", _codec(&"try_decode", [BROKEN.hex_decode()]))
-	_expect(0, "try_decode of nothing", _codec(&"try_decode", [PackedByteArray()]))
 	_expect(0, "try_decode of 1000 broken levels", _codec(&"try_decode", [Wire.repeated(array, 1000)]))
-	_expect(0, "try_decode of bad UTF-8", _codec(&"try_decode", [
-			Wire.header(TYPE_STRING) + Wire.word(4) + Wire.word(0xfffefdfc)]))
 	_expect(0, "try_decode of misfits", _codec(&"try_decode", [
 			_typed_array(TYPE_INT, Wire.header(TYPE_NIL), 2000)]))
 	_expect(0, "try_decode of an object", _codec(&"try_decode", [
 			Wire.header(TYPE_OBJECT) + Wire.text("RefCounted") + Wire.word(0)]))
-	_expect(0, "try_decode at a bad offset", _codec(&"try_decode", [var_to_bytes(1), null, 1000]))
-	_expect(0, "try_decode of a dictionary", _codec(&"try_decode", [var_to_bytes({"a": 1})]))
-	_expect(0, "try_encode of a dictionary", _codec(&"try_encode", [{"a": 1}]))
-	_expect(0, "try_encode one array too deep", _codec(&"try_encode", [Values.nested_arrays(DEEPEST + 1)]))
 	_expect(0, "try_encode of lone surrogates", _codec(&"try_encode", [Values.lone_surrogates()]))
 	_expect(0, "try_encode of a class without a constructor", _codec(&"try_encode", [Input, true]))
 	_expect(0, "try_encode of an object whose script has no path", _codec(&"try_encode", [Inner.new(), true]))
@@ -270,9 +210,6 @@ func _files() -> void:
 	_expect(1, "save_batch of failing values", func() -> void: FastVariantCodec.save_batch(path, failing))
 	_expect(1, "append_batch of failing values", func() -> void: FastVariantCodec.append_batch(path, failing))
 	_expect(0, "save_batch_async of failing values", func() -> void: FastVariantCodec.save_batch_async(path, failing).wait())
-	_expect(0, "encode_batch_async of failing values", func() -> void: FastVariantCodec.encode_batch_async(failing).wait())
-	_expect(0, "decode_batch_async of junk",
-			func() -> void: FastVariantCodec.decode_batch_async([1, PackedByteArray([1]), BROKEN.hex_decode()]).wait())
 	_expect(0, "save_batch", func() -> void: FastVariantCodec.save_batch(path, range(100)))
 	FileAccess.open(path, FileAccess.READ_WRITE).resize(1195)
 	_expect(0, "load_batch of a torn file", func() -> void: FastVariantCodec.load_batch(path))

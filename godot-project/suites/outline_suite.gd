@@ -57,25 +57,16 @@ func test_pieces() -> bool:
 	return true
 
 
-func test_what_is_left_out() -> bool:
+## tests/outline.rs has the rules about what is left out.
+func test_numbers_of_nodes() -> bool:
 	checks.subject(TYPE_ARRAY, "20000 ints")
 	var bytes := var_to_bytes(Values.filled(20000, 7))
-	for most: int in [1, 2, 100, 20000]:
-		var node: Dictionary = FastVariantCodec.inspect(bytes, most)["nodes"][0]
-		checks.same_int("count", 20000, node["count"])
-		checks.same_int("size", bytes.size(), node["size"])
-		checks.same_int("children", most - 1, node["children"].size())
-		checks.same_int("left out", 20001 - most, node["left_out"])
-		checks.same_int("where they start", 8 + (most - 1) * 8, node["left_out_offset"])
-		checks.same_int("where they end", bytes.size(), node["left_out_offset"] + node["left_out_size"])
 	for most: int in [0, -1, -9223372036854775808]:
 		checks.same_int("nodes of %d" % most, 1, FastVariantCodec.inspect(bytes, most)["nodes"].size())
 	checks.same_int("nodes by default", 10000, FastVariantCodec.inspect(bytes)["nodes"].size())
 	checks.same_int("nodes of all", 20001, FastVariantCodec.inspect(bytes, 9223372036854775807)["nodes"].size())
 	checks.same_int("nodes at most", 100000, FastVariantCodec.inspect(var_to_bytes(Values.filled(200000, 7)), 1 << 40)["nodes"].size())
-	var lines := FastVariantCodec.describe(bytes).split("\n", false)
-	checks.same_int("lines", 10002, lines.size())
-	checks.truth("the last says so", lines[-1].ends_with("… and 10001 more"), lines[-1])
+	checks.same_int("lines", 10002, FastVariantCodec.describe(bytes).split("\n", false).size())
 	return true
 
 

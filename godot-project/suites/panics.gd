@@ -2,7 +2,8 @@
 ## panics are caught; for `cargo xtask test`, which sets FAST_VARIANT_CODEC_PANIC.
 ##
 ## A panic is an error like others: a result or a job holds it, all others print one line, as `messages.gd` announces them.
-## The same call works at once afterwards.
+## The same call works at once afterwards. Each method is also called with bad arguments. While it prints, a Logger drops and changes
+## all that it uses.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -17,8 +18,20 @@ const OTHER_FILE := "user://panics_too"
 const GODOT_3_FILE := "user://panics_3"
 const LARGE := 3000
 const TIMES := 100
+## They print nothing for bad arguments either, beside those that return their error.
+const NEVER_FAIL: Array[String] = [
+	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_records", "cancel", "is_done", "get_progress", "is_ok",
+	"get_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
+]
 
 var _methods := 0
+## What the running method uses: the only reference to its object, its containers, and an object in them.
+var _object: Object
+var _arguments: Array = []
+var _node: Node
+var _meddled := 0
+## A path and a name that do not exist, with a lone surrogate.
+var _missing := "user://no such folder/"
 
 
 func _initialize() -> void:
@@ -30,8 +43,16 @@ func _run() -> void:
 		return quit(1)
 	OS.set_environment(VARIABLE, "nowhere")
 	printerr("@@ expect 0 preparing")
+	Engine.print_error_messages = false
+	_missing += PackedByteArray([0x61, 0x00, 0x00, 0xdc, 0x00, 0xd8]).get_string_from_utf16()
+	Engine.print_error_messages = true
 	FastVariantCodec.save_batch(FILE, [1, 2, 3])
 	FastVariantCodec.convert_file_to_godot3(FILE, GODOT_3_FILE)
+	var logger: RefCounted = null
+	if ClassDB.class_exists(&"Logger"):
+		logger = load("res://suites/fixtures/meddling_logger.gd").new()
+		logger.deed = _meddle
+		OS.call(&"add_logger", logger)
 	for owner in CLASSES:
 		var accessors := {}
 		for property in ClassDB.class_get_property_list(owner, true):
@@ -42,8 +63,13 @@ func _run() -> void:
 			if not accessors.has(StringName(method["name"])):
 				_methods += 1
 				_check_method(owner, method)
+				_check_bad_arguments(owner, method)
 	printerr("@@ expect 0 methods are found")
 	_truth("there are %d methods" % _methods, _methods >= 70)
+	if logger:
+		OS.call(&"remove_logger", logger)
+		logger.deed = Callable()
+		_truth("the Logger was told %d times" % _meddled, _meddled >= 70)
 	_check_places()
 	for owner in CLASSES.slice(2):
 		var instance := _instance(owner)
@@ -58,14 +84,64 @@ func _run() -> void:
 	quit(0)
 
 
+func _meddle() -> void:
+	_meddled += 1
+	OS.set_environment(VARIABLE, "nowhere")
+	if _object is FastProtobufSchema:
+		_object.strict = true
+		_truth("a schema that is in use can be changed", _object.strict)
+	_object = null
+	for argument: Variant in _arguments:
+		if argument is Array or argument is Dictionary:
+			argument.clear()
+	if is_instance_valid(_node):
+		_node.free()
+	FastVariantCodec.decode(FastVariantCodec.encode([1, "two"]))
+	FastVariantView.open(var_to_bytes([{"id": 1}])).try_columns("", {"id": TYPE_INT})
+
+
+## Whether a method returns its error.
+func _holds_error(method: Dictionary) -> bool:
+	return method["return"]["class_name"] in [&"FastVariantResult", &"FastVariantJob"]
+
+
+func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:
+	if method["name"].begins_with("_"):
+		return
+	var prints: bool = not _holds_error(method) and method["name"] not in NEVER_FAIL
+	printerr("@@ expect %d %s.%s with bad arguments" % [int(prints), owner, method["name"]])
+	_node = Node.new()
+	var loop: Array = [_node]
+	loop.append(loop)
+	_call(owner, method, method["args"].map(_bad_argument.bind(owner, method["name"], loop)))
+	loop.clear()
+	if is_instance_valid(_node):
+		_node.free()
+
+
+## Types and defaults of columns, and the Array of rows, are such that the engine would print.
+func _bad_argument(argument: Dictionary, owner: StringName, method: String, loop: Array) -> Variant:
+	var by_name := {
+		"limits": null, "default": null, "key": "id", "operator": "in",
+		"defaults": Dictionary({7: "none"}, TYPE_INT, &"", null, TYPE_NIL, &"", null), "message": {"f_int32": "text"},
+	}
+	if owner == &"FastVariantView" and method != "open_file":
+		by_name["path"] = [] if method in ["columns", "try_columns", "rows"] else {}
+		by_name["types"] = {"id": TYPE_INT, 7: TYPE_COLOR}
+		by_name["value"] = Array(["text"], TYPE_STRING, &"", null)
+	var by_type := {TYPE_NIL: loop, TYPE_ARRAY: loop, TYPE_STRING: _missing, TYPE_PACKED_BYTE_ARRAY: PackedByteArray([39, 0, 0, 0])}
+	var type: int = argument["type"]
+	return by_name.get(argument["name"], by_type.get(type, type_convert(null, type)))
+
+
 func _check_method(owner: StringName, method: Dictionary) -> void:
 	var place := "%s.%s" % [owner, method["name"]]
 	var type: int = method["return"]["type"]
 	var kind: StringName = method["return"]["class_name"]
-	var is_held := type == TYPE_OBJECT and kind in [&"FastVariantResult", &"FastVariantJob"]
+	var is_held := _holds_error(method)
 	printerr("@@ expect %d %s" % [0 if is_held else 1, place])
 	OS.set_environment(VARIABLE, place)
-	var failed: Variant = _call(owner, method)
+	var failed: Variant = _call(owner, method, _good_arguments(owner, method))
 	OS.set_environment(VARIABLE, "nowhere")
 	if is_held:
 		_truth("%s has the error" % place, _is_fault(failed))
@@ -80,7 +156,7 @@ func _check_method(owner: StringName, method: Dictionary) -> void:
 	if method["name"].begins_with("_"):
 		return
 	printerr("@@ expect 0 %s afterwards" % place)
-	var result: Variant = _call(owner, method)
+	var result: Variant = _call(owner, method, _good_arguments(owner, method))
 	if is_held:
 		_truth("%s works again" % place, not _is_fault(result))
 	elif type == TYPE_NIL or kind == &"Error" or method["name"] in ["is_ok", "is_done", "get_error"]:
@@ -89,17 +165,22 @@ func _check_method(owner: StringName, method: Dictionary) -> void:
 		_truth("%s gives something: %s" % [place, result], result or method["name"] == "get_progress")
 
 
-func _call(owner: StringName, method: Dictionary) -> Variant:
-	var arguments: Array = []
+func _good_arguments(owner: StringName, method: Dictionary) -> Array:
 	var needed: int = method["args"].size() - method["default_args"].size()
-	for argument: Dictionary in method["args"].slice(0, needed):
-		arguments.append(_argument(owner, method["name"], argument))
+	return method["args"].slice(0, needed).map(_argument.bind(owner, method["name"]))
+
+
+func _call(owner: StringName, method: Dictionary, arguments: Array) -> Variant:
+	_arguments = arguments
 	if method["flags"] & METHOD_FLAG_STATIC:
 		return ClassDB.callv(&"class_call_static", [owner, method["name"]] + arguments)
-	return _instance(owner).callv(method["name"], arguments)
+	_object = _instance(owner)
+	var result: Variant = _object.callv(method["name"], arguments)
+	_object = null
+	return result
 
 
-func _argument(owner: StringName, method: String, argument: Dictionary) -> Variant:
+func _argument(argument: Dictionary, owner: StringName, method: String) -> Variant:
 	match argument["name"]:
 		"buffers" when owner == &"FastProtobufSchema":
 			return [PackedByteArray()]

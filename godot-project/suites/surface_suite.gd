@@ -91,6 +91,8 @@ func test_results_name_the_place() -> bool:
 	outcome = FastVariantCodec.try_decode(var_to_bytes({"x".repeat(500000): 1}).slice(0, -4))
 	checks.truth("messages are short", outcome.message.length() < 300)
 	checks.truth("a decoded null is no failure", FastVariantCodec.try_decode(var_to_bytes(null)).is_ok())
+	for without: FastVariantResult in [FastVariantCodec.try_encode(values.lone_surrogates()), FastVariantCodec.load_batch("user://none")]:
+		checks.same_int("no offset", -1, without.offset)
 	return true
 
 

@@ -56,14 +56,18 @@ func _all_values() -> Dictionary[String, Variant]:
 		texts.append("text %d" % index)
 		typed.append(index)
 		entries[index] = index
+	var rows: Array = []
+	var text := "a".repeat(1000)
 	for index in MANY / 4:
 		dictionaries.append({"name": index, "list": [index]})
+		if index % 3 == 0:
+			rows.append({"name": text, "list": [index]})
 	# The first are the most different: short runs are of them.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
 		"PackedInt32Array": int32, "PackedFloat64Array": bytes.to_float64_array(), "PackedColorArray": colors,
-		"PackedVector3Array": vectors, "Strings in an Array": texts, "Array[int]": typed, "Dictionary": entries,
+		"PackedVector3Array": vectors, "Strings in an Array": texts, "Array[int]": typed, "Dictionary": entries, "rows": rows,
 	}
 
 
@@ -73,7 +77,9 @@ func _check(value_name: String, value: Variant) -> void:
 	var packed := FastVariantCodec.pack_batch([value, 1])
 	var many: Array = [bytes, bytes]
 	var items: Array = value if value is Array else [value, value]
-	FastVariantCodec.save_batch(FILE, [value])
+	FastVariantCodec.save_batch(FILE, items)
+	var with_objects := FastVariantLimits.for_save_files()
+	with_objects.allow_objects = true
 	# Each gives its error code and what it is about.
 	var calls: Dictionary[String, Callable] = {
 		"try_encode": func() -> Array: return _of(FastVariantCodec.try_encode(value)),
@@ -86,12 +92,15 @@ func _check(value_name: String, value: Variant) -> void:
 		"pack_batch": func() -> Array: return _of_value(FastVariantCodec.pack_batch([value, 1])),
 		"unpack_batch": func() -> Array: return _of(FastVariantCodec.unpack_batch(packed)),
 		"load_batch": func() -> Array: return _of(FastVariantCodec.load_batch(FILE)),
+		"load_batch_async, in slices": func() -> Array: return _of(FastVariantCodec.load_batch_async(FILE, with_objects).wait()),
 		"decode_batch_async": func() -> Array: return _of(FastVariantCodec.decode_batch_async(many).wait()),
 		"encode_batch_async": func() -> Array: return _of(FastVariantCodec.encode_batch_async(items).wait()),
 		"try_encode_godot3": func() -> Array: return _of(FastVariantCodec.try_encode_godot3(value)),
 		"try_decode_godot3": func() -> Array: return _of(FastVariantCodec.try_decode_godot3(old)),
 		"describe": func() -> Array: return _of_value(FastVariantCodec.describe(bytes)),
 	}
+	if value_name == "rows":
+		_add_calls_of_rows(calls, value, bytes)
 	if value is String or value is PackedByteArray or value is PackedInt32Array:
 		var schema := FastProtobufCodec.load_schema(SCHEMA)
 		var field: String = {TYPE_STRING: "f_string", TYPE_PACKED_BYTE_ARRAY: "f_bytes", TYPE_PACKED_INT32_ARRAY: "r_int32"}[typeof(value)]
@@ -119,14 +128,37 @@ func _check(value_name: String, value: Variant) -> void:
 		check("%s, %s succeeds with plenty" % [value_name, call_name], ends.back() == FastVariantCodec.OK, str(ends))
 
 
+## Values of many small ones.
+func _add_calls_of_rows(calls: Dictionary[String, Callable], rows: Array, bytes: PackedByteArray) -> void:
+	var others := rows.map(func(row: Dictionary) -> Dictionary: return {"name": row["name"] + "b", "list": row["list"]})
+	var other_bytes := FastVariantCodec.encode(others)
+	var patch := FastVariantCodec.diff(rows, others)
+	var types := {"name": TYPE_STRING, "list": TYPE_ARRAY}
+	var views: Dictionary[String, FastVariantView] = {"view": FastVariantView.open(bytes), "view of a file": FastVariantView.open_file(FILE)}
+	for kind in views:
+		var view := views[kind]
+		calls[kind + ", try_fetch"] = func() -> Array: return _of(view.try_fetch(""))
+		calls[kind + ", slice"] = func() -> Array: return _of_value(view.slice("", 0))
+		calls[kind + ", try_columns"] = func() -> Array: return _of(view.try_columns("", types))
+		calls[kind + ", rows"] = func() -> Array: return _of_value(view.rows("", "list", "!=", []))
+	calls.merge({
+		"diff": func() -> Array: return _of_value(FastVariantCodec.diff(rows, others)),
+		"diff_bytes": func() -> Array: return _of_value(FastVariantCodec.diff_bytes(bytes, other_bytes)),
+		"patch": func() -> Array: return _of(FastVariantCodec.patch(rows, patch)),
+		"patch_bytes": func() -> Array: return _of(FastVariantCodec.patch_bytes(bytes, patch)),
+		"differences": func() -> Array: return _of_value(FastVariantCodec.differences(rows, others, MANY)),
+		"differences_bytes": func() -> Array: return _of_value(FastVariantCodec.differences_bytes(bytes, other_bytes, MANY)),
+		"fingerprint_bytes": func() -> Array: return _of_value(FastVariantCodec.fingerprint_bytes(bytes)),
+	})
+
+
 func _of(result: FastVariantResult) -> Array:
 	return [result.error, result]
 
 
 ## Where nothing says why, the value does.
 func _of_value(value: Variant) -> Array:
-	var is_nothing: bool = value == null or (value is PackedByteArray and value.is_empty())
-	return [FastVariantCodec.OUT_OF_MEMORY if is_nothing else FastVariantCodec.OK, value]
+	return [FastVariantCodec.OK if value else FastVariantCodec.OUT_OF_MEMORY, value]
 
 
 func _of_batch(values: Array, count: int) -> Array:

@@ -457,9 +457,17 @@ impl Error {
     }
 
     /// The same error without its offset, for callers that never see the bytes.
-    #[cfg(feature = "serde")]
-    pub(crate) fn without_offset(mut self) -> Self {
+    #[must_use]
+    pub fn without_offset(mut self) -> Self {
         self.0.offset = None;
+        self
+    }
+
+    /// Another reason, at the same place.
+    #[cold]
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
         self
     }
 

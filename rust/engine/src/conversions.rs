@@ -158,8 +158,8 @@ fn characters(texts: &Variant) -> usize {
 /// Levels of containers that the engine still converts to text.
 const MAX_TEXT_DEPTH: usize = 101;
 
-/// Whether containers are nested more than `levels` levels below this one.
-fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
+/// Whether containers are nested more than `levels` levels below this Array or Dictionary.
+pub fn is_nested_deeper(container: &Variant, levels: usize) -> bool {
     let reader = Reader::new();
     let mut pending = vec![(container.clone(), 0)];
     while let Some((container, level)) = pending.pop() {

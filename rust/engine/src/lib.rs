@@ -57,7 +57,7 @@ pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};
 pub use calls::{StaticMethod, register};
-pub use conversions::{Conversions, Converted};
+pub use conversions::{Conversions, Converted, is_nested_deeper};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};
@@ -67,7 +67,7 @@ pub use precision::fits_precision;
 pub use probe::{Access, Findings, findings};
 pub use read::{ContainerType, Entries, EntriesInPlace, Reader, Run, Strings, is_instance};
 pub use slots::{DeferredValue, Slots, StagedValues, StringSlots};
-pub use strings::{raw_string, string};
+pub use strings::{raw_string, string, text_of};
 pub use types::{PRECISION, run_bytes};
 
 /// Looks up the engine's functions and measures the engine. Call it once, at start-up, on the main thread, before

@@ -9,6 +9,13 @@ use variant_codec::text::{is_ascii_without_nul, to_utf32};
 
 use crate::documented::{documented_string, string_of_units};
 use crate::layout::layout;
+use crate::read::Reader;
+
+/// The text of a String. Code units that are no characters become U+FFFD: scripts can put lone surrogates into Strings, for which
+/// godot-rust's `to_string` has undefined behavior.
+pub fn text_of(string: &GString) -> String {
+    Text::Utf32(Reader::new().units(string)).to_lossy()
+}
 
 /// A String of exactly this text.
 #[inline]

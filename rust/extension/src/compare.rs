@@ -7,9 +7,10 @@ use godot::meta::ToGodot;
 use variant_codec::limits::Spent;
 use variant_codec::patch::{self, Difference, PathStep};
 use variant_codec::stream::{Fingerprint, Source as _};
-use variant_codec::{ErrorKind, Limits, Result, Strictness, View};
+use variant_codec::{Error, ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, PRECISION, set_bytes};
 
+use crate::memory_budget::MemoryBudget;
 use crate::value;
 use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
@@ -56,7 +57,20 @@ pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Resul
     let end = input.bytes().len();
     let mut keys = KeyCache::default();
     let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
-    value::decode(reading, 0..end, &mut Spent::default()).map(|(built, _)| built)
+    value::decode(reading, 0..end, &mut Spent::default()).map(|(built, _)| built).map_err(bad_result)
+}
+
+/// The error of bytes that a patch has made. The caller never sees them, so it has no offset.
+#[cold]
+fn bad_result(error: Error) -> Error {
+    let error = error.without_offset();
+    match error.kind() {
+        ErrorKind::NotCanonical(reason) => {
+            let message = format!("the patch does not fit the value: its result would be invalid: {reason}");
+            error.with_kind(ErrorKind::Patch(message.into()))
+        }
+        _ => error,
+    }
 }
 
 /// The same for an encoded value.
@@ -101,6 +115,10 @@ pub fn differences_bytes(
     })
 }
 
+/// The engine memory of a described difference, and of each step of its path.
+const DESCRIBED: usize = 2 << 10;
+const PER_STEP: usize = 2 * size_of::<Variant>();
+
 fn described(
     old: &PackedByteArray,
     new: &PackedByteArray,
@@ -110,9 +128,10 @@ fn described(
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not made.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
-    let mut keys = KeyCache::default();
+    let (mut keys, memory) = (KeyCache::default(), MemoryBudget::default());
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);
+        memory.built(view.bytes()?.len())?;
         match decode(&view, &no_input(), &without_objects, &mut keys) {
             Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
             decoded => decoded,
@@ -122,6 +141,7 @@ fn described(
     let mut kept: HashMap<*const u8, Variant> = HashMap::new();
     let mut found = Array::new();
     for difference in patch::differences(engine::bytes(old), engine::bytes(new), most, limits)? {
+        memory.charge(DESCRIBED + difference.path.len().saturating_mul(PER_STEP))?;
         let mut steps = VarArray::new();
         for place in &difference.path {
             steps.push(&match place {

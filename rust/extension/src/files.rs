@@ -16,7 +16,7 @@ use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::check_memory;
 use variant_codec::{Limits, frames};
 use variant_disk::{self as disk, Failure};
-use variant_engine as engine;
+use variant_engine::{self as engine, text_of};
 
 use crate::file_queue::Turn;
 use crate::settings;
@@ -43,7 +43,8 @@ impl Target {
     /// # Errors
     /// Paths inside an exported game, which is one file itself; broken links.
     pub fn of(path: &GString) -> Result<Self, FileError> {
-        let name = path.to_string();
+        let name = text_of(path);
+        let path = &GString::from(&name);
         // The engine would print that it knows no such UID.
         let is_uid = name.starts_with("uid://");
         // The engine accepts both kinds of slashes on every system.
@@ -114,7 +115,7 @@ pub fn read_records(
         length <= limits.max_bytes && matches!(torn(), Ok(Some(_)))
     };
     let Some((target, turn)) = target else { return read(path, limits) };
-    if path.to_string().starts_with("res://") {
+    if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so the turn is not held meanwhile.
         turn.take(|| ());
         return read(path, limits);
@@ -161,8 +162,9 @@ fn wanted(length: u64, limits: &Limits) -> usize {
 /// # Errors
 /// Why it cannot be read.
 pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileError> {
-    let error = |reason: &str, code| FileError { path: path.to_string(), reason: reason.into(), code };
-    let Some(mut file) = FileAccess::open(path, ModeFlags::READ) else {
+    let name = text_of(path);
+    let error = |reason: &str, code| FileError { path: name.clone(), reason: reason.into(), code };
+    let Some(mut file) = FileAccess::open(&name, ModeFlags::READ) else {
         let (reason, code) = match FileAccess::get_open_error() {
             Code::ERR_FILE_NOT_FOUND => ("file not found", Code::ERR_FILE_NOT_FOUND),
             code => ("cannot open the file", code),

@@ -9,13 +9,14 @@ use godot::init::is_main_thread;
 use godot::meta::Element;
 use variant_codec::memory::check_memory;
 use variant_codec::{Error, Limits, Result, Strictness};
-use variant_engine::{GivenArray, OwnArray};
+use variant_engine::{GivenArray, OwnArray, text_of};
 
 use crate::batch::failed::{Failed, Reasons};
 use crate::batch::outcome::Batch;
 use crate::batch::records::{self, Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
+use crate::memory_budget::MemoryBudget;
 use crate::panics::catch_panic;
 use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
@@ -153,7 +154,7 @@ impl Job {
     /// Reads a file of records.
     pub fn load(path: &GString, limits: Limits) -> Arc<Self> {
         let job = Self::new(Stage::Away, RunsOn::of(&limits), BUDGET, false);
-        let (same, name, target) = (Arc::clone(&job), path.to_string(), Target::of(path));
+        let (same, name, target) = (Arc::clone(&job), text_of(path), Target::of(path));
         run(Lane::Reading, &job, || {
             // A path that cannot be written to has no pending saves.
             let target = target.ok();
@@ -388,11 +389,13 @@ struct Totals<T: Element> {
     done: OwnArray<T>,
     failed: Failed,
     created: CreatedObjects,
+    memory: MemoryBudget,
 }
 
 impl<T: Element> Totals<T> {
     fn new() -> Self {
-        Self { done: OwnArray::new(), failed: Failed::default(), created: CreatedObjects::default() }
+        let (failed, created) = (Failed::default(), CreatedObjects::default());
+        Self { done: OwnArray::new(), failed, created, memory: MemoryBudget::default() }
     }
 
     /// The indexes of the next items, at most `count`.
@@ -403,13 +406,21 @@ impl<T: Element> Totals<T> {
 
     /// Adds the outcome of these items, and returns whether any are left. Out of memory, the job ends.
     fn add(&mut self, items: Range<usize>, batch: Batch<T>, total: usize) -> bool {
+        let memory = self.memory.charge(batch.unchecked);
         let (done, failed, created) = batch.into_parts();
         self.created.append(created);
         self.failed.extend(items.start, failed);
         if let Err(error) = self.done.append(done) {
             self.failed.add(items.start, error);
         }
-        self.done.len() == items.end && items.end < total
+        let is_left = self.done.len() == items.end && items.end < total;
+        match memory {
+            Err(error) if is_left => {
+                self.failed.add(items.end, error);
+                false
+            }
+            _ => is_left,
+        }
     }
 }
 
@@ -468,7 +479,7 @@ impl Slices for Decoding {
     }
 
     fn finish(self: Box<Self>) -> Outcome {
-        let Totals { done, failed, created } = self.totals;
+        let Totals { done, failed, created, .. } = self.totals;
         Outcome::Decoded(done, failed, created)
     }
 }

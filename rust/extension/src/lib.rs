@@ -13,7 +13,7 @@
 //! | `value.rs`, `parts.rs` | one value, and a large one on several threads |
 //! | `variant/` | live Variant → events, events → live Variant |
 //! | `threads/` | threads |
-//! | `panics.rs`, `encode_buffer.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
+//! | `panics.rs`, `encode_buffer.rs`, `memory_budget.rs`, `settings.rs`, `thresholds.rs` | shared helpers |
 //!
 //! Each imports only from rows below it. All access to engine memory is in the crate `variant_engine`, safe writing to
 //! files in `variant_disk`.
@@ -27,6 +27,7 @@ mod file_queue;
 mod files;
 mod godot3;
 mod jobs;
+mod memory_budget;
 mod panics;
 mod parts;
 mod protobuf;

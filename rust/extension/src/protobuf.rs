@@ -73,6 +73,7 @@ pub fn decode(
 /// # Errors
 /// Why there is none, with file, line and column.
 pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<Schema, Error> {
+    let path = &GString::from(&engine::text_of(path));
     let bytes = files::read(path, &Limits::for_save_files()).map_err(|error| Error::Schema {
         file: String::new(),
         line: 0,
@@ -85,7 +86,8 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
     let root = path.get_file().to_string();
     let name = root.clone();
     let beside = [path.get_base_dir(), GString::from("res://")];
-    let folders = folders.as_slice().to_vec();
+    let valid = |folder: &GString| GString::from(&engine::text_of(folder));
+    let folders: Vec<GString> = folders.as_slice().iter().map(valid).collect();
     let compiled = Schema::compile(&root, move |import| {
         if import == name {
             return text(&bytes);

@@ -50,7 +50,11 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         let header = self.u32()?;
         let id = (header & format::TYPE_MASK) as u8;
         let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
-        self.budget.value(ty).at(at)?;
+        if let Err(error) = self.budget.value(ty) {
+            // Decoding looks at the bits first.
+            self.odd(header & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
+            return Err(error.at(at));
+        }
         Ok((if D::HAS_FLAGS { header } else { header & D::header_mask(ty) }, ty))
     }
 

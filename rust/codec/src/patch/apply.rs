@@ -26,8 +26,8 @@ use crate::view::View;
 /// ```
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for the old value, the patch and the new value; [`ErrorKind::Patch`] where the patch
-/// is none, with the offset in it, or does not fit the old value, with the path.
+/// As [`Value::decode`](crate::Value::decode), for the old value and the patch; [`ErrorKind::Patch`] if the patch is malformed, with
+/// the offset in it, or does not fit the old value, with the path; an exceeded limit of the new value, with the path.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let old_ends = checked(old, limits)?;
     if patch.len() > limits.max_bytes {
@@ -49,8 +49,27 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
-    checked(&writer.out, limits)?;
+    checked(&writer.out, limits).map_err(bad_result)?;
     Ok(writer.out)
+}
+
+/// The error of bytes that the patch has made. The caller never sees them, so it has no offset.
+#[cold]
+fn bad_result(error: Error) -> Error {
+    use ErrorKind as K;
+    let error = error.without_offset();
+    match error.kind() {
+        K::LimitExceeded(..)
+        | K::TypeNotAllowed(_)
+        | K::ClassNotAllowed(_)
+        | K::ObjectsNotAllowed
+        | K::CollidingKeys(_)
+        | K::OutOfMemory(_) => error,
+        reason => {
+            let message = format!("the patch does not fit the value: its result would be invalid: {reason}");
+            error.with_kind(K::Patch(message.into()))
+        }
+    }
 }
 
 #[cold]

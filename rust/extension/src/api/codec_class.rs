@@ -171,7 +171,7 @@ impl FastVariantCodec {
             match files::read_records(&path, target.as_ref().map(|target| (target, target.turn())), &limits) {
                 Ok(bytes) => {
                     let unpacked = records::unpack(bytes, &limits);
-                    FastVariantResult::unpacked(unpacked, Some(&path.to_string()))
+                    FastVariantResult::unpacked(unpacked, Some(&engine::text_of(&path)))
                 }
                 Err(error) => FastVariantResult::of_file(&error),
             }

@@ -74,7 +74,8 @@ impl FastVariantJob {
 
     /// Cancels the job, whose result is then [constant FastVariantCodec.CANCELLED], and frees its partial results. Has
     /// no effect on a job that is done, nor on a save, which always completes.
-    // The handle keeps the object alive: a setter in the job's own slice may drop the last other reference.
+    // The handle keeps the object alive, here and in all methods: a setter in the job's own slice, or a Logger that is told of an
+    // error, may drop the last other reference.
     #[func(gd_self)]
     fn cancel(this: Gd<Self>) {
         guard("FastVariantJob.cancel", || {
@@ -90,7 +91,6 @@ impl FastVariantJob {
     /// objects. Another thread cannot wait for them, because the main thread may be waiting for that thread; nor can a
     /// getter or setter that they call. In both cases the call immediately returns an error, and the job continues. Any
     /// thread can wait for all other jobs.
-    // The handle keeps the object alive, as in `cancel`.
     #[func(gd_self)]
     fn wait(this: Gd<Self>) -> Gd<FastVariantResult> {
         guard("FastVariantJob.wait", || {
@@ -106,18 +106,21 @@ impl FastVariantJob {
     }
 
     /// Whether the job is done, so that [method wait] returns immediately.
-    #[func]
-    fn is_done(&self) -> bool {
-        guard("FastVariantJob.is_done", || self.job.is_done())
+    #[func(gd_self)]
+    fn is_done(this: Gd<Self>) -> bool {
+        guard("FastVariantJob.is_done", || this.bind().job.is_done())
     }
 
     /// The progress of the job, from 0 to 1.
-    #[func]
-    fn get_progress(&self) -> f64 {
-        guard("FastVariantJob.get_progress", || match self.job.progress() {
-            _ if self.is_done() => 1.0,
-            (_, 0) => 0.0,
-            (done, total) => done as f64 / total as f64,
+    #[func(gd_self)]
+    fn get_progress(this: Gd<Self>) -> f64 {
+        guard("FastVariantJob.get_progress", || {
+            let job = Arc::clone(&this.bind().job);
+            match job.progress() {
+                _ if job.is_done() => 1.0,
+                (_, 0) => 0.0,
+                (done, total) => done as f64 / total as f64,
+            }
         })
     }
 
@@ -230,7 +233,8 @@ pub fn stop() {
         for connection in tree.get_signal_connection_list(FRAME).iter_shared() {
             let object = connection.get("callable").and_then(|callable| callable.to::<Callable>().object());
             if let Some(job) = object.and_then(|object| object.try_cast::<FastVariantJob>().ok()) {
-                job.bind().job.cancel();
+                let inner = Arc::clone(&job.bind().job);
+                inner.cancel();
                 FastVariantJob::leave(&job);
             }
         }

@@ -7,6 +7,7 @@ use godot::classes::{IResource, Resource};
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, PhantomVar, godot_api};
 use variant_codec::{Error, Limits, VariantType};
+use variant_engine::text_of;
 
 use super::guard::{OnFailure, guard};
 use super::properties::properties;
@@ -138,8 +139,10 @@ impl IResource for FastVariantLimits {
             let (name, path) = (this.get_name(), this.get_path());
             let from = match (name.is_empty(), path.is_empty()) {
                 (true, true) => String::new(),
-                (true, false) => format!("({}):", summary::short(path)),
-                (false, _) => format!("{} ({}):", summary::short(name), summary::short(path)),
+                (true, false) => format!("({}):", summary::short(text_of(&path))),
+                (false, _) => {
+                    format!("{} ({}):", summary::short(text_of(&name)), summary::short(text_of(&path)))
+                }
             };
             let values = this.bind().values();
             GString::from(&format!("{from}{}", summary::of(&this, values.summary())))
@@ -217,7 +220,7 @@ impl FastVariantLimits {
             allow_non_canonical: values.allow_non_canonical,
             refuse_colliding_keys: values.refuse_colliding_keys,
             allow_objects: values.allow_objects,
-            allowed_classes: values.allowed_classes.as_slice().iter().map(ToString::to_string).collect(),
+            allowed_classes: values.allowed_classes.as_slice().iter().map(text_of).collect(),
             allowed_types: values.allowed_types as u64,
         }
     }

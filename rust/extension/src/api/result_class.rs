@@ -6,7 +6,8 @@ use godot::global::Error as Code;
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
-use variant_codec::Error;
+use variant_codec::memory::check_memory;
+use variant_codec::{Error, Result};
 
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
@@ -37,7 +38,8 @@ pub struct FastVariantResult {
     /// The error message; empty if the call succeeded.
     #[var(no_set)]
     message: GString,
-    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written.
+    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written. -1 if there is
+    /// no such byte.
     #[var(no_set)]
     offset: i64,
     /// The path in the value to the error, like [code][3]."hp"[/code]; empty for the value itself.
@@ -76,12 +78,16 @@ impl IRefCounted for FastVariantResult {
 const LOST: &str =
     "holds nothing: created by a script with new(), or emptied when the editor reloaded the extension";
 
+/// The offset of errors without one.
+const NO_OFFSET: i64 = -1;
+
 #[godot_api]
 impl FastVariantResult {
     /// Whether there is a value.
-    #[func]
-    fn is_ok(&self) -> bool {
-        guard("FastVariantResult.is_ok", || self.error == ErrorCode::Ok)
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
+    #[func(gd_self)]
+    fn is_ok(this: Gd<Self>) -> bool {
+        guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)
     }
 
     /// The property [member error]; [method get_error] is for an item.
@@ -92,15 +98,16 @@ impl FastVariantResult {
 
     /// The error message of the item at [param index] of a batch; empty if it succeeded. The result of a job has the
     /// messages of all items, other results that of the first failed one.
-    #[func]
-    fn get_error(&self, index: i64) -> GString {
+    #[func(gd_self)]
+    fn get_error(this: Gd<Self>, index: i64) -> GString {
         guard("FastVariantResult.get_error", || {
+            let this = this.bind();
             let found = usize::try_from(index)
                 .ok()
-                .and_then(|index| self.reasons.binary_search_by_key(&index, |(failed, _)| *failed).ok());
+                .and_then(|index| this.reasons.binary_search_by_key(&index, |(failed, _)| *failed).ok());
             match found {
-                Some(_) if self.is_about_item => self.message.clone(),
-                Some(at) => GString::from(&self.reasons[at].1.to_string()),
+                Some(_) if this.is_about_item => this.message.clone(),
+                Some(at) => GString::from(&this.reasons[at].1.to_string()),
                 None => GString::new(),
             }
         })
@@ -140,8 +147,12 @@ impl FastVariantResult {
     }
 
     /// Columns, and the rows that lack a field.
-    pub fn columns(value: Variant, incomplete: &[usize]) -> Gd<Self> {
-        Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() })
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
+    pub fn columns(value: Variant, incomplete: &[usize]) -> Result<Gd<Self>> {
+        check_memory(size_of_val(incomplete))?;
+        Ok(Gd::from_object(Self { value, failed: indexes(incomplete), ..Self::new() }))
     }
 
     /// The result of a batch: one value per item, including failed ones.
@@ -221,7 +232,7 @@ impl FastVariantResult {
             value: Variant::nil(),
             error: ErrorCode::Ok,
             message: GString::new(),
-            offset: 0,
+            offset: NO_OFFSET,
             path: GString::new(),
             bytes_read: 0,
             failed: PackedInt32Array::new(),
@@ -234,13 +245,15 @@ impl FastVariantResult {
         Self {
             error: ErrorCode::from(error),
             message: GString::from(&error.to_string()),
-            offset: error.offset().map_or(0, |offset| offset as i64),
+            offset: error.offset().map_or(NO_OFFSET, |offset| offset as i64),
             path: GString::from(&error.path()),
             ..Self::new()
         }
     }
 }
 
+/// The indexes as an Array; if there is no memory for it, only the first.
 fn indexes(indexes: &[usize]) -> PackedInt32Array {
-    indexes.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
+    let most = if check_memory(size_of_val(indexes)).is_ok() { indexes.len() } else { 1 };
+    indexes.iter().take(most).map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()
 }

@@ -128,7 +128,7 @@ impl FastProtobufSchema {
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
     /// the Dictionary does not fit the message, the result is empty and one error is printed, with the path to the
     /// field and the expected type.
-    // `this` keeps the object alive, here and below: printing an error runs Loggers, which are scripts.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
         guard("FastProtobufSchema.encode", || {
@@ -212,9 +212,9 @@ impl FastProtobufSchema {
 
     /// Encodes a message as [method encode] does with the same [param message_name], and returns the bytes, or an error
     /// with the path of the field. Prints nothing.
-    #[func]
-    fn try_encode(&self, message_name: GString, message: AnyDictionary) -> Gd<FastVariantResult> {
-        guard("FastProtobufSchema.try_encode", || match self.encoded(&message_name, &message) {
+    #[func(gd_self)]
+    fn try_encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> Gd<FastVariantResult> {
+        guard("FastProtobufSchema.try_encode", || match this.bind().encoded(&message_name, &message) {
             Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
             Err(error) => FastVariantResult::failed(&error),
         })
@@ -225,15 +225,15 @@ impl FastProtobufSchema {
     ///
     /// The default limits are [method FastVariantLimits.for_save_files]. Messages nested deeper than 100 levels are
     /// always refused, as in official implementations.
-    #[func]
+    #[func(gd_self)]
     fn try_decode(
-        &self,
+        this: Gd<Self>,
         message_name: GString,
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastProtobufSchema.try_decode", || {
-            match self.decoded(&message_name, &bytes, strict_limits(limits)) {
+            match this.bind().decoded(&message_name, &bytes, strict_limits(limits)) {
                 Ok(value) => FastVariantResult::decoded(value, 0, bytes.len()),
                 Err(error) => FastVariantResult::failed(&error),
             }
@@ -241,10 +241,11 @@ impl FastProtobufSchema {
     }
 
     /// The names of all messages, with their packages, in the order of the files.
-    #[func]
-    fn get_message_names(&self) -> PackedStringArray {
+    #[func(gd_self)]
+    fn get_message_names(this: Gd<Self>) -> PackedStringArray {
         guard("FastProtobufSchema.get_message_names", || {
-            let messages = self.schema.get().into_iter().flat_map(Schema::messages);
+            let this = this.bind();
+            let messages = this.schema.get().into_iter().flat_map(Schema::messages);
             messages.map(|message| GString::from(message.name())).collect()
         })
     }
@@ -316,7 +317,7 @@ impl FastProtobufSchema {
     fn message(&self, name: &GString) -> Result<Message> {
         let schema = self.schema.get();
         let schema = schema.ok_or_else(|| Error::argument("schema was not loaded by FastProtobufCodec"))?;
-        Ok(schema.message(&name.to_string())?)
+        Ok(schema.message(&engine::text_of(name))?)
     }
 
     fn encoded(&self, name: &GString, message: &AnyDictionary) -> Result<PackedByteArray> {

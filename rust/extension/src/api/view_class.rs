@@ -7,14 +7,16 @@ use godot::classes::{IRefCounted, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd};
 use godot::prelude::{GodotClass, VarDictionary, godot_api};
-use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
-use variant_engine::{DictionaryOrEmpty, ValueOrNull};
+use variant_codec::format::MAX_KEY_DEPTH;
+use variant_codec::memory::check_memory;
+use variant_codec::{Error, ErrorKind, Result, VariantType};
+use variant_engine::{ContainerType, DictionaryOrEmpty, Reader, ValueOrNull, text_of};
 
 use super::arguments::{OptionalLimits, strict_limits};
 use super::guard::guard;
 use super::result_class::FastVariantResult;
 use super::{report, summary};
-use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
+use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought, steps};
 
 /// Reads parts of an encoded value, or of a file of encoded values, without decoding the rest.
 ///
@@ -32,7 +34,7 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, matching, steps};
 /// [b]What is read.[/b] Opening a view reads nothing. To find a value, the view skips the data before it by its lengths and counts. It
 /// remembers the positions of elements and keys that it skipped, so the next access is fast. It checks only the value that you ask for, as
 /// strictly as [method FastVariantCodec.try_decode], within the limits, with the same errors at the same bytes. It never creates objects,
-/// whatever the limits allow. A view never finds a value that decoding would not give: if a Dictionary repeats the key, or a typed
+/// whatever the limits allow: fetch their properties. A view never finds a value that decoding would not give: if a Dictionary repeats the key, or a typed
 /// container holds a value of another type, the result is an error.
 ///
 /// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file keeps the file open: it
@@ -73,7 +75,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open", || {
-            Some(Self::of(Shown::value(bytes, view_limits(limits), format(godot3))))
+            Some(Self::of(Shown::value(bytes, strict_limits(limits), format(godot3))))
         })
     }
 
@@ -87,7 +89,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open_records", || {
-            Some(Self::of(Shown::records(bytes, view_limits(limits), format(godot3))))
+            Some(Self::of(Shown::records(bytes, strict_limits(limits), format(godot3))))
         })
     }
 
@@ -103,11 +105,13 @@ impl FastVariantView {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
-        guard("FastVariantView.open_file", || match Shown::file(&path, view_limits(limits), format(godot3)) {
-            Ok(shown) => Some(Self::of(shown)),
-            Err(error) => {
-                report::file("FastVariantView.open_file", &error);
-                None
+        guard("FastVariantView.open_file", || {
+            match Shown::file(&path, strict_limits(limits), format(godot3)) {
+                Ok(shown) => Some(Self::of(shown)),
+                Err(error) => {
+                    report::file("FastVariantView.open_file", &error);
+                    None
+                }
             }
         })
     }
@@ -115,7 +119,7 @@ impl FastVariantView {
     /// The value at [param path], decoded; [param default] if the path leads nowhere.
     ///
     /// If its bytes cannot be read, the result is [param default] and one error is printed; see [method try_fetch].
-    // `this` keeps the object alive, here and below: printing an error runs Loggers, which are scripts.
+    // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn fetch(
         this: Gd<Self>,
@@ -132,10 +136,10 @@ impl FastVariantView {
     /// nothing.
     ///
     /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or file.
-    #[func]
-    fn try_fetch(&self, path: Variant) -> Gd<FastVariantResult> {
+    #[func(gd_self)]
+    fn try_fetch(this: Gd<Self>, path: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_fetch", || {
-            let fetched = self.shown().and_then(|shown| {
+            let fetched = Self::shown(&this).and_then(|shown| {
                 let path = steps(&path)?;
                 let value = shown.fetch(&path)?;
                 Ok((value, shown.range(&path)?.map(|at| usize::try_from(at).unwrap_or(usize::MAX))))
@@ -260,19 +264,19 @@ impl FastVariantView {
 
     /// The columns as [method columns] returns them with the same [param path], [param types] and [param defaults], or an error.
     /// [member FastVariantResult.failed] has the indexes of rows that lack a field or have it of another type. Prints nothing.
-    #[func]
+    #[func(gd_self)]
     fn try_columns(
-        &self,
+        this: Gd<Self>,
         path: Variant,
         types: AnyDictionary,
         #[opt(default = DictionaryOrEmpty::empty())] defaults: DictionaryOrEmpty,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_columns", || {
-            let found = self.shown().and_then(|shown| columns(shown, &steps(&path)?, &types, defaults.get()));
-            match found {
-                Ok((columns, incomplete)) => FastVariantResult::columns(columns.to_variant(), &incomplete),
-                Err(error) => FastVariantResult::failed(&error),
-            }
+            let found = Self::shown(&this).and_then(|shown| {
+                let (columns, incomplete) = columns(&shown, &steps(&path)?, &types, defaults.get())?;
+                FastVariantResult::columns(columns.to_variant(), &incomplete)
+            });
+            found.unwrap_or_else(|error| FastVariantResult::failed(&error))
         })
     }
 
@@ -295,10 +299,12 @@ impl FastVariantView {
     ) -> PackedInt64Array {
         guard("FastVariantView.rows", || {
             Self::look(&this, "FastVariantView.rows", &path, Missing::Printed, |shown, path| {
-                let test = Test::new(&operator.to_string(), &value)?;
-                matching(shown, path, Step::to_key(&key)?, &test)
+                let test = Test::new(&text_of(&operator), &value)?;
+                let rows = matching(shown, path, Step::to_key(&key)?, &test)?;
+                check_memory(size_of_val(&rows[..]))?;
+                Ok(PackedInt64Array::from(rows))
             })
-            .map_or_else(PackedInt64Array::new, PackedInt64Array::from)
+            .unwrap_or_default()
         })
     }
 
@@ -326,8 +332,9 @@ impl FastVariantView {
         Gd::from_object(Self { shown: Some(shown) })
     }
 
-    fn shown(&self) -> Result<&Shown> {
-        self.shown.as_ref().ok_or_else(|| {
+    /// What it shows. The object is not bound meanwhile.
+    fn shown(this: &Gd<Self>) -> Result<Shown> {
+        this.bind().shown.clone().ok_or_else(|| {
             Error::argument(
                 "the view shows nothing: created by a script with new(), or emptied when the editor reloaded the extension",
             )
@@ -342,8 +349,7 @@ impl FastVariantView {
         missing: Missing,
         look: impl FnOnce(&Shown, &[Step]) -> Result<R>,
     ) -> Option<R> {
-        let this = this.bind();
-        let found = this.shown().and_then(|shown| look(shown, &steps(path)?));
+        let found = Self::shown(this).and_then(|shown| look(&shown, &steps(path)?));
         found
             .map_err(|error| {
                 if missing == Missing::Printed || !matches!(error.kind(), ErrorKind::NotFound { .. }) {
@@ -377,11 +383,6 @@ fn format(godot3: bool) -> Format {
     if godot3 { Format::Godot3 } else { Format::Godot4 }
 }
 
-/// The given limits, or those for save files, without objects.
-fn view_limits(limits: OptionalLimits) -> Limits {
-    Limits { allow_objects: false, ..strict_limits(limits) }
-}
-
 fn type_of(id: i64) -> Result<VariantType> {
     let known = u8::try_from(id).ok().and_then(VariantType::from_id);
     known.ok_or_else(|| Error::argument(format!("{id} is not a Variant.Type")))
@@ -394,20 +395,23 @@ fn columns(
     types: &AnyDictionary,
     defaults: &AnyDictionary,
 ) -> Result<(VarDictionary, Vec<usize>)> {
-    let keys = types.keys_array();
-    let mut columns = Vec::new();
-    for key in keys.iter_shared() {
-        let id = types.get(&key).and_then(|ty| ty.try_to::<i64>().ok());
-        let ty = type_of(id.ok_or_else(|| {
+    let (reader, types) = (Reader::new(), types.to_variant());
+    let (mut keys, mut columns) = (Vec::new(), Vec::new());
+    let (mut entries, _) = reader.entries(&types, true);
+    while let Some((key, ty)) = reader.next_entry(&mut entries) {
+        let ty = type_of(ty.try_to::<i64>().map_err(|_| {
             Error::argument("the types of columns are a Dictionary of key and Variant.Type")
         })?)?;
-        let default = defaults.get(&key).unwrap_or_default();
+        let limit = MAX_KEY_DEPTH;
+        let key = sought(&ContainerType::Untyped, key).ok_or(ErrorKind::KeyTooDeep { limit })?;
+        let default = get(defaults, &key).unwrap_or_default();
         columns.push(Column::new(Step::to_key(&key)?, ty, &default)?);
+        keys.push(key);
     }
     let incomplete = fill(shown, path, &mut columns)?;
     let mut found = VarDictionary::new();
-    for (key, column) in keys.iter_shared().zip(columns) {
-        found.set(&key, &column.into_variant()?);
+    for (key, column) in keys.iter().zip(columns) {
+        found.set(key, &column.into_variant()?);
     }
     Ok((found, incomplete))
 }

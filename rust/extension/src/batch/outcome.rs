@@ -6,18 +6,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use godot::builtin::{Array, Variant};
 use godot::meta::Element;
 use variant_codec::Error;
-use variant_codec::memory::check_memory;
 use variant_engine::{OwnArray, Slots};
 
 use super::failed::{Failed, Reasons};
 use super::spread::ITEM_COST;
+use crate::memory_budget::MemoryBudget;
 use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
 use crate::variant::built::{Built, CreatedObjects};
-
-/// Checking free memory for each small item would be slow. It is checked whenever the items since the last check may
-/// have taken this much, for twice as much: a part takes less.
-const MEMORY_AT_ONCE: usize = 4 << 20;
 
 /// A finished batch. Dropped before it is given out, it frees all objects that were created for it.
 pub struct Batch<T: Element> {
@@ -27,6 +23,8 @@ pub struct Batch<T: Element> {
     pub failed: Failed,
     /// Values dropped from typed containers, in all items.
     pub dropped: usize,
+    /// The memory that it has taken since the last check.
+    pub unchecked: usize,
     created: CreatedObjects,
 }
 
@@ -51,8 +49,7 @@ pub struct Outcome {
     ends_at_first: bool,
     dropped: AtomicUsize,
     created: Mutex<CreatedObjects>,
-    /// The memory that parts may have taken since the last check.
-    taken: AtomicUsize,
+    memory: MemoryBudget,
     /// Whether memory ran out, so the whole batch fails.
     no_room: OnceLock<Error>,
 }
@@ -66,25 +63,26 @@ impl Outcome {
             ends_at_first: false,
             dropped: AtomicUsize::new(0),
             created: Mutex::default(),
-            taken: AtomicUsize::new(0),
+            memory: MemoryBudget::default(),
             no_room: OnceLock::new(),
         }
     }
 
     /// Adds the memory that a part may have taken.
     pub fn takes(&self, bytes: usize) {
-        self.taken.fetch_add(bytes, Ordering::Relaxed);
+        self.memory.add(bytes);
+    }
+
+    /// The memory that parts have taken since the last check.
+    pub fn unchecked(&self) -> usize {
+        self.memory.unchecked()
     }
 
     /// Whether there is memory for the next part; if not, its first item fails and the others are skipped.
     pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
         let room = match self.no_room.get() {
             Some(error) => Err(error.clone()),
-            None if self.taken.load(Ordering::Relaxed) < MEMORY_AT_ONCE => return true,
-            None => {
-                self.taken.store(0, Ordering::Relaxed);
-                check_memory(2 * MEMORY_AT_ONCE)
-            }
+            None => self.memory.check(),
         };
         let Err(error) = room else { return true };
         self.no_room.get_or_init(|| error.clone());
@@ -138,24 +136,22 @@ impl Outcome {
             Some(error) => Err(error.clone()),
             None => filled,
         };
-        let dropped = self.dropped.load(Ordering::Relaxed);
+        let (dropped, unchecked) = (self.dropped.load(Ordering::Relaxed), self.unchecked());
         match filled {
             Ok((slots, ())) => {
                 let (failed, created) = self.into_failed();
-                Batch { slots, failed, dropped, created }
+                Batch { slots, failed, dropped, unchecked, created }
             }
             Err(error) => {
                 let mut failed = lock(&self.failed).emptied();
                 failed.add(0, error);
                 // Created objects are freed with the others.
-                Batch { slots: OwnArray::new(), failed, dropped, created: CreatedObjects::default() }
+                let (slots, created) = (OwnArray::new(), CreatedObjects::default());
+                Batch { slots, failed, dropped, unchecked, created }
             }
         }
     }
 }
-
-/// The most engine memory that one byte of input takes.
-const MAX_PER_BYTE: usize = 64;
 
 /// Fills slots by calling `decode` with their indexes, which also returns the bytes it read; stops after a part, or
 /// after a failed item if all later ones are skipped.
@@ -173,7 +169,7 @@ pub fn fill_part(
         match decode(index) {
             Ok((built, bytes)) => {
                 cost += bytes;
-                taken += bytes.saturating_mul(MAX_PER_BYTE);
+                taken += MemoryBudget::cost(bytes);
                 outcome.add_dropped(built.dropped);
                 let (value, created) = built.into_parts();
                 outcome.add_created(created);

@@ -12,6 +12,7 @@ use variant_engine::{self as engine, OwnArray, OwnedBytes, Reader, Slots};
 use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
+use crate::memory_budget::MemoryBudget;
 use crate::panics::catch_panic;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
@@ -125,6 +126,7 @@ pub struct Unpacking {
     spent: Spent,
     /// The cost of the keys and names of the records so far.
     collisions: Collisions,
+    memory: MemoryBudget,
     values: OwnArray<Variant>,
     created: CreatedObjects,
     failed: Option<(usize, Error)>,
@@ -136,8 +138,8 @@ impl Unpacking {
         let bytes = OwnedBytes::new(bytes);
         let (records, broken) = frames::records(bytes.get().as_slice(), &limits);
         let (spent, collisions) = (Spent::default(), Collisions::default());
-        let (values, created) = (OwnArray::new(), CreatedObjects::default());
-        Self { bytes, records, broken, limits, spent, collisions, values, created, failed: None }
+        let (memory, values, created) = (MemoryBudget::default(), OwnArray::new(), CreatedObjects::default());
+        Self { bytes, records, broken, limits, spent, collisions, memory, values, created, failed: None }
     }
 
     /// Unpacks up to `count` more records, and returns whether any are left. Records after an invalid one are not
@@ -182,6 +184,8 @@ impl Unpacking {
             OwnArray::new()
         });
         (self.spent, self.collisions) = (spent, keys.collisions);
+        // Steps of a job are too small to be checked by themselves.
+        let memory = self.memory.charge(outcome.unchecked());
         let (failed, created) = outcome.into_failed();
         self.created.append(created);
         if let Some((index, error)) = failed.into_first() {
@@ -190,6 +194,12 @@ impl Unpacking {
         }
         if let Err(error) = self.values.append(values) {
             self.failed = Some((start, error));
+        }
+        if let Err(error) = memory
+            && self.failed.is_none()
+            && self.values.len() < self.records.len()
+        {
+            self.failed = Some((self.values.len(), error));
         }
         self.failed.is_none() && self.values.len() < self.records.len()
     }

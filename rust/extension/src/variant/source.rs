@@ -11,7 +11,8 @@ use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
-    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, is_instance, run_bytes,
+    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, is_instance,
+    run_bytes, text_of,
 };
 
 use super::splitter::{Splitter, Tail, TailItems};
@@ -474,9 +475,7 @@ impl<'a> Walker<'a, '_> {
     #[inline(never)]
     fn step(self, key: &Variant, index: usize) -> Step {
         match self.reader.ty(key) {
-            Some(VariantType::String | VariantType::StringName) => {
-                Step::text_key(&key.stringify().to_string())
-            }
+            Some(VariantType::String | VariantType::StringName) => Step::text_key(&text_of(&key.stringify())),
             Some(VariantType::Int) => Step::int_key(self.reader.int(key)),
             _ => Step::KeyAt(index),
         }

@@ -17,6 +17,7 @@ use super::held::decode;
 use super::path::Step;
 use super::rows::{EachRow, for_each_row};
 use super::shown::Shown;
+use crate::memory_budget::MemoryBudget;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
 
@@ -62,18 +63,12 @@ impl Cells {
             if value.is_nil() {
                 return Ok(T::default());
             }
-            value.try_to_relaxed().map_err(|_| {
-                let found = Reader::new().ty(value).map_or("a newer type", VariantType::name);
-                Error::argument(format!("the default of a column of {ty} is {found}"))
-            })
+            value.try_to_relaxed().map_err(|_| misfit(value, ty))
         }
         match self {
             Self::Int(cells) => add(cells, to(value, ty)?),
             Self::Float(cells) => add(cells, to(value, ty)?),
-            Self::Text(cells) => {
-                let is_name = Reader::new().ty(value) == Some(VariantType::StringName);
-                add(cells, if is_name { value.stringify() } else { to(value, ty)? })
-            }
+            Self::Text(cells) => add(cells, to(value, ty)?),
             Self::Vector2(cells) => add(cells, to(value, ty)?),
             Self::Vector3(cells) => add(cells, to(value, ty)?),
             Self::Vector4(cells) => add(cells, to(value, ty)?),
@@ -87,13 +82,22 @@ impl Cells {
     fn read<D: Dialect>(
         &mut self,
         field: &View<'_, D>,
+        memory: &MemoryBudget,
         decode: impl FnOnce(&View<'_, D>) -> Result<Variant>,
     ) -> Result<()> {
         match self {
-            Self::Any(cells) => push(cells, &decode(field)?),
+            Self::Any(cells) => {
+                let value = decode(field)?;
+                memory.built(field.range()?.len())?;
+                push(cells, &value)
+            }
             Self::Int(cells) => add(cells, field.as_i64()?),
             Self::Float(cells) => add(cells, field.as_f64()?),
-            Self::Text(cells) => add(cells, string(Text::Utf8(&field.as_str()?))),
+            Self::Text(cells) => {
+                let text = field.as_str()?;
+                memory.text(text.len())?;
+                add(cells, string(Text::Utf8(&text)))
+            }
             Self::Vector2(cells) => {
                 let [x, y] = reals(field.as_lanes()?);
                 add(cells, Vector2 { x, y })
@@ -140,9 +144,21 @@ impl Column {
     /// # Errors
     /// A default of another type.
     pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
+        let mut cells = Cells::of(ty);
+        let default = match (&cells, Reader::new().ty(default)) {
+            // The engine would print an error for each row.
+            (Cells::Color(_), Some(VariantType::String)) => {
+                Color::from_string(&default.to::<GString>()).ok_or_else(|| misfit(default, ty))?.to_variant()
+            }
+            // Made once: each conversion takes memory of its own.
+            (Cells::Text(_), Some(VariantType::StringName | VariantType::NodePath)) => {
+                default.stringify().to_variant()
+            }
+            _ => default.clone(),
+        };
         // Each missing cell would fail as this one does.
-        Cells::of(ty).push(default, ty)?;
-        Ok(Self { key, ty, cells: Cells::of(ty), default: default.clone() })
+        cells.push(&default, ty)?;
+        Ok(Self { key, ty, cells: Cells::of(ty), default })
     }
 
     /// The packed array, or Array.
@@ -160,7 +176,8 @@ impl Column {
 /// A path that leads nowhere, or to no Array; bad bytes.
 pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
     let keys: Vec<Step> = columns.iter().map(|column| column.key.clone()).collect();
-    let mut filling = Filling { columns, keys: KeyCache::default(), incomplete: Vec::new() };
+    let (memory, incomplete) = (MemoryBudget::default(), Vec::new());
+    let mut filling = Filling { columns, keys: KeyCache::default(), memory, incomplete };
     for_each_row(shown, path, &keys, &mut filling)?;
     Ok(filling.incomplete)
 }
@@ -168,6 +185,7 @@ pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<
 struct Filling<'c> {
     columns: &'c mut [Column],
     keys: KeyCache,
+    memory: MemoryBudget,
     incomplete: Vec<usize>,
 }
 
@@ -184,7 +202,7 @@ impl EachRow for Filling<'_> {
             let Column { key, ty, cells, .. } = column;
             match field {
                 Some(field) if field.ty() == *ty => cells
-                    .read(field, |field| decode(field, input, limits, &mut self.keys))
+                    .read(field, &self.memory, |field| decode(field, input, limits, &mut self.keys))
                     .map_err(|error| error.inside(key.key().step()))?,
                 _ => {
                     is_complete = false;
@@ -197,6 +215,12 @@ impl EachRow for Filling<'_> {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn misfit(default: &Variant, ty: VariantType) -> Error {
+    let found = Reader::new().ty(default).map_or("a newer type", VariantType::name);
+    Error::argument(format!("the default of a column of {ty} is {found}"))
 }
 
 /// `N` components of `real_t`.

@@ -9,6 +9,10 @@ use variant_codec::{ErrorKind, Result};
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
 pub fn add<T>(list: &mut Vec<T>, element: T) -> Result<()> {
+    if list.len() == list.capacity() {
+        // Leaves memory for the engine.
+        check_memory(list.len().saturating_mul(2 * size_of::<T>()))?;
+    }
     list.try_reserve(1)
         .map_err(|_| ErrorKind::OutOfMemory((list.len() + 1).saturating_mul(size_of::<T>())))?;
     list.push(element);

@@ -4,9 +4,9 @@ use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::godot3::Loss;
 use variant_codec::limits::Spent;
-use variant_codec::stream::Decoder;
+use variant_codec::stream::{Decoder, Measure, Sink};
 use variant_codec::view::{Key, KnownOffsets, Spot};
-use variant_codec::{Limits, Result, Strictness, View};
+use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, View};
 use variant_engine::{self as engine, OwnedBytes};
 
 use super::path::Step;
@@ -103,7 +103,8 @@ pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
 
-/// Builds what `write` writes, of bytes in `input`.
+/// Builds what `write` writes, of bytes in `input`. Objects are not built, whatever the limits allow: `measure` finds out whether
+/// something else is wrong with them.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -111,12 +112,27 @@ pub fn built(
     input: &Input<'_>,
     limits: &Limits,
     keys: &mut KeyCache,
-    write: impl FnOnce(&mut VariantBuilder<'_, '_>) -> Result<()>,
+    write: impl FnOnce(&Limits, &mut VariantBuilder<'_, '_>) -> Result<()>,
+    measure: impl FnOnce(&mut Measure) -> Result<()>,
 ) -> Result<Variant> {
-    let reading = Reading { input, strictness: Strictness::Strict, limits, keys };
+    let without_objects;
+    let building = if limits.allow_objects {
+        without_objects = Limits { allow_objects: false, ..limits.clone() };
+        &without_objects
+    } else {
+        limits
+    };
+    let reading = Reading { input, strictness: Strictness::Strict, limits: building, keys };
     let mut builder = VariantBuilder::new(reading);
-    write(&mut builder)?;
-    Ok(builder.finish().into_value())
+    match write(building, &mut builder) {
+        Ok(()) => Ok(builder.finish().into_value()),
+        Err(error) if limits.allow_objects && *error.kind() == ErrorKind::ObjectsNotAllowed => {
+            measure(&mut Measure::counting(EncodeOptions::default()))?;
+            const REASON: &str = "a view creates no objects; fetch their properties, or decode the bytes";
+            Err(error.with_kind(ErrorKind::Object(REASON.into())))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Decodes what a view shows, of bytes in `input`.
@@ -129,7 +145,9 @@ pub fn decode<D: Dialect>(
     limits: &Limits,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    built(input, limits, keys, |builder| view.write_into(builder))
+    let write =
+        |limits: &Limits, builder: &mut VariantBuilder<'_, '_>| view.with_limits(limits).write_into(builder);
+    built(input, limits, keys, write, |measure| view.write_into(measure))
 }
 
 /// Decodes one of several records, for all of which the limits hold together: the others are in `spent`.
@@ -143,20 +161,36 @@ pub fn decode_record(
     spent: &mut Spent,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    fn write_into<D: Dialect>(
-        decoder: Decoder<'_, D>,
-        builder: &mut VariantBuilder<'_, '_>,
+    fn write_into<S: Sink>(
+        (record, format): (&[u8], Format),
+        limits: &Limits,
+        sink: &mut S,
         spent: &mut Spent,
     ) -> Result<()> {
-        let mut decoder = decoder.after(*spent);
-        decoder.decode_only(builder)?;
-        *spent = decoder.spent();
-        Ok(())
-    }
-    built(&no_input(), limits, keys, |builder| match format {
-        Format::Godot4 => write_into(Decoder::new(record, Strictness::Strict, limits), builder, spent),
-        Format::Godot3 => {
-            write_into(Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused), builder, spent)
+        fn decode_only<D: Dialect>(
+            decoder: Decoder<'_, D>,
+            sink: &mut impl Sink,
+            spent: &mut Spent,
+        ) -> Result<()> {
+            let mut decoder = decoder.after(*spent);
+            decoder.decode_only(sink)?;
+            *spent = decoder.spent();
+            Ok(())
         }
-    })
+        match format {
+            Format::Godot4 => decode_only(Decoder::new(record, Strictness::Strict, limits), sink, spent),
+            Format::Godot3 => {
+                let decoder = Decoder::of_godot3(record, Strictness::Strict, limits, Loss::Refused);
+                decode_only(decoder, sink, spent)
+            }
+        }
+    }
+    let (source, mut before) = ((record, format), *spent);
+    built(
+        &no_input(),
+        limits,
+        keys,
+        |limits, builder| write_into(source, limits, builder, spent),
+        |measure| write_into(source, limits, measure, &mut before),
+    )
 }

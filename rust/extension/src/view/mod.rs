@@ -8,12 +8,14 @@
 //! | `records.rs` | records in memory or in a file |
 //! | `rows.rs` | fields of many rows; rows whose field compares so |
 //! | `columns.rs` | columns of many rows |
+//! | `quiet.rs` | lookups in typed containers that print nothing |
 //! | `growing.rs` | lists that grow with what is found |
 
 mod columns;
 mod growing;
 mod held;
 mod path;
+mod quiet;
 mod records;
 mod rows;
 mod shown;
@@ -21,5 +23,6 @@ mod shown;
 pub use columns::{Column, fill};
 pub use held::{Format, decode, no_input};
 pub use path::{Step, steps};
+pub use quiet::{get, sought};
 pub use rows::{Test, matching};
 pub use shown::Shown;

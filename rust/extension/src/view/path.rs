@@ -3,7 +3,7 @@
 use godot::builtin::{AnyArray, Variant};
 use variant_codec::view::Key;
 use variant_codec::{Error, Limits, Result, Value, VariantType};
-use variant_engine::Reader;
+use variant_engine::{Reader, text_of};
 
 use crate::value;
 use crate::variant::source::Objects;
@@ -46,7 +46,7 @@ impl Step {
     /// Keys that cannot be encoded.
     pub fn to_key(key: &Variant) -> Result<Self> {
         match Reader::new().ty(key) {
-            Some(VariantType::String | VariantType::StringName) => Ok(Self::Text(key.to_string())),
+            Some(VariantType::String | VariantType::StringName) => Ok(Self::Text(text_of(&key.stringify()))),
             Some(VariantType::Int) => Ok(Self::Int(key.to())),
             _ => {
                 let bytes = value::encode(key, Objects::AsIds, false)?;
@@ -66,7 +66,7 @@ pub fn steps(path: &Variant) -> Result<Vec<Step>> {
             path.to::<AnyArray>().iter_shared().map(|key| Step::to_key(&key)).collect()
         }
         Some(VariantType::String | VariantType::StringName | VariantType::NodePath) => {
-            let text = path.to_string();
+            let text = text_of(&path.stringify());
             let parts = text.split('/').map(|part| Step::Segment(part.to_owned()));
             Ok(if text.is_empty() { Vec::new() } else { parts.collect() })
         }

@@ -159,9 +159,14 @@ impl Records {
     /// # Errors
     /// As [`frames::scan`]; what `each` returns, with its place among all records.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
-        frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
-            each(index, record).map_err(|error| inside(error, index, offset))
-        })
+        let mut next = range.start;
+        let scanned =
+            frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
+                next = index + 1;
+                each(index, record).map_err(|error| inside(error, index, offset))
+            });
+        // The end cuts the next record off.
+        scanned.map_err(|error| if error.path().is_empty() { inside(error, next, 0) } else { error })
     }
 }
 

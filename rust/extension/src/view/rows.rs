@@ -4,11 +4,12 @@ use godot::builtin::{Variant, VariantOperator};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
 use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, Limits, Result, VariantType, View};
-use variant_engine::Reader;
+use variant_engine::{ContainerType, Reader};
 
 use super::growing::add;
 use super::held::{Format, Found, decode, no_input};
 use super::path::Step;
+use super::quiet::sought;
 use super::records::Records;
 use super::shown::Shown;
 use crate::variant::input::Input;
@@ -68,6 +69,8 @@ pub struct Test {
     operator: VariantOperator,
     value: Variant,
     number: Option<Number>,
+    /// For `in`: the type of the Array's elements, or of the Dictionary's keys.
+    declared: Option<ContainerType>,
 }
 
 #[derive(Clone, Copy)]
@@ -101,7 +104,12 @@ impl Test {
             Some(VariantType::Float) => Some(Number::Float(reader.float(value))),
             _ => None,
         };
-        Ok(Self { operator, value: value.clone(), number })
+        let declared = match reader.ty(value).filter(|_| operator == VariantOperator::IN) {
+            Some(VariantType::Array) => Some(reader.array_type(value)),
+            Some(VariantType::Dictionary) => Some(reader.dictionary_types(value).0),
+            _ => None,
+        };
+        Ok(Self { operator, value: value.clone(), number, declared })
     }
 
     fn is_met<D: Dialect>(
@@ -121,7 +129,11 @@ impl Test {
         {
             return Ok(is_met);
         }
-        let found = decode(field, input, limits, keys)?;
+        let mut found = decode(field, input, limits, keys)?;
+        if let Some(declared) = &self.declared {
+            let Some(sought) = sought(declared, &found) else { return Ok(false) };
+            found = sought;
+        }
         let result = found.evaluate(&self.value, self.operator);
         Ok(result.is_some_and(|result| result.booleanize()))
     }

@@ -13,6 +13,7 @@ use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
 use crate::files::FileError;
+use crate::memory_budget::MemoryBudget;
 use crate::variant::keys::KeyCache;
 
 /// What a view shows: a value, or records. Any thread may read it.
@@ -149,7 +150,13 @@ impl Shown {
                 let len = view.len()? as u64;
                 let range = place(begin, len) as usize..place(end, len) as usize;
                 let mut keys = KeyCache::default();
-                let slice = built(&held.input(), held.limits(), &mut keys, |builder| view.decode_slice(range, builder));
+                let slice = built(
+                    &held.input(),
+                    held.limits(),
+                    &mut keys,
+                    |limits, builder| view.with_limits(limits).decode_slice(range.clone(), builder),
+                    |measure| view.decode_slice(range.clone(), measure),
+                );
                 slice.map(|slice| slice.to())
             })
         })
@@ -166,7 +173,13 @@ impl Shown {
         self.find(path, |found, held| {
             in_either!(found, view => {
                 let mut keys = KeyCache::default();
-                let found = built(&held.input(), held.limits(), &mut keys, |builder| view.decode_keys(builder));
+                let found = built(
+                    &held.input(),
+                    held.limits(),
+                    &mut keys,
+                    |limits, builder| view.with_limits(limits).decode_keys(builder),
+                    |measure| view.decode_keys(measure),
+                );
                 found.map(|keys| keys.to())
             })
         })
@@ -175,11 +188,13 @@ impl Shown {
 
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
     let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
+    let memory = MemoryBudget::default();
     // All are counted only where that decides what is meant.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
         let value = decode_record(record, records.format(), records.limits(), &mut spent, &mut keys)?;
+        memory.built(record.len())?;
         push(&mut values, &value)
     })?;
     Ok(values)

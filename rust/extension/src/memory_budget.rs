@@ -1,0 +1,80 @@
+//! [`MemoryBudget`]: free memory, checked while a call builds many small values.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use variant_codec::Result;
+use variant_codec::memory::check_memory;
+
+/// Checking free memory for each small value would be slow, and [`check_memory`] ignores them. It is checked whenever the values
+/// since the last check may have taken this much, for twice as much: what is built until the next check takes less.
+const AT_ONCE: usize = 4 << 20;
+/// The most engine memory that one encoded byte takes, and what a value takes beside that.
+const MOST_PER_BYTE: usize = 64;
+const PER_VALUE: usize = 64;
+
+/// The memory that a call has taken since the last check, on all its threads. Whatever builds several values in a call charges
+/// all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
+#[derive(Default)]
+pub struct MemoryBudget(AtomicUsize);
+
+impl MemoryBudget {
+    /// The most that a value of so many encoded bytes takes.
+    pub fn cost(encoded_bytes: usize) -> usize {
+        encoded_bytes.saturating_mul(MOST_PER_BYTE).saturating_add(PER_VALUE)
+    }
+
+    /// Adds what has been built.
+    #[inline]
+    pub fn add(&self, bytes: usize) {
+        // More makes no difference, and cannot overflow.
+        self.0.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
+    }
+
+    /// Checks whether there is memory for what comes next.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.0.load(Ordering::Relaxed) < AT_ONCE {
+            return Ok(());
+        }
+        self.0.store(0, Ordering::Relaxed);
+        check_memory(2 * AT_ONCE)
+    }
+
+    /// Charges a value that has been built.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::check`].
+    #[inline]
+    pub fn built(&self, encoded_bytes: usize) -> Result<()> {
+        self.charge(Self::cost(encoded_bytes))
+    }
+
+    /// Charges memory that has been taken.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::check`].
+    #[inline]
+    pub fn charge(&self, bytes: usize) -> Result<()> {
+        self.add(bytes);
+        self.check()
+    }
+
+    /// Charges a String of so many bytes of UTF-8 before it is made.
+    ///
+    /// # Errors
+    /// As [`MemoryBudget::check`].
+    #[inline]
+    pub fn text(&self, bytes: usize) -> Result<()> {
+        let cost = bytes.saturating_mul(size_of::<char>()).saturating_add(PER_VALUE);
+        check_memory(cost)?;
+        self.charge(cost)
+    }
+
+    /// What has not been checked yet.
+    pub fn unchecked(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}

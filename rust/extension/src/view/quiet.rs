@@ -1,0 +1,32 @@
+//! Lookups in typed containers that print nothing. The engine prints an error for each value of another type than declared, and
+//! for each key that is nested too deeply; a Logger, which is a script, runs each time.
+
+use godot::builtin::{AnyDictionary, Variant};
+use godot::classes::Object;
+use godot::meta::ToGodot;
+use godot::obj::Gd;
+use variant_codec::VariantType;
+use variant_codec::format::MAX_KEY_DEPTH;
+use variant_engine::{ContainerType, Conversions, Reader, is_nested_deeper};
+
+/// The value that a container of this type looks for; `None` if it cannot hold the value.
+pub fn sought(declared: &ContainerType, value: &Variant) -> Option<Variant> {
+    let ty = Reader::new().ty(value)?;
+    let is_container = matches!(ty, VariantType::Array | VariantType::Dictionary);
+    if is_container && is_nested_deeper(value, MAX_KEY_DEPTH as usize) {
+        return None;
+    }
+    match declared {
+        // The engine complains about freed objects.
+        ContainerType::Builtin(VariantType::Object) if value.try_to::<Gd<Object>>().is_err() => None,
+        _ if declared.takes(value) => Some(value.clone()),
+        ContainerType::Builtin(ty) => Conversions::get().convert(*ty, value).map(|found| found.value),
+        _ => None,
+    }
+}
+
+/// The value at a key of a Dictionary, typed or not.
+pub fn get(dictionary: &AnyDictionary, key: &Variant) -> Option<Variant> {
+    let (declared, _) = Reader::new().dictionary_types(&dictionary.to_variant());
+    dictionary.get(&sought(&declared, key)?)
+}

@@ -351,8 +351,8 @@ func test_other_formats() -> bool:
 		checks.truth("inspect: %s" % file_name, inspected.begins_with(file_name.get_basename()), inspected)
 		_check_format(path, inspected)
 		DirAccess.remove_absolute(path)
-	for case in values.cases:
-		var bytes := var_to_bytes(case.value)
+	for value: Variant in _values:
+		var bytes := var_to_bytes(value)
 		if bytes != Wire.framed(FastVariantCodec.unpack_batch(bytes).value):
 			_write(PATH, bytes)
 			_check_format(PATH, "one encoded value, not records: read all bytes and use `decode` (at byte 0)")

@@ -127,15 +127,12 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
         return Ok(None);
     }
     read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;
-    if bytes.len() == length as usize && is_value(&bytes) {
+    // Many bytes are a value to the engine, but not to an encoder.
+    let first = Outline::of(&bytes, 1);
+    if bytes.len() == length as usize && first.error().is_none() && first.notes().first.is_empty() {
         return Ok(None);
     }
     read_block(source, 0, size as usize, &mut bytes)?;
-    Ok(is_value(&bytes).then_some(Foreign::OneValue))
-}
-
-/// Whether these bytes are one whole value.
-fn is_value(bytes: &[u8]) -> bool {
-    let outline = Outline::of(bytes, 1);
-    outline.error().is_none() && outline.end() >= bytes.len()
+    let whole = Outline::of(&bytes, 1);
+    Ok((whole.error().is_none() && whole.end() >= bytes.len()).then_some(Foreign::OneValue))
 }

@@ -135,3 +135,18 @@ fn every_link_anchor_and_path_leads_somewhere() {
     problems.extend(documents.keys().filter(is_lost).map(|name| format!("no link leads to {name}")));
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
+
+#[test]
+fn each_class_has_an_icon() {
+    let manifest = "addons/fast_variant_codec/fast_variant_codec.gdextension";
+    let manifest = fs::read_to_string(root().join(manifest)).expect("text");
+    for file in fs::read_dir(root().join("rust/extension/src/api")).expect("a folder") {
+        let code = fs::read_to_string(file.expect("a file").path()).expect("text");
+        for class in
+            code.split("#[derive(GodotClass)]").skip(1).filter_map(|rest| rest.split("pub struct ").nth(1))
+        {
+            let name = class.split([' ', ';']).next().expect("a name");
+            assert!(manifest.contains(&format!("\n{name} = \"icons/")), "{name} has no icon");
+        }
+    }
+}

@@ -48,6 +48,10 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
     assert_eq!(error.kind(), &ErrorKind::UnexpectedEnd { needed: 6, left: 5 });
     assert_eq!(error.offset(), Some(whole));
     assert!(index.count(torn).is_err());
+    let of_growing = Index::ignoring_torn();
+    assert_eq!((of_growing.count(torn).unwrap(), of_growing.find(torn, 1).unwrap()), (1, None));
+    frames::scan(torn, &of_growing, 0..u64::MAX, &Limits::unlimited(), |_, _, _| Ok(())).unwrap();
+    assert_eq!(of_growing.count(&batch[..]).unwrap(), 2);
     assert_eq!(index.find(&batch[..], 1).unwrap(), Some(13..19));
     assert_eq!(index.count(&batch[..]).unwrap(), 2);
     // A file that has shrunk since.

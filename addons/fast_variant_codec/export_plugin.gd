@@ -1,10 +1,15 @@
 @tool
 extends EditorExportPlugin
-## Adds the .proto files of the project to what is exported, so that FastProtobufCodec finds them in a game.
+## Adds the .proto files of the project to what is exported, so that FastProtobufCodec finds them in a game. Leaves out the
+## addon's scripts for the editor.
+
+## self_check.gd is for games, too.
+const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd"]
 
 var _added: Dictionary[String, bool] = {}
 
 
+## The engine asks the plugins in the order of their names: this one before "GDScript", which packs scripts.
 func _get_name() -> String:
 	return "FastVariantCodec"
 
@@ -16,7 +21,8 @@ func _export_begin(_features: PackedStringArray, _is_debug: bool, _path: String,
 
 ## A file that the preset's filters include, too, is not packed twice.
 func _export_file(path: String, _type: String, _features: PackedStringArray) -> void:
-	if _added.has(path):
+	var in_addon := path.trim_prefix(get_script().resource_path.get_base_dir() + "/")
+	if _added.has(path) or EDITOR_ONLY.any(func(start: String) -> bool: return in_addon.begins_with(start)):
 		skip()
 
 

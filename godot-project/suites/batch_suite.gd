@@ -145,30 +145,3 @@ func test_packed_batches() -> bool:
 		checks.same_value("unpacked", batch, outcome.value)
 		checks.same_int("bytes_read", expected.size(), outcome.bytes_read)
 	return true
-
-
-## A torn or bad record: the ones before it are there, and the result says which it is.
-func test_torn_batches() -> bool:
-	checks.subject(TYPE_PACKED_BYTE_ARRAY, "torn batches")
-	var batch: Array = []
-	for i in 200:
-		batch.append([i, "value"])
-	var packed := FastVariantCodec.pack_batch(batch)
-	var record := packed.size() / batch.size()
-	for cut: int in [1, 3, record - 4, record - 3, record - 1, record + 1, 10 * record + 2]:
-		var outcome := FastVariantCodec.unpack_batch(packed.slice(0, -cut))
-		var whole := (packed.size() - cut) / record
-		checks.truth("cut by %d bytes" % cut, not outcome.is_ok())
-		checks.same_value("values before", batch.slice(0, whole), outcome.value)
-		checks.same_value("failed", PackedInt32Array([whole]), outcome.failed)
-		checks.same_int("offset", whole * record, outcome.offset)
-		checks.truth("get_error", outcome.get_error(whole) != "" and outcome.get_error(0) == "")
-	var bad := packed.duplicate()
-	bad[100 * record + 4] = 99
-	var result := FastVariantCodec.unpack_batch(bad)
-	checks.same_value("values before a bad record", batch.slice(0, 100), result.value)
-	checks.same_int("offset of the bad byte", 100 * record + 4, result.offset)
-	var limits := FastVariantLimits.for_save_files()
-	limits.max_elements = 100
-	checks.truth("a limit on records", not FastVariantCodec.unpack_batch(packed, limits).is_ok())
-	return true

@@ -103,6 +103,7 @@ func test_appending() -> bool:
 		checks.same_int("append_batch of %d" % count, OK, FastVariantCodec.append_batch(path, added))
 		expected.append_array(added)
 		checks.same_bytes("the file then", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
+		checks.same_int("values in it", expected.size(), FastVariantCodec.load_batch(path).value.size())
 	var file := FileAccess.open(path, FileAccess.READ_WRITE)
 	file.seek_end()
 	file.store_var("by the engine")
@@ -111,15 +112,6 @@ func test_appending() -> bool:
 	expected.append_array(["by the engine", "by us"])
 	checks.same_bytes("the file", Wire.framed(expected), FileAccess.get_file_as_bytes(path))
 	checks.same_int("what the engine reads", expected.size(), _read_by_engine(path).size())
-	return true
-
-
-func test_empty_batches() -> bool:
-	checks.subject(TYPE_ARRAY, "no values")
-	checks.same_int("save_batch", OK, FastVariantCodec.save_batch(PATH, []))
-	checks.same_int("bytes", 0, FileAccess.get_file_as_bytes(PATH).size())
-	var loaded := FastVariantCodec.load_batch(PATH)
-	checks.truth("load_batch", loaded.is_ok() and loaded.value == [], loaded.message)
 	return true
 
 
@@ -143,6 +135,8 @@ func test_torn_files() -> bool:
 		checks.same_int("cut at %d: bytes read" % length, ends[good], loaded.bytes_read)
 		if torn:
 			checks.same_value("cut at %d: failed" % length, PackedInt32Array([good]), loaded.failed)
+			checks.same_int("cut at %d: offset" % length, ends[good], loaded.offset)
+			checks.truth("cut at %d: get_error" % length, loaded.get_error(good) != "" and loaded.get_error(good + 1) == "")
 			checks.truth("cut at %d: message" % length, loaded.message.begins_with("%s: record %d: " % [PATH, good]),
 					loaded.message)
 			checks.same_int("cut at %d: append_batch" % length, ERR_FILE_CORRUPT,
@@ -330,6 +324,45 @@ func test_a_page_that_is_opened_again() -> bool:
 	checks.same_value("replaced", ["kept", 2], FastVariantCodec.load_batch(REPLACED).value)
 	checks.same_value("appended", [2], FastVariantCodec.load_batch(APPENDED).value)
 	return true
+
+
+## What the engine writes in other formats, named as the message does; and each value by itself.
+func test_other_formats() -> bool:
+	checks.subject(checks.MIXED, "other formats")
+	var zip := ZIPPacker.new()
+	var config := ConfigFile.new()
+	config.set_value("player", "hp", 1)
+	var made: Dictionary[String, Callable] = {
+		"encrypted.dat": func(path: String) -> void: FileAccess.open_encrypted_with_pass(path, FileAccess.WRITE, "x").store_var([1]),
+		"compressed.dat": func(path: String) -> void: FileAccess.open_compressed(path, FileAccess.WRITE).store_var([1]),
+		"binary resource.res": func(path: String) -> void: ResourceSaver.save(Gradient.new(), path),
+		"binary.res": func(path: String) -> void: ResourceSaver.save(Gradient.new(), path, ResourceSaver.FLAG_COMPRESS),
+		"text resource.tres": func(path: String) -> void: ResourceSaver.save(Gradient.new(), path),
+		"PNG.png": func(path: String) -> void: Image.create_empty(1, 1, false, Image.FORMAT_L8).save_png(path),
+		"ZIP.zip": func(path: String) -> void: checks.same_value("ZIP", [0, 0, 0, 0],
+				[zip.open(path), zip.start_file("x"), zip.close_file(), zip.close()]),
+		"JSON.json": func(path: String) -> void: _write(path, JSON.stringify([{"a": 1}]).to_utf8_buffer()),
+		"text.cfg": func(path: String) -> void: config.save(path),
+	}
+	for file_name in made:
+		var path := FOLDER.path_join(file_name)
+		made[file_name].call(path)
+		var inspected: String = FastVariantCodec.inspect(FileAccess.get_file_as_bytes(path))["message"]
+		checks.truth("inspect: %s" % file_name, inspected.begins_with(file_name.get_basename()), inspected)
+		_check_format(path, inspected)
+		DirAccess.remove_absolute(path)
+	for value: Variant in _values:
+		var bytes := var_to_bytes(value)
+		if bytes != Wire.framed(FastVariantCodec.unpack_batch(bytes).value):
+			_write(PATH, bytes)
+			_check_format(PATH, "one encoded value, not records: read all bytes and use `decode` (at byte 0)")
+	return true
+
+
+func _check_format(path: String, message: String) -> void:
+	var loaded := FastVariantCodec.load_batch(path)
+	checks.same_value("load_batch: %s" % path, ["%s: %s" % [path, message], []], [loaded.message, loaded.value])
+	checks.same_value("open_file: %s" % path, message, FastVariantView.open_file(path).try_fetch(0).message)
 
 
 func test_nothing_is_left_over() -> bool:

@@ -48,14 +48,18 @@ func _save() -> void:
 	_say(options["name"] + ".done")
 
 
-## Every load is of whole records.
+## Every load is of whole records, and a view shows whole ones.
 func _load() -> void:
 	_start()
 	var loads := 0
+	var view: FastVariantView
 	while not FileAccess.file_exists(path("stop")):
 		if FileAccess.file_exists(path("records.dat")):
 			var loaded := FastVariantCodec.load_batch(path("records.dat"))
 			_expect(loaded.is_ok(), "load %d: %s" % [loads, loaded.message])
+			view = view if view else FastVariantView.open_file(path("records.dat"))
+			var last := view.try_fetch(view.size_of("") - 1)
+			_expect(last.is_ok() or last.error == FastVariantCodec.NOT_FOUND, "view %d: %s" % [loads, last.message])
 			loads += 1
 	_expect(loads > 0, "nothing was loaded")
 	print("@@ %d" % loads)

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::format::{self, VariantType};
+use crate::frames::Foreign;
 
 /// The result of every fallible call of this crate.
 ///
@@ -36,6 +37,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
+    /// The data are in another format.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
     /// The data end inside a value.
     #[error("unexpected end of data: need {}, {left} left", counted(*needed, "byte", "bytes"))]
     UnexpectedEnd {

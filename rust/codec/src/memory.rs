@@ -19,7 +19,8 @@ const SMALL: usize = 1 << 20;
 /// back for what the program usually needs, and change its ways.
 const SPARE: usize = 33 << 20;
 
-/// Whether there is memory for so many bytes in one piece, and for small things beside it.
+/// Whether there is memory for so many bytes in one piece, and for small things beside it. On the web, only sizes that never fit are
+/// refused: a page's memory does not shrink again after an allocation, not even after one that asks.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
@@ -34,7 +35,11 @@ fn ask(bytes: usize) -> Result<()> {
     // Engines round up.
     let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
     let mut probe = Vec::<u8>::new();
-    let has_memory = wanted.is_some_and(|wanted| probe.try_reserve_exact(wanted).is_ok());
+    let can_have = |wanted| match cfg!(target_family = "wasm") {
+        true => isize::try_from(wanted).is_ok(),
+        false => probe.try_reserve_exact(wanted).is_ok(),
+    };
+    let has_memory = wanted.is_some_and(can_have);
     // The compiler must not take it for granted.
     black_box(&mut probe);
     if has_memory { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }

@@ -16,11 +16,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::{Builder, TempPath};
-use variant_codec::frames;
+use variant_codec::{Limits, frames};
 
 #[cfg_attr(windows, path = "windows.rs")]
 #[cfg_attr(not(windows), path = "unix.rs")]
 mod access;
+mod journal;
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod system;
@@ -29,9 +30,10 @@ mod system;
 mod system;
 
 use access::Held;
+pub use journal::Journal;
 
 /// How long to wait for another process's lock, which is held as long as writing takes.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The polling interval while waiting. Short, because a process that writes in a loop frees the lock only for microseconds.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -248,11 +250,15 @@ pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 }
 
 fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let state = State::of(place, before)?;
-    let is_known = *lock(&APPENDED) == Some(state);
-    if !is_known {
+    let last = match &*lock(&APPENDED) {
+        Some(known) if known.file == State::of(place, before)? => known.last,
+        _ => None,
+    };
+    // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
+    if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
         access::sync(file)?;
+        file.rewind()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {
             return Err(Failure::Truncated(torn));
         }
@@ -263,24 +269,47 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         // If there is no room for a record, it is removed rather than left truncated.
         file.set_len(before.len())?;
     }
-    *lock(&APPENDED) = Some(State::of(place, &file.metadata()?)?);
+    let last = if written.is_ok() { last_record(parts, before.len()).or(last) } else { last };
+    *lock(&APPENDED) = Some(Appended { file: State::of(place, &file.metadata()?)?, last });
     Ok(written?)
 }
 
-/// The state of the file that was appended to last: while it is unchanged, its records need not be checked.
-static APPENDED: Mutex<Option<State>> = Mutex::new(None);
+/// Whether the record that starts at `last` ends at `length`.
+fn ends_with_record(mut file: &File, last: u64, length: u64) -> io::Result<bool> {
+    file.seek(SeekFrom::Start(last))?;
+    Ok(frames::find_torn(&mut BufReader::new(file), length - last)?.is_none())
+}
+
+/// The offset of the last record in a file whose parts start at `start`.
+fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
+    let (last, before) = parts.split_last()?;
+    let start = before.iter().fold(start, |at, part| at + part.len() as u64);
+    let (records, _) = frames::records(last, &Limits::unlimited());
+    Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
+}
+
+/// The file that was appended to last: while it is unchanged, its records need not be checked.
+static APPENDED: Mutex<Option<Appended>> = Mutex::new(None);
+
+struct Appended {
+    file: State,
+    /// The offset of its last record, if known.
+    last: Option<u64>,
+}
 
 /// The metadata of a file.
 #[derive(PartialEq)]
 struct State {
     place: PathBuf,
+    id: access::Id,
     length: u64,
     modified: SystemTime,
 }
 
 impl State {
     fn of(place: &Path, metadata: &Metadata) -> io::Result<Self> {
-        Ok(Self { place: place.to_owned(), length: metadata.len(), modified: metadata.modified()? })
+        let (id, modified) = (access::id(metadata), metadata.modified()?);
+        Ok(Self { place: place.to_owned(), id, length: metadata.len(), modified })
     }
 }
 
@@ -302,9 +331,12 @@ fn refuse_others(place: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until no one writes to a file, and keeps writers out while the result lives; `None` if that is not possible.
-pub fn at_rest(place: &Path) -> Option<File> {
-    waited_for(place, access::hold_for_reading).ok()
+/// Waits until no one writes to a file, and keeps writers out while the result lives; `None` if one still writes after this time.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub fn at_rest(place: &Path, longest_wait: Duration) -> Result<Option<File>, Failure> {
+    waited_for(place, access::hold_for_reading, longest_wait)
 }
 
 /// A file that `hold` has locked: no one else who respects the lock writes to it.
@@ -318,23 +350,28 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
     if is_ambiguous(place) {
         return Err(Failure::AmbiguousName);
     }
-    waited_for(place, hold)
+    waited_for(place, hold, LONGEST_WAIT)?
+        .ok_or_else(|| Failure::Locked(system::holder(place).unwrap_or_else(|| "another process".into())))
 }
 
-fn waited_for(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
-    let deadline = Instant::now() + LONGEST_WAIT;
+/// The file that `hold` has locked; `None` if others hold it all this time.
+fn waited_for(
+    place: &Path,
+    hold: impl Fn(&Path) -> io::Result<Held>,
+    longest_wait: Duration,
+) -> Result<Option<File>, Failure> {
+    let deadline = Instant::now() + longest_wait;
     loop {
         refuse_others(place)?;
         match hold(place)? {
-            Held::Unlockable(file) => return Ok(file),
-            Held::Locked(file) if access::leads_to(place, &file)? => return Ok(file),
+            Held::Unlockable(file) => return Ok(Some(file)),
+            Held::Locked(file) if access::leads_to(place, &file)? => return Ok(Some(file)),
             // Replaced before it was locked.
             Held::Locked(_) => {}
             Held::ByOthers => std::thread::sleep(PAUSE),
         }
         if Instant::now() > deadline {
-            let holder = system::holder(place).unwrap_or_else(|| "another process".into());
-            return Err(Failure::Locked(holder));
+            return Ok(None);
         }
     }
 }

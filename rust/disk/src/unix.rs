@@ -62,11 +62,19 @@ fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     })
 }
 
+/// The device and the number of a file, which no two files have at once.
+pub type Id = (u64, u64);
+
+/// The id in these metadata.
+pub fn id(metadata: &Metadata) -> Id {
+    (metadata.dev(), metadata.ino())
+}
+
 /// Whether a path leads to this open file.
 pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     let open = file.metadata()?;
     match fs::metadata(place) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (open.dev(), open.ino())),
+        Ok(found) => Ok(id(&found) == id(&open)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

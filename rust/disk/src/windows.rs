@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// `FILE_SHARE_READ`: others may read the file.
@@ -53,6 +53,14 @@ pub fn lock(file: File) -> io::Result<Held> {
 /// Opens a file and locks it against writers.
 pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().read(true))
+}
+
+/// The time of creation: stable Rust does not tell the index of a file.
+pub type Id = u64;
+
+/// The id in these metadata.
+pub fn id(metadata: &Metadata) -> Id {
+    metadata.creation_time()
 }
 
 /// Opening and locking are one step, so nothing can replace the file in between.

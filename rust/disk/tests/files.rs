@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_disk::{Failure, append, open, replace, resolved};
+use variant_codec::frames::Index;
+use variant_disk::{Failure, Journal, append, open, replace, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -193,6 +194,56 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
     Ok(())
 }
 
+/// Neither the length nor the time of a file says that its records are whole.
+#[test]
+fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
+    let folder = folder()?;
+    let torn = |length: u8| [&[length, 0, 0, 0][..], &[0; 8]].concat();
+    for (name, content, at) in
+        [("same file", [record(1), torn(40)], 12), ("another file", [torn(9), record(2)], 13)]
+    {
+        let place = resolved(folder.path().join(name))?;
+        append(&place, &[record(1), record(2)])?;
+        let time = fs::metadata(&place)?.modified()?;
+        let changed = if at == 12 { place.clone() } else { folder.path().join("other") };
+        fs::write(&changed, content.concat())?;
+        File::options().write(true).open(&changed)?.set_modified(time)?;
+        fs::rename(&changed, &place)?;
+        assert!(
+            matches!(append(&place, &[record(3)]), Err(Failure::Truncated(found)) if found == at),
+            "{name}"
+        );
+    }
+    Ok(())
+}
+
+/// A reader sees an append when it is done, and nothing of one that fails half way.
+#[test]
+#[cfg(not(any(target_family = "wasm", target_os = "android")))]
+fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
+    use std::io::Write;
+    let folder = folder()?;
+    let place = resolved(folder.path().join("log.dat"))?;
+    append(&place, &[record(1)])?;
+    let (journal, index) = (Journal::open(&place)?, Index::ignoring_torn());
+    assert_eq!(index.count(&journal)?, 1);
+    let mut options = File::options();
+    options.append(true);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, 1);
+    let mut writer = options.open(&place)?;
+    #[cfg(not(windows))]
+    writer.lock()?;
+    writer.write_all(&[record(2), record(3)[..5].to_vec()].concat())?;
+    assert_eq!((index.count(&journal)?, index.find(&journal, 1)?), (1, None));
+    writer.set_len(12)?;
+    drop(writer);
+    let longer = [&[20, 0, 0, 0][..], &[0; 20]].concat();
+    append(&place, &[longer, record(4)])?;
+    assert_eq!((index.count(&journal)?, index.find(&journal, 1)?), (3, Some(16..36)));
+    Ok(())
+}
+
 #[test]
 #[cfg(unix)]
 #[cfg(not(target_family = "wasm"))]
@@ -249,7 +300,7 @@ mod processes {
                 }
             }
             "hold" => {
-                let _held = at_rest(&place).context("cannot hold it")?;
+                let _held = at_rest(&place, Duration::ZERO)?.context("cannot hold it")?;
                 ready()?;
                 std::thread::sleep(Duration::from_secs(env::var("DISK_SECONDS")?.parse()?));
             }

@@ -18,6 +18,7 @@
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | whether the engine has this library's precision, asked before all else |
 //! | `optional.rs` | arguments that may be left out |
+//! | `loaded.rs` | keeping the library loaded while its threads run |
 //! | `unwinding.rs` | what panics need on the web |
 //!
 //! There are two access paths to a Variant, documented functions and direct access; `probe.rs` decides which one is
@@ -42,6 +43,7 @@ mod elements;
 mod gaps;
 mod interface;
 mod layout;
+mod loaded;
 mod optional;
 mod owned;
 mod precision;
@@ -61,6 +63,7 @@ pub use conversions::{Conversions, Converted, is_nested_deeper};
 pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};
+pub use loaded::keep_loaded;
 pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;

@@ -15,7 +15,7 @@ use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::check_memory;
 use variant_codec::{Limits, frames};
-use variant_disk::{self as disk, Failure};
+use variant_disk::{self as disk, Failure, Journal};
 use variant_engine::{self as engine, text_of};
 
 use crate::file_queue::Turn;
@@ -126,7 +126,7 @@ pub fn read_records(
         if !is_torn(&bytes) {
             return Some(bytes);
         }
-        let mut file = disk::at_rest(&target.place).unwrap_or(file);
+        let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);
         contents(&mut file, limits)
     });
     // If that fails, the engine knows other ways to read it, or the reason.
@@ -147,8 +147,8 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
 }
 
 /// A file to be read in parts; `None` if only the engine can read it, or knows why not.
-pub fn open(path: &GString) -> Option<File> {
-    disk::open(&Target::of(path).ok()?.place).ok()
+pub fn open(path: &GString) -> Option<Journal> {
+    Journal::open(&Target::of(path).ok()?.place).ok()
 }
 
 /// How many bytes of a file of this length are read. One byte more than allowed is enough for the error.

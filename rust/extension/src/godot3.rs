@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
-use variant_codec::{EncodeOptions, Limits, Result, Strictness, frames};
+use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, frames};
 use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -119,7 +119,8 @@ pub fn convert_file(
     let (parts, mut failed) =
         framed.map_or_else(|failed| (Vec::new(), failed), |parts| (parts, Failed::default()));
     if let Some(error) = broken {
-        failed.add(found.len(), error);
+        let format = if found.is_empty() { frames::foreign(bytes, &limits).ok().flatten() } else { None };
+        failed.add(found.len(), format.map_or(error, |format| Error::new(format.into()).at(0)));
     }
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));

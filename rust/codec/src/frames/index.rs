@@ -89,7 +89,10 @@ impl ReadAt for Mutex<File> {
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Index(Mutex<Marks>);
+pub struct Index {
+    marks: Mutex<Marks>,
+    pub(super) ignores_torn: bool,
+}
 
 /// Some records and where they start with their length, in order.
 #[derive(Debug, Default)]
@@ -100,15 +103,20 @@ struct Marks {
 }
 
 impl Index {
+    /// An index of a file that others append to: a record that the end cuts off may still be being written, and is none yet.
+    pub fn ignoring_torn() -> Self {
+        Self { ignores_torn: true, ..Self::default() }
+    }
+
     /// Where the record at `index` lies, without its length; `None` if there are no more.
     ///
     /// # Errors
-    /// A record that the end cuts off; errors of the file.
+    /// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; errors of the file.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
         let is_passed = index < marks.next.0;
         let from = if is_passed { marks.before(index) } else { marks.next };
-        let mut walk = Walk::from(source, from, if is_passed { NEAR_BLOCK } else { BLOCK })?;
+        let mut walk = self.walk(source, from, if is_passed { NEAR_BLOCK } else { BLOCK })?;
         while walk.index < index {
             if walk.pass()?.is_none() {
                 return Ok(None);
@@ -125,16 +133,27 @@ impl Index {
     /// As [`Index::find`].
     pub fn count<S: ReadAt + ?Sized>(&self, source: &S) -> Result<u64> {
         let mut marks = self.marks(source)?;
-        let mut walk = Walk::from(source, marks.next, BLOCK)?;
+        let mut walk = self.walk(source, marks.next, BLOCK)?;
         while walk.pass()?.is_some() {
             marks.passed(walk.index, walk.at);
         }
         Ok(walk.index)
     }
 
+    fn walk<'s, S: ReadAt + ?Sized>(
+        &self,
+        source: &'s S,
+        (index, at): (u64, u64),
+        short_block: usize,
+    ) -> Result<Walk<'s, S>> {
+        let size = source.size().map_err(Error::other)?;
+        let ignores_torn = self.ignores_torn;
+        Ok(Walk { source, size, ignores_torn, index, at, block: Vec::new(), block_at: None, short_block })
+    }
+
     /// What has been walked, unless the file has become shorter since.
     fn marks<S: ReadAt + ?Sized>(&self, source: &S) -> Result<MutexGuard<'_, Marks>> {
-        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if source.size().map_err(Error::other)? < marks.next.1 {
             *marks = Marks::default();
         }
@@ -143,7 +162,7 @@ impl Index {
 
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).marks.capacity() * size_of::<(u64, u64)>()
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).marks.capacity() * size_of::<(u64, u64)>()
     }
 }
 
@@ -171,6 +190,7 @@ impl Marks {
 struct Walk<'s, S: ?Sized> {
     source: &'s S,
     size: u64,
+    ignores_torn: bool,
     index: u64,
     at: u64,
     block: Vec<u8>,
@@ -180,33 +200,31 @@ struct Walk<'s, S: ?Sized> {
     short_block: usize,
 }
 
-impl<'s, S: ReadAt + ?Sized> Walk<'s, S> {
-    fn from(source: &'s S, (index, at): (u64, u64), short_block: usize) -> Result<Self> {
-        let size = source.size().map_err(Error::other)?;
-        Ok(Self { source, size, index, at, block: Vec::new(), block_at: None, short_block })
-    }
-
+impl<S: ReadAt + ?Sized> Walk<'_, S> {
     /// Goes over the next record and says where it lies.
     fn pass(&mut self) -> Result<Option<Range<u64>>> {
         let left = self.size.saturating_sub(self.at);
         if left == 0 {
             return Ok(None);
         }
-        let Some(frame) = self.frame()? else { return Err(self.cut_off(FRAME_BYTES as u64, left)) };
+        let Some(frame) = self.frame()? else { return self.cut_off(FRAME_BYTES as u64, left) };
         let length = u64::from(u32::from_le_bytes(frame));
         let start = self.at + FRAME_BYTES as u64;
         if length > self.size.saturating_sub(start) {
-            return Err(self.cut_off(length, self.size.saturating_sub(start)));
+            return self.cut_off(length, self.size.saturating_sub(start));
         }
         (self.index, self.at) = (self.index + 1, start + length);
         Ok(Some(start..self.at))
     }
 
     #[cold]
-    fn cut_off(&self, needed: u64, left: u64) -> Error {
+    fn cut_off(&self, needed: u64, left: u64) -> Result<Option<Range<u64>>> {
+        if self.ignores_torn {
+            return Ok(None);
+        }
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         let kind = ErrorKind::UnexpectedEnd { needed: size(needed), left: size(left) };
-        Error::new(kind).at(size(self.at))
+        Err(Error::new(kind).at(size(self.at)))
     }
 
     /// The length of the next record.

@@ -15,6 +15,7 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 
+mod foreign;
 mod index;
 mod scan;
 
@@ -22,6 +23,7 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 pub use crate::format::FRAME_BYTES;
+pub use foreign::{Foreign, foreign};
 pub use index::{Index, ReadAt};
 pub use scan::scan;
 

@@ -30,7 +30,8 @@ const BLOCK: usize = 1 << 20;
 /// ```
 ///
 /// # Errors
-/// A record that the end cuts off, or of more bytes than the limits allow; errors of the file; what `each` returns.
+/// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; a record of more bytes than the limits allow; errors of
+/// the file; what `each` returns.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
     index: &Index,
@@ -45,6 +46,7 @@ pub fn scan<S: ReadAt + ?Sized>(
             None => return Ok(()),
         },
     };
+    let ignores_torn = index.ignores_torn;
     let (mut index, mut at) = (records.start, first);
     let (mut block, mut block_at) = (Vec::new(), first);
     while index < records.end {
@@ -71,7 +73,7 @@ pub fn scan<S: ReadAt + ?Sized>(
         }
         // Nothing more has come.
         if block.len() <= held {
-            return Err(cut_off(at, &block));
+            return if ignores_torn { Ok(()) } else { Err(cut_off(at, &block)) };
         }
     }
     Ok(())
@@ -83,7 +85,12 @@ fn whole_record(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads as much of so many bytes as there is.
-fn read_block<S: ReadAt + ?Sized>(source: &S, at: u64, wanted: usize, block: &mut Vec<u8>) -> Result<()> {
+pub(super) fn read_block<S: ReadAt + ?Sized>(
+    source: &S,
+    at: u64,
+    wanted: usize,
+    block: &mut Vec<u8>,
+) -> Result<()> {
     let left = source.size().map_err(Error::other)?.saturating_sub(at);
     let count = wanted.min(usize::try_from(left).unwrap_or(usize::MAX));
     block.clear();

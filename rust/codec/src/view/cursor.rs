@@ -363,6 +363,20 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.at..end.min(self.bytes.len()))
     }
 
+    /// Fails if bytes follow, unless the limits allow that. Walks to its end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TrailingBytes`]; bytes in which it has no end.
+    pub fn check_end(&self) -> Result<()> {
+        let end = self.range()?.end;
+        match self.bytes.len() - end {
+            left if left > 0 && !self.limits.allow_trailing_bytes => {
+                Err(Error::new(ErrorKind::TrailingBytes(left)).at(end))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Its bytes: encoded, if it has a header of its own; elements of packed arrays have none.
     ///
     /// # Errors

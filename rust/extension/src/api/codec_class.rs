@@ -157,7 +157,8 @@ impl FastVariantCodec {
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: if a
     /// record is damaged or truncated, of the records before it. A record that another process is appending is read
-    /// completely or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. [param path] can be
+    /// completely or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. If it has no records, but
+    /// one encoded value, JSON, or an encrypted or compressed file of [FileAccess], the message says so. [param path] can be
     /// any path that [method FileAccess.open] accepts. The default limits are
     /// [method FastVariantLimits.for_save_files].
     #[func]
@@ -496,8 +497,7 @@ impl FastVariantCodec {
     #[func]
     fn inspect(bytes: PackedByteArray, #[opt(default = 10_000)] max_nodes: i64) -> VarDictionary {
         guard("FastVariantCodec.inspect", || {
-            let outline = Outline::of(engine::bytes(&bytes), inspection::within_limit(max_nodes));
-            inspection::to_dictionary(&outline).unwrap_or_else(|error| {
+            inspection::to_dictionary(engine::bytes(&bytes), max_nodes).unwrap_or_else(|error| {
                 report::failure("FastVariantCodec.inspect", &error);
                 VarDictionary::new()
             })

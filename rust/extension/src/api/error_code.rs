@@ -47,7 +47,8 @@ impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
         match error.kind() {
             ErrorKind::UnexpectedEnd { .. } => Self::UnexpectedEnd,
-            ErrorKind::UnknownType(_)
+            ErrorKind::Foreign(_)
+            | ErrorKind::UnknownType(_)
             | ErrorKind::UnknownGodot3Type(_)
             | ErrorKind::UnknownElementType(_) => Self::UnknownType,
             ErrorKind::NoCounterpart(_) => Self::NoCounterpart,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use godot::builtin::PackedByteArray;
 use godot::prelude::VarDictionary;
+use variant_codec::frames::Foreign;
 use variant_codec::outline::{Node, Outline, Role};
 use variant_codec::stream::{ElementType, Lanes, Precision, Sink, Source};
 use variant_codec::{Error, Limits, Result, Strictness, VariantType};
@@ -19,31 +20,38 @@ pub const DESCRIBED: usize = 10_000;
 const MAX_NODES: i64 = 100_000;
 
 /// The number of nodes that a script gets.
-pub fn within_limit(max_nodes: i64) -> usize {
+fn within_limit(max_nodes: i64) -> usize {
     max_nodes.clamp(1, MAX_NODES) as usize
 }
 
-/// The outline for scripts: flat, because the engine handles only about a hundred levels of nesting.
+/// The outline of these bytes for scripts: flat, because the engine handles only about a hundred levels of nesting.
 ///
 /// # Errors
 /// If memory runs out.
-pub fn to_dictionary(outline: &Outline<'_>) -> Result<VarDictionary> {
+pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
+    let outline = Outline::of(bytes, within_limit(max_nodes));
+    let error = outline.error().map(|error| match Foreign::by_head(bytes) {
+        Some(format) => Error::new(format.into()).at(0),
+        None => error.clone(),
+    });
     // Built like decoded values, whose best case is thousands of Dictionaries with the same keys.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
         VariantBuilder::new(Reading { input: &nothing, strictness, limits: &limits, keys: &mut keys });
-    Inspection(outline).write_into(&mut builder)?;
+    Inspection { outline, error }.write_into(&mut builder)?;
     Ok(builder.finish().into_value().to())
 }
 
 /// The Dictionary that `inspect` returns.
-struct Inspection<'o>(&'o Outline<'o>);
+struct Inspection<'o> {
+    outline: Outline<'o>,
+    error: Option<Error>,
+}
 
 impl Source for Inspection<'_> {
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        let outline = self.0;
-        let error = outline.error();
+        let (outline, error) = (&self.outline, self.error.as_ref());
         let offsets: Vec<u8> =
             outline.spans().iter().flat_map(|span| (span.start as i64).to_le_bytes()).collect();
         let kinds: Vec<u8> = outline.spans().iter().map(|span| span.kind as u8).collect();

@@ -7,7 +7,7 @@ use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd};
 use godot::prelude::{GodotClass, godot_api};
 use variant_codec::memory::check_memory;
-use variant_codec::{Error, Result};
+use variant_codec::{Error, ErrorKind, Result};
 
 use super::error_code::ErrorCode;
 use super::guard::{OnFailure, guard};
@@ -49,7 +49,7 @@ pub struct FastVariantResult {
     #[var(no_set)]
     bytes_read: i64,
     /// The indexes of the failed items of a batch, or of the rows that lack a field of
-    /// [method FastVariantView.try_columns].
+    /// [method FastVariantView.try_columns]. Indexes above 2147483647 appear as that number.
     #[var(no_set)]
     failed: PackedInt32Array,
     /// The errors of all failed items, or of the first.
@@ -173,11 +173,15 @@ impl FastVariantResult {
         let value = values.into_array().to_variant();
         let Some((index, error)) = failed else { return (Self::decoded(value, 0, end), created) };
         let path = path.map_or_else(String::new, |path| format!("{path}: "));
+        let record = match error.kind() {
+            ErrorKind::Foreign(_) => String::new(),
+            _ => format!("record {index}: "),
+        };
         let result = Gd::from_object(Self {
             value,
             bytes_read: end as i64,
             failed: indexes(&[index]),
-            message: GString::from(&format!("{path}record {index}: {error}")),
+            message: GString::from(&format!("{path}{record}{error}")),
             is_about_item: true,
             ..Self { reasons: vec![(index, error.clone())], ..Self::of_error(&error) }
         });

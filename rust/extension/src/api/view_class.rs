@@ -40,6 +40,10 @@ use crate::view::{Column, Format, Shown, Step, Test, fill, get, matching, sought
 /// Any thread may use a view. A view of a buffer keeps the bytes as they were when it was opened. A view of a file keeps the file open: it
 /// finds records that are appended later, but if the file is replaced, it continues to read the old file. Do not change what the file
 /// already has: the view remembers where its records are.
+///
+/// [b]Files that grow.[/b] A view shows the records of [method FastVariantCodec.append_batch] when the append is done. While another one
+/// runs, it shows those before it; the first access waits for it, at most 5 seconds. It ignores a record that the end of the file cuts
+/// off, because it may still be being written; [method FastVariantCodec.load_batch] reports such a record.
 #[derive(GodotClass)]
 #[class(tool, base=RefCounted)]
 pub struct FastVariantView {
@@ -98,7 +102,8 @@ impl FastVariantView {
     ///
     /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time. Files
     /// packed into an exported game are read as a whole. The file stays open as long as the view lives. If it cannot be
-    /// opened, the result is [code]null[/code] and one error is printed.
+    /// opened, the result is [code]null[/code] and one error is printed. If the file has another format, each access fails, and the
+    /// message names the format, as with [method FastVariantCodec.load_batch].
     #[func]
     fn open_file(
         path: GString,
@@ -135,7 +140,8 @@ impl FastVariantView {
     /// The value at [param path], decoded, or an error: [constant FastVariantCodec.NOT_FOUND] if the path leads nowhere. Prints
     /// nothing.
     ///
-    /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or file.
+    /// [member FastVariantResult.offset] is the offset of the error, or of the end of the value, in the whole buffer or file. Bytes after
+    /// the value of a record are an error, unless [member FastVariantLimits.allow_trailing_bytes] is set.
     #[func(gd_self)]
     fn try_fetch(this: Gd<Self>, path: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantView.try_fetch", || {

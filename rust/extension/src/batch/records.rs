@@ -216,7 +216,12 @@ impl Unpacking {
 
     /// The unpacked values.
     pub fn finish(self) -> Unpacked {
-        let failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        let mut failed = self.failed.or_else(|| self.broken.map(|error| (self.records.len(), error)));
+        if let Some((0, error)) = &mut failed
+            && let Ok(Some(format)) = frames::foreign(engine::bytes(self.bytes.get()), &self.limits)
+        {
+            *error = Error::new(format.into()).at(0);
+        }
         let end = self.values.len().checked_sub(1).map_or(0, |last| self.records[last].end);
         Unpacked { values: self.values, created: self.created, end, failed }
     }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
-use variant_engine::can_share_out;
+use variant_engine::{can_share_out, keep_loaded};
 
 use super::foreground::{self, Foreground};
 use super::lock;
@@ -17,7 +17,7 @@ use crate::settings;
 const MAX_THREADS: usize = 256;
 /// Several times what the deepest nesting needs in an unoptimised build. Only used pages take memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// How long unloading the library waits for a call.
+/// How long unloading the library waits for a call. If that takes longer, the library stays loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// The tasks of one call.
@@ -193,8 +193,11 @@ fn end(pool: &LazyPool) {
     let Pool { threads, handles } = loop {
         match Arc::try_unwrap(pool) {
             Ok(unused) => break unused,
-            // That call hangs; the engine must not hang with it.
-            Err(_) if started.elapsed() > LONGEST_CALL => return,
+            // That call hangs; the engine must not hang with it. Its threads still run the library's code.
+            Err(_) if started.elapsed() > LONGEST_CALL => {
+                keep_loaded();
+                return;
+            }
             Err(used) => pool = used,
         }
         std::thread::sleep(Duration::from_millis(1));

@@ -1,15 +1,15 @@
 //! Records in memory, or in a file that may be larger than it.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use godot::builtin::{GString, PackedByteArray};
 use variant_codec::error::{Limit, Step as ErrorStep};
 use variant_codec::frames::{self, Index, ReadAt};
 use variant_codec::view::Spot;
 use variant_codec::{Error, ErrorKind, Limits, Result, VariantType};
+use variant_disk::Journal;
 use variant_engine as engine;
 
 use super::held::{Format, Held};
@@ -23,12 +23,14 @@ pub struct Records {
     index: Index,
     limits: Limits,
     format: Format,
+    /// Set when the first record has been found to be one.
+    is_known: OnceLock<()>,
 }
 
 enum Source {
     Memory(Arc<Held>),
     File {
-        file: Mutex<File>,
+        file: Journal,
         /// The record that has been read last.
         last: Mutex<Option<(u64, Arc<Held>)>>,
     },
@@ -54,18 +56,22 @@ impl Records {
     /// The records in these bytes.
     pub fn in_memory(bytes: PackedByteArray, limits: Limits, format: Format) -> Self {
         let held = Held::new(bytes, 0, limits.clone(), format);
-        Self { source: Source::Memory(Arc::new(held)), index: Index::default(), limits, format }
+        Self::of(Source::Memory(Arc::new(held)), Index::default(), limits, format)
     }
 
-    /// The records in a file.
+    fn of(source: Source, index: Index, limits: Limits, format: Format) -> Self {
+        Self { source, index, limits, format, is_known: OnceLock::new() }
+    }
+
+    /// The records in a file, without one that the end cuts off: it may still be being written.
     ///
     /// # Errors
     /// Why it cannot be opened.
     pub fn in_file(path: &GString, limits: Limits, format: Format) -> std::result::Result<Self, FileError> {
         match files::open(path) {
             Some(file) => {
-                let source = Source::File { file: Mutex::new(file), last: Mutex::default() };
-                Ok(Self { source, index: Index::default(), limits, format })
+                let source = Source::File { file, last: Mutex::default() };
+                Ok(Self::of(source, Index::ignoring_torn(), limits, format))
             }
             // Packed into an exported game, or the engine knows why not.
             None => Ok(Self::in_memory(files::read(path, &Limits::unlimited())?, limits, format)),
@@ -83,9 +89,24 @@ impl Records {
     /// How many records there are now.
     ///
     /// # Errors
-    /// A record that the end cuts off; errors of the file.
+    /// Another format; a record that the end of a buffer cuts off; errors of the file.
     pub fn len(&self) -> Result<u64> {
+        self.check_format()?;
         self.index.count(&self.source)
+    }
+
+    /// Fails if these are no records, but another format.
+    fn check_format(&self) -> Result<()> {
+        if self.is_known.get().is_some() {
+            return Ok(());
+        }
+        if let Some(format) = frames::foreign(&self.source, &self.limits)? {
+            return Err(Error::new(format.into()).at(0));
+        }
+        if let Ok(Some(_)) = self.index.find(&self.source, 0) {
+            self.is_known.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// What is accepted of each.
@@ -114,8 +135,9 @@ impl Records {
     /// The bytes that hold a record, and its spot in them.
     ///
     /// # Errors
-    /// No such record; one that the end cuts off, or that is larger than allowed; errors of the file.
+    /// As [`Records::len`]; no such record; one that is larger than allowed.
     pub fn record(&self, index: u64) -> Result<(Arc<Held>, Spot)> {
+        self.check_format()?;
         let last = match &self.source {
             Source::Memory(_) => None,
             Source::File { last, .. } => lock(last).clone(),
@@ -159,6 +181,7 @@ impl Records {
     /// # Errors
     /// As [`frames::scan`]; what `each` returns, with its place among all records.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        self.check_format()?;
         let mut next = range.start;
         let scanned =
             frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {

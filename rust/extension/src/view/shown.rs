@@ -130,9 +130,13 @@ impl Shown {
         if let (Self::Records(_), []) = (self, path) {
             return Ok(self.slice(path, 0, i64::MAX)?.to_variant());
         }
+        let is_record = matches!((self, path), (Self::Records(_), [_]));
         self.find(path, |found, held| {
             let mut keys = KeyCache::default();
-            in_either!(found, view => decode(&view, &held.input(), held.limits(), &mut keys))
+            in_either!(found, view => {
+                let value = decode(&view, &held.input(), held.limits(), &mut keys)?;
+                if is_record { view.check_end().map(|()| value) } else { Ok(value) }
+            })
         })
     }
 

@@ -1,0 +1,138 @@
+//! [`Foreign`]: what a file is that holds no records.
+
+use std::str;
+
+use super::index::ReadAt;
+use super::scan::read_block;
+use crate::error::{Error, Result};
+use crate::format::{self, FRAME_BYTES, VariantType};
+use crate::limits::Limits;
+use crate::outline::Outline;
+
+/// The bytes at the start of a file that show its format.
+const HEAD: usize = 64;
+
+/// A format other than records, by its name and what to do.
+///
+/// ```
+/// use variant_codec::frames::Foreign;
+///
+/// assert_eq!(Foreign::by_head(b"GDEC...."), Some(Foreign::Encrypted));
+/// assert_eq!(Foreign::by_head(b"\x04\0\0\0...."), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// One encoded value, without a length before it.
+    #[error("one encoded value, not records: read all bytes and use `decode`")]
+    OneValue,
+    /// A file of `FileAccess.open_encrypted`.
+    #[error("encrypted file: open it with `FileAccess.open_encrypted`, and use `unpack_batch` for the bytes")]
+    Encrypted,
+    /// A file of `FileAccess.open_compressed`.
+    #[error(
+        "compressed file: open it with `FileAccess.open_compressed`, and use `unpack_batch` for the bytes"
+    )]
+    Compressed,
+    /// A `.res` or `.scn` file.
+    #[error("binary resource, not encoded values: use `ResourceLoader.load`")]
+    Resource,
+    /// A `.tres` or `.tscn` file.
+    #[error("text resource, not encoded values: use `ResourceLoader.load`")]
+    TextResource,
+    /// A PNG image.
+    #[error("PNG image, not encoded values: use `Image.load_from_file`")]
+    Png,
+    /// A ZIP archive.
+    #[error("ZIP archive, not encoded values: use `ZIPReader`")]
+    Zip,
+    /// JSON.
+    #[error("JSON, not encoded values: use `JSON.parse_string`")]
+    Json,
+    /// Other text.
+    #[error("text, not encoded values: use `FileAccess.get_as_text`")]
+    Text,
+}
+
+impl Foreign {
+    /// The format that bytes start with. `None` for encoded values, records and unknown formats.
+    pub fn by_head(bytes: &[u8]) -> Option<Self> {
+        let marks: [(&[u8], Self); 6] = [
+            (b"GDEC", Self::Encrypted),
+            (b"GCPF", Self::Compressed),
+            (b"RSRC", Self::Resource),
+            (b"RSCC", Self::Resource),
+            (b"\x89PNG", Self::Png),
+            (b"PK\x03\x04", Self::Zip),
+        ];
+        if let Some((_, found)) = marks.iter().find(|(mark, _)| bytes.starts_with(mark)) {
+            return Some(*found);
+        }
+        let text = text(&bytes[..bytes.len().min(HEAD)])?.trim_start_matches('\u{FEFF}').trim_start();
+        let is_resource = ["[gd_scene", "[gd_resource"].iter().any(|start| text.starts_with(start));
+        let first_inside = text.strip_prefix('[').map(|rest| rest.trim_start().chars().next());
+        Some(match first_inside {
+            _ if is_resource => Self::TextResource,
+            _ if text.starts_with('{') => Self::Json,
+            Some(None | Some('{' | '[' | ']' | '"' | '-' | '0'..='9')) => Self::Json,
+            _ => Self::Text,
+        })
+    }
+}
+
+/// The start of a text. A value cannot start so, and a record only if it has more than 144 MiB.
+fn text(head: &[u8]) -> Option<&str> {
+    let is_text =
+        |text: &str| text.chars().all(|char| !char.is_control() || matches!(char, '\t' | '\r' | '\n'));
+    let text = match str::from_utf8(head) {
+        Ok(text) => text,
+        // A character that the head cuts off.
+        Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+        Err(_) => return None,
+    };
+    (text.len() >= FRAME_BYTES && is_text(text)).then_some(text)
+}
+
+/// The format of a file that certainly holds something else than records. `None` for records, also for damaged ones.
+///
+/// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged.
+///
+/// ```
+/// use variant_codec::frames::{Foreign, append, foreign};
+/// use variant_codec::{Limits, Value};
+///
+/// let limits = Limits::for_save_files();
+/// let value = Value::from(["a", "b"]).encode()?;
+/// assert_eq!(foreign(&value[..], &limits)?, Some(Foreign::OneValue));
+/// let mut batch = Vec::new();
+/// append(&mut batch, &value);
+/// assert_eq!(foreign(&batch[..], &limits)?, None);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
+pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option<Foreign>> {
+    let mut bytes = Vec::new();
+    read_block(source, 0, HEAD, &mut bytes)?;
+    if let Some(found) = Foreign::by_head(&bytes) {
+        return Ok(Some(found));
+    }
+    let Some(length) = bytes.first_chunk::<FRAME_BYTES>().map(|frame| u32::from_le_bytes(*frame)) else {
+        return Ok(None);
+    };
+    let size = source.size().map_err(Error::other)?;
+    let may_be_header = VariantType::from_id(length as u8).is_some_and(|ty| length & !ty.header_mask() == 0);
+    if !may_be_header || size > limits.max_bytes.min(format::MAX_BYTES) as u64 {
+        return Ok(None);
+    }
+    read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;
+    // Many bytes are a value to the engine, but not to an encoder.
+    let first = Outline::of(&bytes, 1);
+    if bytes.len() == length as usize && first.error().is_none() && first.notes().first.is_empty() {
+        return Ok(None);
+    }
+    read_block(source, 0, size as usize, &mut bytes)?;
+    let whole = Outline::of(&bytes, 1);
+    Ok((whole.error().is_none() && whole.end() >= bytes.len()).then_some(Foreign::OneValue))
+}

@@ -1,0 +1,72 @@
+//! [`Journal`]: a file of records that others append to meanwhile.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use variant_codec::frames::ReadAt;
+
+use crate::{Failure, LONGEST_WAIT, at_rest, lock, open};
+
+/// How long to wait for a writer if earlier records are known, and how often: a writer in a loop lets others in only between two appends.
+const SHORT_WAIT: Duration = Duration::from_millis(10);
+const BETWEEN_WAITS: Duration = Duration::from_millis(100);
+
+/// A file for reading, without what an append that is not done yet has written: that may be removed again.
+///
+/// It stays this file if another one takes its place.
+pub struct Journal {
+    file: Mutex<File>,
+    place: PathBuf,
+    settled: Mutex<Option<Settled>>,
+}
+
+/// The length when no one was appending, and when somebody last kept us waiting.
+#[derive(Clone, Copy)]
+struct Settled {
+    length: u64,
+    waited: Option<Instant>,
+}
+
+impl Journal {
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub fn open(place: &Path) -> Result<Self, Failure> {
+        let file = Mutex::new(open(place)?);
+        Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
+    }
+}
+
+impl ReadAt for Journal {
+    /// The length after the last append that is done. Waits for a writer only if the length has changed: briefly, or up to
+    /// [`LONGEST_WAIT`] the first time.
+    fn size(&self) -> io::Result<u64> {
+        let mut settled = lock(&self.settled);
+        let now = self.file.size()?;
+        let longest_wait = match *settled {
+            Some(Settled { length, .. }) if length == now => return Ok(length),
+            Some(Settled { waited: Some(last), .. }) if last.elapsed() < BETWEEN_WAITS => Duration::ZERO,
+            Some(_) => SHORT_WAIT,
+            None => LONGEST_WAIT,
+        };
+        // Nobody appends to a file that has been removed or replaced, so errors count as rest.
+        let rest = at_rest(&self.place, longest_wait);
+        if let (Ok(None), Some(settled)) = (&rest, &mut *settled) {
+            if longest_wait == SHORT_WAIT {
+                settled.waited = Some(Instant::now());
+            }
+            return Ok(settled.length.min(now));
+        }
+        let length = self.file.size()?;
+        *settled = Some(Settled { length, waited: None });
+        Ok(length)
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(at, into)
+    }
+}

@@ -14,8 +14,10 @@ use godot::register::private::method::ClassMethodInfo;
 use godot::sys;
 use variant_codec::VariantType;
 
+use crate::arguments;
 use crate::interface::interface;
 use crate::read::Reader;
+use crate::refusal::{Refused, refused};
 
 /// A static method with one argument and an optional flag, false by default.
 pub trait StaticMethod {
@@ -111,7 +113,7 @@ pub fn register<C: GodotClass, M: StaticMethod>() {
             vec![false.to_variant()],
         )
     };
-    method.register_extension_class_method();
+    arguments::unchecked(|| method.register_extension_class_method());
 }
 
 /// The engine's call with Variants.
@@ -212,12 +214,4 @@ fn converted<A: FromGodot>(argument: &Variant, index: i32, ty: VariantType) -> R
     argument
         .try_to_relaxed()
         .map_err(|_| refused(sys::GDEXTENSION_CALL_ERROR_INVALID_ARGUMENT, index, ty.id().into()))
-}
-
-/// Why a call is refused. The engine words the message.
-type Refused = sys::GDExtensionCallError;
-
-/// A refusal: the error, the argument, and what was expected.
-fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
-    Refused { error, argument, expected }
 }

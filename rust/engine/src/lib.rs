@@ -15,6 +15,7 @@
 //! | `behaviour.rs` | how the engine behaves with new memory, verified at start-up |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
 //! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
+//! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
 //! | `precision.rs` | whether the engine has this library's precision, asked before all else |
 //! | `optional.rs` | arguments that may be left out |
@@ -33,6 +34,7 @@
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]
 
+mod arguments;
 mod behaviour;
 mod building;
 mod bytes;
@@ -49,12 +51,14 @@ mod owned;
 mod precision;
 mod probe;
 mod read;
+mod refusal;
 mod slots;
 mod strings;
 mod types;
 #[cfg(target_os = "emscripten")]
 mod unwinding;
 
+pub use arguments::with_checked_arguments;
 pub use behaviour::can_share_out;
 pub use building::Building;
 pub use bytes::{bytes, new_bytes, set_bytes};

@@ -4,7 +4,7 @@
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
 
 use godot::sys;
-use variant_engine::fits_precision;
+use variant_engine::{fits_precision, with_checked_arguments};
 
 use crate::variant::collisions;
 use crate::{api, panics, settings, threads};
@@ -27,8 +27,8 @@ unsafe impl ExtensionLibrary for Extension {
     }
 }
 
-/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first. Refuses an engine of another precision,
-/// then starts godot-rust.
+/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first: starts godot-rust, with
+/// arguments checked before it sees them. An engine of another precision is refused.
 ///
 /// # Safety
 /// - Called by the engine, with the documented arguments.
@@ -38,12 +38,13 @@ unsafe extern "C" fn gdext_rust_init(
     library: sys::GDExtensionClassLibraryPtr,
     init: *mut sys::GDExtensionInitialization,
 ) -> sys::GDExtensionBool {
-    // SAFETY: all three arguments come from the engine (`# Safety`).
+    // SAFETY: all three arguments come from the engine (`# Safety`), and the wrapped lookup returns the engine's
+    // functions.
     unsafe {
         if !fits_precision(get_proc_address) {
             return 0;
         }
-        godot_rust_init(get_proc_address, library, init)
+        godot_rust_init(with_checked_arguments(get_proc_address), library, init)
     }
 }
 

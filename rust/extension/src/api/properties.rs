@@ -17,7 +17,7 @@ macro_rules! properties {
                     guard(concat!(stringify!($class), ".", stringify!($get)), || lock(&self.values).$name.clone())
                 }
 
-                // godot-rust registers it as const, because of `&self`.
+                // Not const in scripts, since it returns nothing: see `rust/engine/src/arguments.rs`.
                 #[func]
                 fn $set(&self, value: $ty) {
                     guard(concat!(stringify!($class), ".", stringify!($set)), || lock(&self.values).$name = value)

@@ -1,0 +1,11 @@
+//! Why a call is refused, of which the engine makes a message.
+
+use godot::sys;
+
+/// Why a call is refused, of which the engine makes a message.
+pub(crate) type Refused = sys::GDExtensionCallError;
+
+/// A refusal: the error, the argument, and what was expected.
+pub(crate) fn refused(error: sys::GDExtensionCallErrorType, argument: i32, expected: i32) -> Refused {
+    Refused { error, argument, expected }
+}

@@ -217,9 +217,10 @@ func test_colliding_keys_within_keys() -> bool:
 				FastVariantCodec.decode_batch_async([bytes], network).wait().error)
 		checks.truth("inspect reads it to its end", FastVariantCodec.inspect(bytes, 1)["end"] == bytes.size())
 	checks.subject(TYPE_DICTIONARY, "colliding keys in an Array in a key")
-	var inside := Wire.header(TYPE_ARRAY) + Wire.word(1) + Costly.colliding_in_keys(5, 4)
-	inside = Wire.header(TYPE_DICTIONARY) + Wire.word(1) + inside + Wire.header(TYPE_NIL)
-	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(inside, network).error)
+	var few := Costly.colliding_in_keys(14, 1)
+	for elements: PackedByteArray in [Wire.word(1) + Costly.colliding_in_keys(5, 4), Wire.word(4000) + Wire.repeated(few, 4000)]:
+		var inside := Wire.header(TYPE_DICTIONARY) + Wire.word(1) + Wire.header(TYPE_ARRAY) + elements + Wire.header(TYPE_NIL)
+		checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.try_decode(inside, network).error)
 	checks.subject(TYPE_DICTIONARY, "large colliding keys")
 	for count: int in [4, 12]:
 		var arrays := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_arrays(count))

@@ -22,7 +22,7 @@ const SINGLETON_CLASSES: Array[String] = ["ProjectSettings", "ThemeDB", "TextSer
 const OUTSIDE_PATHS: Array[String] = [
 	"res://../godot-project/suites/fixtures/plain_data.gd",
 	"res://suites/../../godot-project/suites/fixtures/plain_data.gd",
-	"res://../outside.gd", "res:///../outside.gd",
+	"res://../outside.gd", "res:///../outside.gd", "res://..\\godot-project\\suites\\fixtures\\plain_data.gd",
 ]
 
 

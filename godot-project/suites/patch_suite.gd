@@ -67,30 +67,6 @@ func test_patches_that_do_not_fit() -> bool:
 	return true
 
 
-## Long lists that are far from one another, each in a way that makes a search for what they share long.
-func test_long_lists() -> bool:
-	checks.subject(TYPE_ARRAY, "long lists")
-	const LENGTH := 40000
-	var generator := seeded("long lists")
-	var chain: Array = [-1, 0]
-	var others: Array = [-2]
-	var few: Array = []
-	var few_others: Array = []
-	for index in range(1, LENGTH):
-		chain.append_array([index, index - 1])
-		others.append_array([index, 1000000000 + index])
-		few.append(generator.randi() % 50)
-		few_others.append(generator.randi() % 50)
-	var every_second := range(LENGTH)
-	for index in range(0, LENGTH, 2):
-		every_second[index] = -index
-	every_second.remove_at(LENGTH / 3)
-	for pair: Array in [[chain, others], [few, few_others], [range(LENGTH), every_second]]:
-		var patch := FastVariantCodec.diff(pair[0], pair[1])
-		checks.same_bytes("patch", var_to_bytes(pair[1]), var_to_bytes(FastVariantCodec.patch(pair[0], patch).value))
-	return true
-
-
 ## Objects are not made, whatever the limits allow.
 func test_objects() -> bool:
 	checks.subject(TYPE_OBJECT, "objects in patches")

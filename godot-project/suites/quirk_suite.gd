@@ -104,21 +104,6 @@ func test_q13_objects() -> bool:
 	return true
 
 
-## REPRODUCE in decode: elements are converted or dropped. REFUSE in the strict methods.
-func test_q22_elements_of_typed_arrays() -> bool:
-	var bytes := "1c0001000200000003000000030000000000c03f0400000001000000350000000200000007000000".hex_decode()
-	checks.same_value("decode", Oracle.engine_decode(bytes), Oracle.codec_decode(bytes))
-	_check_refused(bytes, FastVariantCodec.WRONG_ELEMENT_TYPE)
-	return true
-
-
-## REPRODUCE: a null object is Nil; what the engine cannot make again is refused in full.
-func test_q31_null_objects() -> bool:
-	checks.same_bytes("null", var_to_bytes(instance_from_id(0)), FastVariantCodec.encode(instance_from_id(0)))
-	checks.same_bytes("a singleton", Oracle.engine_encode(Input, true), Oracle.codec_encode(Input, true))
-	return true
-
-
 func _check_refused(bytes: PackedByteArray, code: int) -> void:
 	var outcome := FastVariantCodec.try_decode(bytes)
 	checks.same_int("try_decode", code, outcome.error)

@@ -380,3 +380,30 @@ fn waited_for(
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// What is written to the old file would be lost.
+    #[test]
+    fn a_file_that_is_replaced_before_it_is_locked_is_opened_again() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (place, newer) = (folder.path().join("save.dat"), folder.path().join("newer.dat"));
+        fs::write(&place, "old")?;
+        fs::write(&newer, "new")?;
+        let is_replaced = Cell::new(false);
+        let hold = |place: &Path| {
+            let held = access::hold_for_reading(place)?;
+            if !is_replaced.replace(true) {
+                fs::rename(&newer, place)?;
+            }
+            Ok(held)
+        };
+        let held = waited_for(&place, hold, LONGEST_WAIT).map_err(io::Error::other)?;
+        assert_eq!(held.map(io::read_to_string).transpose()?.as_deref(), Some("new"));
+        Ok(())
+    }
+}

@@ -236,7 +236,8 @@ impl FastVariantCodec {
     /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
     /// returns. Prints nothing.
     ///
-    /// The file is written even if you do not keep the job, or if the game quits meanwhile.
+    /// The file is written even if you do not keep the job, or if the game quits meanwhile. One thread writes all files in turn, so while it
+    /// waits for a file that another process has locked, up to 5 seconds, later saves wait, too.
     #[func]
     fn save_batch_async(
         path: GString,

@@ -2,7 +2,8 @@
 //!
 //! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a hash-flooding attack. The
 //! promise: all keys of one call take the engine at most 2,000,000 probes and 128 more per key, and its names at most 100,000
-//! probes and 16 more per name. Ordinary keys stay far below. To keep it, this file simulates the tables of Godot 4.4 to 4.6,
+//! probes and 16 more per name that the call brings. The engine also probes the names that the game has kept of earlier calls, which are
+//! not counted. Ordinary keys stay far below. To keep it, this file simulates the tables of Godot 4.4 to 4.6,
 //! and stops at the key that breaks it. In a newer engine, whose tables may differ, every key counts as if it collided with
 //! all keys before it in its Dictionary, and every new name as if it collided with all other names. That caps one Dictionary at about
 //! 2,100 entries and a call at about 460 different names. Dictionaries of at most 256 entries pass in any number. With the rehashing of

@@ -173,12 +173,12 @@ impl FastVariantLimits {
 
     /// Allows only values of these types: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that are not
     /// a [enum Variant.Type] are ignored.
-    #[func]
-    fn allow_only(&self, types: PackedInt32Array) {
+    #[func(gd_self)]
+    fn allow_only(this: Gd<Self>, types: PackedInt32Array) {
         guard("FastVariantLimits.allow_only", || {
             let known =
                 types.as_slice().iter().filter_map(|&id| VariantType::from_id(u8::try_from(id).ok()?));
-            lock(&self.values).allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
+            lock(&this.bind().values).allowed_types = known.fold(0, |types, ty| types | 1 << ty.id());
         })
     }
 }

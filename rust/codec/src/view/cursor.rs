@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::key::Key;
+use super::key::{self, Key};
 use super::known_offsets::KnownOffsets;
 
 use crate::decoder::Decoder;
@@ -619,11 +619,22 @@ impl<'a, D: Dialect> View<'a, D> {
             let keys = &head.declared[0];
             self.refuse_misfit(at, "Dictionary's keys", keys)
                 .map_err(|error| error.inside(Step::KeyAt(index)))?;
+            if self.has_converted_key(at) {
+                key::check::<D>(self.bytes, at).map_err(|error| error.inside(Step::KeyAt(index)))?;
+            }
             each(index, at)?;
             self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;
             self.pass(&mut decoder).map_err(|error| error.inside(decoder.step_of_key(at, index)))?;
         }
         Ok(decoder.position())
+    }
+
+    /// Whether the key at `at` may be read as another one: a container, in which the engine converts elements or leaves entries out, or
+    /// an object.
+    #[inline]
+    pub(super) fn has_converted_key(&self, at: usize) -> bool {
+        let ty = self.word(at).and_then(|header| D::type_of(header as u8));
+        ty.is_some_and(|ty| matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Object))
     }
 
     #[cold]
@@ -634,7 +645,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Refuses a Dictionary that has a key twice.
     pub(super) fn refuse_repeated_keys(&self, head: &Head<'_>) -> Result<()> {
         match self.known {
-            _ if self.holder().shape() != Shape::Dictionary || head.count < 2 => Ok(()),
+            _ if self.holder().shape() != Shape::Dictionary || head.count == 0 => Ok(()),
             Some(known) => known.refuse_repeated_keys(self, head),
             None => KnownOffsets::default().refuse_repeated_keys(self, head),
         }

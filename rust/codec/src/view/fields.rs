@@ -147,6 +147,9 @@ impl<'k, D: Dialect> Fields<'k, D> {
             skimmer.skip(key.len())?;
             return Some(*column);
         }
+        if row.has_converted_key(at) {
+            return None;
+        }
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
         let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));

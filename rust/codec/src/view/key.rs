@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use crate::decoder::Decoder;
 use crate::dialect::Dialect;
-use crate::error::{Step, quoted};
+use crate::error::{Result, Step, quoted};
 use crate::events::Source;
 use crate::format::VariantType;
 use crate::limits::Limits;
@@ -119,6 +119,14 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
     Some(builder.into_value())
 }
 
+/// Reads a key strictly, whatever the limits.
+///
+/// # Errors
+/// What the engine would read as another key.
+pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize) -> Result<()> {
+    Decoder::<D>::starting_at(bytes, at, 0, &ANY).write_into(&mut ValueBuilder::strict())
+}
+
 /// What tells a key of a Dictionary from the others.
 pub(super) enum KeyContent<T> {
     Text(T),
@@ -198,6 +206,33 @@ impl<'k> From<&'k Value> for Key<'k> {
             (Some(text), _) => Self::Text(text),
             (None, Value::Int(int)) => Self::Int(*int),
             (None, _) => Self::Value(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::{Array, Dictionary, OwnedElementType};
+    use crate::view::{Fields, View};
+
+    /// The engine reads these keys as others: it converts elements of a typed Array, and takes the last of two equal keys.
+    #[test]
+    fn a_key_that_is_read_as_another_is_refused() {
+        let typed = Array { element: OwnedElementType::Builtin(VariantType::Int), values: vec![1.5.into()] };
+        let twice = Dictionary {
+            entries: vec![("a".into(), 1.into()), ("a".into(), 2.into())],
+            ..Dictionary::default()
+        };
+        for (key, read_as) in
+            [(Value::from(typed), Value::from([1])), (Value::from(twice), Value::from_iter([("a", 2)]))]
+        {
+            let bytes = Value::from_iter([(key, "admin")]).encode().unwrap();
+            assert!(Value::decode(&bytes, &Limits::for_save_files()).is_err());
+            let view = View::new(&bytes).unwrap();
+            assert!(view.get(&read_as).unwrap_err().offset().is_some_and(|at| at > 0));
+            assert!(view.len().is_err());
+            assert!(Fields::new(vec![Key::from(&read_as)]).read(&view, &mut Vec::new()).is_err());
         }
     }
 }

@@ -326,7 +326,7 @@ func test_a_page_that_is_opened_again() -> bool:
 	return true
 
 
-## What the engine writes in other formats, named as the message does; and each value by itself.
+## Files in other formats, written by the engine, by their name in the message; then each value by itself.
 func test_other_formats() -> bool:
 	checks.subject(checks.MIXED, "other formats")
 	var zip := ZIPPacker.new()

@@ -25,7 +25,7 @@ const NEVER_FAIL: Array[String] = [
 ]
 
 var _methods := 0
-## What the running method uses: the only reference to its object, its containers, and an object in them.
+## The only reference to the object of the running method, its containers, and an object in them.
 var _object: Object
 var _arguments: Array = []
 var _node: Node

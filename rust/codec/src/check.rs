@@ -29,12 +29,12 @@ use crate::value::Value;
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
-    look(bytes, limits, None).map(|(end, _)| end)
+    check_quickly(bytes, limits, None).map(|(end, _)| end)
 }
 
 /// Reads bytes as strictly as [`Value::decode`], with the same errors, and finds where containers end.
 pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
-    if let Some((_, ends)) = look(bytes, limits, Some(Ends::default())) {
+    if let Some((_, ends)) = check_quickly(bytes, limits, Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
     }
     drop(Value::decode(bytes, limits)?);
@@ -43,7 +43,8 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     Ok(ends.sorted())
 }
 
-fn look(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(usize, Option<Ends>)> {
+/// Where the value ends, and, if asked for, where its containers end; `None` leaves open whether it is good.
+fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(usize, Option<Ends>)> {
     if bytes.len() > limits.max_bytes
         || limits.allowed_types & ALL_TYPES != ALL_TYPES
         || !limits.admit_all_of(bytes.len())

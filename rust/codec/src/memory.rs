@@ -19,8 +19,8 @@ const SMALL: usize = 1 << 20;
 /// back for what the program usually needs, and change its ways.
 const SPARE: usize = 33 << 20;
 
-/// Whether there is memory for so many bytes in one piece, and for small things beside it. On the web, only sizes that never fit are
-/// refused: a page's memory does not shrink again after an allocation, not even after one that asks.
+/// Fails if there is no memory for this many bytes in one piece and for small allocations beside it. On the web, it fails only for sizes
+/// that never fit: asking is an allocation, and a page's memory does not shrink again.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].

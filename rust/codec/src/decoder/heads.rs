@@ -22,7 +22,7 @@ pub(crate) struct Head<'a> {
     pub first: usize,
     /// The components of elements in a packed array.
     pub precision: Precision,
-    /// What the elements of an Array, or the keys and values of a Dictionary, are declared to be.
+    /// The declared types: of the elements of an Array, or of the keys and values of a Dictionary.
     pub declared: [ElementType<'a>; 2],
 }
 

@@ -16,7 +16,7 @@ use crate::view::View;
 
 /// Containers of no more bytes are replaced as a whole: what changes in them takes as many.
 const SMALL: usize = 64;
-/// So many more bytes than those of the new value may say what has changed.
+/// A change may take this many bytes more than the new value. Above that, the value is replaced.
 const LONGER: usize = 256;
 /// Elements of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
 const GAP: usize = 48;

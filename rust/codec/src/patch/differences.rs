@@ -124,7 +124,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
 
     /// The view without what is known of ends.
     fn found_in(&self, view: View<'e>, side: usize) -> View<'a> {
-        view.of(self.bytes[side], self.limits)
+        view.detached(self.bytes[side], self.limits)
     }
 
     fn at(

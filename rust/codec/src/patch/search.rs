@@ -45,19 +45,19 @@ pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>>
 /// Where a number stands in a range of either list.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    old: Times,
-    new: Times,
+    old: Occurrences,
+    new: Occurrences,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Times {
+enum Occurrences {
     #[default]
     Never,
     Once(u32),
     Often,
 }
 
-impl Times {
+impl Occurrences {
     fn add(&mut self, index: usize) {
         *self = if *self == Self::Never { Self::Once(index as u32) } else { Self::Often };
     }
@@ -68,7 +68,7 @@ struct Search<'a> {
     new: &'a [u32],
     /// By number; all are `Never` between two searches.
     seen: Vec<Seen>,
-    /// What is left.
+    /// Steps left.
     steps: usize,
     found: Vec<Hunk>,
 }
@@ -114,7 +114,8 @@ impl Search<'_> {
         }
         let mut pairs = Vec::new();
         for index in gone.clone() {
-            if let Seen { old: Times::Once(old), new: Times::Once(new) } = self.seen[self.old[index] as usize]
+            if let Seen { old: Occurrences::Once(old), new: Occurrences::Once(new) } =
+                self.seen[self.old[index] as usize]
             {
                 push(&mut pairs, (old, new))?;
             }

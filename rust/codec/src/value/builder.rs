@@ -31,7 +31,7 @@ pub struct ValueBuilder {
 }
 
 impl ValueBuilder {
-    /// A builder that refuses Dictionaries with a key twice, as strict reading does. Others keep all entries, of which the last counts.
+    /// A builder that fails if a Dictionary repeats a key, as strict reading does. The default keeps all entries, of which the last counts.
     pub fn strict() -> Self {
         Self { refuses_repeated_keys: true, ..Self::default() }
     }

@@ -168,7 +168,7 @@ impl<'a, D: Dialect> View<'a, D> {
     }
 
     /// The same value in the same bytes, without anything that is known of them.
-    pub(crate) fn of<'b>(self, bytes: &'b [u8], limits: &'b Limits) -> View<'b, D> {
+    pub(crate) fn detached<'b>(self, bytes: &'b [u8], limits: &'b Limits) -> View<'b, D> {
         let Self { at, depth, form, dialect, .. } = self;
         View { bytes, limits, known: None, ends: None, at, depth, form, dialect }
     }

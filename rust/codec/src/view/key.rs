@@ -122,7 +122,7 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
 /// Reads a key strictly, whatever the limits.
 ///
 /// # Errors
-/// What the engine would read as another key.
+/// Fails if the engine would read the key as another one.
 pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize) -> Result<()> {
     Decoder::<D>::starting_at(bytes, at, 0, &ANY).write_into(&mut ValueBuilder::strict())
 }

@@ -360,6 +360,9 @@ func test_other_formats() -> bool:
 
 
 func _check_format(path: String, message: String) -> void:
+	Engine.print_error_messages = false
+	checks.same_int("append_batch: %s" % path, ERR_FILE_UNRECOGNIZED, FastVariantCodec.append_batch(path, [1]))
+	Engine.print_error_messages = true
 	var loaded := FastVariantCodec.load_batch(path)
 	checks.same_value("load_batch: %s" % path, ["%s: %s" % [path, message], []], [loaded.message, loaded.value])
 	checks.same_value("open_file: %s" % path, message, FastVariantView.open_file(path).try_fetch(0).message)

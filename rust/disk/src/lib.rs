@@ -16,7 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::{Builder, TempPath};
-use variant_codec::{Limits, frames};
+use variant_codec::Limits;
+use variant_codec::frames::{self, Foreign};
 
 #[cfg_attr(windows, path = "windows.rs")]
 #[cfg_attr(not(windows), path = "unix.rs")]
@@ -72,6 +73,9 @@ pub enum Failure {
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
     Truncated(u64),
+    /// Another format than records.
+    #[error("{0}")]
+    Foreign(Foreign),
     /// Another writer keeps the file locked.
     #[error("file locked by {0}")]
     Locked(String),
@@ -224,7 +228,7 @@ fn is_temporary_name(name: &str) -> bool {
 /// Appends these parts, in order, to a file of records, which is created if it does not exist.
 ///
 /// # Errors
-/// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
+/// Why the file cannot be written, what it is if not records, or where its last record is truncated; then it is unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -258,6 +262,12 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
         access::sync(file)?;
+        let contents = Mutex::new(file.try_clone()?);
+        if let Some(format) =
+            frames::foreign(&contents, &Limits::for_save_files()).map_err(io::Error::other)?
+        {
+            return Err(Failure::Foreign(format));
+        }
         file.rewind()?;
         if let Some(torn) = frames::find_torn(&mut BufReader::new(file), before.len())? {
             return Err(Failure::Truncated(torn));

@@ -87,6 +87,7 @@ impl FileError {
             | Failure::AmbiguousName => Code::ERR_FILE_BAD_PATH,
             Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
             Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
+            Failure::Foreign(_) => Code::ERR_FILE_UNRECOGNIZED,
             Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,
             Failure::NoTemporaryFile(error) | Failure::System(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -196,7 +197,7 @@ pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), Fil
 /// Appends these parts, in order, to a file of records; see [`disk::append`].
 ///
 /// # Errors
-/// Why the file cannot be written, or where its last record is truncated; then it is unchanged.
+/// Why the file cannot be written, as [`disk::append`] says; then it is unchanged.
 pub fn append(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::append(&target.place, parts)).map_err(|failure| target.error(&failure))?;
     keep();

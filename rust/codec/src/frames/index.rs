@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 
 /// Records within so many bytes share a mark: their lengths are read again.
@@ -224,7 +224,7 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         }
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         let kind = ErrorKind::UnexpectedEnd { needed: size(needed), left: size(left) };
-        Err(Error::new(kind).at(size(self.at)))
+        Err(Error::new(kind).at(size(self.at)).inside(Step::Index(size(self.index))))
     }
 
     /// The length of the next record.

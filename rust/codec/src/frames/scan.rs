@@ -55,8 +55,9 @@ pub fn scan<S: ReadAt + ?Sized>(
         let length = rest.first_chunk().map_or(0, |frame| u32::from_le_bytes(*frame) as usize);
         if length > limits.max_bytes {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            let index = usize::try_from(index).unwrap_or(usize::MAX);
-            return Err(Error::new(kind).at(place(at + FRAME_BYTES as u64)).inside(Step::Index(index)));
+            return Err(Error::new(kind)
+                .at(place(at + FRAME_BYTES as u64))
+                .inside(Step::Index(place(index))));
         }
         if let Some(record) = whole_record(rest) {
             let offset = at + FRAME_BYTES as u64;
@@ -73,7 +74,7 @@ pub fn scan<S: ReadAt + ?Sized>(
         }
         // Nothing more has come.
         if block.len() <= held {
-            return if ignores_torn { Ok(()) } else { Err(cut_off(at, &block)) };
+            return if ignores_torn { Ok(()) } else { Err(cut_off(index, at, &block)) };
         }
     }
     Ok(())
@@ -101,14 +102,14 @@ pub(super) fn read_block<S: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// The error of a record of which only these bytes are there.
+/// The error of the record at `index`, of which only these bytes are there.
 #[cold]
-fn cut_off(at: u64, bytes: &[u8]) -> Error {
+fn cut_off(index: u64, at: u64, bytes: &[u8]) -> Error {
     let (needed, left) = match bytes.split_first_chunk::<FRAME_BYTES>() {
         Some((frame, rest)) => (u32::from_le_bytes(*frame) as usize, rest.len()),
         None => (FRAME_BYTES, bytes.len()),
     };
-    Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(place(at))
+    Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(place(at)).inside(Step::Index(place(index)))
 }
 
 fn place(at: u64) -> usize {

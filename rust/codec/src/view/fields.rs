@@ -117,8 +117,11 @@ impl<'k, D: Dialect> Fields<'k, D> {
         let mut skimmer = Skimmer::<D>::new(row.bytes, first);
         for index in 0..count {
             let Some(column) = self.column(row, &mut skimmer, index) else { return Ok(None) };
-            if let Some(found) = column.and_then(|column| found.get_mut(column)) {
-                let field = row.value_at(skimmer.position(), row.depth + 1).at(row.at)?;
+            if let Some(column) = column
+                && let (Some(key), Some(found)) = (self.keys.get(column), found.get_mut(column))
+            {
+                let field = row.value_at(skimmer.position(), row.depth + 1);
+                let field = field.at(row.at).map_err(|error| error.inside(key.step()))?;
                 if found.replace(field).is_some() {
                     return Err(row.repeated_key());
                 }

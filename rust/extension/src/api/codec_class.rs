@@ -142,8 +142,8 @@ impl FastVariantCodec {
     /// properties. Creates the file if it does not exist.
     ///
     /// The records are flushed to disk when the call returns. If the game is killed meanwhile, the last record may be
-    /// truncated; [method load_batch] then reports it and returns the records before it. A truncated file is not
-    /// appended to: it stays unchanged and one error is printed, as when a value cannot be encoded or the file cannot
+    /// truncated; [method load_batch] then reports it and returns the records before it. A truncated file, or one of another
+    /// format, is not appended to: it stays unchanged and one error is printed, as when a value cannot be encoded or the file cannot
     /// be written. Several processes may append to one file; they wait for each other as with [method save_batch].
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
@@ -157,7 +157,7 @@ impl FastVariantCodec {
     ///
     /// The result's [member FastVariantResult.value] is an Array of the values, as with [method unpack_batch]: if a
     /// record is damaged or truncated, of the records before it. A record that another process is appending is read
-    /// completely or not at all. If the file cannot be read, the error is [constant FILE_ERROR]. If it has no records, but
+    /// completely or not at all: the call waits for that process, at most 5 seconds. If the file cannot be read, the error is [constant FILE_ERROR]. If it has no records, but
     /// one encoded value, JSON, or an encrypted or compressed file of [FileAccess], the message says so. [param path] can be
     /// any path that [method FileAccess.open] accepts. The default limits are
     /// [method FastVariantLimits.for_save_files].

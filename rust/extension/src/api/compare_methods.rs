@@ -89,6 +89,7 @@ impl FastVariantCodec {
     /// added, there is no [code]old[/code]; if it was removed, there is no [code]new[/code].
     ///
     /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for elements that were added.
+    /// Time and memory grow with the number of differences: for values of others, choose a small [param max].
     /// If a value cannot be encoded exactly, the result is empty and one error is printed.
     #[func]
     fn differences(old: Variant, new: Variant, #[opt(default = 100)] max: i64) -> Array<VarDictionary> {

@@ -101,7 +101,8 @@ impl FastVariantView {
     /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and [param godot3].
     ///
     /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time. Files
-    /// packed into an exported game are read as a whole. The file stays open as long as the view lives. If it cannot be
+    /// packed into an exported game are read as a whole. The file stays open as long as the view lives: the view shows appended records, but
+    /// not a file that replaces it. Records that are overwritten in place may be mixed with earlier ones. If it cannot be
     /// opened, the result is [code]null[/code] and one error is printed. If the file has another format, each access fails, and the
     /// message names the format, as with [method FastVariantCodec.load_batch].
     #[func]
@@ -289,7 +290,8 @@ impl FastVariantView {
     /// The indexes of the rows for which the GDScript comparison of the field at [param key] with [param value] is true. [param path] leads to
     /// the rows; [param operator] is [code]"=="[/code],
     /// [code]"!="[/code], [code]"<"[/code], [code]"<="[/code], [code]">"[/code], [code]">="[/code] or [code]"in"[/code]. Rows are as
-    /// in [method column]. Rows that lack the field, or whose field cannot be compared with the value, are left out.
+    /// in [method column]. Rows that lack the field, or whose field cannot be compared with the value, are left out. Arrays are compared with
+    /// [code]"=="[/code], [code]"!="[/code] and [code]"in"[/code] only.
     ///
     /// ```gdscript
     /// var view := FastVariantView.open(var_to_bytes([{"hp": 3}, {"hp": 87}]))

@@ -95,7 +95,7 @@ impl Records {
         self.index.count(&self.source)
     }
 
-    /// Fails if these are no records, but another format.
+    /// Fails if these are no records: the first one is not whole, which no writer at work explains, or it is another format.
     fn check_format(&self) -> Result<()> {
         if self.is_known.get().is_some() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Records {
         if let Some(format) = frames::foreign(&self.source, &self.limits)? {
             return Err(Error::new(format.into()).at(0));
         }
-        if let Ok(Some(_)) = self.index.find(&self.source, 0) {
+        if Index::default().find(&self.source, 0)?.is_some() {
             self.is_known.get_or_init(|| ());
         }
         Ok(())
@@ -179,17 +179,12 @@ impl Records {
     /// Calls `each` with the index and the bytes of each of these records.
     ///
     /// # Errors
-    /// As [`frames::scan`]; what `each` returns, with its place among all records.
+    /// As [`Records::len`]; what `each` returns, with its place among all records.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         self.check_format()?;
-        let mut next = range.start;
-        let scanned =
-            frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
-                next = index + 1;
-                each(index, record).map_err(|error| inside(error, index, offset))
-            });
-        // The end cuts the next record off.
-        scanned.map_err(|error| if error.path().is_empty() { inside(error, next, 0) } else { error })
+        frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
+            each(index, record).map_err(|error| inside(error, index, offset))
+        })
     }
 }
 

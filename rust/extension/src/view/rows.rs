@@ -129,6 +129,12 @@ impl Test {
         {
             return Ok(is_met);
         }
+        use VariantOperator as Is;
+        let is_order = !matches!(self.operator, Is::EQUAL | Is::NOT_EQUAL | Is::IN);
+        // The engine takes twice as long for each level of equal Arrays.
+        if is_order && field.ty() == VariantType::Array {
+            return Ok(false);
+        }
         let mut found = decode(field, input, limits, keys)?;
         if let Some(declared) = &self.declared {
             let Some(sought) = sought(declared, &found) else { return Ok(false) };

@@ -27,7 +27,20 @@ mod hash {
     pub const GET_BOOL: i64 = 3918633141;
     /// `func(int, bool) -> Variant`, const.
     pub const DECODE_VAR: i64 = 1740420038;
+    /// `Object.get(StringName) -> Variant`, const.
+    pub const OBJECT_GET: i64 = 2760726917;
+    /// `Object.set(StringName, Variant)`.
+    pub const OBJECT_SET: i64 = 3776071444;
 }
+
+/// A method of a class. The engine keeps it until it ends.
+#[derive(Clone, Copy)]
+pub(crate) struct MethodBind(pub sys::GDExtensionMethodBindPtr);
+
+// SAFETY: the engine's methods are immutable, and may be called on any thread.
+unsafe impl Send for MethodBind {}
+// SAFETY: as above.
+unsafe impl Sync for MethodBind {}
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
 pub(crate) struct Interface {
@@ -49,6 +62,8 @@ pub(crate) struct Interface {
     dictionary_value_type: Method,
     path_is_absolute: Method,
     decode_var: Method,
+    pub object_get: MethodBind,
+    pub object_set: MethodBind,
     shares_read_only_elements: bool,
     is_debug_build: bool,
 }
@@ -92,6 +107,15 @@ pub(crate) fn load() {
             };
             method.unwrap_or_else(|| panic!("this engine has no {ty}.{name} as of Godot 4.4: it is older, or so new that this addon must be updated"))
         };
+        let object_method = |name: &str, hash: i64| {
+            let (class, name) = (StringName::from("Object"), StringName::from(name));
+            // SAFETY: the interface is initialised, and both names live through the call.
+            let found = unsafe {
+                interface_fn!(classdb_get_method_bind)(class.sys().cast(), name.sys().cast(), hash)
+            };
+            assert!(!found.is_null(), "this engine has no Object.{name} as of Godot 4.4");
+            MethodBind(found)
+        };
         let sized = |ty: VariantType| {
             use variant_codec::format::Shape;
             matches!(ty.shape(), Shape::Array | Shape::Dictionary | Shape::Packed(..) | Shape::PackedStrings)
@@ -129,6 +153,8 @@ pub(crate) fn load() {
             dictionary_value_type: method(VariantType::Dictionary, "get_typed_value_builtin", hash::GET_INT),
             path_is_absolute: method(VariantType::NodePath, "is_absolute", hash::GET_BOOL),
             decode_var: method(VariantType::PackedByteArray, "decode_var", hash::DECODE_VAR),
+            object_get: object_method("get", hash::OBJECT_GET),
+            object_set: object_method("set", hash::OBJECT_SET),
             shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
             is_debug_build: Os::singleton().is_debug_build(),
         }

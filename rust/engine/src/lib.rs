@@ -7,6 +7,7 @@
 //! | `documented.rs` | the documented access path: reading values and making Strings |
 //! | `layout.rs` | the engine's memory layout |
 //! | `elements.rs`, `read.rs` | reading live Variants |
+//! | `objects.rs` | classes and properties of objects |
 //! | `strings.rs`, `bytes.rs` | Strings and PackedByteArrays |
 //! | `owned.rs` | values that move between threads, or outlive a call |
 //! | `slots.rs` | elements of a container under construction, each filled by one thread |
@@ -46,6 +47,7 @@ mod gaps;
 mod interface;
 mod layout;
 mod loaded;
+mod objects;
 mod optional;
 mod owned;
 mod precision;
@@ -68,6 +70,7 @@ pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};
 pub use loaded::keep_loaded;
+pub use objects::{class_name, get_property, set_property};
 pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;

@@ -101,7 +101,7 @@ pub fn convert_file(
     let bytes = engine::bytes(&bytes);
     let (found, broken) = frames::records(bytes, &limits);
     let changes = Mutex::new(Vec::new());
-    let framed = records::frame_each(found.len(), true, Reasons::All, |index, part| {
+    let framed = records::frame_each(found.len(), true, Reasons::All, |index, part, &mut ()| {
         let record = found[index].clone();
         let start = record.start;
         let created = match direction {

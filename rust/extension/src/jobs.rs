@@ -22,7 +22,6 @@ use crate::threads::background::{self, Lane};
 use crate::threads::foreground::Progress;
 use crate::threads::lock;
 use crate::variant::built::CreatedObjects;
-use crate::variant::source::Objects;
 
 /// The default budget per frame.
 pub const BUDGET: Duration = Duration::from_millis(2);
@@ -120,9 +119,9 @@ impl Job {
 
     /// Encodes values in slices on the main thread, from a copy of the Array and of the packed arrays in it. Called on
     /// another thread, it does all the work immediately, because no frame waits there.
-    pub fn encode(values: &AnyArray, objects: Objects, budget: Duration) -> Arc<Self> {
+    pub fn encode(values: &AnyArray, full_objects: bool, budget: Duration) -> Arc<Self> {
         if !is_main_thread() {
-            let batch = batch::encode(values, objects, Reasons::All);
+            let batch = batch::encode(values, full_objects, Reasons::All);
             let (buffers, failed, _) = batch.into_parts();
             let done = Self::done(Outcome::Encoded(buffers, failed));
             done.progress.set_total(values.len());
@@ -133,8 +132,12 @@ impl Job {
             Ok(own) => own,
             Err(error) => return Self::done(Outcome::Failed(error)),
         };
-        let encoding =
-            Encoding { values: GivenArray::new(own), count: values.len(), objects, totals: Totals::new() };
+        let encoding = Encoding {
+            values: GivenArray::new(own),
+            count: values.len(),
+            full_objects,
+            totals: Totals::new(),
+        };
         Self::new(Stage::Sliced(Box::new(encoding)), RunsOn::MainThread, budget, false)
     }
 
@@ -176,12 +179,12 @@ impl Job {
     }
 
     /// Encodes values immediately, and replaces a file in the background.
-    pub fn save(path: &GString, values: &AnyArray, objects: Objects) -> Arc<Self> {
+    pub fn save(path: &GString, values: &AnyArray, full_objects: bool) -> Arc<Self> {
         let target = match Target::of(path) {
             Ok(target) => target,
             Err(error) => return Self::done(Outcome::File(error)),
         };
-        let parts = match records::frame(values, objects) {
+        let parts = match records::frame(values, full_objects) {
             Ok(parts) => parts,
             Err(failed) => return Self::done(Outcome::NotSaved(failed)),
         };
@@ -427,7 +430,7 @@ impl<T: Element> Totals<T> {
 struct Encoding {
     values: GivenArray,
     count: usize,
-    objects: Objects,
+    full_objects: bool,
     totals: Totals<PackedByteArray>,
 }
 
@@ -439,7 +442,7 @@ impl Slices for Encoding {
             return false;
         }
         let values = self.values.get().subarray_shallow(items.clone(), None);
-        self.totals.add(items, batch::encode(&values, self.objects, Reasons::All), self.count)
+        self.totals.add(items, batch::encode(&values, self.full_objects, Reasons::All), self.count)
     }
 
     fn progress(&self) -> (usize, usize) {
@@ -447,7 +450,7 @@ impl Slices for Encoding {
     }
 
     fn runs_scripts(&self) -> bool {
-        self.objects == Objects::Full
+        self.full_objects
     }
 
     fn finish(self: Box<Self>) -> Outcome {

@@ -28,7 +28,7 @@ use crate::variant::validator::Validator;
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
-pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedByteArray> {
+pub fn encode(value: &Variant, objects: Objects<'_>, strict: bool) -> Result<PackedByteArray> {
     let mut bytes = PackedByteArray::new();
     encode_to(&mut bytes, value, objects, strict)?;
     Ok(bytes)
@@ -39,7 +39,12 @@ pub fn encode(value: &Variant, objects: Objects, strict: bool) -> Result<PackedB
 /// # Errors
 /// As [`encode`]; the contents of `bytes` are then unspecified.
 #[inline]
-pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, objects: Objects, strict: bool) -> Result<()> {
+pub fn encode_to(
+    bytes: &mut PackedByteArray,
+    value: &Variant,
+    objects: Objects<'_>,
+    strict: bool,
+) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
@@ -85,7 +90,7 @@ fn encode_packed(
 ///
 /// # Errors
 /// As [`encode`]; then nothing has been appended.
-pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects) -> Result<()> {
+pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: false };
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
@@ -106,7 +111,7 @@ enum Encoded<'a> {
 /// Encodes a value, on several threads if it is large, and calls `take` with the bytes once.
 fn encode_with(
     value: &Variant,
-    objects: Objects,
+    objects: Objects<'_>,
     options: EncodeOptions,
     mut take: impl FnMut(Encoded<'_>) -> Result<()>,
 ) -> Result<()> {

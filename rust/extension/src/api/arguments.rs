@@ -4,15 +4,9 @@ use variant_codec::Limits;
 use variant_engine::OrNull;
 
 use super::limits_class::FastVariantLimits;
-use crate::variant::source::Objects;
 
 /// Optional limits.
 pub type OptionalLimits = OrNull<FastVariantLimits>;
-
-/// How objects are written.
-pub fn objects(full: bool) -> Objects {
-    if full { Objects::Full } else { Objects::AsIds }
-}
 
 /// The given limits, or those for save files.
 pub fn strict_limits(limits: OptionalLimits) -> Limits {

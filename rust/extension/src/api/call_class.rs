@@ -4,7 +4,7 @@ use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{ErrorKind, Result, Strictness};
 use variant_engine::{self as engine, StaticMethod};
 
-use super::arguments::{engine_limits, objects};
+use super::arguments::engine_limits;
 use super::codec_class::FastVariantCodec;
 use super::report;
 use crate::panics::catch_panic;
@@ -12,6 +12,7 @@ use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, encoded_size};
+use crate::variant::stored::StoredProperties;
 
 /// Registers the methods. Returns their help.
 pub fn register() -> String {
@@ -142,10 +143,14 @@ impl StaticMethod for EncodedSize {
 
 /// Calls `encode` with the value, or with a copy where getters run, because they may change the caller's variable.
 #[inline(always)]
-fn held<T>(
+pub fn held<T>(
     value: &Variant,
     full_objects: bool,
-    encode: impl FnOnce(&Variant, Objects) -> Result<T>,
+    encode: impl FnOnce(&Variant, Objects<'_>) -> Result<T>,
 ) -> Result<T> {
-    if full_objects { encode(&value.clone(), objects(true)) } else { encode(value, objects(false)) }
+    if full_objects {
+        encode(&value.clone(), Objects::Full(&StoredProperties::default()))
+    } else {
+        encode(value, Objects::AsIds)
+    }
 }

@@ -14,7 +14,8 @@ use variant_codec::outline::Outline;
 use variant_codec::{Error, Strictness};
 use variant_engine as engine;
 
-use super::arguments::{OptionalLimits, engine_limits, objects, strict_limits};
+use super::arguments::{OptionalLimits, engine_limits, strict_limits};
+use super::call_class::held;
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
@@ -61,7 +62,7 @@ impl FastVariantCodec {
     #[func]
     fn encode_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> Array<PackedByteArray> {
         guard("FastVariantCodec.encode_batch", || {
-            let batch = batch::encode(&values, objects(full_objects), Reasons::First);
+            let batch = batch::encode(&values, full_objects, Reasons::First);
             report::batch("FastVariantCodec.encode_batch", &batch.failed);
             batch.into_array()
         })
@@ -94,7 +95,7 @@ impl FastVariantCodec {
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
         guard("FastVariantCodec.pack_batch", || {
-            records::pack(&values, objects(full_objects)).unwrap_or_else(|failed| {
+            records::pack(&values, full_objects).unwrap_or_else(|failed| {
                 report::batch("FastVariantCodec.pack_batch", &failed);
                 PackedByteArray::new()
             })
@@ -195,7 +196,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.encode_batch_async", || {
             let budget = Duration::try_from_secs_f64(budget_ms / 1000.0).unwrap_or_default();
-            job_class::start(Job::encode(&values, objects(full_objects), budget))
+            job_class::start(Job::encode(&values, full_objects, budget))
         })
     }
 
@@ -245,7 +246,7 @@ impl FastVariantCodec {
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
-            job_class::start(Job::save(&path, &values, objects(full_objects)))
+            job_class::start(Job::save(&path, &values, full_objects))
         })
     }
 
@@ -257,9 +258,11 @@ impl FastVariantCodec {
     /// declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
-        guard("FastVariantCodec.try_encode", || match value::encode(&value, objects(full_objects), true) {
-            Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
-            Err(error) => FastVariantResult::failed(&error),
+        guard("FastVariantCodec.try_encode", || {
+            match held(&value, full_objects, |value, objects| value::encode(value, objects, true)) {
+                Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+                Err(error) => FastVariantResult::failed(&error),
+            }
         })
     }
 
@@ -545,7 +548,7 @@ fn write(
     write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
 ) -> Code {
     let written = Target::of(path).and_then(|target| {
-        let parts = match records::frame(values, objects(full_objects)) {
+        let parts = match records::frame(values, full_objects) {
             Ok(parts) => parts,
             Err(failed) => {
                 report::batch(method, &failed);

@@ -23,11 +23,10 @@ use outcome::{Batch, Outcome, fill_part};
 use spread::{ITEM_COST, item, own_if, spread};
 
 /// Encodes each value.
-pub fn encode(values: &AnyArray, objects: Objects, reasons: Reasons) -> Batch<PackedByteArray> {
+pub fn encode(values: &AnyArray, full_objects: bool, reasons: Reasons) -> Batch<PackedByteArray> {
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
-    let parallel = objects == Objects::AsIds;
-    encode_each(values, parallel, reasons, |value, buffer, &mut ()| {
-        value::encode_to(buffer, value, objects, false)
+    encode_each(values, !full_objects, reasons, |value, buffer, stored| {
+        value::encode_to(buffer, value, Objects::new(full_objects, stored), false)
     })
 }
 

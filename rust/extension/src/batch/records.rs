@@ -13,7 +13,6 @@ use super::failed::{Failed, Reasons};
 use super::outcome::{Outcome, fill_part};
 use super::spread::{ITEM_COST, Items as _, item, own_if, spread};
 use crate::memory_budget::MemoryBudget;
-use crate::panics::catch_panic;
 use crate::parts::{Copy, copy_all};
 use crate::threads::foreground;
 use crate::threads::lock;
@@ -30,35 +29,34 @@ use crate::variant::source::{Objects, element};
 ///
 /// # Errors
 /// The values that cannot be encoded.
-pub fn frame(values: &AnyArray, objects: Objects) -> Result<Vec<Vec<u8>>, Failed> {
+pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
-    let parallel = objects == Objects::AsIds;
-    let values = own_if(!parallel, reader, values).map_err(|error| Failed::one(0, error))?;
+    let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
     let elements = reader.elements(&values);
-    frame_each(elements.len(), parallel, Reasons::First, |index, part| {
-        value::append(part, element(&elements, index)?, objects)
+    frame_each(elements.len(), !full_objects, Reasons::First, |index, part, stored| {
+        value::append(part, element(&elements, index)?, Objects::new(full_objects, stored))
     })
 }
 
-/// Encodes `count` values as records with `append`, in consecutive parts.
+/// Encodes `count` values as records with `append`, in consecutive parts; each thread keeps a `K` from value to value.
 ///
 /// # Errors
 /// The values for which `append` fails.
-pub fn frame_each(
+pub fn frame_each<K: Default>(
     count: usize,
     parallel: bool,
     reasons: Reasons,
-    append: impl Fn(usize, &mut Vec<u8>) -> Result<(), Error> + Sync,
+    append: impl Fn(usize, &mut Vec<u8>, &mut K) -> Result<(), Error> + Sync,
 ) -> Result<Vec<Vec<u8>>, Failed> {
     let outcome = Outcome::keeping(reasons);
     let parts = Mutex::new(Vec::new());
-    spread(0..count, parallel, |items: &mut Range<usize>, &mut ()| {
+    spread(0..count, parallel, |items: &mut Range<usize>, kept| {
         let start = items.start;
         let mut part = Vec::new();
         while items.left() > 0 && part.len() + (items.start - start) * ITEM_COST < PART_BYTES {
             let index = items.start;
             items.start += 1;
-            if let Err(error) = catch_panic("an item to pack", || append(index, &mut part)) {
+            if let Err(error) = item("an item to pack", kept, |kept| append(index, &mut part, kept)) {
                 outcome.add_failed(index, error);
             }
         }
@@ -77,8 +75,8 @@ pub fn frame_each(
 ///
 /// # Errors
 /// The values that cannot be encoded, or the last one if the buffer would be too large; then nothing is packed.
-pub fn pack(values: &AnyArray, objects: Objects) -> Result<PackedByteArray, Failed> {
-    let parts = frame(values, objects)?;
+pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
+    let parts = frame(values, full_objects)?;
     let failed = |kind: ErrorKind| Failed::one(values.len().saturating_sub(1), kind.into());
     let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
     if total > MAX_BYTES {

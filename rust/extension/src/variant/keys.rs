@@ -7,6 +7,7 @@ use variant_codec::{Result, VariantType};
 use variant_engine::{Building, ContainerType, Reader, string};
 
 use super::collisions::{Buckets, Collisions, Effort, Key};
+use super::objects::KnownObjects;
 use super::source::{Objects, encoded_size};
 use super::texts::{TextCache, hash};
 
@@ -28,6 +29,8 @@ pub struct KeyCache {
     pub collisions: Collisions,
     /// Short texts that are values.
     pub texts: TextCache,
+    /// Classes and scripts of objects.
+    pub objects: KnownObjects,
 }
 
 impl Key for &Variant {

@@ -9,5 +9,6 @@ mod objects;
 pub mod part_tasks;
 pub mod source;
 pub mod splitter;
+pub mod stored;
 mod texts;
 pub mod validator;

@@ -3,27 +3,191 @@
 //! Only reached when the caller has allowed objects. Scripts and setters run here, so all of it happens on the calling
 //! thread.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
-use godot::obj::{Gd, Singleton};
+use godot::obj::{Gd, InstanceId, Singleton};
 use variant_codec::error::quoted;
 use variant_codec::format::SCRIPT_PATH_PREFIX;
+use variant_codec::stream::Text;
 use variant_codec::{Error, Result, Strictness, VariantType};
-use variant_engine::Reader;
+use variant_engine::{Reader, set_property, string, text_of};
 
-/// A new object of a native class.
-///
-/// # Errors
-/// For classes that do not exist or cannot be instantiated; for scripts, which would run code from the data; and for
-/// engine singletons, a second of which breaks the engine.
-pub fn instantiate(class: &StringName) -> Result<Variant> {
+/// The classes and scripts of objects, and the names of their properties: each is looked up once in a call.
+#[derive(Default)]
+pub struct KnownObjects {
+    /// Looking up a singleton takes as long as setting two properties.
+    db: Option<Gd<ClassDb>>,
+    classes: Vec<Rc<Class>>,
+    scripts: Vec<Rc<KnownScript>>,
+}
+
+/// A native class of which objects may be made.
+struct Class {
+    text: String,
+    name: StringName,
+    is_counted: bool,
+    /// The names of properties, by their position in an object.
+    properties: RefCell<Vec<(String, StringName)>>,
+}
+
+/// A script, and the native class that it extends.
+struct KnownScript {
+    path: String,
+    script: Gd<Script>,
+    base: StringName,
+    /// The last class that it was set for.
+    class: RefCell<StringName>,
+}
+
+/// The maximum position of a property whose name is remembered.
+const MOST: usize = 256;
+
+/// An object whose properties are being set.
+pub struct NewObject {
+    object: Gd<Object>,
+    class: Rc<Class>,
+    /// The position of the next property, and the name of this one.
+    position: usize,
+    name: StringName,
+    is_script: bool,
+    has_script: bool,
+}
+
+impl KnownObjects {
+    /// A new object of a native class, and its Variant.
+    ///
+    /// # Errors
+    /// For classes that do not exist or cannot be instantiated; for scripts, which would run code from the data; and for
+    /// engine singletons, a second of which breaks the engine.
+    pub fn instantiate(&mut self, class: Text<'_>) -> Result<(NewObject, Variant)> {
+        let class = self.class(class)?;
+        let value = self.db.get_or_insert_with(ClassDb::singleton).instantiate(&class.name);
+        let object = value.try_to::<Gd<Object>>().map_err(|_| {
+            Error::object(format!("the engine failed to create an object of class {}", quoted(&class.text)))
+        })?;
+        Ok((
+            NewObject {
+                object,
+                class,
+                position: 0,
+                name: StringName::default(),
+                is_script: false,
+                has_script: false,
+            },
+            value,
+        ))
+    }
+
+    fn class(&mut self, text: Text<'_>) -> Result<Rc<Class>> {
+        if let Text::Utf8(text) = text
+            && let Some(known) = self.classes.iter().find(|class| class.text == text)
+        {
+            return Ok(Rc::clone(known));
+        }
+        let name = StringName::from(&string(text));
+        check_class(&name)?;
+        let is_counted = name == "RefCounted" || ClassDb::singleton().is_parent_class(&name, "RefCounted");
+        let class =
+            Rc::new(Class { text: text.to_lossy(), name, is_counted, properties: RefCell::default() });
+        self.classes.push(Rc::clone(&class));
+        Ok(class)
+    }
+
+    /// Sets the property that was begun last; for `script`, the value is the path of the script to load.
+    ///
+    /// # Errors
+    /// If `script` is not the path of a script of this project, or a setter has freed the object. If strict, also if the
+    /// script is for another class, for which the engine only prints an error.
+    pub fn set_property(
+        &mut self,
+        object: &mut NewObject,
+        value: &Variant,
+        strictness: Strictness,
+    ) -> Result<()> {
+        let NewObject { object, class, name, is_script, has_script, .. } = object;
+        match Reader::new().ty(value) {
+            Some(VariantType::Nil) if *is_script && !*has_script => {}
+            Some(ty) if *is_script && ty != VariantType::Nil => {
+                if ty != VariantType::String {
+                    return Err(Error::object("property `script` is not a script path"));
+                }
+                let script = self.script(&value.to())?;
+                let is_known = *script.class.borrow() == class.name;
+                if strictness == Strictness::Strict && !is_known && !inherits(&class.name, &script.base) {
+                    return Err(Error::object(format!(
+                        "script for {} does not fit an object of class {}",
+                        script.base,
+                        quoted(&class.text)
+                    )));
+                }
+                if !object.is_instance_valid() {
+                    return Err(freed());
+                }
+                script.class.replace(class.name.clone());
+                object.set_script(&script.script);
+                *has_script = true;
+            }
+            _ if set_property(object, name, value) => {}
+            _ => return Err(freed()),
+        }
+        Ok(())
+    }
+
+    fn script(&mut self, path: &GString) -> Result<Rc<KnownScript>> {
+        let text = text_of(path);
+        if let Some(known) = self.scripts.iter().find(|script| script.path == text) {
+            return Ok(Rc::clone(known));
+        }
+        let script = load_script(path)?;
+        let base = script.get_instance_base_type();
+        let script = Rc::new(KnownScript { path: text, script, base, class: RefCell::default() });
+        self.scripts.push(Rc::clone(&script));
+        Ok(script)
+    }
+}
+
+impl NewObject {
+    /// Its id, if it is not reference-counted.
+    pub fn uncounted_id(&self) -> Option<InstanceId> {
+        (!self.class.is_counted).then(|| self.object.instance_id())
+    }
+
+    /// The next property has this name.
+    pub fn begin_property(&mut self, text: Text<'_>) {
+        self.is_script = matches!(text, Text::Utf8("script"));
+        let mut names = self.class.properties.borrow_mut();
+        match names.get(self.position) {
+            Some((known, name)) if matches!(text, Text::Utf8(text) if *known == *text) => {
+                self.name = name.clone();
+            }
+            known => {
+                self.name = StringName::from(&string(text));
+                if known.is_none() && names.len() < MOST {
+                    names.push((text.to_lossy(), self.name.clone()));
+                }
+            }
+        }
+        self.position += 1;
+    }
+}
+
+#[cold]
+fn freed() -> Error {
+    Error::object("object freed by its own setter")
+}
+
+/// Fails for native classes of which no objects are made from data.
+fn check_class(class: &StringName) -> Result<()> {
     let db = ClassDb::singleton();
     let name = quoted(&class.to_string());
     // Checked first: `can_instantiate` would load the script of a global script class.
     if !db.class_exists(class) {
         return Err(Error::object(format!("unknown native class {name}")));
     }
-    if *class == "Script" || db.is_parent_class(class, "Script") {
+    if inherits(class, &StringName::from("Script")) {
         return Err(Error::object(format!("class {name} refused: scripts are never created from data")));
     }
     if is_singleton(class) {
@@ -32,7 +196,12 @@ pub fn instantiate(class: &StringName) -> Result<Variant> {
     if !db.can_instantiate(class) {
         return Err(Error::object(format!("class {name} cannot be instantiated")));
     }
-    Ok(db.instantiate(class))
+    Ok(())
+}
+
+/// Whether a native class is another one, or inherits from it.
+fn inherits(class: &StringName, base: &StringName) -> bool {
+    class == base || ClassDb::singleton().is_parent_class(class, base)
 }
 
 /// Whether the class or one it inherits from is that of an engine singleton, which go by the names of their classes.
@@ -46,40 +215,6 @@ fn is_singleton(class: &StringName) -> bool {
         class = db.get_parent_class(&class);
     }
     false
-}
-
-/// Sets a stored property; for `script`, the value is the path of the script to load.
-///
-/// # Errors
-/// If `script` is not the path of a script of this project, or a setter has freed the object. If strict, also if the
-/// script is for another class, for which the engine only prints an error.
-pub fn set_property(
-    object: &mut Gd<Object>,
-    name: &GString,
-    value: &Variant,
-    strictness: Strictness,
-) -> Result<()> {
-    if !object.is_instance_valid() {
-        return Err(Error::object("object freed by its own setter"));
-    }
-    match Reader::new().ty(value) {
-        Some(ty) if *name == "script" && ty != VariantType::Nil => {
-            if ty != VariantType::String {
-                return Err(Error::object("property `script` is not a script path"));
-            }
-            let script = load_script(&value.to())?;
-            let base = script.get_instance_base_type();
-            if strictness == Strictness::Strict && !object.is_class(&base.to_string()) {
-                let class = quoted(&object.get_class().to_string());
-                return Err(Error::object(format!(
-                    "script for {base} does not fit an object of class {class}"
-                )));
-            }
-            object.set_script(&script);
-        }
-        _ => object.set(&StringName::from(name), value),
-    }
-    Ok(())
 }
 
 /// The script at a path of this project.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
-use godot::classes::{ClassDb, Object, Script};
-use godot::obj::{EngineBitfield, Gd, Singleton};
-use godot::register::info::PropertyUsageFlags;
-use variant_codec::error::{Step, quoted};
+use godot::classes::Object;
+use godot::obj::Gd;
+use variant_codec::error::Step;
 use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
@@ -16,15 +15,27 @@ use variant_engine::{
 };
 
 use super::splitter::{Splitter, Tail, TailItems};
+use super::stored::{StoredProperties, script_path};
 use crate::thresholds::SMALL_BYTES;
 
 /// How objects are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Objects {
+#[derive(Clone, Copy)]
+pub enum Objects<'c> {
     /// By instance id.
     AsIds,
     /// With class and properties. Getters run, so this is for the calling thread only.
-    Full,
+    Full(&'c StoredProperties),
+}
+
+impl<'c> Objects<'c> {
+    /// As ids, or full; `stored` is kept for a call.
+    pub fn new(full: bool, stored: &'c StoredProperties) -> Self {
+        if full { Self::Full(stored) } else { Self::AsIds }
+    }
+
+    fn are_full(self) -> bool {
+        matches!(self, Self::Full(_))
+    }
 }
 
 /// A live Variant as a source.
@@ -36,14 +47,14 @@ pub struct Live<'a, 's> {
 
 impl<'a, 's> Live<'a, 's> {
     /// A source that writes `variant`.
-    pub fn new(variant: &'a Variant, objects: Objects, strict: bool) -> Self {
+    pub fn new(variant: &'a Variant, objects: Objects<'s>, strict: bool) -> Self {
         Self { variant, walker: Walker::new(objects, strict) }
     }
 
     /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
     /// thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
-        let splitter = (self.walker.objects == Objects::AsIds).then_some(splitter);
+        let splitter = (!self.walker.objects.are_full()).then_some(splitter);
         Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
 
@@ -104,7 +115,7 @@ where
 /// Writes a Variant and what it holds, recursively.
 #[derive(Clone, Copy)]
 struct Walker<'a, 's> {
-    objects: Objects,
+    objects: Objects<'s>,
     /// Whether a value that would decode to a different one is an error.
     strict: bool,
     reader: Reader,
@@ -118,13 +129,13 @@ const CHECK_INTERVAL: usize = 8;
 /// Elements of one type that are passed to the sink in one call.
 const MAX_RUN: usize = 4096;
 
-impl<'a> Walker<'a, '_> {
-    fn new(objects: Objects, strict: bool) -> Self {
+impl<'a, 's> Walker<'a, 's> {
+    fn new(objects: Objects<'s>, strict: bool) -> Self {
         Self { objects, strict, reader: Reader::new(), splitter: None, deepest: format::MAX_DEPTH }
     }
 
     /// The same without a splitter, for Variants that do not live long enough for other threads.
-    fn without_splitter<'b>(self) -> Walker<'b, 'b> {
+    fn without_splitter<'b>(self) -> Walker<'b, 's> {
         let Self { objects, strict, reader, deepest, .. } = self;
         Walker { objects, strict, reader, splitter: None, deepest }
     }
@@ -264,11 +275,33 @@ impl<'a> Walker<'a, '_> {
         true
     }
 
+    /// Whether getters may run while this container is written.
+    fn runs_getters(self, container: &Variant) -> bool {
+        let may_hold_objects = |value: &Variant| {
+            use VariantType::{Array, Dictionary, Object};
+            self.reader.ty(value).is_none_or(|ty| matches!(ty, Array | Dictionary | Object))
+        };
+        if !self.objects.are_full() {
+            return false;
+        }
+        if self.reader.ty(container) == Some(VariantType::Array) {
+            let elements = self.reader.elements(container);
+            return (0..elements.len()).any(|index| elements.get(index).is_none_or(may_hold_objects));
+        }
+        let (mut entries, _) = self.reader.entries(container, false);
+        while let Some((key, value)) = self.reader.next_entry(&mut entries) {
+            if may_hold_objects(key) || may_hold_objects(value) {
+                return true;
+            }
+        }
+        false
+    }
+
     // So that a level of nesting takes one frame beside that of `write_into`.
     #[inline(always)]
     fn write_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         // Getters may change any container, so it is copied where scripts cannot reach it.
-        if self.objects == Objects::Full || self.reader.reading_changes(variant) {
+        if self.runs_getters(variant) || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
             return self.without_splitter().write_array_in_place(&copy, sink, depth);
         }
@@ -348,7 +381,7 @@ impl<'a> Walker<'a, '_> {
         if self.strict {
             self.check_values(variant)?;
         }
-        let (mut entries, len) = self.reader.entries(variant, self.objects == Objects::Full);
+        let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant));
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
         match entries.in_place() {
             Some(entries) => self.write_entries_in_place(*entries, len, &mut dictionary, sink, depth + 1)?,
@@ -383,7 +416,7 @@ impl<'a> Walker<'a, '_> {
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
         declared.takes_type(found, |class, script| match self.objects {
             Objects::AsIds => true,
-            Objects::Full => is_instance(value, class, script),
+            Objects::Full(_) => is_instance(value, class, script),
         })
     }
 
@@ -524,10 +557,10 @@ impl<'a> Walker<'a, '_> {
             (ContainerType::Untyped, _) => Declared::Untyped,
             (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
             (ContainerType::Object { .. }, Objects::AsIds) => Declared::EncodedObject,
-            (ContainerType::Object { script: Some(script), .. }, Objects::Full) => {
+            (ContainerType::Object { script: Some(script), .. }, Objects::Full(_)) => {
                 Declared::Script(script_path(&script)?)
             }
-            (ContainerType::Object { class, script: None }, Objects::Full) => {
+            (ContainerType::Object { class, script: None }, Objects::Full(_)) => {
                 Declared::Class(GString::from(&class))
             }
         })
@@ -540,32 +573,19 @@ impl<'a> Walker<'a, '_> {
             // Null or freed: written as Nil, as the engine does.
             return sink.nil();
         }
-        if self.objects == Objects::AsIds {
-            return sink.object_id(id);
-        }
+        let Objects::Full(stored) = self.objects else { return sink.object_id(id) };
         let Ok(object) = variant.try_to::<Gd<Object>>() else {
             return sink.nil();
         };
-        let class = object.get_class();
-        if !ClassDb::singleton().can_instantiate(&StringName::from(&class)) {
-            let class = quoted(&class.to_string());
-            return Err(Error::object(format!("class {class} cannot be instantiated")));
-        }
-        let stored: Vec<GString> = object
-            .get_property_list()
-            .iter_shared()
-            .filter(|property| {
-                let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok());
-                usage.unwrap_or(0) & PropertyUsageFlags::STORAGE.ord() as i64 != 0
-            })
-            .filter_map(|property| property.get("name")?.try_to::<GString>().ok())
-            .collect();
-        let mut open = sink.begin_object(Text::Utf32(self.reader.units(&class)), stored.len())?;
-        for name in stored {
-            sink.begin_property(&mut open, Text::Utf32(self.reader.units(&name)))?;
-            stored_value(&object, &name)
+        let stored = stored.of(&object)?;
+        let class = Text::Utf32(self.reader.units(&stored.class));
+        let mut open = sink.begin_object(class, stored.properties.len())?;
+        for property in &stored.properties {
+            sink.begin_property(&mut open, Text::Utf32(self.reader.units(&property.text)))?;
+            property
+                .value(&object)
                 .and_then(|value| self.without_splitter().write_into(&value, sink, depth + 1))
-                .map_err(|error| error.inside(Step::property(&name.to_string())))?;
+                .map_err(|error| error.inside(Step::property(&text_of(&property.text))))?;
             sink.end_property(&mut open)?;
         }
         sink.end_object(open)
@@ -576,7 +596,7 @@ impl<'a> Walker<'a, '_> {
 ///
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
-pub fn encoded_size(value: &Variant, objects: Objects) -> Result<usize> {
+pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
     Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())
@@ -654,26 +674,5 @@ impl Declared {
             Self::Class(name) => ElementType::Class(Text::Utf32(reader.units(name))),
             Self::Script(path) => ElementType::Script(Text::Utf32(reader.units(path))),
         }
-    }
-}
-
-/// What is written for a stored property: for `script`, the path of the object's script.
-fn stored_value(object: &Gd<Object>, name: &GString) -> Result<Variant> {
-    if !object.is_instance_valid() {
-        return Err(Error::object("object freed by its own getter"));
-    }
-    if *name != "script" {
-        return Ok(object.get(&StringName::from(name)));
-    }
-    object.get_script().map_or(Ok(Variant::nil()), |script| Ok(Variant::from(script_path(&script)?)))
-}
-
-/// The path by which a reader can load this script.
-fn script_path(script: &Gd<Script>) -> Result<GString> {
-    let path = script.get_path();
-    if path.begins_with(format::SCRIPT_PATH_PREFIX) {
-        Ok(path)
-    } else {
-        Err(Error::object("script has no res:// path, so no reader could load it"))
     }
 }

@@ -1,10 +1,10 @@
 //! The builder as a sink of events.
 
-use godot::builtin::{GString, StringName, Variant};
-use godot::classes::{ClassDb, Object};
+use godot::builtin::Variant;
+use godot::classes::ClassDb;
 use godot::meta::ToGodot;
-use godot::obj::{Gd, Singleton};
-use variant_codec::error::{Oddity, quoted};
+use godot::obj::Singleton;
+use variant_codec::error::Oddity;
 use variant_codec::format::BOM;
 use variant_codec::stream::{
     Decoder, ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
@@ -17,7 +17,7 @@ use super::{Key, VariantBuilder};
 use crate::variant::built::{ConversionCounts, CreatedObjects};
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
-use crate::variant::objects;
+use crate::variant::objects::NewObject;
 use crate::variant::part_tasks::{PartSlots, PartTask};
 
 /// An Array under construction; small, because each level of nesting has one on the stack.
@@ -31,12 +31,6 @@ pub struct DictionaryFrame {
     cursor: RowCursor,
     /// Where colliding keys are refused.
     buckets: Option<Box<Buckets>>,
-}
-
-/// An object whose properties are being set.
-pub struct ObjectFrame {
-    object: Gd<Object>,
-    property: GString,
 }
 
 impl<'s> VariantBuilder<'_, 's> {
@@ -66,7 +60,7 @@ impl<'s> VariantBuilder<'_, 's> {
 impl<'s> Sink for VariantBuilder<'_, 's> {
     type Array = ArrayFrame;
     type Dictionary = DictionaryFrame;
-    type Object = ObjectFrame;
+    type Object = NewObject;
     type Strings = StringSlots<'s>;
     const BUILDS: bool = true;
 
@@ -410,33 +404,27 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         Ok(())
     }
 
-    fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<ObjectFrame> {
-        let value = objects::instantiate(&StringName::from(&string(class)))?;
-        let object = value.try_to::<Gd<Object>>().map_err(|_| {
-            Error::object(format!(
-                "the engine failed to create an object of class {}",
-                quoted(&class.to_lossy())
-            ))
-        })?;
-        if !object.is_class("RefCounted") {
-            self.created.push(object.instance_id());
+    fn begin_object(&mut self, class: Text<'_>, _properties: usize) -> Result<NewObject> {
+        let (object, value) = self.keys.objects.instantiate(class)?;
+        if let Some(id) = object.uncounted_id() {
+            self.created.push(id);
         }
         self.building.put(value);
-        Ok(ObjectFrame { object, property: GString::new() })
+        Ok(object)
     }
 
-    fn begin_property(&mut self, object: &mut ObjectFrame, name: Text<'_>) -> Result<()> {
-        object.property = string(name);
+    fn begin_property(&mut self, object: &mut NewObject, name: Text<'_>) -> Result<()> {
+        object.begin_property(name);
         self.open_aside();
         Ok(())
     }
 
-    fn end_property(&mut self, frame: &mut ObjectFrame) -> Result<()> {
+    fn end_property(&mut self, object: &mut NewObject) -> Result<()> {
         let value = self.close_aside();
-        objects::set_property(&mut frame.object, &frame.property, &value, self.strictness)
+        self.keys.objects.set_property(object, &value, self.strictness)
     }
 
-    fn end_object(&mut self, _object: ObjectFrame) -> Result<()> {
+    fn end_object(&mut self, _object: NewObject) -> Result<()> {
         Ok(())
     }
 

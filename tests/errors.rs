@@ -9,6 +9,7 @@ use variant_codec::stream::{Encoder, Precision, Sink, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, VariantType};
 
 use ErrorKind::*;
+use VariantType::{Bool, Callable, Nil};
 
 static PLAIN: LazyLock<Limits> = LazyLock::new(Limits::unlimited);
 static OBJECTS: LazyLock<Limits> = LazyLock::new(|| Limits { allow_objects: true, ..Limits::unlimited() });
@@ -244,11 +245,9 @@ fn limits_are_kept() {
     let entries = |max_dictionary_entries| Limits { max_dictionary_entries, ..unlimited() };
     let memory = |max_memory| Limits { max_memory, ..unlimited() };
     let without = |ty: VariantType| Limits { allowed_types: ALL_TYPES & !(1 << ty.id()), ..unlimited() };
-    let classes = |names: &[&str]| Limits {
-        allow_objects: true,
-        allowed_classes: names.iter().map(|&name| name.to_owned()).collect(),
-        ..unlimited()
-    };
+    let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let classes = |names: &[&str]| Limits { allowed_classes: list(names), ..OBJECTS.clone() };
+    let scripts = |names: &[&str]| Limits { allowed_scripts: list(names), ..OBJECTS.clone() };
     let trailing = |allow_trailing_bytes| Limits { allow_trailing_bytes, ..unlimited() };
 
     let two_nils = "1c000000 02000000 00000000 00000000";
@@ -257,6 +256,9 @@ fn limits_are_kept() {
     let kilobyte = format!("1d000000 00040000 {}", "00".repeat(1024));
     let strings = format!("22000000 00010000 {}", "01000000 00000000".repeat(256));
     let object = "18000000 01000000 41000000 00000000";
+    let scripted =
+        "18000000 01000000 41000000 01000000 06000000 73637269 70740000 04000000 01000000 42000000";
+    let typed = "1c000300 07000000 7265733a 2f2f4200 00000000";
     // A value, limits that are just enough for it, limits that are not, and the error.
     let cases: Vec<(&str, Limits, Limits, ErrorKind, usize)> = vec![
         ("00000000", bytes(4), bytes(3), LimitExceeded(Limit::Bytes, 3), 0),
@@ -268,20 +270,14 @@ fn limits_are_kept() {
         (two_entries, entries(2), entries(1), LimitExceeded(Limit::DictionaryEntries, 1), 4),
         (&kilobyte, memory(4096), memory(1024), LimitExceeded(Limit::Memory, 1024), 4),
         (&strings, memory(1 << 17), memory(256), LimitExceeded(Limit::Memory, 256), 4),
-        (two_nils, memory(4096), memory(64), LimitExceeded(Limit::Memory, 64), 4),
         (two_entries, memory(4096), memory(512), LimitExceeded(Limit::Memory, 512), 4),
-        (
-            two_nils,
-            without(VariantType::Bool),
-            without(VariantType::Nil),
-            TypeNotAllowed(VariantType::Nil),
-            8,
-        ),
-        ("19000000", unlimited(), without(VariantType::Callable), TypeNotAllowed(VariantType::Callable), 0),
+        (two_nils, without(Bool), without(Nil), TypeNotAllowed(Nil), 8),
+        ("19000000", unlimited(), without(Callable), TypeNotAllowed(Callable), 0),
         (object, classes(&[]), classes(&["B"]), ClassNotAllowed("A".into()), 0),
         (object, classes(&["B", "A"]), unlimited(), ObjectsNotAllowed, 0),
+        (scripted, scripts(&["A", "B"]), scripts(&["A"]), ScriptNotAllowed("B".into()), 28),
+        (typed, scripts(&["res://B"]), scripts(&["B"]), ScriptNotAllowed("res://B".into()), 4),
         ("00000000 00", trailing(true), trailing(false), TrailingBytes(1), 4),
-        ("19000000 00000000 00000000", trailing(true), trailing(false), TrailingBytes(8), 4),
     ];
     for (hex, enough, too_little, kind, offset) in &cases {
         for strictness in [Strictness::Lenient, Strictness::Strict] {

@@ -61,7 +61,7 @@ const FILES: &[Promise] = &[
 
 /// Each limit with its meaning and the error code for exceeding it, in the order of [`shown`].
 #[rustfmt::skip]
-const LIMITS: [(&str, &str, &str); 11] = [
+const LIMITS: [(&str, &str, &str); 12] = [
     ("max_bytes", "", "MAX_BYTES_EXCEEDED"),
     ("max_depth", "beyond the engine's own limit, the code is `TOO_DEEP`", "MAX_DEPTH_EXCEEDED"),
     ("max_elements", "values in all, elements of packed arrays and names of NodePaths included", "MAX_ELEMENTS_EXCEEDED"),
@@ -73,6 +73,7 @@ const LIMITS: [(&str, &str, &str); 11] = [
     ("allowed_types", "`allow_only([TYPE_INT, …])` sets it", "TYPE_NOT_ALLOWED"),
     ("allow_objects", "", "OBJECTS_NOT_ALLOWED"),
     ("allowed_classes", "native classes, by exact name; empty is all", "CLASS_NOT_ALLOWED"),
+    ("allowed_scripts", "scripts, by path; empty is all", "SCRIPT_NOT_ALLOWED"),
 ];
 
 /// The limits of a preset. There is no `..` in it, so that a new limit needs its row.
@@ -88,6 +89,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         refuse_colliding_keys,
         allow_objects,
         allowed_classes,
+        allowed_scripts,
         allowed_types,
     } = limits;
     let bytes = |bytes: u64| match bytes {
@@ -113,6 +115,7 @@ fn shown(limits: Limits) -> [String; LIMITS.len()] {
         all(allowed_types == ALL_TYPES),
         flag(allow_objects),
         all(allowed_classes.is_empty()),
+        all(allowed_scripts.is_empty()),
     ]
 }
 

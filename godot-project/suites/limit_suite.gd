@@ -23,6 +23,7 @@ func test_each_limit_has_its_code() -> bool:
 	var two_nils := var_to_bytes([null, null])
 	var entries := var_to_bytes({1: 2, 3: 4})
 	var object := var_to_bytes_with_objects(RefCounted.new())
+	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
 	var trusting := FastVariantLimits.for_save_files()
 	trusting.allow_objects = true
 	# Property, bytes, a value that is enough, one that is not, the code, the offset.
@@ -34,9 +35,10 @@ func test_each_limit_has_its_code() -> bool:
 		["max_memory", two_nils, 1000, 50, FastVariantCodec.MAX_MEMORY_EXCEEDED, 4],
 		["allow_trailing_bytes", two_nils + Wire.word(0), true, false, FastVariantCodec.TRAILING_BYTES, 16],
 		["allow_objects", object, true, false, FastVariantCodec.OBJECTS_NOT_ALLOWED, 0],
+		["refuse_colliding_keys", colliding, false, true, FastVariantCodec.COLLIDING_KEYS, 1048],
 		["allowed_types", two_nils, 1 << TYPE_ARRAY | 1 << TYPE_NIL, 1 << TYPE_ARRAY, FastVariantCodec.TYPE_NOT_ALLOWED, 8],
 	]
-	_check_complete(rows, ["allowed_classes", "allow_non_canonical", "refuse_colliding_keys"])
+	_check_complete(rows, ["allowed_classes", "allowed_scripts", "allow_non_canonical"])
 	for row: Array in rows:
 		checks.subject(checks.MIXED, row[0])
 		var limits := FastVariantLimits.for_save_files()
@@ -49,19 +51,17 @@ func test_each_limit_has_its_code() -> bool:
 	checks.truth("a class that is listed", FastVariantCodec.try_decode(object, trusting).value is RefCounted)
 	trusting.allowed_classes = ["Resource"]
 	_check_refused(object, trusting, FastVariantCodec.CLASS_NOT_ALLOWED, "allowed_classes", 0)
+	var scripted := var_to_bytes_with_objects(checks)
+	trusting.allowed_classes = []
+	trusting.allowed_scripts = [checks.get_script().resource_path]
+	checks.truth("a script that is listed", FastVariantCodec.try_decode(scripted, trusting).value.get_script() == checks.get_script())
+	trusting.allowed_scripts = ["res://suites/other.gd"]
+	_check_refused(scripted, trusting, FastVariantCodec.SCRIPT_NOT_ALLOWED, "allowed_scripts", 36)
 	checks.subject(TYPE_BOOL, "allow_non_canonical")
 	var odd := Wire.header(TYPE_BOOL) + Wire.word(2)
-	var tolerant := FastVariantLimits.for_save_files()
-	checks.same_int("refused", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(odd, tolerant).error)
-	tolerant.allow_non_canonical = true
-	checks.truth("allowed", FastVariantCodec.try_decode(odd, tolerant).is_ok())
-	checks.subject(TYPE_DICTIONARY, "refuse_colliding_keys")
-	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
-	var limits := FastVariantLimits.for_save_files()
-	checks.same_int("colliding keys", 1000, FastVariantCodec.try_decode(colliding, limits).value.size())
-	limits.refuse_colliding_keys = true
-	var outcome := FastVariantCodec.try_decode(colliding, limits)
-	_check_refused(colliding, limits, FastVariantCodec.COLLIDING_KEYS, "refuse_colliding_keys", outcome.offset)
+	checks.same_int("refused", FastVariantCodec.NOT_CANONICAL, FastVariantCodec.try_decode(odd).error)
+	trusting.allow_non_canonical = true
+	checks.truth("allowed", FastVariantCodec.try_decode(odd, trusting).is_ok())
 	return true
 
 
@@ -81,6 +81,7 @@ func test_presets() -> bool:
 		["refuse_colliding_keys", true, false, false],
 		["allow_objects", false, false, false],
 		["allowed_classes", PackedStringArray(), PackedStringArray(), PackedStringArray()],
+		["allowed_scripts", PackedStringArray(), PackedStringArray(), PackedStringArray()],
 		["allowed_types", (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1, (1 << TYPE_MAX) - 1],
 	]
 	_check_complete(rows, [])

@@ -58,6 +58,7 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         allow_objects: up_to(1) == 1,
         allow_non_canonical: up_to(1) == 1,
         allowed_classes: Vec::new(),
+        allowed_scripts: Vec::new(),
         // All, but perhaps one.
         allowed_types: ALL_TYPES & !(1 << up_to(63)),
     }

@@ -110,6 +110,9 @@ pub enum ErrorKind {
     /// The caller's limits do not allow this class.
     #[error("class {class} is not in `allowed_classes`; add it if this is expected", class = quoted(.0))]
     ClassNotAllowed(String),
+    /// The caller's limits do not allow this script.
+    #[error("script {path} is not in `allowed_scripts`; add it if this is expected", path = quoted(.0))]
+    ScriptNotAllowed(String),
     /// Keys or names that an engine's hash tables would take too long for.
     #[error("too many {0}, as in a hash-flooding attack; clear `refuse_colliding_keys` for data you trust")]
     CollidingKeys(&'static str),

@@ -163,6 +163,8 @@ pub struct Limits {
     pub allow_objects: bool,
     /// The native classes that objects may have; empty allows all.
     pub allowed_classes: Vec<String>,
+    /// The scripts that objects and typed containers may have, by path; empty allows all.
+    pub allowed_scripts: Vec<String>,
     /// The types that values may have, one bit each at the position of the type's id.
     pub allowed_types: u64,
 }
@@ -219,6 +221,7 @@ impl Limits {
             refuse_colliding_keys: false,
             allow_objects: false,
             allowed_classes: Vec::new(),
+            allowed_scripts: Vec::new(),
             allowed_types: ALL_TYPES,
         }
     }

@@ -38,6 +38,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             ContainerKind::Script => {
                 let path = self.string()?;
                 self.odd(!path.starts_with(format::SCRIPT_PATH_PREFIX), at, Oddity::ScriptPath)?;
+                if objects {
+                    self.check_script(path, at)?;
+                }
                 ElementType::Script(path.into())
             }
         };

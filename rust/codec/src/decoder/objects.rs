@@ -10,6 +10,9 @@ use crate::format::{self, VariantType};
 /// The key of the class in a Dictionary that stands for an object; no property can have this name.
 const CLASS_KEY: &str = "class";
 
+/// The property that holds the path of an object's script.
+const SCRIPT: &str = "script";
+
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     pub(super) fn decode_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
@@ -41,6 +44,9 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         for _ in 0..count {
             let name_at = self.at;
             let name = self.name()?;
+            if name == SCRIPT && !self.budget.limits.allowed_scripts.is_empty() {
+                self.check_next_script()?;
+            }
             sink.begin_property(&mut object, name.into())
                 .at(name_at)
                 .and_then(|()| self.write_into(sink))
@@ -49,6 +55,27 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         self.depth -= 1;
         sink.end_object(object).at(at)
+    }
+
+    /// Fails if a path of a script follows that is not allowed.
+    fn check_next_script(&mut self) -> Result<()> {
+        let at = self.at;
+        if self.next_type() == Some(VariantType::String) {
+            self.u32()?;
+            let path = self.string()?;
+            self.check_script(path, at).map_err(|error| error.inside(Step::property(SCRIPT)))?;
+            self.at = at;
+        }
+        Ok(())
+    }
+
+    /// Fails if the script at this path is not allowed.
+    pub(super) fn check_script(&self, path: &str, at: usize) -> Result<()> {
+        let allowed = &self.budget.limits.allowed_scripts;
+        if allowed.is_empty() || allowed.iter().any(|allowed| allowed == path) {
+            return Ok(());
+        }
+        Err(self.error_at(at, ErrorKind::ScriptNotAllowed(path.to_owned())))
     }
 
     pub(super) fn property_count(&mut self) -> Result<usize> {

@@ -62,6 +62,7 @@ fn bad_result(error: Error) -> Error {
         K::LimitExceeded(..)
         | K::TypeNotAllowed(_)
         | K::ClassNotAllowed(_)
+        | K::ScriptNotAllowed(_)
         | K::ObjectsNotAllowed
         | K::CollidingKeys(_)
         | K::OutOfMemory(_) => error,

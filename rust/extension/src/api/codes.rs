@@ -33,4 +33,5 @@ codes! {
     InternalError "INTERNAL_ERROR" "A bug in this library. Nothing else is affected; please report it, with the message."
     NotFound "NOT_FOUND" "The path of a view leads to no key, index or property. Ask with [method FastVariantView.has], or use [method FastVariantView.fetch] with a default."
     BadPatch "BAD_PATCH" "Bytes that are not a patch, or a patch that does not fit the value; the message says which. Make the patch from the value that it is applied to, or send the whole value. A patch made for another value may fit by chance."
+    ScriptNotAllowed "SCRIPT_NOT_ALLOWED" "A script that is not in [member FastVariantLimits.allowed_scripts], of an object or as the type of a container. Add its path if your protocol uses it."
 }

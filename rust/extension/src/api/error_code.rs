@@ -71,6 +71,7 @@ impl From<&Error> for ErrorCode {
             ErrorKind::CollidingKeys(_) => Self::CollidingKeys,
             ErrorKind::TypeNotAllowed(_) => Self::TypeNotAllowed,
             ErrorKind::ClassNotAllowed(_) => Self::ClassNotAllowed,
+            ErrorKind::ScriptNotAllowed(_) => Self::ScriptNotAllowed,
             ErrorKind::ObjectsNotAllowed => Self::ObjectsNotAllowed,
             ErrorKind::TooLarge => Self::TooLarge,
             ErrorKind::Argument(_) => Self::BadArgument,

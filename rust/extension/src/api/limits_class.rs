@@ -78,10 +78,17 @@ pub struct FastVariantLimits {
     #[export]
     #[var(get, set)]
     allow_objects: PhantomVar<bool>,
-    /// The native classes that objects may have, by exact name. Empty allows every class that can be instantiated.
+    /// The native classes that objects may have, by exact name. Empty allows every class that can be instantiated. Scripts that extend
+    /// such a class are allowed unless [member allowed_scripts] lists others.
     #[export]
     #[var(get, set)]
     allowed_classes: PhantomVar<PackedStringArray>,
+    /// The scripts that objects may have and that may be types of containers, by exact path, such as
+    /// [code]"res://hero.gd"[/code]. Empty allows every script of the project that extends one of the classes: with
+    /// [code]["RefCounted"][/code] in [member allowed_classes], most of them.
+    #[export]
+    #[var(get, set)]
+    allowed_scripts: PhantomVar<PackedStringArray>,
     /// The types that values may have, as bits: [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only]
     /// sets it. With the plugin enabled, the inspector has a list of the types to tick.
     #[export]
@@ -107,6 +114,7 @@ struct Values {
     refuse_colliding_keys: bool,
     allow_objects: bool,
     allowed_classes: PackedStringArray,
+    allowed_scripts: PackedStringArray,
     allowed_types: i64,
 }
 
@@ -127,6 +135,7 @@ properties! { FastVariantLimits {
     refuse_colliding_keys: bool, get_refuse_colliding_keys, set_refuse_colliding_keys;
     allow_objects: bool, get_allow_objects, set_allow_objects;
     allowed_classes: PackedStringArray, get_allowed_classes, set_allowed_classes;
+    allowed_scripts: PackedStringArray, get_allowed_scripts, set_allowed_scripts;
     allowed_types: i64, get_allowed_types, set_allowed_types;
 } }
 
@@ -220,6 +229,7 @@ impl FastVariantLimits {
             refuse_colliding_keys: values.refuse_colliding_keys,
             allow_objects: values.allow_objects,
             allowed_classes: values.allowed_classes.as_slice().iter().map(text_of).collect(),
+            allowed_scripts: values.allowed_scripts.as_slice().iter().map(text_of).collect(),
             allowed_types: values.allowed_types as u64,
         }
     }
@@ -248,6 +258,9 @@ impl Values {
         if !self.allowed_classes.is_empty() {
             parts.push(summary::count(self.allowed_classes.len(), "class", "classes"));
         }
+        if !self.allowed_scripts.is_empty() {
+            parts.push(summary::count(self.allowed_scripts.len(), "script", "scripts"));
+        }
         let types = self.allowed_types as u64 & variant_codec::limits::ALL_TYPES;
         if types != variant_codec::limits::ALL_TYPES {
             parts.push(format!("{} of {} types", types.count_ones(), VariantType::COUNT));
@@ -270,6 +283,7 @@ impl From<&Limits> for Values {
             refuse_colliding_keys: limits.refuse_colliding_keys,
             allow_objects: limits.allow_objects,
             allowed_classes: limits.allowed_classes.iter().map(GString::from).collect(),
+            allowed_scripts: limits.allowed_scripts.iter().map(GString::from).collect(),
             allowed_types: limits.allowed_types as i64,
         }
     }

@@ -19,7 +19,9 @@ use variant_engine::{class_name, get_property};
 /// The engine makes a Dictionary for each property of each object that is asked. `cargo xtask bench objects`, encoding on one
 /// thread: asking each object 0.25 × the engine, asking once 2 ×.
 #[derive(Default)]
-pub struct StoredProperties(RefCell<HashMap<(StringName, Option<InstanceId>), Option<Rc<Stored>>>>);
+pub struct StoredProperties(RefCell<HashMap<ClassAndScript, Option<Rc<Stored>>>>);
+
+type ClassAndScript = (StringName, Option<InstanceId>);
 
 /// What is stored of an object.
 pub struct Stored {

@@ -50,6 +50,23 @@ static func engine_consumed(bytes: PackedByteArray) -> int:
 	return consumed
 
 
+## Whether only the running game knows what is in the value.
+static func is_lost(value: Variant) -> bool:
+	var pending: Array = [value]
+	while pending:
+		var next: Variant = pending.pop_back()
+		match typeof(next):
+			TYPE_OBJECT when is_instance_valid(next):
+				return true
+			TYPE_CALLABLE, TYPE_SIGNAL when not next.is_null():
+				return true
+			TYPE_ARRAY:
+				pending.append_array(next)
+			TYPE_DICTIONARY:
+				pending.append_array(next.keys() + next.values())
+	return false
+
+
 ## Whether an object with this id lives in this run.
 static func engine_knows_id(id: int) -> bool:
 	Engine.print_error_messages = false

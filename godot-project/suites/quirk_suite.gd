@@ -8,7 +8,6 @@ extends "res://suites/suite.gd"
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
 
 
-
 ## REFUSE: a value of another type in a typed Dictionary, which a script would read as what it is not.
 func test_q01_values_of_typed_dictionaries() -> bool:
 	for hex: String in [
@@ -25,17 +24,6 @@ func test_q01_values_of_typed_dictionaries() -> bool:
 	return true
 
 
-## REPRODUCE in encode, OFFER in try_encode: texts that readers refuse.
-func test_q04_lone_surrogates() -> bool:
-	var text := values.lone_surrogates()
-	var bytes := var_to_bytes([1, text])
-	checks.same_bytes("encode", bytes, FastVariantCodec.encode([1, text]))
-	checks.truth("decode refuses, as the engine", Oracle.codec_decode(bytes) == null and Oracle.engine_decode(bytes) == null)
-	var outcome := FastVariantCodec.try_encode([1, text])
-	checks.same_value("try_encode", [FastVariantCodec.INVALID_TEXT, "[1]"], [outcome.error, outcome.path])
-	return true
-
-
 ## REFUSE: getters run once, and the bytes are those of what they gave; the engine is not asked.
 func test_q05_getters_run_once() -> bool:
 	for later: String in ["", "A".repeat(4_000_000)]:
@@ -48,29 +36,6 @@ func test_q05_getters_run_once() -> bool:
 	var font := FontFile.new()
 	var first := FastVariantCodec.encode(font, true)
 	checks.truth("a class whose list of properties grows when read", FastVariantCodec.decode(first, true) is FontFile)
-	return true
-
-
-## REFUSE: a value that cannot be encoded leaves no half record.
-func test_q06_records_of_what_cannot_be_encoded() -> bool:
-	var endless: Array = []
-	endless.append(endless)
-	Engine.print_error_messages = false
-	checks.same_bytes("a container in itself", PackedByteArray(), FastVariantCodec.pack_batch([1, endless, 2]))
-	checks.same_bytes("an object that cannot be made", PackedByteArray(), FastVariantCodec.pack_batch([[7, 8, Input]], true))
-	Engine.print_error_messages = true
-	endless.clear()
-	return true
-
-
-## REFUSE: a length is compared with the bytes that are there, before anything is allocated.
-func test_q07_lengths_of_records() -> bool:
-	for hex: String in ["fcffff7f", "ffffffff", "00000080", "0500000000000000"]:
-		var before := OS.get_static_memory_usage()
-		var outcome := FastVariantCodec.unpack_batch(hex.hex_decode())
-		checks.same_value(hex, [FastVariantCodec.UNEXPECTED_END, []], [outcome.error, outcome.value])
-		outcome = null
-		checks.truth("nothing is kept", OS.get_static_memory_usage() - before < 100_000)
 	return true
 
 

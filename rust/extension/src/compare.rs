@@ -20,7 +20,7 @@ use crate::view::{decode, no_input};
 
 /// A value, encoded so that it is read back as what it is.
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
-    value::encode(value, Objects::AsIds, true)
+    value::encode(value, Objects::Refused, true)
 }
 
 fn packed(bytes: &[u8]) -> Result<PackedByteArray> {

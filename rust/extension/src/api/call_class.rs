@@ -42,7 +42,8 @@ impl Encode {
     const HELP: &str = "\
         Encodes a value to the same bytes as [method @GlobalScope.var_to_bytes].[br][br]\
         With [param full_objects], objects are written with class and stored properties, as \
-        [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id.[br][br]\
+        [method @GlobalScope.var_to_bytes_with_objects] does; otherwise by instance id, which has no meaning in another run of the game \
+        ([method try_encode] refuses such values).[br][br]\
         If the value cannot be encoded, the result is empty and one error is printed.";
 }
 
@@ -56,7 +57,9 @@ impl StaticMethod for Encode {
     fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
         const METHOD: &str = "FastVariantCodec.encode";
         let encoded = catch_panic(METHOD, || {
-            held(value, full_objects, |value, objects| value::encode_to(bytes, value, objects, false))
+            held(value, full_objects, Objects::AsIds, |value, objects| {
+                value::encode_to(bytes, value, objects, false)
+            })
         });
         if let Err(error) = encoded {
             *bytes = PackedByteArray::new();
@@ -127,7 +130,7 @@ impl StaticMethod for EncodedSize {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, size: &mut i64) {
         const METHOD: &str = "FastVariantCodec.encoded_size";
-        let measured = catch_panic(METHOD, || held(value, full_objects, encoded_size));
+        let measured = catch_panic(METHOD, || held(value, full_objects, Objects::AsIds, encoded_size));
         *size = measured.map_or_else(
             |error| {
                 // Other errors are reported when the value is encoded.
@@ -141,16 +144,18 @@ impl StaticMethod for EncodedSize {
     }
 }
 
-/// Calls `encode` with the value, or with a copy where getters run, because they may change the caller's variable.
+/// Calls `encode` with the value and `otherwise`; for full objects, with a copy of the value, because getters may change the
+/// caller's variable.
 #[inline(always)]
 pub fn held<T>(
     value: &Variant,
     full_objects: bool,
+    otherwise: Objects<'_>,
     encode: impl FnOnce(&Variant, Objects<'_>) -> Result<T>,
 ) -> Result<T> {
     if full_objects {
         encode(&value.clone(), Objects::Full(&StoredProperties::default()))
     } else {
-        encode(value, Objects::AsIds)
+        encode(value, otherwise)
     }
 }

@@ -29,6 +29,7 @@ use crate::jobs::Job;
 use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
+use crate::variant::source::Objects;
 
 /// Encodes and decodes Variants exactly as the engine does: faster, in parallel batches, and with error messages.
 ///
@@ -129,8 +130,11 @@ impl FastVariantCodec {
     ///
     /// If a value cannot be encoded or the file cannot be written, one error is printed, the file is unchanged, and no
     /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
-    /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE]. With [param full_objects], objects are
-    /// written with class and properties.
+    /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE].
+    ///
+    /// With [param full_objects], objects are written with class and stored properties: of a script, only variables marked with
+    /// [code]@export[/code] or [code]@export_storage[/code]. Otherwise a value that holds an object, a Callable or a Signal is an error: no
+    /// reader could know it by its instance id.
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
@@ -253,13 +257,15 @@ impl FastVariantCodec {
     /// Encodes a value and returns the bytes or an error. Prints nothing. With [param full_objects], objects are
     /// written with class and properties, as [method encode] does.
     ///
-    /// Values that would decode to different ones are errors here: lone surrogates, text that starts with a byte-order
-    /// mark, Dictionary keys that [method decode] would merge, and values of another type than their Dictionary
-    /// declares.
+    /// Values that would decode to different ones are errors here: objects without [param full_objects], Callables and
+    /// Signals, lone surrogates, text that starts with a byte-order mark, Dictionary keys that [method decode] would merge, and
+    /// values of another type than their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.try_encode", || {
-            match held(&value, full_objects, |value, objects| value::encode(value, objects, true)) {
+            match held(&value, full_objects, Objects::Refused, |value, objects| {
+                value::encode(value, objects, true)
+            }) {
                 Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
                 Err(error) => FastVariantResult::failed(&error),
             }

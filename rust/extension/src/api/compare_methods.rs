@@ -24,9 +24,8 @@ impl FastVariantCodec {
     /// var after: Dictionary = FastVariantCodec.patch(before, change).value
     /// ```
     ///
-    /// Elements that were added to an Array or removed from it are found, as far as a bounded search goes. Objects are compared by
-    /// instance id. If a value cannot be encoded exactly, see [method try_encode], the result is empty and one error is
-    /// printed.
+    /// Elements that were added to an Array or removed from it are found, as far as a bounded search goes. If a value cannot be
+    /// encoded exactly, see [method try_encode], the result is empty and one error is printed; among such values are objects.
     #[func]
     fn diff(old: Variant, new: Variant) -> PackedByteArray {
         guard("FastVariantCodec.diff", || or_report("FastVariantCodec.diff", compare::diff(&old, &new)))
@@ -90,7 +89,7 @@ impl FastVariantCodec {
     ///
     /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for elements that were added.
     /// Time and memory grow with the number of differences: for values of others, choose a small [param max].
-    /// If a value cannot be encoded exactly, the result is empty and one error is printed.
+    /// If a value cannot be encoded exactly, as with [method FastVariantCodec.try_encode], the result is empty and one error is printed.
     #[func]
     fn differences(old: Variant, new: Variant, #[opt(default = 100)] max: i64) -> Array<VarDictionary> {
         guard("FastVariantCodec.differences", || {

@@ -25,16 +25,21 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, element};
 
-/// Encodes all values as records, prefixed with their length as a little-endian u32, in consecutive parts.
+/// Encodes all values as records for a file, prefixed with their length as a little-endian u32, in consecutive parts.
 ///
 /// # Errors
-/// The values that cannot be encoded.
+/// The values that cannot be encoded, among them those that hold what only the running game knows.
 pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Failed> {
+    frame_with(values, full_objects, true)
+}
+
+fn frame_with(values: &AnyArray, full_objects: bool, refuses_ids: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
     let elements = reader.elements(&values);
     frame_each(elements.len(), !full_objects, Reasons::First, |index, part, stored| {
-        value::append(part, element(&elements, index)?, Objects::new(full_objects, stored))
+        let otherwise = if refuses_ids { Objects::Refused } else { Objects::AsIds };
+        value::append(part, element(&elements, index)?, Objects::full_or(otherwise, full_objects, stored))
     })
 }
 
@@ -71,12 +76,12 @@ pub fn frame_each<K: Default>(
     Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// All records of [`frame`] in one buffer.
+/// All values as records in one buffer; objects that are not full are written by instance id.
 ///
 /// # Errors
 /// The values that cannot be encoded, or the last one if the buffer would be too large; then nothing is packed.
 pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
-    let parts = frame(values, full_objects)?;
+    let parts = frame_with(values, full_objects, false)?;
     let failed = |kind: ErrorKind| Failed::one(values.len().saturating_sub(1), kind.into());
     let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
     if total > MAX_BYTES {

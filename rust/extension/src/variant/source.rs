@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use godot::builtin::{GString, NodePath, Signal, StringName, Variant};
+use godot::builtin::{Callable, GString, NodePath, Signal, StringName, Variant};
 use godot::classes::Object;
 use godot::obj::Gd;
 use variant_codec::error::Step;
@@ -15,7 +15,7 @@ use variant_engine::{
 };
 
 use super::splitter::{Splitter, Tail, TailItems};
-use super::stored::{StoredProperties, script_path};
+use super::stored::{StoredProperties, label, script_path};
 use crate::thresholds::SMALL_BYTES;
 
 /// How objects are written.
@@ -23,14 +23,16 @@ use crate::thresholds::SMALL_BYTES;
 pub enum Objects<'c> {
     /// By instance id.
     AsIds,
+    /// Not at all: what the running game alone knows is an error, also Callables and Signals.
+    Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
 }
 
 impl<'c> Objects<'c> {
-    /// As ids, or full; `stored` is kept for a call.
-    pub fn new(full: bool, stored: &'c StoredProperties) -> Self {
-        if full { Self::Full(stored) } else { Self::AsIds }
+    /// Full objects, or those that are written otherwise; `stored` is kept for a call.
+    pub fn full_or(otherwise: Self, full: bool, stored: &'c StoredProperties) -> Self {
+        if full { Self::Full(stored) } else { otherwise }
     }
 
     fn are_full(self) -> bool {
@@ -176,7 +178,7 @@ impl<'a, 's> Walker<'a, 's> {
                     T::String => sink.text(T::String, Text::Utf32(reader.string_units(variant))),
                     $(T::$ty => sink.fixed(T::$ty, reader.lanes(variant, T::$ty)),)*
                     T::Rid => sink.rid(reader.rid(variant)),
-                    T::Callable => sink.callable(),
+                    T::Callable => self.check_callable(variant).and_then(|()| sink.callable()),
                     _ => return None,
                 }
             };
@@ -185,6 +187,17 @@ impl<'a, 's> Walker<'a, 's> {
             Vector2 Vector2i Rect2 Rect2i Vector3 Vector3i Transform2D Vector4 Vector4i Plane Quaternion Aabb Basis
             Transform3D Projection Color
         })
+    }
+
+    /// Fails for a Callable that would be read as an empty one, where that is an error.
+    #[inline(never)]
+    fn check_callable(self, variant: &Variant) -> Result<()> {
+        let is_lost = matches!(self.objects, Objects::Refused) && !variant.to::<Callable>().is_null();
+        if is_lost {
+            Err(Error::object("a Callable would be read as an empty one; leave it out"))
+        } else {
+            Ok(())
+        }
     }
 
     fn write_into<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
@@ -415,7 +428,7 @@ impl<'a, 's> Walker<'a, 's> {
         let found =
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
         declared.takes_type(found, |class, script| match self.objects {
-            Objects::AsIds => true,
+            Objects::AsIds | Objects::Refused => true,
             Objects::Full(_) => is_instance(value, class, script),
         })
     }
@@ -548,6 +561,9 @@ impl<'a, 's> Walker<'a, 's> {
         let signal = variant.to::<Signal>();
         let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
+        if matches!(self.objects, Objects::Refused) && object != 0 {
+            return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
+        }
         sink.signal(Text::Utf32(self.units_of(&name)), object)
     }
 
@@ -556,7 +572,7 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
             (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
-            (ContainerType::Object { .. }, Objects::AsIds) => Declared::EncodedObject,
+            (ContainerType::Object { .. }, Objects::AsIds | Objects::Refused) => Declared::EncodedObject,
             (ContainerType::Object { script: Some(script), .. }, Objects::Full(_)) => {
                 Declared::Script(script_path(&script)?)
             }
@@ -573,7 +589,11 @@ impl<'a, 's> Walker<'a, 's> {
             // Null or freed: written as Nil, as the engine does.
             return sink.nil();
         }
-        let Objects::Full(stored) = self.objects else { return sink.object_id(id) };
+        let stored = match self.objects {
+            Objects::AsIds => return sink.object_id(id),
+            Objects::Refused => return Err(lost(variant)),
+            Objects::Full(stored) => stored,
+        };
         let Ok(object) = variant.try_to::<Gd<Object>>() else {
             return sink.nil();
         };
@@ -590,6 +610,16 @@ impl<'a, 's> Walker<'a, 's> {
         }
         sink.end_object(open)
     }
+}
+
+/// The error of an object that no reader could find by its id.
+#[cold]
+fn lost(object: &Variant) -> Error {
+    let label =
+        object.try_to::<Gd<Object>>().map_or_else(|_| "an object".to_owned(), |object| label(&object));
+    Error::object(format!(
+        "{label} would be written as an instance id, which has no meaning to a reader; write its properties as a Dictionary, or pass `full_objects`"
+    ))
 }
 
 /// The encoded size of a value, in bytes.

@@ -12,7 +12,7 @@ use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
 use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
-use variant_engine::{class_name, get_property};
+use variant_engine::{class_name, get_property, text_of};
 
 /// The stored properties of objects, asked once in a call for each class and script whose objects all have the same ones.
 ///
@@ -121,6 +121,17 @@ impl Property {
             None => get_property(object, &self.name)
                 .ok_or_else(|| Error::object("object freed by its own getter")),
         }
+    }
+}
+
+/// An object's class for messages: the global name or the path of its script, else its native class.
+pub fn label(object: &Gd<Object>) -> String {
+    let Some(script) = object.get_script() else { return class_name(object).to_string() };
+    let (name, path) = (script.get_global_name(), script.get_path());
+    match () {
+        () if !name.is_empty() => text_of(&GString::from(&name)),
+        () if !path.is_empty() => text_of(&path),
+        () => format!("{} with a script", class_name(object)),
     }
 }
 

@@ -24,6 +24,11 @@ impl Ends {
         }
     }
 
+    /// All of them.
+    pub fn into_found(self) -> Vec<(u32, u32)> {
+        self.found
+    }
+
     /// All of them, to be searched.
     pub fn sorted(mut self) -> Self {
         self.found.sort_unstable();

@@ -542,7 +542,8 @@ pub trait Sink {
 ///     let mut builder = ValueBuilder::default();
 ///     let mut array = builder.begin_array(part.count, ElementType::Untyped)?;
 ///     Decoder::new(&bytes, Strictness::Strict, &limits).decode_part(part, &mut builder, &mut array)?;
-///     assert_eq!(array[0], Value::from("a text of some length"));
+///     builder.end_array(array)?;
+///     assert_eq!(builder.into_value()[0], Value::from("a text of some length"));
 /// }
 /// # Ok::<(), variant_codec::Error>(())
 /// ```

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use variant_codec::frames::ReadAt;
 
-use crate::{Failure, LONGEST_WAIT, at_rest, lock, open};
+use crate::{Failure, LONGEST_WAIT, at_rest, lock, open, own_length};
 
 /// How long to wait for a writer if earlier records are known, and how often: a writer in a loop lets others in only between two appends.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
@@ -58,6 +58,10 @@ impl ReadAt for Journal {
         if let (Ok(None), Some(settled)) = (&rest, &mut *settled) {
             if longest_wait == SHORT_WAIT {
                 settled.waited = Some(Instant::now());
+            }
+            // What this process itself has appended meanwhile is done.
+            if let Some(own) = own_length(&self.place, &lock(&self.file).metadata()?) {
+                settled.length = settled.length.max(own);
             }
             return Ok(settled.length.min(now));
         }

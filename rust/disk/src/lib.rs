@@ -254,10 +254,8 @@ pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 }
 
 fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let last = match &*lock(&APPENDED) {
-        Some(known) if known.file == State::of(place, before)? => known.last,
-        _ => None,
-    };
+    let state = State::of(place, before)?;
+    let last = lock(&APPENDED).iter().find(|known| known.file == state).and_then(|known| known.last);
     // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
     if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
@@ -280,7 +278,12 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         file.set_len(before.len())?;
     }
     let last = if written.is_ok() { last_record(parts, before.len()).or(last) } else { last };
-    *lock(&APPENDED) = Some(Appended { file: State::of(place, &file.metadata()?)?, last });
+    let state = State::of(place, &file.metadata()?)?;
+    let mut appended = lock(&APPENDED);
+    appended.retain(|known| known.file.place != state.place);
+    appended.truncate(MOST_APPENDED - 1);
+    appended.insert(0, Appended { file: state, last });
+    drop(appended);
     Ok(written?)
 }
 
@@ -298,8 +301,9 @@ fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
     Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
 }
 
-/// The file that was appended to last: while it is unchanged, its records need not be checked.
-static APPENDED: Mutex<Option<Appended>> = Mutex::new(None);
+/// The files that were appended to last, the latest first: while one is unchanged, its records need not be checked.
+static APPENDED: Mutex<Vec<Appended>> = Mutex::new(Vec::new());
+const MOST_APPENDED: usize = 32;
 
 struct Appended {
     file: State,
@@ -321,6 +325,13 @@ impl State {
         let (id, modified) = (access::id(metadata), metadata.modified()?);
         Ok(Self { place: place.to_owned(), id, length: metadata.len(), modified })
     }
+}
+
+/// The length of a file after this process appended to it, if it is one of the last that it appended to.
+fn own_length(place: &Path, metadata: &Metadata) -> Option<u64> {
+    let appended = lock(&APPENDED);
+    let is_it = |file: &&State| file.place == place && file.id == access::id(metadata);
+    appended.iter().map(|known| &known.file).find(is_it).map(|file| file.length)
 }
 
 /// Opens a regular file for reading.

@@ -147,9 +147,10 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     Some(bytes)
 }
 
-/// A file to be read in parts; `None` if only the engine can read it, or knows why not.
+/// A file to be read in parts, after all earlier saves; `None` if only the engine can read it, or knows why not.
 pub fn open(path: &GString) -> Option<Journal> {
-    Journal::open(&Target::of(path).ok()?.place).ok()
+    let target = Target::of(path).ok()?;
+    target.turn().take(|| Journal::open(&target.place)).ok()
 }
 
 /// How many bytes of a file of this length are read. One byte more than allowed is enough for the error.

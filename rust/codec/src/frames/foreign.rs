@@ -5,12 +5,14 @@ use std::str;
 use super::index::ReadAt;
 use super::scan::read_block;
 use crate::error::{Error, Result};
-use crate::format::{self, FRAME_BYTES, VariantType};
+use crate::format::{FRAME_BYTES, VariantType};
 use crate::limits::Limits;
 use crate::outline::Outline;
 
 /// The bytes at the start of a file that show its format.
 const HEAD: usize = 64;
+/// In larger files, one value is not looked for: it would have to be read as a whole.
+const WHOLE: u64 = 64 << 20;
 
 /// A format other than records, by its name and what to do.
 ///
@@ -95,7 +97,8 @@ fn text(head: &[u8]) -> Option<&str> {
 
 /// The format of a file that certainly holds something else than records. `None` for records, also for damaged ones.
 ///
-/// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged.
+/// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged and there
+/// are no more than 64 MiB.
 ///
 /// ```
 /// use variant_codec::frames::{Foreign, append, foreign};
@@ -123,7 +126,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     };
     let size = source.size().map_err(Error::other)?;
     let may_be_header = VariantType::from_id(length as u8).is_some_and(|ty| length & !ty.header_mask() == 0);
-    if !may_be_header || size > limits.max_bytes.min(format::MAX_BYTES) as u64 {
+    if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
         return Ok(None);
     }
     read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;

@@ -9,7 +9,7 @@ use super::form::{
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::{Shape, VariantType};
-use crate::limits::Limits;
+use crate::limits::{ALL_TYPES, Limits};
 use crate::view::View;
 
 /// The value that a patch makes of the one in `old`, encoded. The limits hold for the old and the new value.
@@ -35,8 +35,17 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         return Err(Error::new(kind).at(0));
     }
     // A patch is nested deeper than what it makes, and holds more values.
-    let allow_trailing_bytes = limits.allow_trailing_bytes;
-    let loose = Limits { allow_objects: true, allow_trailing_bytes, ..Limits::unlimited() };
+    let loose = Limits {
+        max_depth: limits.max_depth.saturating_add(MAX_LEVELS),
+        max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
+        max_dictionary_entries: limits.max_dictionary_entries.max(2),
+        max_memory: limits.max_memory.saturating_mul(MORE),
+        allow_objects: true,
+        allowed_types: ALL_TYPES,
+        allowed_classes: Vec::new(),
+        allowed_scripts: Vec::new(),
+        ..limits.clone()
+    };
     let patch_ends = checked(patch, &loose)?;
     let old = View::within(old, limits)?.knowing(&old_ends);
     let patch = View::within(patch, &loose)?.knowing(&patch_ends);
@@ -52,6 +61,11 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     checked(&writer.out, limits).map_err(bad_result)?;
     Ok(writer.out)
 }
+
+/// The levels of a patch around the values in it, and how many more values than its result it may hold: each element that changes
+/// takes a few.
+const MAX_LEVELS: u32 = 4 * (MAX_CHANGES + 1);
+const MORE: u64 = 16;
 
 /// The error of bytes that the patch has made. The caller never sees them, so it has no offset.
 #[cold]

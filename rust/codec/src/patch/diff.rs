@@ -1,6 +1,6 @@
 //! Two values → what differs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::align::{self, Elements, Hunk, Piece};
@@ -125,7 +125,10 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     for entry in old.checked_entries()? {
         let (key, value) = entry?;
         let key = key.bytes()?;
-        entries.insert(key, (value, false));
+        if entries.insert(key, (value, false)).is_some() {
+            // With a NaN inside, keys of the same bytes are two, and no change could say which of them it means.
+            return Ok(Change::Set);
+        }
         kept_keys.push(key);
     }
 
@@ -137,6 +140,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     // Written last, so that nothing is where nothing is shared.
     let mut replaced = Vec::new();
     let mut added = Vec::new();
+    let mut added_keys = HashSet::new();
     let mut new_keys = room(new_count)?;
     for entry in new.checked_entries()? {
         let (key, value) = entry?;
@@ -144,9 +148,15 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         new_keys.push(key);
         let Some((old_value, is_kept)) = entries.get_mut(key) else {
             push(&mut added, (key, value))?;
+            added_keys.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory(added.len()))?;
+            if !added_keys.insert(key) {
+                return Ok(Change::Set);
+            }
             continue;
         };
-        *is_kept = true;
+        if std::mem::replace(is_kept, true) {
+            return Ok(Change::Set);
+        }
         match compare(old_value, &value, level + 1)? {
             Change::None => shared += 1,
             Change::Inside(bytes) => {
@@ -340,6 +350,31 @@ impl Edits {
                 Ok(())
             }
             _ => push(&mut self.0, Edit::Replace(gone, come)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::{apply, differences};
+    use crate::value::Value;
+
+    /// To the engine, keys with a NaN inside are different ones, although their bytes are the same.
+    #[test]
+    fn keys_of_the_same_bytes_lose_no_change() {
+        let with = |values: &[i64]| {
+            let entries = values.iter().map(|value| (Value::from([f64::NAN]), Value::from(*value)));
+            Value::from_iter(entries.chain([("pad".into(), "x".repeat(1000).into())])).encode().unwrap()
+        };
+        let limits = Limits::for_save_files();
+        let all = [&[][..], &[1], &[1, 2], &[1, 3], &[2, 2], &[1, 2, 3]].map(with);
+        for old in &all {
+            for new in &all {
+                let patch = diff(old, new, &limits).unwrap();
+                assert_eq!(apply(old, &patch, &limits).unwrap(), *new);
+                assert_eq!(differences(old, new, 9, &limits).unwrap().is_empty(), old == new);
+            }
         }
     }
 }

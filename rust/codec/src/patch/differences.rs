@@ -1,6 +1,6 @@
 //! Two values → what differs, for people.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::align::{Elements, Piece, pieces};
 use super::form::{MAX_CHANGES, checked, push, room};
@@ -194,7 +194,18 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
         entries.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory(count.saturating_mul(128)))?;
         for entry in new.checked_entries()? {
             let (key, value) = entry?;
-            entries.insert(key.bytes()?, value);
+            if entries.insert(key.bytes()?, value).is_some() {
+                // With a NaN inside, keys of the same bytes are two.
+                return self.add(Some(old), Some(new));
+            }
+        }
+        let mut seen = HashSet::new();
+        let old_count = old.count()?;
+        seen.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(old_count.saturating_mul(32)))?;
+        for entry in old.checked_entries()? {
+            if !seen.insert(entry?.0.bytes()?) {
+                return self.add(Some(old), Some(new));
+            }
         }
         for entry in old.checked_entries()? {
             let (key, value) = entry?;

@@ -1,10 +1,13 @@
 //! Events → [`Value`].
 
-use super::same::refuse_repeated_keys;
+use std::hash::{BuildHasher as _, RandomState};
+
+use super::same::{hash_of_leaf, refuse_repeated_keys};
 use super::types::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
+use crate::memory::check_memory;
 
 /// Reads little-endian components of `W` bytes.
 fn from_le<T, const W: usize>(le: &[u8], read: fn([u8; W]) -> T) -> Vec<T> {
@@ -27,13 +30,43 @@ fn from_le<T, const W: usize>(le: &[u8], read: fn([u8; W]) -> T) -> Vec<T> {
 #[derive(Debug, Default)]
 pub struct ValueBuilder {
     current: Value,
-    refuses_repeated_keys: bool,
+    /// Where keys are hashed: each value in them once, however deep it lies.
+    keys: Option<Keys>,
+    /// Memory that has been taken since it was asked for last.
+    unchecked: usize,
+}
+
+/// What is known of the value that was completed last, while it is a key or in one.
+#[derive(Debug, Default)]
+struct Keys {
+    hasher: RandomState,
+    level: u32,
+    hash: u64,
+}
+
+/// Memory is asked for each time that so much has been taken.
+const AT_ONCE: usize = 4 << 20;
+
+/// An Array or Dictionary that is being built, and the hashes of what it has so far where it is in a key.
+#[derive(Debug)]
+pub struct Frame<T> {
+    built: T,
+    key: Value,
+    hash: u64,
+    /// Of the keys of a Dictionary.
+    hashes: Vec<u64>,
+}
+
+impl<T> Frame<T> {
+    fn of(built: T) -> Box<Self> {
+        Box::new(Self { built, key: Value::Nil, hash: 0, hashes: Vec::new() })
+    }
 }
 
 impl ValueBuilder {
     /// A builder that fails if a Dictionary repeats a key, as strict reading does. The default keeps all entries, of which the last counts.
     pub fn strict() -> Self {
-        Self { refuses_repeated_keys: true, ..Self::default() }
+        Self { keys: Some(Keys::default()), ..Self::default() }
     }
 
     /// The value that was written.
@@ -42,7 +75,64 @@ impl ValueBuilder {
     }
 
     fn set(&mut self, value: Value) -> Result<()> {
+        if let Some(Keys { hasher, level: 1.., hash }) = &mut self.keys {
+            *hash = hash_of_leaf(&value, hasher);
+        }
         self.current = value;
+        Ok(())
+    }
+
+    /// Sets a container, whose contents have this hash.
+    fn set_container(&mut self, value: Value, count: usize, contents: u64) -> Result<()> {
+        if let Some(Keys { hasher, level: 1.., hash }) = &mut self.keys {
+            *hash = hasher.hash_one((value.ty().id(), count, contents));
+        }
+        self.current = value;
+        Ok(())
+    }
+
+    /// Adds the hash of the value that was completed last, where it is in a key.
+    fn add_hash(&self, contents: &mut u64) {
+        if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
+            *contents = hasher.hash_one((*contents, hash));
+        }
+    }
+
+    /// Asks whether there is memory for what is allocated next.
+    fn takes(&mut self, bytes: usize) -> Result<()> {
+        self.unchecked = self.unchecked.saturating_add(bytes);
+        if self.unchecked >= AT_ONCE {
+            check_memory(self.unchecked)?;
+            self.unchecked = 0;
+        }
+        Ok(())
+    }
+
+    /// Room in a vector for announced elements, but for no more than a few: an announcement is only a claim.
+    fn reserved<T>(&mut self, announced: usize) -> Result<Vec<T>> {
+        let count = announced.min(64);
+        self.takes(count * size_of::<T>())?;
+        Ok(Vec::with_capacity(count))
+    }
+
+    fn takes_text(&mut self, text: Text<'_>) -> Result<()> {
+        self.takes(match text {
+            Text::Utf8(text) => text.len(),
+            Text::Utf32(units) => units.len().saturating_mul(4),
+        })
+    }
+
+    fn owned(&mut self, text: Text<'_>) -> Result<String> {
+        self.takes_text(text)?;
+        Ok(text.to_lossy())
+    }
+
+    /// Adds to a vector, which doubles when it is full.
+    fn push<T>(&mut self, list: &mut Vec<T>, element: T) -> Result<()> {
+        if list.len() == list.capacity() {
+            self.takes((2 * list.len()).max(4).saturating_mul(size_of::<T>()))?;
+        }
+        list.push(element);
         Ok(())
     }
 
@@ -76,9 +166,9 @@ fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
 
 impl Sink for ValueBuilder {
     // Boxed: one lies on the stack for each level of nesting.
-    type Array = Box<Array>;
-    type Dictionary = Box<(Dictionary, Value)>;
-    type Object = Box<(String, Vec<(String, Value)>, String)>;
+    type Array = Box<Frame<Array>>;
+    type Dictionary = Box<Frame<Dictionary>>;
+    type Object = Box<(String, Frame<Vec<(String, Value)>>, String)>;
     type Strings = Vec<String>;
     const BUILDS: bool = true;
 
@@ -104,7 +194,7 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn text(&mut self, ty: VariantType, text: Text<'_>) -> Result<()> {
-        let text = text.to_lossy();
+        let text = self.owned(text)?;
         self.set(if ty == VariantType::StringName { Value::StringName(text) } else { Value::String(text) })
     }
 
@@ -137,6 +227,7 @@ impl Sink for ValueBuilder {
     #[inline(never)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
+        self.takes(lanes.le.len().saturating_mul(2))?;
         let value = match ty {
             T::PackedByteArray => Value::PackedByteArray(lanes.le.to_vec()),
             T::PackedInt32Array => Value::PackedInt32Array(from_le(lanes.le, i32::from_le_bytes)),
@@ -156,6 +247,7 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn node_path(&mut self, path: NodePathParts<'_>) -> Result<()> {
+        path.names.iter().chain(path.subnames).try_for_each(|part| self.takes_text(*part))?;
         let owned = |parts: &[Text<'_>]| parts.iter().map(|part| part.to_lossy()).collect();
         self.set(Value::NodePath(NodePath {
             absolute: path.absolute,
@@ -185,19 +277,22 @@ impl Sink for ValueBuilder {
     }
 
     #[inline(never)]
-    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Box<Array>> {
-        Ok(Box::new(Array { element: element.into(), values: reserved(len) }))
+    fn begin_array(&mut self, len: usize, element: ElementType<'_>) -> Result<Self::Array> {
+        Ok(Frame::of(Array { element: element.into(), values: self.reserved(len)? }))
     }
 
     #[inline(never)]
     fn end_element(&mut self, array: &mut Self::Array) -> Result<()> {
-        array.values.push(self.take());
-        Ok(())
+        self.add_hash(&mut array.hash);
+        let value = self.take();
+        self.push(&mut array.built.values, value)
     }
 
     #[inline(never)]
     fn end_array(&mut self, array: Self::Array) -> Result<()> {
-        self.set(Value::Array(*array))
+        let Frame { built, hash, .. } = *array;
+        let count = built.values.len();
+        self.set_container(Value::Array(built), count, hash)
     }
 
     #[inline(never)]
@@ -207,72 +302,92 @@ impl Sink for ValueBuilder {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<Self::Dictionary> {
-        let entries = reserved(len);
-        Ok(Box::new((Dictionary { key: key.into(), value: value.into(), entries }, Value::Nil)))
+        let entries = self.reserved(len)?;
+        Ok(Frame::of(Dictionary { key: key.into(), value: value.into(), entries }))
+    }
+
+    #[inline(never)]
+    fn begin_key(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
+        if let Some(keys) = &mut self.keys {
+            keys.level += 1;
+        }
+        Ok(())
     }
 
     #[inline(never)]
     fn begin_value(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
-        dictionary.1 = self.take();
+        dictionary.key = self.take();
+        if let Some(keys) = &mut self.keys {
+            let hash = dictionary.key.as_str().map_or(keys.hash, |text| keys.hasher.hash_one(text));
+            dictionary.hash = keys.hasher.hash_one((dictionary.hash, hash));
+            keys.level -= 1;
+            self.push(&mut dictionary.hashes, hash)?;
+        }
         Ok(())
     }
 
     #[inline(never)]
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
-        let (dictionary, key) = &mut **dictionary;
-        dictionary.entries.push((std::mem::take(key), self.take()));
-        Ok(())
+        self.add_hash(&mut dictionary.hash);
+        let entry = (std::mem::take(&mut dictionary.key), self.take());
+        self.push(&mut dictionary.built.entries, entry)
     }
 
     #[inline(never)]
     fn end_dictionary(&mut self, dictionary: Self::Dictionary) -> Result<()> {
-        if self.refuses_repeated_keys {
-            refuse_repeated_keys(&dictionary.0.entries)?;
+        let Frame { built, hash, hashes, .. } = *dictionary;
+        if self.keys.is_some() {
+            refuse_repeated_keys(&built.entries, &hashes)?;
         }
-        self.set(Value::Dictionary(dictionary.0))
+        let count = built.entries.len();
+        self.set_container(Value::Dictionary(built), count, hash)
     }
 
     #[inline(never)]
     fn begin_object(&mut self, class: Text<'_>, properties: usize) -> Result<Self::Object> {
-        Ok(Box::new((class.to_lossy(), reserved(properties), String::new())))
+        Ok(Box::new((self.owned(class)?, *Frame::of(self.reserved(properties)?), String::new())))
     }
 
     #[inline(never)]
     fn begin_property(&mut self, object: &mut Self::Object, name: Text<'_>) -> Result<()> {
-        object.2 = name.to_lossy();
+        object.2 = self.owned(name)?;
         Ok(())
     }
 
     #[inline(never)]
     fn end_property(&mut self, object: &mut Self::Object) -> Result<()> {
-        object.1.push((std::mem::take(&mut object.2), self.take()));
-        Ok(())
+        let (_, properties, name) = &mut **object;
+        if let Some(Keys { hasher, level: 1.., .. }) = &self.keys {
+            properties.hash = hasher.hash_one((properties.hash, &*name));
+        }
+        self.add_hash(&mut properties.hash);
+        let property = (std::mem::take(name), self.take());
+        self.push(&mut properties.built, property)
     }
 
     #[inline(never)]
     fn end_object(&mut self, object: Self::Object) -> Result<()> {
-        let (class, properties, _) = *object;
-        self.set(Value::Object(Object::Full { class, properties }))
+        let (class, Frame { built: properties, mut hash, .. }, _) = *object;
+        if let Some(Keys { hasher, level: 1.., .. }) = &self.keys {
+            hash = hasher.hash_one((hash, &class));
+        }
+        let count = properties.len();
+        self.set_container(Value::Object(Object::Full { class, properties }), count, hash)
     }
 
     #[inline(never)]
     fn begin_strings(&mut self, len: usize) -> Result<Vec<String>> {
-        Ok(reserved(len))
+        self.reserved(len)
     }
 
     #[inline(never)]
     fn string(&mut self, strings: &mut Vec<String>, text: Text<'_>) -> Result<()> {
-        strings.push(text.to_lossy());
-        Ok(())
+        let text = self.owned(text)?;
+        self.push(strings, text)
     }
 
     #[inline(never)]
     fn end_strings(&mut self, strings: Vec<String>) -> Result<()> {
         self.set(Value::PackedStringArray(strings))
     }
-}
-
-/// Space for announced elements, but for no more than a few: an announcement is only a claim.
-fn reserved<T>(announced: usize) -> Vec<T> {
-    Vec::with_capacity(announced.min(64))
 }

@@ -11,25 +11,27 @@ use crate::error::{ErrorKind, Oddity, Result};
 const FEW: usize = 8;
 
 /// Refuses a Dictionary that has a key twice, which the engine's encoder never writes: decoded by the engine, the last value would
-/// count.
-pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)]) -> Result<()> {
+/// count. Keys that are the same have the same of these hashes.
+pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)], hashes: &[u64]) -> Result<()> {
     let repeated = || Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
     if entries.len() <= FEW {
-        let is_before = |(index, (key, _)): (usize, &(Value, Value))| {
-            entries[..index].iter().any(|(other, _)| is_same_key(key, other))
+        let is_before = |(index, ((key, _), hash)): (usize, (&(Value, Value), &u64))| {
+            entries[..index]
+                .iter()
+                .zip(hashes)
+                .any(|((other, _), other_hash)| hash == other_hash && is_same_key(key, other))
         };
-        return if entries.iter().enumerate().any(is_before) { repeated() } else { Ok(()) };
+        return if entries.iter().zip(hashes).enumerate().any(is_before) { repeated() } else { Ok(()) };
     }
-    let (hasher, mut seen) = (RandomState::new(), HashTable::new());
+    let mut seen = HashTable::new();
     if seen.try_reserve(entries.len(), |(hash, _): &(u64, usize)| *hash).is_err() {
         return Err(ErrorKind::OutOfMemory(entries.len().saturating_mul(size_of::<(u64, usize)>())).into());
     }
-    for (index, (key, _)) in entries.iter().enumerate() {
+    for (index, ((key, _), &hash)) in entries.iter().zip(hashes).enumerate() {
         // With a NaN inside, a key is like no other, and all of them have one hash.
         if !is_same_key(key, key) {
             continue;
         }
-        let hash = hash_of_key(key, &hasher);
         let is_same = |(_, other): &(u64, usize)| is_same_key(&entries[*other].0, key);
         if seen.find(hash, is_same).is_some() {
             return repeated();
@@ -46,6 +48,13 @@ pub(crate) fn hash_of_key(key: &Value, hasher: &RandomState) -> u64 {
     state.finish()
 }
 
+/// The same for values that are the same, but no texts: as keys, they are the same whatever their type.
+pub(crate) fn hash_of_leaf(value: &Value, hasher: &RandomState) -> u64 {
+    let mut state = hasher.build_hasher();
+    hash(value, &mut state);
+    state.finish()
+}
+
 fn hash_key(key: &Value, state: &mut impl Hasher) {
     match key.as_str() {
         Some(text) => text.hash(state),
@@ -57,6 +66,9 @@ fn hash(value: &Value, state: &mut impl Hasher) {
     use Value as V;
     state.write_u8(value.ty().id());
     match value {
+        V::Nil => {}
+        V::Bool(bool) => bool.hash(state),
+        V::String(text) | V::StringName(text) => text.hash(state),
         V::Int(int) => state.write_i64(*int),
         V::Float(float) => hash_reals(&[*float], state),
         V::Vector2(reals) => hash_each(reals, state),
@@ -76,11 +88,18 @@ fn hash(value: &Value, state: &mut impl Hasher) {
         V::PackedVector3Array(reals) => hash_packed(reals, state),
         V::PackedVector4Array(reals) => hash_packed(reals, state),
         V::PackedColorArray(reals) => hash_reals(reals.as_flattened(), state),
-        V::Array(array) => array.iter().for_each(|element| hash(element, state)),
-        V::Dictionary(dictionary) => dictionary.iter().for_each(|(key, value)| {
-            hash_key(key, state);
-            hash(value, state);
-        }),
+        // With the counts, no two trees have the same sequence of hashed numbers.
+        V::Array(array) => {
+            state.write_usize(array.len());
+            array.iter().for_each(|element| hash(element, state));
+        }
+        V::Dictionary(dictionary) => {
+            state.write_usize(dictionary.len());
+            dictionary.iter().for_each(|(key, value)| {
+                hash_key(key, state);
+                hash(value, state);
+            });
+        }
         // Without reals, equal values have equal bytes.
         _ => state.write(&value.encode().unwrap_or_default()),
     }
@@ -88,6 +107,7 @@ fn hash(value: &Value, state: &mut impl Hasher) {
 
 /// Zeros are the same, and so are NaNs.
 fn hash_reals<T: Copy + Into<f64>>(reals: &[T], state: &mut impl Hasher) {
+    state.write_usize(reals.len());
     for real in reals {
         let real: f64 = (*real).into();
         let real = if real == 0.0 { 0.0 } else { real };
@@ -153,8 +173,8 @@ fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
     }
 }
 
-fn all_same<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> bool {
-    let same = |(a, b): (&T, &T)| {
+fn all_same<A: Copy + Into<f64>, B: Copy + Into<f64>>(a: &[A], b: &[B]) -> bool {
+    let same = |(a, b): (&A, &B)| {
         let (a, b): (f64, f64) = ((*a).into(), (*b).into());
         a == b || a.is_nan() && b.is_nan()
     };
@@ -165,18 +185,49 @@ fn are_same<const N: usize>(a: &Reals<N>, b: &Reals<N>) -> bool {
     match (a, b) {
         (Reals::Single(a), Reals::Single(b)) => all_same(a, b),
         (Reals::Double(a), Reals::Double(b)) => all_same(a, b),
-        (Reals::Single(a), Reals::Double(b)) | (Reals::Double(b), Reals::Single(a)) => {
-            all_same(&a.map(f64::from), b)
-        }
+        (Reals::Single(a), Reals::Double(b)) | (Reals::Double(b), Reals::Single(a)) => all_same(a, b),
     }
 }
 
 fn packed_same<const N: usize>(a: &PackedReals<N>, b: &PackedReals<N>) -> bool {
-    let wide = |reals: &PackedReals<N>| -> Vec<f64> {
-        match reals {
-            PackedReals::Single(reals) => reals.as_flattened().iter().map(|real| f64::from(*real)).collect(),
-            PackedReals::Double(reals) => reals.as_flattened().to_vec(),
+    match (a, b) {
+        (PackedReals::Single(a), PackedReals::Single(b)) => all_same(a.as_flattened(), b.as_flattened()),
+        (PackedReals::Double(a), PackedReals::Double(b)) => all_same(a.as_flattened(), b.as_flattened()),
+        (PackedReals::Single(a), PackedReals::Double(b))
+        | (PackedReals::Double(b), PackedReals::Single(a)) => all_same(a.as_flattened(), b.as_flattened()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All trees of so many empty Arrays.
+    fn trees(arrays: usize) -> Vec<Value> {
+        forests(arrays - 1).into_iter().map(Value::from).collect()
+    }
+
+    fn forests(arrays: usize) -> Vec<Vec<Value>> {
+        if arrays == 0 {
+            return vec![Vec::new()];
         }
-    };
-    all_same(&wide(a), &wide(b))
+        let with_first = |count: usize| {
+            let rests = forests(arrays - count);
+            trees(count).into_iter().flat_map(move |first| {
+                rests.clone().into_iter().map(move |rest| [vec![first.clone()], rest].concat())
+            })
+        };
+        (1..=arrays).flat_map(with_first).collect()
+    }
+
+    /// A Dictionary of keys with one hash takes quadratic time.
+    #[test]
+    fn trees_have_different_hashes() {
+        let hasher = RandomState::new();
+        let trees = trees(9);
+        let mut hashes: Vec<u64> = trees.iter().map(|tree| hash_of_key(tree, &hasher)).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!((trees.len(), hashes.len()), (1430, 1430));
+    }
 }

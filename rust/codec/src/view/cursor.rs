@@ -76,6 +76,9 @@ impl Spot {
     }
 }
 
+/// From this level on, it is remembered where large values end.
+const DEEP: u32 = 16;
+
 /// What passes over an element.
 type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
 
@@ -260,7 +263,9 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Goes on to the end of the value at which the decoder is.
     #[inline]
     pub(super) fn pass(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
-        match self.ends.and_then(|ends| ends.end_of(decoder.position())) {
+        let at = decoder.position();
+        let known = || self.known.filter(|_| self.depth >= DEEP)?.end_of(self, at);
+        match self.ends.map_or_else(known, |ends| ends.end_of(at)) {
             Some(end) => {
                 decoder.jump(end);
                 Ok(())
@@ -620,7 +625,8 @@ impl<'a, D: Dialect> View<'a, D> {
             self.refuse_misfit(at, "Dictionary's keys", keys)
                 .map_err(|error| error.inside(Step::KeyAt(index)))?;
             if self.has_converted_key(at) {
-                key::check::<D>(self.bytes, at).map_err(|error| error.inside(Step::KeyAt(index)))?;
+                key::check::<D>(self.bytes, at, self.depth + 1, self.limits)
+                    .map_err(|error| error.inside(Step::KeyAt(index)))?;
             }
             each(index, at)?;
             self.pass(&mut decoder).map_err(|error| error.inside(Step::KeyAt(index)))?;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::cursor::View;
 use super::key::Key;
+use super::known_offsets::KnownOffsets;
 use crate::dialect::{Dialect, Godot4};
 use crate::error::{Error, ErrorKind, Locate as _, Result, Step};
 use crate::format::{Shape, VariantType};
@@ -102,8 +103,11 @@ impl<'k, D: Dialect> Fields<'k, D> {
         if let Some(end) = self.skim(row, found)? {
             return Ok(end);
         }
+        // So that the row is walked once.
+        let known = KnownOffsets::default();
+        let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
-            *found = row.find(key)?;
+            *found = walked.find(key)?.map(|found| found.detached(row.bytes, row.limits));
         }
         Ok(row.range()?.end)
     }

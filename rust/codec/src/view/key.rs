@@ -109,7 +109,7 @@ impl<'k> Key<'k> {
 }
 
 /// Reads keys as the engine does: one that it takes for another must not be missed.
-fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
+pub(super) fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
     Decoder::starting_at(bytes, at, 0, &ANY).lenient()
 }
 
@@ -119,12 +119,19 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
     Some(builder.into_value())
 }
 
-/// Reads a key strictly, whatever the limits.
+/// Reads a key strictly, so many levels deep. Objects are only looked at.
 ///
 /// # Errors
-/// Fails if the engine would read the key as another one.
-pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize) -> Result<()> {
-    Decoder::<D>::starting_at(bytes, at, 0, &ANY).write_into(&mut ValueBuilder::strict())
+/// Fails if the engine would read the key as another one, or the limits do not allow it.
+pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Limits) -> Result<()> {
+    let with_objects;
+    let limits = if limits.allow_objects {
+        limits
+    } else {
+        with_objects = Limits { allow_objects: true, ..limits.clone() };
+        &with_objects
+    };
+    Decoder::<D>::starting_at(bytes, at, depth, limits).write_into(&mut ValueBuilder::strict())
 }
 
 /// What tells a key of a Dictionary from the others.

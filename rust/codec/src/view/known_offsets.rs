@@ -7,10 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use hashbrown::HashTable;
 
 use super::cursor::View;
-use super::key::{Key, KeyContent};
+use super::key::{self, Key, KeyContent};
 use crate::decoder::heads::Head;
 use crate::dialect::Dialect;
+use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
+use crate::events::Source as _;
+use crate::skim::Skimmer;
 
 /// Elements that lie within so many bytes share a mark: they are walked again.
 const STRIDE: usize = 256;
@@ -38,6 +41,8 @@ const SMALL: usize = 512;
 #[derive(Debug, Default)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,
+    /// Where large values end that lie deep, by where they start: otherwise each level above them would be walked again.
+    ends: Mutex<HashMap<u32, u32>>,
     hasher: RandomState,
 }
 
@@ -59,6 +64,31 @@ impl Walked {
 }
 
 impl KnownOffsets {
+    /// Where the value at `at` ends; `None` leaves it open.
+    pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
+        /// Smaller values are walked again.
+        const LARGE: usize = 4 << 10;
+
+        let start = u32::try_from(at).ok()?;
+        let mut known = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(end) = known.get(&start) {
+            return Some(*end as usize);
+        }
+        let mut skimmer = Skimmer::<D>::new(view.whole(), at);
+        if skimmer.skip_value(LARGE)? {
+            return Some(skimmer.position());
+        }
+        skimmer = Skimmer::new(view.whole(), at);
+        skimmer.skip_all()?;
+        let mut ends = Ends::default();
+        if key::reader::<D>(view.whole(), at).write_into(&mut ends).is_ok() {
+            let found = ends.into_found();
+            known.try_reserve(found.len()).ok()?;
+            known.extend(found);
+        }
+        Some(skimmer.position())
+    }
+
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
         let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,6 +99,7 @@ impl KnownOffsets {
             + walked.arrays.capacity() * size_of::<(usize, Marks)>()
             + walked.dictionaries.capacity() * size_of::<(usize, Keys)>()
             + walked.typed_arrays.capacity() * size_of::<usize>()
+            + self.ends.lock().unwrap_or_else(PoisonError::into_inner).capacity() * size_of::<(u32, u32)>()
     }
 
     /// Calls `walk` with the marks in the Array that starts at `at`.
@@ -211,5 +242,26 @@ impl Keys {
     fn find<D: Dialect>(&self, key: &Key<'_>, bytes: &[u8], hasher: &RandomState) -> Option<usize> {
         let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
         self.found.find(key.hash(hasher), is_it).map(|at| *at as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+
+    /// Below some levels, nothing is walked at each level above it.
+    #[test]
+    fn the_ends_of_deep_values_are_known() {
+        let mut value = Value::from(vec!["a text of some length"; 1000]);
+        for _ in 0..100 {
+            value = Value::from_iter([("a", value)]);
+        }
+        let bytes = value.encode().unwrap();
+        let known = KnownOffsets::default();
+        let found = View::new(&bytes).unwrap().remembering(&known).at(&[Key::from("a"); 100]).unwrap();
+        assert_eq!(found.len().unwrap(), 1000);
+        let ends = known.ends.lock().unwrap();
+        assert_eq!((ends.len(), ends.values().all(|end| *end as usize == bytes.len())), (84, true));
     }
 }

@@ -100,7 +100,8 @@ impl FastVariantView {
     /// A view of the records in the file at [param path], as written by [method FastVariantCodec.save_batch] or
     /// [method FileAccess.store_var]; otherwise as [method open_records] with the same [param limits] and [param godot3].
     ///
-    /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time. Files
+    /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time, or 64 MiB
+    /// to find out what else the file is if its first record is damaged. Saves started before by [method FastVariantCodec.save_batch_async] are complete by then. Files
     /// packed into an exported game are read as a whole. The file stays open as long as the view lives: the view shows appended records, but
     /// not a file that replaces it. Records that are overwritten in place may be mixed with earlier ones. If it cannot be
     /// opened, the result is [code]null[/code] and one error is printed. If the file has another format, each access fails, and the

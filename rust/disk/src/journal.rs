@@ -59,7 +59,7 @@ impl ReadAt for Journal {
             if longest_wait == SHORT_WAIT {
                 settled.waited = Some(Instant::now());
             }
-            // What this process itself has appended meanwhile is done.
+            // This process's own appends are complete.
             if let Some(own) = own_length(&self.place, &lock(&self.file).metadata()?) {
                 settled.length = settled.length.max(own);
             }

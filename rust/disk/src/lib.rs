@@ -408,7 +408,7 @@ mod tests {
 
     use super::*;
 
-    /// What is written to the old file would be lost.
+    /// A write to the old file would be lost.
     #[test]
     fn a_file_that_is_replaced_before_it_is_locked_is_opened_again() -> io::Result<()> {
         let folder = tempfile::tempdir()?;

@@ -1,8 +1,8 @@
-//! Why a call is refused, of which the engine makes a message.
+//! The reason why a call is refused, from which the engine makes a message.
 
 use godot::sys;
 
-/// Why a call is refused, of which the engine makes a message.
+/// The reason why a call is refused, from which the engine makes a message.
 pub(crate) type Refused = sys::GDExtensionCallError;
 
 /// A refusal: the error, the argument, and what was expected.

@@ -104,7 +104,7 @@ pub(super) fn read_block<S: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// The error of the record at `index`, of which only these bytes are there.
+/// The error for the record at `index`, which ends after these bytes.
 #[cold]
 fn cut_off(index: u64, at: u64, bytes: &[u8]) -> Error {
     let (needed, left) = match bytes.split_first_chunk::<FRAME_BYTES>() {

@@ -36,7 +36,7 @@ pub struct ValueBuilder {
     unchecked: usize,
 }
 
-/// What is known of the value that was completed last, while it is a key or in one.
+/// Hashes of keys: how many keys the next value is nested in, and the hash of the value that was completed last in them.
 #[derive(Debug, Default)]
 struct Keys {
     hasher: RandomState,
@@ -53,7 +53,7 @@ pub struct Frame<T> {
     built: T,
     key: Value,
     hash: u64,
-    /// Of the keys of a Dictionary.
+    /// The hashes of a Dictionary's keys.
     hashes: Vec<u64>,
 }
 
@@ -64,7 +64,8 @@ impl<T> Frame<T> {
 }
 
 impl ValueBuilder {
-    /// A builder that fails if a Dictionary repeats a key, as strict reading does. The default keeps all entries, of which the last counts.
+    /// A builder that fails if a Dictionary repeats a key, as strict reading does. The default builder keeps all
+    /// entries.
     pub fn strict() -> Self {
         Self { keys: Some(Keys::default()), ..Self::default() }
     }

@@ -102,7 +102,8 @@ pub fn write_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>)
 where
     S: Sink<Array = (), Dictionary = (), Strings = ()>,
 {
-    let walker = Walker { splitter: Some(splitter), ..Walker::new(Objects::AsIds, tail.strict) };
+    let objects = if tail.refuses_ids { Objects::Refused } else { Objects::AsIds };
+    let walker = Walker { splitter: Some(splitter), ..Walker::new(objects, tail.strict) };
     match &tail.items {
         TailItems::Elements(elements, range) => {
             walker.write_elements(*elements, range.clone(), &mut (), sink, tail.depth)
@@ -284,7 +285,8 @@ impl<'a, 's> Walker<'a, 's> {
     ) -> bool {
         let Some(splitter) = self.splitter else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
-        splitter.add(written, Tail { items: items(), strict: self.strict, depth, per_part });
+        let refuses_ids = matches!(self.objects, Objects::Refused);
+        splitter.add(written, Tail { items: items(), strict: self.strict, refuses_ids, depth, per_part });
         true
     }
 

@@ -55,6 +55,8 @@ pub struct Tail<'a> {
     pub items: TailItems<'a>,
     /// Whether a value that would decode to a different one is an error.
     pub strict: bool,
+    /// Whether what only the running game knows is an error.
+    pub refuses_ids: bool,
     /// The level of its elements.
     pub depth: u32,
     /// Elements or entries in a part.

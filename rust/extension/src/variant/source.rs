@@ -620,7 +620,7 @@ fn lost(object: &Variant) -> Error {
     let label =
         object.try_to::<Gd<Object>>().map_or_else(|_| "an object".to_owned(), |object| label(&object));
     Error::object(format!(
-        "{label} would be written as an instance id, which has no meaning to a reader; write its properties as a Dictionary, or pass `full_objects`"
+        "{label} would be written as an instance id, which has no meaning to a reader; write its properties as a Dictionary, or mark them with @export_storage and pass `full_objects`"
     ))
 }
 

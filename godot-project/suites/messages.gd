@@ -230,7 +230,7 @@ func _wrong_arguments() -> void:
 	var instances: Dictionary[String, Variant] = {
 		"FastVariantCodec": FastVariantCodec, "FastProtobufCodec": FastProtobufCodec, "FastVariantLimits": FastVariantLimits.new(),
 		"FastVariantResult": FastVariantCodec.try_encode(1), "FastVariantJob": FastVariantCodec.encode_batch_async([1]),
-		"FastVariantView": FastVariantView.open(var_to_bytes([1])),
+		"FastVariantView": FastVariantView.open(var_to_bytes([1])), "FastVariantClasses": FastVariantClasses.new(),
 		"FastProtobufSchema": FastProtobufCodec.load_schema("res://suites/fixtures/messages/everything.proto"),
 	}
 	for owner in instances:

@@ -10,8 +10,10 @@ const Extension := preload("res://suites/extension.gd")
 const VARIABLE := "FAST_VARIANT_CODEC_PANIC"
 const CLASSES: Array[StringName] = [
 	&"FastVariantCodec", &"FastProtobufCodec", &"FastProtobufSchema", &"FastVariantLimits", &"FastVariantResult", &"FastVariantJob",
-	&"FastVariantView",
+	&"FastVariantView", &"FastVariantClasses",
 ]
+const Hero := preload("res://suites/fixtures/classes/hero.gd")
+const Mage := preload("res://suites/fixtures/classes/mage.gd")
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const FILE := "user://panics"
 const OTHER_FILE := "user://panics_too"
@@ -174,7 +176,10 @@ func _call(owner: StringName, method: Dictionary, arguments: Array) -> Variant:
 	_arguments = arguments
 	if method["flags"] & METHOD_FLAG_STATIC:
 		return ClassDB.callv(&"class_call_static", [owner, method["name"]] + arguments)
+	var place := OS.get_environment(VARIABLE)
+	OS.set_environment(VARIABLE, "nowhere")
 	_object = _instance(owner)
+	OS.set_environment(VARIABLE, place)
 	var result: Variant = _object.callv(method["name"], arguments)
 	_object = null
 	return result
@@ -210,6 +215,16 @@ func _argument(argument: Dictionary, owner: StringName, method: String) -> Varia
 			return [var_to_bytes(null)]
 		"messages":
 			return [{}]
+		"script":
+			return Hero
+		"folder":
+			return "res://suites"
+		"types" when method == "allow_resources":
+			return PackedStringArray(["Texture2D"])
+		"target":
+			return Mage.new()
+		"bytes" when method == "decode_into":
+			return var_to_bytes({&"@class": "Mage"})
 		"bytes" when method == "unpack_batch":
 			return FastVariantCodec.pack_batch([1, 2, 3])
 	match argument["type"]:
@@ -234,6 +249,10 @@ func _instance(owner: StringName) -> Object:
 			return FastVariantCodec.encode_batch_async([7])
 		&"FastVariantView":
 			return FastVariantView.open(var_to_bytes([{"id": 1}]))
+		&"FastVariantClasses":
+			var classes := FastVariantClasses.new()
+			classes.register(Mage, {"name": "Mage"})
+			return classes
 	return ClassDB.instantiate(owner)
 
 

@@ -27,6 +27,7 @@ const SUITES: Dictionary[String, GDScript] = {
 	"large": preload("res://suites/large_suite.gd"),
 	"threads": preload("res://suites/thread_suite.gd"),
 	"objects": preload("res://suites/object_suite.gd"),
+	"classes": preload("res://suites/class_suite.gd"),
 	"outlines": preload("res://suites/outline_suite.gd"),
 	"files": preload("res://suites/file_suite.gd"),
 	"jobs": preload("res://suites/job_suite.gd"),

@@ -4,6 +4,7 @@
 ## or OUT_OF_MEMORY, and the process lives. With plenty it succeeds. A case is one kind of value.
 extends "res://suites/soak/activity.gd"
 
+const Bag := preload("res://suites/fixtures/classes/hero.gd").Bag
 const MIB := 1 << 20
 ## The address space that is left for a call, in MiB.
 const LEFT: Array[int] = [20, 40, 72, 130, 400]
@@ -100,6 +101,8 @@ func _check(value_name: String, value: Variant) -> void:
 		"try_decode_godot3": func() -> Array: return _of(FastVariantCodec.try_decode_godot3(old)),
 		"describe": func() -> Array: return _of_value(FastVariantCodec.describe(bytes)),
 	}
+	if value_name == "Dictionaries":
+		_add_calls_of_objects(calls)
 	if value_name == "rows":
 		_add_calls_of_rows(calls, value, bytes)
 	if value is String or value is PackedByteArray or value is PackedInt32Array:
@@ -127,6 +130,24 @@ func _check(value_name: String, value: Variant) -> void:
 		var are_right := ends.all(func(end: int) -> bool: return end in [FastVariantCodec.OK, FastVariantCodec.OUT_OF_MEMORY])
 		check("%s, %s succeeds or has no memory" % [value_name, call_name], are_right, str(ends))
 		check("%s, %s succeeds with plenty" % [value_name, call_name], ends.back() == FastVariantCodec.OK, str(ends))
+
+
+func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
+	var classes := FastVariantClasses.new()
+	classes.register(Bag, {"name": "Bag"})
+	var objects: Array = []
+	for index in MANY / 2:
+		objects.append(Bag.new())
+	objects.append_array(objects.slice(0, MANY / 4))
+	var bytes := classes.encode(objects)
+	var packed := classes.pack_batch(objects.slice(0, MANY / 2))
+	calls.merge({
+		"objects, encode": func() -> Array: return _of(classes.try_encode(objects)),
+		"objects, decode": func() -> Array: return _of(classes.decode(bytes)),
+		"objects, pack_batch": func() -> Array: return _of_value(classes.pack_batch(objects.slice(0, MANY / 2))),
+		"objects, unpack_batch": func() -> Array: return _of(classes.unpack_batch(packed)),
+		"objects, to_plain": func() -> Array: return _of_value(classes.to_plain(objects)),
+	})
 
 
 ## Values of many small ones.

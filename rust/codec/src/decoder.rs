@@ -9,6 +9,7 @@ mod parts;
 mod runs;
 mod texts;
 
+pub use self::dictionaries::first_key_starts_with;
 use crate::changes::{Change, Loss};
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, Limit, Locate, Oddity, Result};

@@ -77,7 +77,7 @@ pub use view::View;
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub mod stream {
-    pub use crate::decoder::Decoder;
+    pub use crate::decoder::{Decoder, first_key_starts_with};
     pub use crate::encoder::{Encoder, Measure};
     pub use crate::events::{
         ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,

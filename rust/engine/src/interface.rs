@@ -31,6 +31,10 @@ mod hash {
     pub const OBJECT_GET: i64 = 2760726917;
     /// `Object.set(StringName, Variant)`.
     pub const OBJECT_SET: i64 = 3776071444;
+    /// `GDScript.new(...) -> Variant`.
+    pub const GDSCRIPT_NEW: i64 = 1545262638;
+    /// `Object.get_script() -> Variant`, const.
+    pub const OBJECT_GET_SCRIPT: i64 = 1214101251;
 }
 
 /// A method of a class. The engine keeps it until it ends.
@@ -41,6 +45,22 @@ pub(crate) struct MethodBind(pub sys::GDExtensionMethodBindPtr);
 unsafe impl Send for MethodBind {}
 // SAFETY: as above.
 unsafe impl Sync for MethodBind {}
+
+impl MethodBind {
+    /// A method of a class, if this engine has it.
+    fn of(class: &str, name: &str, hash: i64) -> Option<Self> {
+        let (class, name) = (StringName::from(class), StringName::from(name));
+        // SAFETY: the interface is initialised, and both names live through the call.
+        let found =
+            unsafe { interface_fn!(classdb_get_method_bind)(class.sys().cast(), name.sys().cast(), hash) };
+        (!found.is_null()).then_some(Self(found))
+    }
+
+    /// `GDScript.new`, if this engine has it.
+    pub fn gdscript_new() -> Option<Self> {
+        Self::of("GDScript", "new", hash::GDSCRIPT_NEW)
+    }
+}
 
 /// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
 pub(crate) struct Interface {
@@ -64,6 +84,7 @@ pub(crate) struct Interface {
     decode_var: Method,
     pub object_get: MethodBind,
     pub object_set: MethodBind,
+    pub object_get_script: MethodBind,
     shares_read_only_elements: bool,
     is_debug_build: bool,
 }
@@ -108,13 +129,7 @@ pub(crate) fn load() {
             method.unwrap_or_else(|| panic!("this engine has no {ty}.{name} as of Godot 4.4: it is older, or so new that this addon must be updated"))
         };
         let object_method = |name: &str, hash: i64| {
-            let (class, name) = (StringName::from("Object"), StringName::from(name));
-            // SAFETY: the interface is initialised, and both names live through the call.
-            let found = unsafe {
-                interface_fn!(classdb_get_method_bind)(class.sys().cast(), name.sys().cast(), hash)
-            };
-            assert!(!found.is_null(), "this engine has no Object.{name} as of Godot 4.4");
-            MethodBind(found)
+            MethodBind::of("Object", name, hash).unwrap_or_else(|| panic!("this engine has no Object.{name} as of Godot 4.4"))
         };
         let sized = |ty: VariantType| {
             use variant_codec::format::Shape;
@@ -155,6 +170,7 @@ pub(crate) fn load() {
             decode_var: method(VariantType::PackedByteArray, "decode_var", hash::DECODE_VAR),
             object_get: object_method("get", hash::OBJECT_GET),
             object_set: object_method("set", hash::OBJECT_SET),
+            object_get_script: object_method("get_script", hash::OBJECT_GET_SCRIPT),
             shares_read_only_elements: GdextBuild::godot_runtime_version_triple() < (4, 5, 0),
             is_debug_build: Os::singleton().is_debug_build(),
         }

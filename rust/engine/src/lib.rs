@@ -70,7 +70,7 @@ pub use elements::Elements;
 pub use gaps::{Scope, Unfinished, with_gaps};
 pub use interface::{engine_version, is_debug_build};
 pub use loaded::keep_loaded;
-pub use objects::{class_name, get_property, set_property};
+pub use objects::{Factory, HeldObject, class_name, get_property, set_property};
 pub use optional::{DictionaryOrEmpty, OrNull, ValueOrNull};
 pub use owned::{GivenArray, OwnArray, OwnedBytes};
 pub use precision::fits_precision;

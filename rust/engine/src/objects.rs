@@ -1,8 +1,9 @@
 //! Objects: their classes and properties.
 
 use godot::builtin::{StringName, Variant};
-use godot::classes::Object;
-use godot::obj::Gd;
+use godot::classes::{Object, Script};
+use godot::meta::ToGodot;
+use godot::obj::{Gd, InstanceId};
 use godot::sys::{self, GodotFfi, interface_fn};
 
 use crate::interface::{MethodBind, interface, variant_ptr};
@@ -46,6 +47,140 @@ fn live(object: &Gd<Object>) -> Option<sys::GDExtensionObjectPtr> {
     let found =
         unsafe { interface_fn!(object_get_instance_from_id)(object.instance_id_unchecked().to_i64() as u64) };
     (!found.is_null()).then_some(found)
+}
+
+/// An object in a Variant, looked up once.
+pub struct HeldObject {
+    value: Variant,
+    object: sys::GDExtensionObjectPtr,
+    id: u64,
+}
+
+impl HeldObject {
+    /// The object in a Variant; `None` if it holds none, or a freed one.
+    pub fn of(value: Variant) -> Option<Self> {
+        // SAFETY: the reference is to a live Variant; for other types than Object, the engine returns 0.
+        let id = unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&value)) };
+        // SAFETY: the engine's function takes any id.
+        let object = unsafe { interface_fn!(object_get_instance_from_id)(id) };
+        (!object.is_null()).then_some(Self { value, object, id })
+    }
+
+    /// The Variant that holds it.
+    pub fn value(&self) -> &Variant {
+        &self.value
+    }
+
+    /// The Variant that held it.
+    pub fn into_value(self) -> Variant {
+        self.value
+    }
+
+    /// Its instance id.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The instance id of its script; 0 if it has none, or has been freed.
+    pub fn script_id(&self) -> u64 {
+        let Some(object) = self.live() else { return 0 };
+        let mut script = Variant::nil();
+        // SAFETY: the object is live; `Object.get_script` takes nothing and returns a Variant, which is initialised.
+        unsafe { call(interface().object_get_script, object, &[], script.sys_mut()) };
+        // SAFETY: as in `of`.
+        unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&script)) }
+    }
+
+    /// A property; `None` if the object has been freed. Its getter, a script, may run.
+    pub fn get(&self, name: &StringName) -> Option<Variant> {
+        let object = self.live()?;
+        let mut value = Variant::nil();
+        // SAFETY: the object is live; as in `get_property`.
+        unsafe { call(interface().object_get, object, &[name.sys()], value.sys_mut()) };
+        Some(value)
+    }
+
+    /// Sets a property; returns whether the object was there. Its setter, a script, may run.
+    pub fn set(&self, name: &StringName, value: &Variant) -> bool {
+        let Some(object) = self.live() else { return false };
+        // SAFETY: the object is live; as in `set_property`.
+        unsafe {
+            let arguments = [name.sys(), variant_ptr(value).cast()];
+            call(interface().object_set, object, &arguments, std::ptr::null_mut());
+        }
+        true
+    }
+
+    /// Calls a method without arguments, which may be that of a script; Nil if it fails or the object has been freed.
+    pub fn call(&self, method: &StringName) -> Variant {
+        let mut returned = Variant::nil();
+        if self.live().is_some() {
+            let mut error = sys::default_call_error();
+            // SAFETY: the Variant holds a live object. The engine overwrites `returned`, and a Nil needs no destructor.
+            unsafe {
+                let value = variant_ptr(&self.value).cast_mut();
+                let no_arguments = std::ptr::null();
+                interface_fn!(variant_call)(
+                    value,
+                    method.sys().cast(),
+                    no_arguments,
+                    0,
+                    returned.sys_mut().cast(),
+                    &raw mut error,
+                );
+            }
+        }
+        returned
+    }
+
+    /// The engine's pointer to the object, unless it has been freed.
+    #[inline(always)]
+    fn live(&self) -> Option<sys::GDExtensionObjectPtr> {
+        // A counted object lives as long as the Variant, which is a reference to it and never changes.
+        if InstanceId::from_i64(self.id.cast_signed()).is_ref_counted() {
+            return Some(self.object);
+        }
+        // SAFETY: the engine's function takes any id.
+        let found = unsafe { interface_fn!(object_get_instance_from_id)(self.id) };
+        (!found.is_null()).then_some(found)
+    }
+}
+
+/// A script that makes objects.
+pub struct Factory {
+    script: HeldObject,
+    new: StringName,
+    /// `new` of the script's own class, found once.
+    method: Option<MethodBind>,
+}
+
+impl Factory {
+    /// The factory of a script.
+    pub fn of(script: &Gd<Script>) -> Self {
+        let held = HeldObject::of(script.to_variant()).expect("a script that is referred to is live");
+        let is_gdscript = class_name(&script.clone().upcast()) == "GDScript";
+        Self { script: held, new: "new".into(), method: is_gdscript.then(MethodBind::gdscript_new).flatten() }
+    }
+
+    /// The instance id of the script.
+    pub fn script_id(&self) -> u64 {
+        self.script.id
+    }
+
+    /// A new object; Nil if its script makes none. Its `_init`, a script, runs.
+    pub fn create(&self) -> Variant {
+        let Some(method) = self.method else { return self.script.call(&self.new) };
+        let mut made = Variant::nil();
+        let mut error = sys::default_call_error();
+        // SAFETY: the script is live while it is held, and the method is one of its class. The engine overwrites `made`, and a Nil
+        // needs no destructor.
+        unsafe {
+            let (object, no_arguments) = (self.script.object, std::ptr::null());
+            let made = made.sys_mut().cast();
+            interface_fn!(object_method_bind_call)(method.0, object, no_arguments, 0, made, &raw mut error);
+        }
+        made
+    }
 }
 
 /// # Safety

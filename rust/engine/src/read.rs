@@ -18,6 +18,7 @@ use crate::documented::{documented_elements, documented_units};
 use crate::elements::Elements;
 use crate::interface::{Interface, TypePtr, interface, variant_ptr};
 use crate::layout::{self, Layout, LinkedEntries};
+use crate::objects::class_name;
 use crate::types::{PRECISION, is_inline, run_bytes};
 
 /// Reads Variants. Each method checks that the Variant has the type it reads.
@@ -31,7 +32,7 @@ pub struct Reader {
 }
 
 /// The declared element type of a live container.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub enum ContainerType {
     /// Any Variant.
     Untyped,
@@ -77,13 +78,11 @@ pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Scrip
     let Ok(object) = value.try_to::<Gd<Object>>() else {
         return value.is_nil();
     };
-    let actual = StringName::from(&object.get_class());
-    if actual != *class && !ClassDb::singleton().is_parent_class(&actual, class) {
-        return false;
-    }
     let Some(wanted) = script else {
-        return true;
+        let actual = class_name(&object);
+        return actual == *class || ClassDb::singleton().is_parent_class(&actual, class);
     };
+    // A script is only on objects of the class that it extends.
     let mut script = object.get_script();
     while let Some(current) = script {
         if current == *wanted {
@@ -422,6 +421,15 @@ impl Reader {
             None => unsafe { self.interface.array_type(self.interface.payload(variant, VariantType::Array)) },
         };
         declared(id, variant, ["get_typed_class_name", "get_typed_script"])
+    }
+
+    /// The declared types of a container: of the elements of an Array, or of the keys and values of a Dictionary. Untyped for other values.
+    pub fn declared_types(self, variant: &Variant) -> [ContainerType; 2] {
+        match self.ty(variant) {
+            Some(VariantType::Array) => [self.array_type(variant), ContainerType::Untyped],
+            Some(VariantType::Dictionary) => self.dictionary_types(variant).into(),
+            _ => [ContainerType::Untyped, ContainerType::Untyped],
+        }
     }
 
     /// The declared types of a Dictionary's keys and values.

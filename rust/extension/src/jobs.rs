@@ -13,7 +13,7 @@ use variant_engine::{GivenArray, OwnArray, text_of};
 
 use crate::batch::failed::{Failed, Reasons};
 use crate::batch::outcome::Batch;
-use crate::batch::records::{self, Unpacked, Unpacking};
+use crate::batch::records::{Unpacked, Unpacking};
 use crate::batch::{self, OwnedBuffer};
 use crate::files::{self, FileError, Target};
 use crate::memory_budget::MemoryBudget;
@@ -178,19 +178,23 @@ impl Job {
         job
     }
 
-    /// Encodes values immediately, and replaces a file in the background.
-    pub fn save(path: &GString, values: &AnyArray, full_objects: bool) -> Arc<Self> {
+    /// Calls `frame`, which encodes `count` values, and replaces a file by its parts in the background.
+    pub fn save(
+        path: &GString,
+        count: usize,
+        frame: impl FnOnce() -> std::result::Result<Vec<Vec<u8>>, Failed>,
+    ) -> Arc<Self> {
         let target = match Target::of(path) {
             Ok(target) => target,
             Err(error) => return Self::done(Outcome::File(error)),
         };
-        let parts = match records::frame(values, full_objects) {
+        let parts = match frame() {
             Ok(parts) => parts,
             Err(failed) => return Self::done(Outcome::NotSaved(failed)),
         };
         let job = Self::new(Stage::Away, RunsOn::Anywhere, BUDGET, true);
         let (same, bytes) = (Arc::clone(&job), parts.iter().map(Vec::len).sum());
-        job.progress.set_total(values.len());
+        job.progress.set_total(count);
         run(Lane::Writing, &job, || {
             let turn = target.turn();
             Box::new(move || {

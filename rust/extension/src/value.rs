@@ -1,6 +1,7 @@
 //! Encodes and decodes one value.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
@@ -9,7 +10,7 @@ use variant_codec::limits::Spent;
 use variant_codec::memory::{check_memory, copied};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
-use variant_engine::{self as engine, Building, PRECISION, set_bytes};
+use variant_engine::{self as engine, Building, HeldObject, PRECISION, set_bytes};
 
 use crate::encode_buffer::with_encoder;
 use crate::parts;
@@ -18,8 +19,12 @@ use crate::threads::pool::pool;
 use crate::thresholds::{LARGE_BYTES, SMALL_BYTES, engine_is_as_fast};
 use crate::variant::builder::VariantBuilder;
 use crate::variant::built::Built;
+use crate::variant::classes::Registry;
+use crate::variant::classes::graph::Graph;
+use crate::variant::classes::reader::ObjectReader;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
+use crate::variant::source::registered::Registered;
 use crate::variant::source::{Live, Objects};
 use crate::variant::splitter::Splitter;
 use crate::variant::validator::Validator;
@@ -91,7 +96,11 @@ fn encode_packed(
 /// # Errors
 /// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>) -> Result<()> {
-    let options = EncodeOptions { precision: PRECISION, strict_text: false };
+    append_with(out, value, objects, false)
+}
+
+fn append_with(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
+    let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
             Encoded::InBuffer(bytes) => bytes,
@@ -99,6 +108,30 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>) -> Resul
         };
         frames::try_append(out, bytes)
     })
+}
+
+/// Encodes a value whose objects are of registered classes, strictly. Getters run.
+///
+/// # Errors
+/// As [`encode`]; objects of other classes.
+pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedByteArray> {
+    // Getters may change the caller's variable.
+    let value = value.clone();
+    let graph = Graph::of(&value, registry)?;
+    encode(&value, Objects::Registered(Registered { graph: &graph, registry }), true)
+}
+
+/// Appends the bytes of a value with these objects as [`append`] does.
+///
+/// # Errors
+/// As [`encode_registered`]; then nothing has been appended.
+pub fn append_registered(
+    out: &mut Vec<u8>,
+    value: &Variant,
+    graph: &Graph,
+    registry: &Registry,
+) -> Result<()> {
+    append_with(out, value, Objects::Registered(Registered { graph, registry }), true)
 }
 
 /// An encoded value before it is copied to its destination.
@@ -217,6 +250,30 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
     *spent = decoder.spent();
     Ok((builder.finish(), start + end))
+}
+
+/// Decodes a part of the input strictly, whose objects are of registered classes; the outermost one may be `target`. Game code runs.
+///
+/// # Errors
+/// As [`decode`]; also what the classes have against it. All objects have then been freed.
+pub fn decode_registered(
+    reading: Reading<'_>,
+    part: Range<usize>,
+    spent: &mut Spent,
+    registry: &Arc<Registry>,
+    target: Option<HeldObject>,
+) -> Result<(Built, usize)> {
+    let start = part.start;
+    let Reading { input, limits, .. } = reading;
+    let data = input.bytes().get(part).unwrap_or_default();
+    let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
+    let mut builder = VariantBuilder::new(reading).with_objects(objects, data);
+    let mut decoder = Decoder::new(data, Strictness::Strict, limits).after(*spent);
+    let end = decoder.decode_only(&mut builder).map_err(|error| error.shifted(start))?;
+    *spent = decoder.spent();
+    let (built, objects) = builder.finish_with_objects();
+    objects.map_or(Ok(()), |objects| objects.complete()).map_err(|error| error.shifted(start))?;
+    Ok((built, start + end))
 }
 
 /// Checks the input without building the value; returns its end.

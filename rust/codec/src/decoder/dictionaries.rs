@@ -7,6 +7,26 @@ use crate::events::{ElementType, Sink, Source};
 use crate::format::{self, ContainerKind, VariantType};
 use crate::limits::Strictness;
 
+/// Whether the untyped Dictionary whose header starts at `at` has a first key that is a text with this first byte.
+#[inline(always)]
+pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
+    const fn header(ty: VariantType) -> [u8; 4] {
+        (ty.id() as u32).to_le_bytes()
+    }
+    let Some([head, text, first]) = bytes.get(at..).and_then(|bytes| {
+        let (head, rest) = bytes.split_first_chunk::<8>()?;
+        let (text, rest) = rest.split_first_chunk::<8>()?;
+        Some([&head[..], &text[..], rest.get(..1)?])
+    }) else {
+        return false;
+    };
+    head[..4] == header(VariantType::Dictionary)
+        && head[4..] != [0; 4]
+        && (text[..4] == header(VariantType::StringName) || text[..4] == header(VariantType::String))
+        && text[4..] != [0; 4]
+        && *first == [start]
+}
+
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
     pub(super) fn decode_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {

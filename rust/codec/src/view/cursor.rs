@@ -346,6 +346,11 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.head()?.count)
     }
 
+    /// Where it starts.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
     /// Where it lies, from its header to the end of its padding. Walks to its end.
     ///
     /// # Errors

@@ -276,6 +276,25 @@ impl<'s> Building<'s> {
         self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
     }
 
+    /// Whether the next value is the one that [`Building::open_aside`] opened.
+    #[inline(always)]
+    pub fn is_aside(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Aside(_)))
+    }
+
+    /// Takes the value that is aside; the next one comes in its place.
+    ///
+    /// # Panics
+    /// As [`Building::close_aside`].
+    #[inline(always)]
+    pub fn take_aside(&mut self) -> Variant {
+        assert!(self.gaps == 0, "the value is not finished");
+        match self.open.last_mut() {
+            Some(Open::Aside(value)) => std::mem::replace(value, nil(self.layout)),
+            _ => panic!("nothing is put aside"),
+        }
+    }
+
     /// The value that [`Building::open_aside`] opened.
     ///
     /// # Panics

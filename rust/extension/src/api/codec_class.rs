@@ -11,7 +11,7 @@ use godot::prelude::{GodotClass, VarArray, VarDictionary, godot_api};
 use variant_codec::godot3::{Change, Loss};
 use variant_codec::limits::Spent;
 use variant_codec::outline::Outline;
-use variant_codec::{Error, Strictness};
+use variant_codec::{Error, Limits, Strictness};
 use variant_engine as engine;
 
 use super::arguments::{OptionalLimits, engine_limits, strict_limits};
@@ -20,7 +20,8 @@ use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
 use super::{engine_report, inspection, report};
-use crate::batch::failed::Reasons;
+use crate::batch::failed::{Failed, Reasons};
+use crate::batch::records::Unpacked;
 use crate::batch::{self, records};
 use crate::file_queue::Turn;
 use crate::files::{self, FileError, Target};
@@ -138,7 +139,8 @@ impl FastVariantCodec {
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
-            write("FastVariantCodec.save_batch", &path, &values, full_objects, files::replace)
+            let frame = || records::frame(&values, full_objects);
+            write("FastVariantCodec.save_batch", &path, frame, files::replace)
         })
     }
 
@@ -153,7 +155,8 @@ impl FastVariantCodec {
     #[func]
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
-            write("FastVariantCodec.append_batch", &path, &values, full_objects, files::append)
+            let frame = || records::frame(&values, full_objects);
+            write("FastVariantCodec.append_batch", &path, frame, files::append)
         })
     }
 
@@ -173,14 +176,7 @@ impl FastVariantCodec {
     ) -> Gd<FastVariantResult> {
         guard("FastVariantCodec.load_batch", || {
             let limits = strict_limits(limits);
-            let target = Target::of(&path).ok();
-            match files::read_records(&path, target.as_ref().map(|target| (target, target.turn())), &limits) {
-                Ok(bytes) => {
-                    let unpacked = records::unpack(bytes, &limits);
-                    FastVariantResult::unpacked(unpacked, Some(&engine::text_of(&path)))
-                }
-                Err(error) => FastVariantResult::of_file(&error),
-            }
+            load(&path, &limits, |bytes| records::unpack(bytes, &limits))
         })
     }
 
@@ -250,7 +246,7 @@ impl FastVariantCodec {
         #[opt(default = false)] full_objects: bool,
     ) -> Gd<FastVariantJob> {
         guard("FastVariantCodec.save_batch_async", || {
-            job_class::start(Job::save(&path, &values, full_objects))
+            job_class::start(Job::save(&path, values.len(), || records::frame(&values, full_objects)))
         })
     }
 
@@ -545,16 +541,15 @@ impl FastVariantCodec {
     }
 }
 
-/// Encodes values and writes them to a file.
-fn write(
+/// Writes records to a file.
+pub fn write(
     method: &str,
     path: &GString,
-    values: &AnyArray,
-    full_objects: bool,
+    frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
     write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
 ) -> Code {
     let written = Target::of(path).and_then(|target| {
-        let parts = match records::frame(values, full_objects) {
+        let parts = match frame() {
             Ok(parts) => parts,
             Err(failed) => {
                 report::batch(method, &failed);
@@ -567,6 +562,19 @@ fn write(
         report::file(method, &error);
         error.code
     })
+}
+
+/// Reads records from a file.
+pub fn load(
+    path: &GString,
+    limits: &Limits,
+    unpack: impl FnOnce(PackedByteArray) -> Unpacked,
+) -> Gd<FastVariantResult> {
+    let target = Target::of(path).ok();
+    match files::read_records(path, target.as_ref().map(|target| (target, target.turn())), limits) {
+        Ok(bytes) => FastVariantResult::unpacked(unpack(bytes), Some(&engine::text_of(path))),
+        Err(error) => FastVariantResult::of_file(&error),
+    }
 }
 
 /// The report of a file conversion.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call_class;
+mod classes_class;
 mod codec_class;
 mod compare_methods;
 mod engine_report;

@@ -3,6 +3,7 @@
 pub mod failed;
 pub mod outcome;
 pub mod records;
+pub mod registered;
 mod spread;
 
 use godot::builtin::{AnyArray, PackedByteArray, Variant};

@@ -19,7 +19,7 @@ use crate::threads::lock;
 use crate::threads::pool::pool;
 use crate::thresholds::PART_BYTES;
 use crate::value;
-use crate::variant::built::CreatedObjects;
+use crate::variant::built::{Built, CreatedObjects};
 use crate::variant::collisions::Collisions;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
@@ -81,8 +81,15 @@ pub fn frame_each<K: Default>(
 /// # Errors
 /// The values that cannot be encoded, or the last one if the buffer would be too large; then nothing is packed.
 pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
-    let parts = frame_with(values, full_objects, false)?;
-    let failed = |kind: ErrorKind| Failed::one(values.len().saturating_sub(1), kind.into());
+    join(&frame_with(values, full_objects, false)?, values.len())
+}
+
+/// The parts of `count` records in one buffer.
+///
+/// # Errors
+/// The last record if the buffer would be too large.
+pub fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> {
+    let failed = |kind: ErrorKind| Failed::one(count.saturating_sub(1), kind.into());
     let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
     if total > MAX_BYTES {
         return Err(failed(ErrorKind::TooLarge));
@@ -90,7 +97,7 @@ pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Fa
     let mut packed = engine::new_bytes(total).map_err(|error| failed(error.kind().clone()))?;
     let mut rest = packed.as_mut_slice();
     let mut copies = Vec::with_capacity(parts.len());
-    for part in &parts {
+    for part in parts {
         let (to, behind) = rest.split_at_mut(part.len());
         copies.push(Copy { from: part, to });
         rest = behind;
@@ -116,6 +123,39 @@ pub fn unpack(bytes: PackedByteArray, limits: &Limits) -> Unpacked {
     let mut unpacking = Unpacking::of(bytes, limits.clone());
     unpacking.step(usize::MAX);
     unpacking.finish()
+}
+
+/// The records of one step.
+struct UnpackedPart<'a> {
+    records: &'a [Range<usize>],
+    bytes: &'a OwnedBytes,
+    limits: &'a Limits,
+    outcome: &'a Outcome,
+}
+
+impl UnpackedPart<'_> {
+    /// Fills the next slots with the values of their records.
+    fn fill(
+        &self,
+        slots: &mut Slots<'_>,
+        keys: &mut KeyCache,
+        spent: &mut Spent,
+        decode: &mut impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
+    ) {
+        let (input, limits) = (Input::Shared(self.bytes.get()), self.limits);
+        fill_part(slots, self.outcome, |index| {
+            let record = self.records[index].clone();
+            let len = record.len();
+            item("an item to unpack", keys, |keys| {
+                let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys };
+                let (built, _) = decode(reading, record, spent)?;
+                Ok((built, len))
+            })
+        });
+        if self.outcome.makes_useless(slots.start()) {
+            slots.skip();
+        }
+    }
 }
 
 /// Unpacking in steps.
@@ -148,40 +188,44 @@ impl Unpacking {
     /// Unpacks up to `count` more records, and returns whether any are left. Records after an invalid one are not
     /// unpacked; on one thread, which objects require, they are not even started.
     pub fn step(&mut self, count: usize) -> bool {
+        // A thread does not know the limits used up by the others.
+        let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.bytes.get().len());
+        if !parallel {
+            return self.step_with(count, value::decode);
+        }
+        self.advance(count, |part, slots, _, _| {
+            spread(slots, true, |slots, keys| {
+                part.fill(slots, keys, &mut Spent::default(), &mut value::decode);
+            });
+        })
+    }
+
+    /// The same with `decode`, on this thread.
+    pub fn step_with(
+        &mut self,
+        count: usize,
+        mut decode: impl FnMut(Reading<'_>, Range<usize>, &mut Spent) -> Result<(Built, usize), Error>,
+    ) -> bool {
+        self.advance(count, |part, mut slots, keys, spent| {
+            while !slots.is_empty() && foreground::goes_on() {
+                part.fill(&mut slots, keys, spent, &mut decode);
+            }
+        })
+    }
+
+    fn advance(
+        &mut self,
+        count: usize,
+        run: impl FnOnce(&UnpackedPart<'_>, Slots<'_>, &mut KeyCache, &mut Spent),
+    ) -> bool {
         let start = self.values.len();
         let records = &self.records[start..];
         let records = &records[..count.min(records.len())];
-        let (limits, bytes) = (&self.limits, &self.bytes);
-        // A thread does not know the limits used up by the others.
-        let parallel = !limits.allow_objects && limits.admit_all_of(bytes.get().len());
         let outcome = Outcome::ending_at_first();
+        let part = UnpackedPart { records, bytes: &self.bytes, limits: &self.limits, outcome: &outcome };
         let mut spent = self.spent;
         let mut keys = KeyCache::after(std::mem::take(&mut self.collisions));
-        let filled = Slots::of_variants(records.len(), |slots| {
-            let fill = |slots: &mut Slots<'_>, keys: &mut KeyCache, spent: &mut Spent| {
-                let input = Input::Shared(bytes.get());
-                fill_part(slots, &outcome, |index| {
-                    let record = records[index].clone();
-                    let len = record.len();
-                    item("an item to unpack", keys, |keys| {
-                        let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys };
-                        let (built, _) = value::decode(reading, record, spent)?;
-                        Ok((built, len))
-                    })
-                });
-                if outcome.makes_useless(slots.start()) {
-                    slots.skip();
-                }
-            };
-            if parallel {
-                spread(slots, true, |slots, keys| fill(slots, keys, &mut Spent::default()));
-            } else {
-                let mut slots = slots;
-                while !slots.is_empty() && foreground::goes_on() {
-                    fill(&mut slots, &mut keys, &mut spent);
-                }
-            }
-        });
+        let filled = Slots::of_variants(records.len(), |slots| run(&part, slots, &mut keys, &mut spent));
         let mut values = filled.map(|(values, ())| values).unwrap_or_else(|error| {
             outcome.add_failed(0, error);
             OwnArray::new()

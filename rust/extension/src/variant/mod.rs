@@ -2,6 +2,7 @@
 
 pub mod builder;
 pub mod built;
+pub mod classes;
 pub mod collisions;
 pub mod input;
 pub mod keys;

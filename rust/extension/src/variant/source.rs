@@ -1,5 +1,7 @@
 //! Live Variant → events.
 
+pub mod registered;
+
 use std::ops::Range;
 
 use godot::builtin::{Callable, GString, NodePath, Signal, StringName, Variant};
@@ -14,6 +16,8 @@ use variant_engine::{
     run_bytes, text_of,
 };
 
+use registered::{Registered, is_of_objects};
+
 use super::splitter::{Splitter, Tail, TailItems};
 use super::stored::{StoredProperties, label, script_path};
 use crate::thresholds::SMALL_BYTES;
@@ -27,6 +31,8 @@ pub enum Objects<'c> {
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
+    /// As plain containers, if their classes have been registered; otherwise as with `Refused`.
+    Registered(Registered<'c>),
 }
 
 impl<'c> Objects<'c> {
@@ -37,6 +43,11 @@ impl<'c> Objects<'c> {
 
     fn are_full(self) -> bool {
         matches!(self, Self::Full(_))
+    }
+
+    /// Whether what the running game alone knows is an error.
+    fn refuse_ids(self) -> bool {
+        matches!(self, Self::Refused | Self::Registered(_))
     }
 }
 
@@ -49,6 +60,7 @@ pub struct Live<'a, 's> {
 
 impl<'a, 's> Live<'a, 's> {
     /// A source that writes `variant`.
+    #[inline(always)]
     pub fn new(variant: &'a Variant, objects: Objects<'s>, strict: bool) -> Self {
         Self { variant, walker: Walker::new(objects, strict) }
     }
@@ -56,7 +68,8 @@ impl<'a, 's> Live<'a, 's> {
     /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
     /// thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
-        let splitter = (!self.walker.objects.are_full()).then_some(splitter);
+        let on_threads = matches!(self.walker.objects, Objects::AsIds | Objects::Refused);
+        let splitter = on_threads.then_some(splitter);
         Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
 
@@ -90,7 +103,10 @@ impl<'a, 's> Live<'a, 's> {
 
 impl Source for Live<'_, '_> {
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        self.walker.write_into(self.variant, sink, 0)
+        match self.walker.registered() {
+            Some(registered) => self.walker.write_root(registered, self.variant, sink),
+            None => self.walker.write_into(self.variant, sink, 0),
+        }
     }
 }
 
@@ -193,7 +209,7 @@ impl<'a, 's> Walker<'a, 's> {
     /// Fails for a Callable that would be read as an empty one, where that is an error.
     #[inline(never)]
     fn check_callable(self, variant: &Variant) -> Result<()> {
-        let is_lost = matches!(self.objects, Objects::Refused) && !variant.to::<Callable>().is_null();
+        let is_lost = self.objects.refuse_ids() && !variant.to::<Callable>().is_null();
         if is_lost {
             Err(Error::object("a Callable would be read as an empty one; leave it out"))
         } else {
@@ -285,7 +301,7 @@ impl<'a, 's> Walker<'a, 's> {
     ) -> bool {
         let Some(splitter) = self.splitter else { return false };
         let Some(per_part) = Splitter::per_part(written - start, done, left) else { return false };
-        let refuses_ids = matches!(self.objects, Objects::Refused);
+        let refuses_ids = self.objects.refuse_ids();
         splitter.add(written, Tail { items: items(), strict: self.strict, refuses_ids, depth, per_part });
         true
     }
@@ -319,6 +335,12 @@ impl<'a, 's> Walker<'a, 's> {
         if self.runs_getters(variant) || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
             return self.without_splitter().write_array_in_place(&copy, sink, depth);
+        }
+        if let Some(registered) = self.registered() {
+            let element = self.reader.array_type(variant);
+            if is_of_objects(&element) {
+                return self.write_tagged_array(registered, variant, &element, sink, depth);
+            }
         }
         self.write_array_in_place(variant, sink, depth)
     }
@@ -390,8 +412,33 @@ impl<'a, 's> Walker<'a, 's> {
         sink.begin_dictionary(len, key.borrowed(self.reader), value.borrowed(self.reader))
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn write_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
+        if let Some(registered) = self.registered() {
+            let (key, value) = self.reader.dictionary_types(variant);
+            if is_of_objects(&key) || is_of_objects(&value) {
+                return self.write_tagged_dictionary(registered, variant, (&key, &value), sink, depth);
+            }
+            return self.write_dictionary_in_place(variant, sink, depth);
+        }
+        self.write_bare_dictionary(variant, sink, depth)
+    }
+
+    /// Pours a Dictionary whose types a reader knows, or that has none.
+    fn write_dictionary_in_place<S: Sink>(
+        self,
+        variant: &'a Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        if self.looks_tagged(variant) {
+            return self.write_plain(variant, sink, depth);
+        }
+        self.write_bare_dictionary(variant, sink, depth)
+    }
+
+    #[inline(never)]
+    fn write_bare_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
         self.check_key_depth(depth)?;
         if self.strict {
             self.check_values(variant)?;
@@ -431,7 +478,7 @@ impl<'a, 's> Walker<'a, 's> {
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
         declared.takes_type(found, |class, script| match self.objects {
             Objects::AsIds | Objects::Refused => true,
-            Objects::Full(_) => is_instance(value, class, script),
+            Objects::Full(_) | Objects::Registered(_) => is_instance(value, class, script),
         })
     }
 
@@ -563,7 +610,7 @@ impl<'a, 's> Walker<'a, 's> {
         let signal = variant.to::<Signal>();
         let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
-        if matches!(self.objects, Objects::Refused) && object != 0 {
+        if self.objects.refuse_ids() && object != 0 {
             return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
         }
         sink.signal(Text::Utf32(self.units_of(&name)), object)
@@ -573,14 +620,13 @@ impl<'a, 's> Walker<'a, 's> {
     fn declared(self, declared: ContainerType) -> Result<Declared> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
-            (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
+            (declared, Objects::Registered(_)) if is_of_objects(&declared) => Declared::Untyped,
             (ContainerType::Object { .. }, Objects::AsIds | Objects::Refused) => Declared::EncodedObject,
-            (ContainerType::Object { script: Some(script), .. }, Objects::Full(_)) => {
+            (ContainerType::Object { script: Some(script), .. }, _) => {
                 Declared::Script(script_path(&script)?)
             }
-            (ContainerType::Object { class, script: None }, Objects::Full(_)) => {
-                Declared::Class(GString::from(&class))
-            }
+            (ContainerType::Object { class, script: None }, _) => Declared::Class(GString::from(&class)),
+            (ContainerType::Builtin(ty), _) => Declared::Builtin(ty),
         })
     }
 
@@ -595,6 +641,7 @@ impl<'a, 's> Walker<'a, 's> {
             Objects::AsIds => return sink.object_id(id),
             Objects::Refused => return Err(lost(variant)),
             Objects::Full(stored) => stored,
+            Objects::Registered(registered) => return self.write_registered(registered, id, sink, depth),
         };
         let Ok(object) = variant.try_to::<Gd<Object>>() else {
             return sink.nil();
@@ -620,7 +667,7 @@ fn lost(object: &Variant) -> Error {
     let label =
         object.try_to::<Gd<Object>>().map_or_else(|_| "an object".to_owned(), |object| label(&object));
     Error::object(format!(
-        "{label} would be written as an instance id, which has no meaning to a reader; write its properties as a Dictionary, or mark them with @export_storage and pass `full_objects`"
+        "{label} would be written only as an instance id, which has no meaning to a reader; register its class with FastVariantClasses, or mark its variables with @export_storage and pass `full_objects`"
     ))
 }
 

@@ -126,12 +126,16 @@ impl Property {
 
 /// An object's class for messages: the global name or the path of its script, else its native class.
 pub fn label(object: &Gd<Object>) -> String {
-    let Some(script) = object.get_script() else { return class_name(object).to_string() };
+    object.get_script().as_ref().map_or_else(|| class_name(object).to_string(), script_label)
+}
+
+/// A script for messages: its global name or its path, else the native class that it extends.
+pub fn script_label(script: &Gd<Script>) -> String {
     let (name, path) = (script.get_global_name(), script.get_path());
     match () {
         () if !name.is_empty() => text_of(&GString::from(&name)),
         () if !path.is_empty() => text_of(&path),
-        () => format!("{} with a script", class_name(object)),
+        () => format!("a script without a name that extends {}", script.get_instance_base_type()),
     }
 }
 

@@ -12,6 +12,7 @@ use variant_codec::{EncodeOptions, Error, Result, Strictness, VariantType};
 use variant_engine::{Building, Conversions, PRECISION, Reader, Unfinished};
 
 use super::built::{Built, ConversionCounts, CreatedObjects};
+use super::classes::reader::ObjectReader;
 use super::collisions::Buckets;
 use super::input::{Input, Reading};
 use super::keys::{CachedKey, KeyCache, RowCursor};
@@ -40,6 +41,11 @@ pub struct VariantBuilder<'k, 's> {
     /// Characters of text that containers were converted to.
     converted_text: usize,
     created: CreatedObjects,
+    /// Makes objects of registered classes.
+    objects: Option<Box<ObjectReader>>,
+    /// The part of the input that is read, and where the last value in it started.
+    data: &'k [u8],
+    value_at: usize,
     /// Hands parts to other threads. Boxed, because most values are small.
     parts: Option<Box<PartDispatcher<'k, 's>>>,
 }
@@ -75,8 +81,22 @@ impl<'k, 's> VariantBuilder<'k, 's> {
             dropped: 0,
             converted_text: 0,
             created: CreatedObjects::default(),
+            objects: None,
+            data: &[],
+            value_at: 0,
             parts: None,
         }
+    }
+
+    /// The same, making objects of registered classes out of a part of the input.
+    pub fn with_objects(self, objects: ObjectReader, data: &'k [u8]) -> Self {
+        Self { objects: Some(Box::new(objects)), data, ..self }
+    }
+
+    /// The value, whose objects have no properties yet, and what sets them.
+    pub fn finish_with_objects(mut self) -> (Built, Option<Box<ObjectReader>>) {
+        let objects = self.objects.take();
+        (self.finish(), objects)
     }
 
     /// The same, handing parts to other threads.

@@ -15,6 +15,7 @@ use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes
 use super::typed::{TypedArray, TypedDictionary};
 use super::{Key, VariantBuilder};
 use crate::variant::built::{ConversionCounts, CreatedObjects};
+use crate::variant::classes::tag;
 use crate::variant::collisions::{Buckets, Effort, FEW_KEYS};
 use crate::variant::keys::RowCursor;
 use crate::variant::objects::NewObject;
@@ -26,11 +27,28 @@ pub struct ArrayFrame(Option<Box<TypedArray>>);
 
 /// A Dictionary under construction; small, because each level of nesting has one on the stack.
 pub struct DictionaryFrame {
-    typed: Option<Box<TypedDictionary>>,
+    special: Option<Special>,
     len: usize,
     cursor: RowCursor,
     /// Where colliding keys are refused.
     buckets: Option<Box<Buckets>>,
+}
+
+/// Dictionaries that are not just filled.
+enum Special {
+    Typed(Box<TypedDictionary>),
+    /// Stands for something else; the reader of objects has it.
+    Tagged,
+}
+
+impl DictionaryFrame {
+    #[inline(always)]
+    fn typed(&self) -> Option<&TypedDictionary> {
+        match &self.special {
+            Some(Special::Typed(typed)) => Some(typed),
+            _ => None,
+        }
+    }
 }
 
 impl<'s> VariantBuilder<'_, 's> {
@@ -57,12 +75,37 @@ impl<'s> VariantBuilder<'_, 's> {
     }
 }
 
+impl VariantBuilder<'_, '_> {
+    /// Puts what a Dictionary with a tag stands for in its place.
+    #[inline(never)]
+    fn end_tagged(&mut self) -> Result<()> {
+        if let Some(objects) = &mut self.objects {
+            self.building.close_aside();
+            self.building.put(objects.end()?);
+        }
+        Ok(())
+    }
+
+    /// Fails for what would be an object by its instance id, where objects are those of registered classes.
+    fn refuse_id(&self, what: &str) -> Result<()> {
+        match self.objects {
+            Some(_) => Err(Error::object(format!("{what} by its instance id, which has no meaning here"))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<'s> Sink for VariantBuilder<'_, 's> {
     type Array = ArrayFrame;
     type Dictionary = DictionaryFrame;
     type Object = NewObject;
     type Strings = StringSlots<'s>;
     const BUILDS: bool = true;
+
+    #[inline(always)]
+    fn value_starts(&mut self, at: usize, _header: u32, _ty: VariantType) {
+        self.value_at = at;
+    }
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
@@ -112,6 +155,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
+        if let Some(objects) = &mut self.objects
+            && self.building.is_aside()
+            && objects.passes(bytes)
+        {
+            return Ok(true);
+        }
         if ty == VariantType::StringName {
             return Ok(false);
         }
@@ -179,6 +228,9 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     fn signal(&mut self, name: Text<'_>, object: u64) -> Result<()> {
         self.check_name(name)?;
+        if object != 0 {
+            self.refuse_id("a Signal")?;
+        }
         if self.building.put_signal(name, object) {
             return Ok(());
         }
@@ -191,6 +243,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if id == 0 {
             self.building.put_null_object();
         } else {
+            self.refuse_id("an object")?;
             let stand_in = ClassDb::singleton().instantiate("EncodedObjectAsID");
             stand_in.call("set_object_id", &[id.cast_signed().to_variant()]);
             self.building.put(stand_in);
@@ -203,7 +256,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         let typed = match element {
             ElementType::Untyped => None,
             _ => Some(Box::new(TypedArray {
-                element: Self::declared(element)?,
+                element: self.declared(element)?,
                 created_before: self.created.len(),
                 unused: CreatedObjects::default(),
             })),
@@ -292,27 +345,44 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         key: ElementType<'_>,
         value: ElementType<'_>,
     ) -> Result<DictionaryFrame> {
-        let typed = match (key, value) {
+        let may_be_tagged = self.objects.as_mut().is_some_and(|objects| !objects.takes_plain());
+        let special = match (key, value) {
             (ElementType::Untyped, ElementType::Untyped) => {
-                self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
-                None
+                if let Some(objects) = &mut self.objects
+                    && may_be_tagged
+                    && tag::is_first_key(self.data, self.value_at)
+                {
+                    objects.begin(self.value_at, len);
+                    self.building.open_aside();
+                    Some(Special::Tagged)
+                } else {
+                    self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+                    None
+                }
             }
             _ => {
-                let (key, value) = (Self::declared(key)?, Self::declared(value)?);
+                let (key, value) = (self.declared(key)?, self.declared(value)?);
                 self.building.open_dictionary(&key, &value);
                 let (created_before, unused) = (self.created.len(), CreatedObjects::default());
-                Some(Box::new(TypedDictionary { key, value, keeps_entry: true, created_before, unused }))
+                let typed = TypedDictionary { key, value, keeps_entry: true, created_before, unused };
+                Some(Special::Typed(Box::new(typed)))
             }
         };
-        let cursor = RowCursor::start(len, typed.is_none() && self.reader.is_direct());
+        let cursor = RowCursor::start(len, special.is_none() && self.reader.is_direct());
         let counts_keys = self.refuses_colliding_keys && (len > FEW_KEYS || self.key_level > 0);
         let buckets = counts_keys.then(Box::default);
-        Ok(DictionaryFrame { typed, len, cursor, buckets })
+        Ok(DictionaryFrame { special, len, cursor, buckets })
     }
 
     #[inline(always)]
     fn begin_key(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        self.building.next_key();
+        if let Some(Special::Tagged) = dictionary.special {
+            if let Some(objects) = &mut self.objects {
+                objects.begin_key();
+            }
+        } else {
+            self.building.next_key();
+        }
         self.cursor = dictionary.cursor;
         self.key_level += 1;
         Ok(())
@@ -320,7 +390,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn begin_value(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        let DictionaryFrame { typed, len, cursor, buckets } = dictionary;
+        let DictionaryFrame { special, len, cursor, buckets } = dictionary;
         self.key_level -= 1;
         let key = std::mem::replace(&mut self.key, Key::Put);
         if cursor.is_copied() {
@@ -331,7 +401,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             }
             self.leave_row(cursor);
         }
-        match (typed, key) {
+        match (special, key) {
             (None, Key::Cached(cached)) => {
                 if let Some((template, effort)) = self.keys.follow(cursor, cached, *len) {
                     self.building.copy_entries(template);
@@ -351,7 +421,13 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                 self.check_key(buckets)?;
                 self.building.next_value(true);
             }
-            (Some(typed), key) => {
+            (Some(Special::Tagged), _) => {
+                let Some(objects) = &mut self.objects else { return Ok(()) };
+                if !objects.has_passed_key() {
+                    objects.key(&self.building.take_aside())?;
+                }
+            }
+            (Some(Special::Typed(typed)), key) => {
                 if let Key::Cached(cached) = key
                     && let Some(key) = self.keys.kept(cached)
                 {
@@ -367,26 +443,37 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn keeps_entry(&self, dictionary: &DictionaryFrame) -> bool {
-        dictionary.typed.as_ref().is_none_or(|typed| typed.keeps_entry)
+        dictionary.typed().is_none_or(|typed| typed.keeps_entry)
     }
 
     #[inline(always)]
     fn end_entry(&mut self, dictionary: &mut DictionaryFrame) -> Result<()> {
-        if let Some(typed) = &mut dictionary.typed {
-            // A typed script would take the value for what it is not.
-            if typed.keeps_entry && !self.last_fits(&typed.value) {
-                return Err(self.type_mismatch("Dictionary's values", &typed.value));
+        match &mut dictionary.special {
+            None => Ok(()),
+            Some(Special::Typed(typed)) => {
+                // A typed script would take the value for what it is not.
+                if typed.keeps_entry && !self.last_fits(&typed.value) {
+                    return Err(self.type_mismatch("Dictionary's values", &typed.value));
+                }
+                if !std::mem::replace(&mut typed.keeps_entry, true) {
+                    typed.unused.take_from(&mut self.created, typed.created_before);
+                }
+                typed.created_before = self.created.len();
+                Ok(())
             }
-            if !std::mem::replace(&mut typed.keeps_entry, true) {
-                typed.unused.take_from(&mut self.created, typed.created_before);
+            Some(Special::Tagged) => {
+                let value = self.building.take_aside();
+                let Self { objects, created, .. } = self;
+                objects.as_mut().map_or(Ok(()), |objects| objects.value(value, created))
             }
-            typed.created_before = self.created.len();
         }
-        Ok(())
     }
 
     #[inline(always)]
     fn end_dictionary(&mut self, dictionary: DictionaryFrame) -> Result<()> {
+        if let Some(Special::Tagged) = dictionary.special {
+            return self.end_tagged();
+        }
         // Values of duplicate keys would arrive in any order.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {

@@ -35,8 +35,14 @@ impl VariantBuilder<'_, '_> {
     /// The live form of a declared element type; loads the script it names.
     #[cold]
     #[inline(never)]
-    pub(super) fn declared(element: ElementType<'_>) -> Result<ContainerType> {
+    pub(super) fn declared(&self, element: ElementType<'_>) -> Result<ContainerType> {
         Ok(match element {
+            ElementType::Class(name) | ElementType::Script(name) if self.objects.is_some() => {
+                let name = name.quoted();
+                return Err(Error::object(format!(
+                    "the class {name} of the elements is not one of the registered"
+                )));
+            }
             ElementType::Untyped => ContainerType::Untyped,
             ElementType::Builtin(ty) => ContainerType::Builtin(ty),
             ElementType::Class(name) => {

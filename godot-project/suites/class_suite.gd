@@ -1,0 +1,550 @@
+## FastVariantClasses: objects come back whole, nothing else is made, and each fault is named.
+extends "res://suites/suite.gd"
+
+const Hero := preload("res://suites/fixtures/classes/hero.gd")
+const Mage := preload("res://suites/fixtures/classes/mage.gd")
+const Mutations := preload("res://suites/mutations.gd")
+const Picky := preload("res://suites/fixtures/classes/picky.gd")
+const Watched := preload("res://suites/fixtures/classes/watched.gd")
+
+const FOLDER := "res://suites/fixtures/classes"
+const COLOURS := FOLDER + "/colours.tres"
+const FILE := "user://class_suite.dat"
+const GRAPHS := 20
+const GRAPH_OBJECTS := 300
+const CHAIN := 30000
+const MUTATED := 3000
+
+## To be freed by the test that made them.
+var _nodes: Array = []
+
+
+func _classes() -> FastVariantClasses:
+	var classes := FastVariantClasses.new()
+	for registered: Array in [
+		[Hero], [Mage, {"name": "Mage"}], [Hero.Bag, {"name": "Bag"}], [Hero.Skill, {"name": "Skill"}], [Watched, {"name": "Watched"}],
+	]:
+		checks.same_int("register", OK, classes.callv(&"register", registered))
+	checks.same_int("allow_resources", OK, classes.allow_resources(FOLDER, ["Gradient"]))
+	return classes
+
+
+## The bytes are those of plain containers, as the engine writes them.
+func test_form() -> bool:
+	checks.subject(TYPE_OBJECT, "the form of objects")
+	var classes := _classes()
+	var hero := Hero.new()
+	hero.title = "Ren"
+	hero.bag = Hero.Bag.new()
+	hero.counts = {&"gold": 3}
+	var bag := {&"@class": "Bag", "items": [], "owner": null}
+	var skill := {&"@class": "Skill", "title": "", "needs": [], "levels": {} as Dictionary[int, Variant]}
+	var plain := {
+		&"@class": "SuiteHero", "title": "Ren", "kind": 0, "hp": 10, "speed": 1.5, "at": Vector3.ZERO, "name_of": &"", "bag": bag, "friends": [],
+		"by_name": {} as Dictionary[String, Variant], "counts": {&"gold": 3} as Dictionary[StringName, int], "skill": null, "colours": null, "any": null,
+	}
+	_check_form("an object", classes, hero, plain)
+	var bags: Array[Hero.Bag] = [Hero.Bag.new()]
+	_check_form("elements of a class", classes, [bags], [{&"@array": "Bag", "values": [bag]}])
+	var by_skill: Dictionary[Hero.Skill, String] = {Hero.Skill.new(): "x"}
+	_check_form("keys of a class", classes, by_skill, {
+		&"@objects": [skill],
+		"value": {&"@dictionary": ["Skill", "String"], "values": {{&"@ref": 0}: "x"} as Dictionary[Variant, String]},
+	})
+	var shared := Hero.Bag.new()
+	shared.items.append(shared)
+	_check_form("a cycle", classes, [shared, shared], {
+		&"@objects": [{&"@class": "Bag", "items": [{&"@ref": 0}], "owner": null}], "value": [{&"@ref": 0}, {&"@ref": 0}],
+	})
+	shared.items.clear()
+	var id := ResourceLoader.get_resource_uid(COLOURS)
+	var uid := "" if id == ResourceUID.INVALID_ID else ResourceUID.id_to_text(id)
+	_check_form("a resource", classes, load(COLOURS), {&"@resource": uid, "path": COLOURS})
+	for imitation: Dictionary in [{"@class": "Bag"}, {&"@ref": 0}, {&"@plain": {"@objects": 1}}, {"@": 1}, {&"@objects": [], "value": 2}]:
+		var escaped: Variant = {&"@plain": imitation}
+		if imitation.has(&"@plain"):
+			escaped = {&"@plain": {&"@plain": {&"@plain": {"@objects": 1}}}}
+		_check_form("data that look like an object", classes, imitation, escaped)
+	for value: Variant in [{}, {"": 1}, {1: "@class"}, {"x": 1, "@class": "Bag"}, ["@class"], {"@t": 1} as Dictionary[String, int], {&"x": PackedByteArray([1])}]:
+		_check_form("data without objects", classes, value, value)
+	var versioned := FastVariantClasses.new()
+	versioned.register(Hero.Bag, {"name": "Bag", "version": 4, "properties": ["items"], "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data})
+	_check_form("a version", versioned, Hero.Bag.new(), {&"@class": "Bag", "@version": 4, "items": []})
+	return true
+
+
+func _check_form(what: String, classes: FastVariantClasses, value: Variant, plain: Variant) -> void:
+	checks.same_bytes(what, var_to_bytes(plain), classes.encode(value))
+	checks.same_value(what + ", to_plain", plain, classes.to_plain(value))
+	var read := classes.from_plain(plain)
+	checks.truth(what + ", from_plain", read.is_ok(), read.message)
+	checks.same_bytes(what + ", again", var_to_bytes(plain), classes.encode(read.value))
+	_unlink(read.value)
+
+
+## Random objects that refer to each other anyhow come back with the same values and the same references.
+func test_random_graphs() -> bool:
+	var classes := _classes()
+	var random := seeded("classes")
+	for graph in GRAPHS:
+		checks.subject(TYPE_OBJECT, "graph %d" % graph)
+		var objects := _graph(random, GRAPH_OBJECTS)
+		var value: Array = [objects[0], objects.slice(0, random.randi_range(0, 9)), {"last": objects[-1]}]
+		var read := classes.decode(classes.encode(value))
+		checks.truth("decode", read.is_ok(), read.message)
+		checks.no_problem("the same graph", _difference(value, read.value))
+		_unlink(read.value)
+		checks.same_int("save_batch", OK, classes.save_batch(FILE, [value, {"plain": graph}]))
+		read = classes.load_batch(FILE)
+		checks.truth("load_batch", read.is_ok(), read.message)
+		checks.no_problem("the same graph from a file", _difference([value, {"plain": graph}], read.value))
+		_unlink(read.value)
+		read = classes.from_plain(FastVariantCodec.load_batch(FILE).value[0])
+		checks.no_problem("the same graph from plain data", _difference(value, read.value))
+		_unlink(read.value)
+		_unlink(objects)
+	return true
+
+
+## Objects whose properties lead to random others.
+func _graph(random: RandomNumberGenerator, count: int) -> Array:
+	var objects: Array = []
+	for index in count:
+		objects.append([Hero, Mage, Hero.Bag, Hero.Skill, Watched][random.randi() % 5].new())
+	var any := func(script: Variant) -> Object:
+		var found := objects if script == null else objects.filter(func(object: Object) -> bool: return is_instance_of(object, script))
+		return null if found.is_empty() or random.randi() % 4 == 0 else found[random.randi() % found.size()]
+	for object: Object in objects:
+		if object is Hero:
+			object.title = "hero %d" % random.randi()
+			object.kind = [Hero.Kind.KNIGHT, Hero.Kind.MAGE][random.randi() % 2]
+			object.bag = any.call(Hero.Bag)
+			object.skill = any.call(Hero.Skill)
+			object.colours = load(COLOURS) if random.randi() % 3 == 0 else null
+			for _i in random.randi() % 4:
+				object.friends.append(any.call(Hero))
+				object.by_name["%d" % random.randi()] = any.call(Hero)
+			object.any = [any.call(Watched), {any.call(Hero.Skill): [any.call(Hero)]}, {"@x": any.call(Mage)}, values.cases[random.randi() % 20].value]
+			if object is Mage:
+				object.place = any.call(Watched)
+		elif object is Hero.Bag:
+			var typed: Array[Hero] = [any.call(Hero), any.call(Mage)]
+			object.items = [any.call(null), typed, random.randi(), Vector2(random.randf(), 1)]
+			object.owner = any.call(Hero)
+		elif object is Hero.Skill:
+			object.needs.append(any.call(Hero.Skill))
+			object.levels[random.randi()] = any.call(Hero.Skill)
+		else:
+			object.other = any.call(Watched)
+	return objects
+
+
+## Where two values differ; objects are the same if all their variables are, and lead to the same others.
+func _difference(expected: Variant, actual: Variant) -> String:
+	var pairs: Array[Array] = [[expected, actual, "value"]]
+	var partners: Dictionary[Object, Object] = {}
+	var reverse: Dictionary[Object, Object] = {}
+	while not pairs.is_empty():
+		var pair: Array = pairs.pop_back()
+		var left: Variant = pair[0]
+		var right: Variant = pair[1]
+		if typeof(left) != typeof(right) or (left is Object) and (left == null) != (right == null):
+			return "%s: %s became %s" % [pair[2], type_string(typeof(left)), type_string(typeof(right))]
+		match typeof(left):
+			TYPE_OBJECT:
+				if left == null or partners.has(left) or reverse.has(right):
+					if left != null and (partners.get(left) != right or reverse.get(right) != left):
+						return "%s: another object" % pair[2]
+					continue
+				partners[left] = right
+				reverse[right] = left
+				if left.get_script() != right.get_script() or left is Resource and left != right:
+					return "%s: another class or resource" % pair[2]
+				for property: Dictionary in left.get_property_list():
+					if property["usage"] & PROPERTY_USAGE_SCRIPT_VARIABLE:
+						pairs.append([left.get(property["name"]), right.get(property["name"]), pair[2] + "." + property["name"]])
+			TYPE_ARRAY:
+				if left.size() != right.size() or not left.is_same_typed(right):
+					return "%s: other size or type" % pair[2]
+				for index: int in left.size():
+					pairs.append([left[index], right[index], "%s[%d]" % [pair[2], index]])
+			TYPE_DICTIONARY:
+				if left.size() != right.size() or not left.is_same_typed(right):
+					return "%s: other size or type" % pair[2]
+				pairs.append([left.keys(), right.keys(), pair[2] + " keys"])
+				pairs.append([left.values(), right.values(), pair[2] + " values"])
+			_:
+				var difference := Compare.difference(left, right)
+				if difference:
+					return "%s: %s" % [pair[2], difference]
+	return ""
+
+
+## Takes a graph apart, so that its objects are freed.
+func _unlink(value: Variant) -> void:
+	var left: Array = [value]
+	var nodes: Dictionary[int, bool] = {}
+	while not left.is_empty():
+		var next: Variant = left.pop_back()
+		if typeof(next) == TYPE_OBJECT and not is_instance_valid(next):
+			continue
+		if next is Array or next is Dictionary:
+			left.append_array(next if next is Array else next.keys() + next.values())
+			if not next.is_read_only():
+				next.clear()
+		elif next is Object and not next is Resource:
+			for property: Dictionary in next.get_property_list():
+				if property["usage"] & PROPERTY_USAGE_SCRIPT_VARIABLE and next.get(property["name"]) != null:
+					left.append(next.get(property["name"]))
+					next.set(property["name"], null)
+			if next is Node:
+				nodes[next.get_instance_id()] = true
+	for node in nodes:
+		if is_instance_id_valid(node):
+			instance_from_id(node).free()
+
+
+## Each object refers to the next one: neither depth nor time grows out of bounds.
+func test_long_chains() -> bool:
+	checks.subject(TYPE_OBJECT, "a chain")
+	var classes := _classes()
+	var first := Hero.Bag.new()
+	var last := first
+	for index in CHAIN:
+		last.items = [Hero.Bag.new(), index]
+		last = last.items[0]
+	var read := classes.decode(classes.encode(first))
+	checks.truth("decode", read.is_ok(), read.message)
+	var length := 0
+	var next: Hero.Bag = read.value
+	while not next.items.is_empty():
+		length += 1
+		next = next.items[0]
+	checks.same_int("length", CHAIN, length)
+	_unlink(read.value)
+	_unlink(first)
+	return true
+
+
+## Each fault is an error with its place, and nothing is made.
+func test_faults_are_named() -> bool:
+	var classes := _classes()
+	var bag := {&"@class": "Bag"}
+	var cases: Array[Array] = [
+		["an unknown class", [{&"@class": "Nobody"}], "no class is registered as \"Nobody\"", "[0].\"@class\""],
+		["no name", [{&"@class": 5}], "expected the name of a class, found int", "[0].\"@class\""],
+		["an unknown property", {&"@class": "Bag", "size": 1}, "has no property \"size\"", ".<key 1>"],
+		["a property twice", {&"@class": "Bag", "items": [], &"x": 1}, "has no property \"x\"", ".<key 2>"],
+		["a key that is no name", {&"@class": "Bag", 1: 1}, "expected a key of text, found int", ".<key 1>"],
+		["a wrong type", {&"@class": "Bag", "items": 5}, "expected Array, found int", ".\"items\""],
+		["a wrong class", {&"@class": "SuiteHero", "friends": [bag]}, "found ", ".\"friends\"[0]"],
+		["a wrong class of a variable", {&"@class": "Bag", "owner": bag}, "expected SuiteHero, found ", ".\"owner\""],
+		["a wrong inner class", {&"@class": "SuiteHero", "bag": {&"@class": "Skill"}}, "has another type", ".\"bag\""],
+		["a wrong native class", {&"@class": "Mage", "place": bag}, "expected Node, found ", ".\"place\""],
+		["no value of the enum", {&"@class": "SuiteHero", "kind": 3}, "3 is not a value of the enum", ".\"kind\""],
+		["a float that is no int", {&"@class": "SuiteHero", "hp": 1.5}, "expected int, found float", ".\"hp\""],
+		["wrong elements", {&"@class": "SuiteHero", "counts": {"x": "y"}}, "expected elements of type int, found String", ".\"counts\".<key 0>"],
+		["a newer version", {&"@class": "Bag", "@version": 2}, "but the data has version 2", ".\"@version\""],
+		["no version", {&"@class": "Bag", "@version": 0}, "expected a version of at least 1, found 0", ".\"@version\""],
+		["a reference to nothing", [{&"@ref": 0}], "reference to object 0, but there are 0", "[0].\"@ref\""],
+		["a reference too far", {&"@objects": [bag], "value": {&"@ref": 1}}, "reference to object 1, but there are 1", ".\"value\".\"@ref\""],
+		["a reference before the first", {&"@objects": [bag], "value": {&"@ref": -1}}, "reference to object -1, but there are 1", ".\"value\".\"@ref\""],
+		["objects that are none", {&"@objects": [1], "value": 1}, "expected objects of registered classes", ".\"@objects\""],
+		["objects not at the root", [{&"@objects": [bag], "value": 1}], "unexpected tag \"@objects\"", "[0].<key 0>"],
+		["an unknown tag", {&"@other": 1}, "unexpected tag \"@other\"", ".<key 0>"],
+		["two values for a reference", {&"@objects": [bag], "value": {&"@ref": 0, "x": 1}}, "unexpected tag \"@ref\"", ".\"value\".<key 0>"],
+		["elements of no class", {&"@array": "Nobody", "values": []}, "no class is registered as \"Nobody\"", ".\"@array\""],
+		["elements of another class", {&"@array": "Bag", "values": [{&"@class": "Skill"}]}, "expected elements of type", ".\"values\"[0]"],
+		["one type for two", {&"@dictionary": ["Bag"], "values": {}}, "expected the types of keys and values", ".\"@dictionary\""],
+		["a resource elsewhere", {&"@resource": "", "path": "res://suites/run.gd"}, "is not in a folder of `allow_resources`", ".\"path\""],
+		["a resource outside", {&"@resource": "", "path": FOLDER + "/../../run.gd"}, "is not in a folder", ".\"path\""],
+		["no resource", {&"@resource": "", "path": FOLDER + "/none.tres"}, "does not exist", ".\"path\""],
+		["another resource", {&"@resource": "", "path": FOLDER + "/hero.gd"}, "is not of type Gradient", ".\"path\""],
+		["plain data of another type", {&"@plain": []}, "expected Dictionary, found Array", ".\"@plain\""],
+	]
+	var read := classes.from_plain(null)
+	for case in cases:
+		checks.subject(TYPE_OBJECT, case[0])
+		var objects_before := object_count()
+		read = classes.from_plain(case[1])
+		checks.same_int("code", FastVariantCodec.OBJECT_REFUSED, read.error)
+		checks.truth("message", case[2] in read.message, read.message)
+		checks.same_value("path", case[3], read.path)
+		checks.same_int("objects made", objects_before, object_count())
+	checks.subject(TYPE_OBJECT, "objects by id or in the engine's format")
+	for bytes: PackedByteArray in [var_to_bytes(classes), var_to_bytes([Signal(classes, &"script_changed")]), var_to_bytes_with_objects([Hero.new()])]:
+		read = classes.decode(bytes, with_objects())
+		checks.truth("refused", not read.is_ok() and read.value == null)
+	checks.subject(TYPE_OBJECT, "a property twice")
+	var twice := var_to_bytes({&"@class": "Bag", "owner": null, "ownes": null})
+	twice[twice.size() - 8] = "r".unicode_at(0)
+	checks.truth("refused", "duplicate property \"owner\"" in classes.decode(twice).message, classes.decode(twice).message)
+	return true
+
+
+## What a reader could not make again is not written.
+func test_what_cannot_be_written() -> bool:
+	var classes := _classes()
+	var hero := Hero.new()
+	for case: Array in [
+		["an object without a script", [RefCounted.new()], "RefCounted has no script", "[0]"],
+		["an unregistered class", {"a": Picky.new(1)}, "picky.gd is not registered", ".\"a\""],
+		["one in a property", [_hero_with(Picky.new(1))], "picky.gd is not registered", "[0].\"any\""],
+		["a Callable", [_hero_with(test_form)], "a Callable would be read as an empty one", "[0].\"any\""],
+		["a Signal", _hero_with(hero.script_changed), "a Signal has no meaning", ".\"any\""],
+		["flags", _hero_of_kind(3), "3 is not a value of the enum", ".\"kind\""],
+		["another resource", [Curve.new()], "Curve has no script", "[0]"],
+	]:
+		checks.subject(TYPE_OBJECT, case[0])
+		var written := classes.try_encode(case[1])
+		checks.same_int("code", FastVariantCodec.OBJECT_REFUSED, written.error)
+		checks.truth("message", case[2] in written.message, written.message)
+		checks.same_value("path", case[3], written.path)
+	checks.subject(TYPE_OBJECT, "one object in two values")
+	var bag := Hero.Bag.new()
+	Engine.print_error_messages = false
+	checks.same_int("save_batch", ERR_INVALID_DATA, classes.save_batch(FILE, [[bag], [bag]]))
+	checks.truth("pack_batch", classes.pack_batch([bag, bag]).is_empty())
+	Engine.print_error_messages = true
+	var job := classes.save_batch_async(FILE, [bag, bag])
+	checks.truth("save_batch_async", "is also in value 0" in job.wait().message, job.wait().message)
+	checks.truth("encode_batch", classes.decode_batch(classes.encode_batch([bag, bag])).is_ok())
+	var freed := Node.new()
+	var held: Array = [freed]
+	freed.free()
+	checks.same_bytes("a freed object", var_to_bytes([null]), classes.encode(held))
+	return true
+
+
+func _hero_with(any: Variant) -> Hero:
+	var hero := Hero.new()
+	hero.any = any
+	return hero
+
+
+func _hero_of_kind(kind: int) -> Hero:
+	var hero := Hero.new()
+	hero.set(&"kind", kind)
+	return hero
+
+
+func test_registration() -> bool:
+	checks.subject(TYPE_OBJECT, "registration")
+	var classes := _classes()
+	var broken := GDScript.new()
+	broken.source_code = "extends Nowhere"
+	var none := func(_first: Variant = null, _second: Variant = null) -> Variant: return null
+	Engine.print_error_messages = false
+	for wrong: Array in [
+		[null], [Hero], [Picky, {"name": "Mage", "create": none}], [Hero.Bag], [broken, {"name": "Broken"}], [Picky, {"name": "P"}], [Picky, {"nam": "P", "create": none}],
+		[Picky, {"name": 5, "create": none}], [Picky, {"name": "P", "create": Callable()}], [Picky, {"name": "P", "create": none, "version": 0}],
+		[Picky, {"name": "P", "create": none, "version": "2"}], [Picky, {"name": "P", "create": none, "upgrade": 5}],
+		[Picky, {"name": "P", "create": none, "properties": ["none"]}], [Picky, {"name": "P", "create": none, "properties": ["size", "size"]}],
+		[Picky, {"name": "P", "create": none, "properties": ["script"]}], [Picky, {"name": "P", "create": none, "properties": 5}],
+		[Picky, {"name": "P", "create": none, "renamed": {"old": "none"}}], [Picky, {"name": "P", "create": none, "renamed": {"size": "size"}}],
+		[Picky, {"name": "P", "create": none, "renamed": []}],
+	]:
+		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"register", wrong))
+	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://", []]]:
+		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"allow_resources", wrong))
+	Engine.print_error_messages = true
+	checks.same_int("create that returns nothing", OK, classes.register(Picky, {"name": "P", "create": none}))
+	checks.truth("is an error", "no object of class \"P\" could be created" in classes.from_plain({&"@class": "P"}).message)
+	classes = FastVariantClasses.new()
+	classes.register(Picky, {"name": "P", "create": func() -> Picky: return Picky.new(4)})
+	checks.same_int("create", 4, classes.from_plain({&"@class": "P"}).value.size)
+	checks.same_int("from JSON", 7, classes.from_plain(_json(classes.to_plain(Picky.new(7)))).value.size)
+	var hero := Hero.new()
+	hero.counts = {&"gold": 3}
+	hero.name_of = &"x"
+	var same := _classes().from_plain(_json({&"@class": "SuiteHero", "counts": {"gold": 3}, "name_of": "x", "hp": 10, "kind": 0}))
+	checks.no_problem("texts and numbers of JSON", _difference(hero, same.value))
+	classes = FastVariantClasses.new()
+	classes.register(Watched, {"name": "W", "properties": ["process_priority", "title"]})
+	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
+	_free_nodes()
+	return true
+
+
+func _json(value: Variant) -> Variant:
+	return JSON.parse_string(JSON.stringify(value))
+
+
+func _watched(properties: Dictionary) -> Watched:
+	var node := Watched.new()
+	_nodes.append(node)
+	for property: StringName in properties:
+		node.set(property, properties[property])
+	return node
+
+
+func _free_nodes() -> void:
+	for node in _nodes:
+		if is_instance_valid(node):
+			node.free()
+	_nodes.clear()
+
+
+## Data of version 1 are read by version 3.
+func test_versions() -> bool:
+	checks.subject(TYPE_OBJECT, "versions")
+	var old := {&"@class": "Bag", "things": [1], "count": 2, "gone": 3}
+	var upgrade := func(data: Dictionary, from: int) -> Dictionary:
+		if from < 2:
+			data["items"] = data["things"] + [data["count"]]
+			data.erase("things")
+			data.erase("count")
+		data.erase("gone")
+		return data
+	var classes := _versioned({"version": 3, "upgrade": upgrade})
+	checks.same_value("upgraded", [1, 2], classes.from_plain(old).value.items)
+	checks.same_value("from version 2", [5], classes.from_plain({&"@class": "Bag", "@version": 2, "items": [5]}).value.items)
+	checks.same_value("of this version", [6], classes.from_plain({&"@class": "Bag", "@version": 3, "items": [6]}).value.items)
+	checks.same_value("renamed", [7], _versioned({"renamed": {"things": "items"}}).from_plain({&"@class": "Bag", "things": [7]}).value.items)
+	checks.same_value("without a property", [], classes.from_plain({&"@class": "Bag", "@version": 3}).value.items)
+	for case: Array in [
+		["no upgrade", {"version": 3}, "class \"Bag\" has version 3, but the data has version 1; register the class with \"upgrade\""],
+		["an upgrade that returns nothing", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> void: pass}, "\"upgrade\" of class \"Bag\" from version 1 returned Nil; expected"],
+		["an upgrade that leaves too much", {"version": 3, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}, "\"upgrade\" of class \"Bag\" from version 1 returned \"things\""],
+		["an upgrade of another type", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> Dictionary: return {"items": 1}}, "expected Array, found int"],
+		["a property that is gone", {}, "class \"Bag\" has no property \"things\""],
+	]:
+		var read := _versioned(case[1]).from_plain(old)
+		checks.truth(case[0], case[2] in read.message, read.message)
+	return true
+
+
+func _versioned(options: Dictionary) -> FastVariantClasses:
+	var classes := FastVariantClasses.new()
+	checks.same_int("register", OK, classes.register(Hero.Bag, options.merged({"name": "Bag"})))
+	return classes
+
+
+func test_decode_into() -> bool:
+	checks.subject(TYPE_OBJECT, "decode_into")
+	var classes := _classes()
+	var hero := Hero.new()
+	hero.title = "Ren"
+	hero.friends = [hero]
+	var target := Hero.new()
+	target.hp = 99
+	var read := classes.decode_into(target, classes.encode(hero))
+	checks.truth("the target", is_same(read.value, target) and target.title == "Ren" and target.hp == 10, read.message)
+	checks.truth("a cycle through it", is_same(target.friends[0], target))
+	checks.truth("another class", "expected data of the target's class" in classes.decode_into(Mage.new(), classes.encode(hero)).message)
+	checks.truth("null", not classes.decode_into(null, classes.encode(hero)).is_ok())
+	for other: Variant in [5, [hero], {&"@x": hero}]:
+		read = classes.decode_into(target, classes.encode(other))
+		checks.truth("data of no object", "expected data of an object for the target" in read.message, read.message)
+	read = classes.decode_into(target, FastVariantCodec.encode({&"@class": "SuiteHero", "hp": 5, "title": 1}))
+	checks.same_int("nothing is set if a value is wrong", 10, target.hp)
+	_unlink([hero, target])
+	return true
+
+
+func test_batches() -> bool:
+	checks.subject(TYPE_OBJECT, "batches")
+	var classes := _classes()
+	var items: Array = [Hero.new(), [Mage.new(), 5], "text"]
+	var read := classes.decode_batch(classes.encode_batch(items))
+	checks.no_problem("encode_batch and decode_batch", _difference(items, read.value))
+	checks.no_problem("pack_batch and unpack_batch", _difference(items, classes.unpack_batch(classes.pack_batch(items)).value))
+	checks.same_int("append_batch", OK, classes.save_batch(FILE, items.slice(0, 1)) + classes.append_batch(FILE, items.slice(1)))
+	checks.no_problem("load_batch", _difference(items, classes.load_batch(FILE).value))
+	checks.truth("save_batch_async", classes.save_batch_async(FILE, items).wait().is_ok())
+	checks.no_problem("load_batch after it", _difference(items, classes.load_batch(FILE).value))
+	var buffers := classes.encode_batch(items)
+	buffers[1] = var_to_bytes({&"@class": "None"})
+	read = classes.decode_batch(buffers)
+	checks.same_value("failed items", PackedInt32Array([1]), read.failed)
+	checks.truth("their values", read.value[1] == null and read.value[2] == "text", read.message)
+	Engine.print_error_messages = false
+	buffers = classes.encode_batch([Picky.new(1), 5])
+	Engine.print_error_messages = true
+	checks.truth("values that cannot be encoded", buffers[0].is_empty() and buffers[1] == var_to_bytes(5))
+	var limits := FastVariantLimits.for_save_files()
+	limits.max_elements = 10
+	checks.same_int("limits", FastVariantCodec.MAX_ELEMENTS_EXCEEDED, classes.load_batch(FILE, limits).error)
+	return true
+
+
+## What runs, in which order, and what it may do.
+func test_game_code() -> bool:
+	checks.subject(TYPE_OBJECT, "game code")
+	var classes := _classes()
+	var plain := {&"@objects": [{&"@class": "Watched", "title": "a", "other": {&"@class": "Watched", "title": "b", "other": {&"@ref": 0}}}], "value": [{&"@ref": 0}]}
+	var order: Array[String] = ["init", "init", "set b", "set a", "loaded b", "loaded a"]
+	Watched.seen.clear()
+	var read := classes.from_plain(plain)
+	checks.same_value("the order", order, Watched.seen.duplicate())
+	_unlink(read.value)
+	Watched.seen.clear()
+	checks.truth("a fault at the end", not classes.from_plain([plain["@objects"], {&"@class": "None"}]).is_ok())
+	checks.same_value("runs no setter", ["init", "init"] as Array[String], Watched.seen.duplicate())
+	var bytes := FastVariantCodec.encode(plain)
+	read = null
+	var objects_before := object_count()
+	for meddling: Callable in [
+		func(_node: Node) -> void: classes.encode(5),
+		func(_node: Node) -> void: classes.allow_resources("res://suites", ["Script"]),
+		func(node: Node) -> void: node.set_meta(&"x", classes.decode(bytes.slice(0, 9))),
+	]:
+		_meanwhile(meddling, classes, bytes)
+	for meddling: Callable in [
+		func(node: Node) -> void: node.free(),
+		func(node: Node) -> void:
+			_nodes.append(node)
+			if is_instance_valid(node.other):
+				node.other.free(),
+	]:
+		read = _meanwhile(meddling, classes, bytes)
+		checks.truth("a setter that frees objects", read.is_ok() or "freed" in read.message, read.message)
+	read = null
+	_free_nodes()
+	checks.same_int("objects", objects_before, object_count())
+	Watched.seen.clear()
+	return true
+
+
+## Decodes while setters do something, encodes the result while getters do it, and frees it.
+func _meanwhile(meddling: Callable, classes: FastVariantClasses, bytes: PackedByteArray) -> FastVariantResult:
+	var is_running := [false]
+	Watched.meanwhile = func(node: Node) -> void:
+		if not is_running[0]:
+			is_running[0] = true
+			meddling.call(node)
+			is_running[0] = false
+	var read := classes.decode(bytes)
+	if read.value is Array:
+		classes.try_encode(read.value)
+	Watched.meanwhile = Callable()
+	_unlink(read.value)
+	return read
+
+
+## Changed bytes give an error or objects of registered classes, never anything else.
+func test_mutations() -> bool:
+	checks.subject(TYPE_OBJECT, "mutated bytes")
+	var classes := _classes()
+	var random := seeded("mutated classes")
+	var objects := _graph(random, 12)
+	var bytes := classes.encode(objects)
+	var objects_before := object_count()
+	for _round in MUTATED:
+		var mutated := bytes.duplicate()
+		for _change in random.randi_range(1, 3):
+			mutated[random.randi() % mutated.size()] = random.randi() % 256
+		var read := classes.decode(mutated)
+		if read.is_ok():
+			checks.no_problem("what was made", _stranger(read.value, classes))
+			_unlink(read.value)
+		read = null
+	checks.same_int("objects left", objects_before, object_count())
+	_unlink(objects)
+	return true
+
+
+## The first object that is not of a registered class or an allowed resource.
+func _stranger(value: Variant, classes: FastVariantClasses) -> String:
+	var written := classes.try_encode(value)
+	return "" if written.is_ok() or written.error != FastVariantCodec.OBJECT_REFUSED else written.message

@@ -1,0 +1,360 @@
+//! The class FastVariantClasses: objects of registered classes as plain data.
+
+use std::sync::{Arc, Mutex};
+
+use godot::builtin::{Array, GString, PackedByteArray, PackedStringArray, Variant};
+use godot::classes::{IRefCounted, Object, Script};
+use godot::global::Error as Code;
+use godot::meta::ToGodot;
+use godot::obj::Gd;
+use godot::prelude::{AnyArray, GodotClass, godot_api};
+use variant_codec::limits::Spent;
+use variant_codec::{Error, Limits, Result, Strictness};
+use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
+
+use super::arguments::{OptionalLimits, strict_limits};
+use super::codec_class::{load, write};
+use super::guard::guard;
+use super::job_class::{self, FastVariantJob};
+use super::result_class::FastVariantResult;
+use super::{report, summary};
+use crate::batch::records::join;
+use crate::batch::registered;
+use crate::files;
+use crate::jobs::Job;
+use crate::threads::lock;
+use crate::value;
+use crate::variant::classes::{Class, Folder, Registry};
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+
+/// Encodes and decodes objects of your own classes: saved whole, and read without running what the data say.
+///
+/// ```gdscript
+/// extends RefCounted
+///
+/// class Hero:
+///     var name := ""
+///     var friends: Array[Hero] = []
+///
+/// func save_and_load(heroes: Array[Hero]) -> Array[Hero]:
+///     var classes := FastVariantClasses.new()
+///     classes.register(Hero, {"name": "Hero"})
+///     classes.save_batch("user://heroes.dat", [heroes])
+///     return classes.load_batch("user://heroes.dat").value[0]
+/// ```
+///
+/// All variables of the script are written, exported or not, or those that you list. An object that is referred to several times, or by
+/// itself, is one object after reading. Typed Arrays and Dictionaries come back typed. The data are plain Arrays and Dictionaries, which
+/// every reader of Variants can read; [code]docs/classes.md[/code] describes them.
+///
+/// Reading makes only objects of registered classes and sets only their registered properties, each after a check of its type. If
+/// anything is wrong, the result says what and where, and all objects made so far are freed.
+///
+/// Scripts run: getters while encoding; while decoding [code]_init[/code] first, then, once all data are read and checked, the
+/// [code]upgrade[/code] functions, setters, and [code]_loaded()[/code] where a class has it. So the calling thread does all the work; call the
+/// methods on the main thread if your scripts need it.
+#[derive(GodotClass)]
+#[class(tool, init, base=RefCounted)]
+pub struct FastVariantClasses {
+    /// Replaced as a whole, so that a call keeps what it started with.
+    registry: Mutex<Arc<Registry>>,
+}
+
+#[godot_api]
+impl IRefCounted for FastVariantClasses {
+    #[func(gd_self)]
+    fn to_string(this: Gd<Self>) -> GString {
+        guard("FastVariantClasses.to_string", || {
+            let registry = Self::registry(&this);
+            let names: Vec<&str> = registry.names().take(NAMED + 1).collect();
+            let more = if names.len() > NAMED { ", …" } else { "" };
+            let shown = names[..names.len().min(NAMED)].join(", ");
+            let count = summary::count(registry.names().count(), "class", "classes");
+            summary::of(&this, format!("{count}: {}", summary::short(shown + more)))
+        })
+    }
+}
+
+/// How many classes a summary names.
+const NAMED: usize = 3;
+
+#[godot_api]
+impl FastVariantClasses {
+    /// Registers a class: a script of this project, such as [code]Hero[/code] or an inner class.
+    ///
+    /// The keys of [param options]:
+    /// [br]- [code]name[/code]: the name that is written; the default is the script's [code]class_name[/code]. Never change it while data
+    /// exist: move and rename the script as you like;
+    /// [br]- [code]properties[/code]: an Array of the names of properties to write; the default is all variables of the script and of the
+    /// scripts that it extends. Native properties, such as [code]position[/code], are written only if listed;
+    /// [br]- [code]version[/code]: the version of the class, at least 1, the default;
+    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version and that version, and returns the
+    /// Dictionary for the present version;
+    /// [br]- [code]renamed[/code]: a Dictionary of former to present names of properties, read in any version;
+    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code] needs arguments.
+    ///
+    /// If the class cannot be registered, one error is printed and the result is an error code.
+    // `this` keeps the object alive, here and in all methods: scripts run.
+    #[func(gd_self)]
+    fn register(
+        this: Gd<Self>,
+        script: Option<Gd<Script>>,
+        #[opt(default = DictionaryOrEmpty::empty())] options: DictionaryOrEmpty,
+    ) -> Code {
+        guard("FastVariantClasses.register", || {
+            let registered = script.ok_or_else(|| Error::argument("script: expected a Script, found null"));
+            let registered = registered.and_then(|script| Class::of(script, options.get()));
+            let added =
+                registered.and_then(|class| Arc::make_mut(&mut *lock(&this.bind().registry)).add(class));
+            code("FastVariantClasses.register", added)
+        })
+    }
+
+    /// Allows references to resources in the folder [param folder] of the project, whose class is one of [param types] or extends it.
+    ///
+    /// Such resources are written as UID and path instead of their contents, and loaded when the data are read. Other resources are
+    /// objects like any other: their class has to be registered.
+    #[func(gd_self)]
+    fn allow_resources(this: Gd<Self>, folder: GString, types: PackedStringArray) -> Code {
+        guard("FastVariantClasses.allow_resources", || {
+            let types = types.as_slice().iter().map(engine::text_of).collect();
+            let folder = Folder::of(&engine::text_of(&folder), types);
+            let added =
+                folder.map(|folder| Arc::make_mut(&mut *lock(&this.bind().registry)).add_folder(folder));
+            code("FastVariantClasses.allow_resources", added)
+        })
+    }
+
+    /// Encodes a value whose objects are of registered classes. If it cannot be encoded, the result is empty and one error is printed, with
+    /// the path to the place.
+    ///
+    /// What a reader could not make again is an error: objects of other classes, Callables, Signals, and what
+    /// [method FastVariantCodec.try_encode] refuses. A freed object is written as [code]null[/code], as the engine does.
+    #[func(gd_self)]
+    fn encode(this: Gd<Self>, value: Variant) -> PackedByteArray {
+        guard("FastVariantClasses.encode", || {
+            value::encode_registered(&value, &Self::registry(&this)).unwrap_or_else(|error| {
+                report::failure("FastVariantClasses.encode", &error);
+                PackedByteArray::new()
+            })
+        })
+    }
+
+    /// Encodes a value as [method encode] does, and returns the bytes or an error. Prints nothing.
+    #[func(gd_self)]
+    fn try_encode(this: Gd<Self>, value: Variant) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_encode", || {
+            match value::encode_registered(&value, &Self::registry(&this)) {
+                Ok(bytes) => FastVariantResult::encoded(bytes.to_variant(), bytes.len()),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
+    }
+
+    /// Decodes a value from [param bytes], which [method encode] wrote, strictly. Prints nothing. The default [param limits] are
+    /// [method FastVariantLimits.for_save_files]; data with objects in the engine's own format are refused whatever the limits allow.
+    #[func(gd_self)]
+    fn decode(
+        this: Gd<Self>,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.decode", || {
+            Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None)
+        })
+    }
+
+    /// Decodes an object from [param bytes] into [param target], an object of the same class: its properties are set, and it takes the place of
+    /// the outermost object. Properties that the data do not have stay as they are. Otherwise as [method decode]. After an error in a setter,
+    /// some properties may have been set. [param limits] are as for [method decode].
+    #[func(gd_self)]
+    fn decode_into(
+        this: Gd<Self>,
+        target: Option<Gd<Object>>,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.decode_into", || match HeldObject::of(target.to_variant()) {
+            Some(target) => Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), Some(target)),
+            None => FastVariantResult::failed(&Error::argument("target: expected an object, found null")),
+        })
+    }
+
+    /// Encodes each element of [param values], an Array, as [method encode] does. Returns one buffer per value, in the same order.
+    ///
+    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. An object in two of the values
+    /// becomes two objects: to keep it one, encode one value that has both.
+    #[func(gd_self)]
+    fn encode_batch(this: Gd<Self>, values: AnyArray) -> Array<PackedByteArray> {
+        guard("FastVariantClasses.encode_batch", || {
+            let batch = registered::encode(&values, &Self::registry(&this));
+            report::batch("FastVariantClasses.encode_batch", &batch.failed);
+            batch.into_array()
+        })
+    }
+
+    /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param limits]. Prints nothing.
+    ///
+    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] where decoding failed; the
+    /// result has the indexes of those, and the reason for each.
+    #[func(gd_self)]
+    fn decode_batch(
+        this: Gd<Self>,
+        buffers: AnyArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.decode_batch", || {
+            let batch = registered::decode(&buffers, &class_limits(limits), &Self::registry(&this));
+            let (values, failed, mut created) = batch.into_parts();
+            created.leave();
+            FastVariantResult::batch(values.into_array().to_variant(), failed)
+        })
+    }
+
+    /// Encodes each element of [param values], an Array, into one buffer of records, in the format of [method FastVariantCodec.pack_batch].
+    ///
+    /// If any value cannot be encoded, the result is empty and one error is printed; also if an object is in two of the values, because records
+    /// are read one by one: pack one value that has both.
+    #[func(gd_self)]
+    fn pack_batch(this: Gd<Self>, values: AnyArray) -> PackedByteArray {
+        guard("FastVariantClasses.pack_batch", || {
+            let packed = registered::frame(&values, &Self::registry(&this))
+                .and_then(|parts| join(&parts, values.len()));
+            packed.unwrap_or_else(|failed| {
+                report::batch("FastVariantClasses.pack_batch", &failed);
+                PackedByteArray::new()
+            })
+        })
+    }
+
+    /// Decodes all records in [param bytes], as written by [method pack_batch]. Otherwise as [method FastVariantCodec.unpack_batch] and
+    /// [method decode] with the same [param limits], which apply to the whole buffer.
+    #[func(gd_self)]
+    fn unpack_batch(
+        this: Gd<Self>,
+        bytes: PackedByteArray,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.unpack_batch", || {
+            let unpacked = registered::unpack(bytes, &class_limits(limits), &Self::registry(&this));
+            FastVariantResult::unpacked(unpacked, None)
+        })
+    }
+
+    /// Encodes each element of [param values], an Array, and replaces the file at [param path] by the records, as
+    /// [method FastVariantCodec.save_batch] does. What [method pack_batch] refuses is an error; the file is then unchanged.
+    #[func(gd_self)]
+    fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
+        guard("FastVariantClasses.save_batch", || {
+            let frame = || registered::frame(&values, &Self::registry(&this));
+            write("FastVariantClasses.save_batch", &path, frame, files::replace)
+        })
+    }
+
+    /// Encodes each element of [param values], an Array, and appends the records to the file at [param path], as
+    /// [method FastVariantCodec.append_batch] does. What [method pack_batch] refuses is an error; the file is then unchanged.
+    #[func(gd_self)]
+    fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
+        guard("FastVariantClasses.append_batch", || {
+            let frame = || registered::frame(&values, &Self::registry(&this));
+            write("FastVariantClasses.append_batch", &path, frame, files::append)
+        })
+    }
+
+    /// Decodes all records of the file at [param path], as written by [method save_batch] and [method append_batch]. Otherwise as
+    /// [method FastVariantCodec.load_batch] and [method decode] with the same [param limits].
+    #[func(gd_self)]
+    fn load_batch(
+        this: Gd<Self>,
+        path: GString,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.load_batch", || {
+            let (registry, limits) = (Self::registry(&this), class_limits(limits));
+            load(&path, &limits, |bytes| registered::unpack(bytes, &limits, &registry))
+        })
+    }
+
+    /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the background, as
+    /// [method FastVariantCodec.save_batch_async] does. What [method pack_batch] refuses is the job's error. Prints nothing.
+    ///
+    /// To load in the background, use [method FastVariantCodec.load_batch_async], and give its value to [method from_plain].
+    #[func(gd_self)]
+    fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
+        guard("FastVariantClasses.save_batch_async", || {
+            let frame = || registered::frame(&values, &Self::registry(&this));
+            job_class::start(Job::save(&path, values.len(), frame))
+        })
+    }
+
+    /// The plain containers that stand for a value with objects, as [method encode] writes them: for JSON, arguments of RPCs or
+    /// [MultiplayerSynchronizer]. If the value cannot be written, the result is [code]null[/code] and one error is printed.
+    #[func(gd_self)]
+    fn to_plain(this: Gd<Self>, value: Variant) -> Variant {
+        guard("FastVariantClasses.to_plain", || {
+            let plain = value::encode_registered(&value, &Self::registry(&this)).and_then(|bytes| {
+                let (input, limits) = (Input::Owned(bytes), Limits::unlimited());
+                let (strictness, keys) = (Strictness::Strict, &mut KeyCache::default());
+                let reading = Reading { input: &input, strictness, limits: &limits, keys };
+                value::decode_all(reading).map(|built| built.into_value())
+            });
+            plain.unwrap_or_else(|error| {
+                report::failure("FastVariantClasses.to_plain", &error);
+                Variant::nil()
+            })
+        })
+    }
+
+    /// The value that plain containers stand for, as [method decode] would read it with the same [param limits]: the opposite of
+    /// [method to_plain].
+    #[func(gd_self)]
+    fn from_plain(
+        this: Gd<Self>,
+        plain: Variant,
+        #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.from_plain", || {
+            match value::encode(&plain, crate::variant::source::Objects::Refused, true) {
+                Ok(bytes) => Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None),
+                Err(error) => FastVariantResult::failed(&error),
+            }
+        })
+    }
+}
+
+impl FastVariantClasses {
+    fn registry(this: &Gd<Self>) -> Arc<Registry> {
+        Arc::clone(&lock(&this.bind().registry))
+    }
+
+    fn decoded(
+        registry: &Arc<Registry>,
+        bytes: PackedByteArray,
+        limits: &Limits,
+        target: Option<HeldObject>,
+    ) -> Gd<FastVariantResult> {
+        let (input, mut keys) = (Input::Owned(bytes), KeyCache::default());
+        let len = input.bytes().len();
+        let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
+        match value::decode_registered(reading, 0..len, &mut Spent::default(), registry, target) {
+            Ok((built, end)) => FastVariantResult::decoded(built.into_value(), 0, end),
+            Err(error) => FastVariantResult::failed(&error),
+        }
+    }
+}
+
+/// The limits, without objects in the engine's format.
+fn class_limits(limits: OptionalLimits) -> Limits {
+    Limits { allow_objects: false, ..strict_limits(limits) }
+}
+
+fn code(method: &str, added: Result<()>) -> Code {
+    match added {
+        Ok(()) => Code::OK,
+        Err(error) => {
+            report::failure(method, &error);
+            Code::ERR_INVALID_PARAMETER
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Batches of values whose objects are of registered classes. Scripts run, so the calling thread alone works.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use godot::builtin::{AnyArray, PackedByteArray, Variant};
+use variant_codec::limits::Spent;
+use variant_codec::{Error, Limits, Strictness};
+use variant_engine::{Reader, Slots};
+
+use super::failed::{Failed, Reasons};
+use super::outcome::{Batch, Outcome, fill_part};
+use super::records::{Unpacked, Unpacking};
+use super::spread::own_if;
+use crate::memory_budget::MemoryBudget;
+use crate::value;
+use crate::variant::classes::Registry;
+use crate::variant::classes::graph::Graph;
+use crate::variant::input::{Input, Reading};
+use crate::variant::keys::KeyCache;
+use crate::variant::source::element;
+
+/// Encodes each value.
+pub fn encode(values: &AnyArray, registry: &Registry) -> Batch<PackedByteArray> {
+    let (reader, outcome) = (Reader::new(), Outcome::keeping(Reasons::First));
+    let values = match own_if(true, reader, values) {
+        Ok(values) => values,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let elements = reader.elements(&values);
+    let created = Slots::of_buffers(elements.len(), |mut slots| {
+        while !slots.is_empty() && outcome.has_memory(&mut slots) {
+            let (index, buffer) = (slots.start(), slots.next_bytes());
+            match element(&elements, index).and_then(|value| value::encode_registered(value, registry)) {
+                Ok(bytes) => {
+                    outcome.takes(bytes.len());
+                    *buffer = bytes;
+                }
+                Err(error) => outcome.add_failed(index, error),
+            }
+        }
+    });
+    outcome.into_batch(created)
+}
+
+/// Decodes each buffer.
+pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> Batch<Variant> {
+    let outcome = Outcome::keeping(Reasons::All);
+    let buffers = match super::owned(buffers) {
+        Ok(buffers) => buffers,
+        Err(error) => return outcome.into_batch(Err(error)),
+    };
+    let mut keys = KeyCache::default();
+    let created = Slots::of_variants(buffers.len(), |mut slots| {
+        while !slots.is_empty() {
+            fill_part(&mut slots, &outcome, |index| {
+                let bytes = buffers[index].as_ref().map_err(Error::clone)?;
+                let input = Input::Shared(bytes.get());
+                let len = input.bytes().len();
+                let reading =
+                    Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
+                let (built, _) =
+                    value::decode_registered(reading, 0..len, &mut Spent::default(), registry, None)?;
+                Ok((built, len))
+            });
+        }
+    });
+    outcome.into_batch(created)
+}
+
+/// Encodes all values as records, prefixed with their length as a little-endian u32.
+///
+/// # Errors
+/// The first value that cannot be encoded, or that shares an object with an earlier one: records are read one by one, so a reader would
+/// make two objects of it.
+pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Failed> {
+    let reader = Reader::new();
+    let values = own_if(true, reader, values).map_err(|error| Failed::one(0, error))?;
+    let elements = reader.elements(&values);
+    let (mut part, memory) = (Vec::new(), MemoryBudget::default());
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    for index in 0..elements.len() {
+        let mut frame = || {
+            let value = element(&elements, index)?;
+            let graph = Graph::of(value, registry)?;
+            memory.charge(graph.len() * size_of::<(u64, usize)>())?;
+            for (id, class) in graph.ids() {
+                if let Some(first) = known.insert(id, index) {
+                    return Err(Error::object(format!(
+                        "an object of class {class} is also in value {first}; reading would make two of it. Put both values into one Array"
+                    )));
+                }
+            }
+            value::append_registered(&mut part, value, &graph, registry)
+        };
+        frame().map_err(|error| Failed::one(index, error))?;
+    }
+    Ok(vec![part])
+}
+
+/// Decodes all records of a buffer.
+pub fn unpack(bytes: PackedByteArray, limits: &Limits, registry: &Arc<Registry>) -> Unpacked {
+    let mut unpacking = Unpacking::of(bytes, limits.clone());
+    unpacking.step_with(usize::MAX, |reading, part, spent| {
+        value::decode_registered(reading, part, spent, registry, None)
+    });
+    unpacking.finish()
+}

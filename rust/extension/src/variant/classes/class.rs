@@ -1,0 +1,298 @@
+//! A registered class: what is written of its objects, and how they are made.
+
+use std::collections::HashMap;
+
+use godot::builtin::{AnyArray, AnyDictionary, Callable, GString, StringName, VarDictionary, Variant};
+use godot::classes::{ClassDb, Script};
+use godot::obj::{EngineBitfield, Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
+use variant_codec::error::quoted;
+use variant_codec::{Error, Result, VariantType};
+use variant_engine::{Factory, HeldObject, Reader, text_of};
+
+use super::declared::Declared;
+use crate::variant::stored::script_label;
+
+/// The version of classes that say nothing else; it is not written.
+pub const FIRST_VERSION: i64 = 1;
+
+/// A registered class.
+pub struct Class {
+    /// The name that is written.
+    pub name: String,
+    pub script: Gd<Script>,
+    pub script_id: u64,
+    factory: Factory,
+    /// The global names of the script and of those that it extends, and the native classes.
+    lineage: Vec<StringName>,
+    /// The native class that the script extends.
+    pub native: StringName,
+    pub version: i64,
+    pub properties: Vec<Property>,
+    /// Whether objects are reference-counted.
+    pub is_counted: bool,
+    /// Whether objects have a method `_loaded`.
+    pub has_loaded: bool,
+    pub upgrade: Option<Callable>,
+    create: Option<Callable>,
+    /// The positions of properties, by their names and former names.
+    positions: HashMap<String, usize>,
+}
+
+/// A property that is written.
+pub struct Property {
+    pub name: StringName,
+    pub text: String,
+    pub declared: Declared,
+    pub may_be_refused: bool,
+}
+
+const OPTIONS: [&str; 6] = ["name", "version", "upgrade", "properties", "renamed", "create"];
+
+impl Class {
+    /// A class with the options of `FastVariantClasses.register`.
+    ///
+    /// # Errors
+    /// Options that do not exist or have other types; scripts whose objects cannot be made; properties that do not exist.
+    pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
+        let shown = script_label(&script);
+        let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
+        for (key, _) in options.iter_shared() {
+            let known = OPTIONS.iter().any(|option| key.stringify() == *option);
+            if !known {
+                let key = quoted(&text_of(&key.stringify()));
+                return fail(format!("unknown option {key}; expected {}", OPTIONS.join(", ")));
+            }
+        }
+        let native = script.get_instance_base_type();
+        if native == StringName::default() {
+            return fail("the script has errors".into());
+        }
+        let name = match options.get("name") {
+            Some(name) => text("name", &name)?,
+            None => script.get_global_name().to_string(),
+        };
+        if name.is_empty() {
+            return fail("the script has no class_name; pass the option \"name\"".into());
+        }
+        let version = match options.get("version") {
+            Some(version) => version.try_to::<i64>().unwrap_or_default(),
+            None => FIRST_VERSION,
+        };
+        if version < FIRST_VERSION {
+            return fail("option \"version\" must be an int, at least 1".into());
+        }
+        let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
+        let methods = Methods::of(&script);
+        if create.is_none() && methods.init_arguments > 0 {
+            return fail(
+                "its _init takes arguments; pass the option \"create\", a Callable that returns a new object"
+                    .into(),
+            );
+        }
+        let properties = properties(&script, &native, options, &methods)?;
+        let mut positions: HashMap<String, usize> =
+            properties.iter().enumerate().map(|(index, property)| (property.text.clone(), index)).collect();
+        if let Some(renamed) = options.get("renamed") {
+            let renamed = renamed.try_to::<AnyDictionary>();
+            let renamed = renamed.map_err(|_| {
+                Error::argument("option \"renamed\" must be a Dictionary of former and present names")
+            })?;
+            for (former, present) in renamed.iter_shared() {
+                let (former, present) = (text("renamed", &former)?, text("renamed", &present)?);
+                let Some(&position) = positions.get(&present) else {
+                    return fail(format!(
+                        "option \"renamed\" names {}, which is not a property that is written",
+                        quoted(&present)
+                    ));
+                };
+                if positions.insert(former.clone(), position).is_some() {
+                    return fail(format!(
+                        "option \"renamed\" gives {} as a former name, but a property has that name now",
+                        quoted(&former)
+                    ));
+                }
+            }
+        }
+        let lineage = lineage(&script, &native);
+        let factory = Factory::of(&script);
+        let script_id = factory.script_id();
+        let is_counted =
+            native == "RefCounted" || ClassDb::singleton().is_parent_class(&native, "RefCounted");
+        let has_loaded = methods.has_loaded;
+        Ok(Self {
+            name,
+            script,
+            script_id,
+            factory,
+            lineage,
+            native,
+            version,
+            properties,
+            is_counted,
+            has_loaded,
+            upgrade,
+            create,
+            positions,
+        })
+    }
+
+    /// The position of the property with this name or former name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).copied()
+    }
+
+    /// A new object. Its `_init` runs, a script.
+    ///
+    /// # Errors
+    /// If the script makes none.
+    pub fn create(&self) -> Result<HeldObject> {
+        let value = match &self.create {
+            Some(create) => create.call(&[]),
+            None => self.factory.create(),
+        };
+        let object = HeldObject::of(value).filter(|object| object.script_id() == self.script_id);
+        object.ok_or_else(|| {
+            Error::object(format!("no object of class {} could be created", quoted(&self.name)))
+        })
+    }
+
+    /// Whether its objects are of this native class, or of the script with this global name.
+    pub fn is(&self, class: &StringName) -> bool {
+        self.lineage.contains(class)
+    }
+
+    /// The error of data of another version.
+    #[cold]
+    pub fn wrong_version(&self, found: i64) -> Error {
+        let (name, version) = (quoted(&self.name), self.version);
+        Error::object(if found > version {
+            format!(
+                "class {name} has version {version}, but the data has version {found}: it is from a newer game"
+            )
+        } else {
+            format!(
+                "class {name} has version {version}, but the data has version {found}; register the class with \"upgrade\""
+            )
+        })
+    }
+}
+
+/// The names by which a script and those that it extends can be declared, and those of its native classes.
+fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
+    let scripts = std::iter::successors(Some(script.clone()), |script| script.get_base_script());
+    let named = scripts.map(|script| script.get_global_name()).filter(|name| !name.is_empty());
+    let natives = std::iter::successors(Some(native.clone()), |class| {
+        Some(ClassDb::singleton().get_parent_class(class)).filter(|parent| !parent.is_empty())
+    });
+    named.chain(natives).collect()
+}
+
+/// What the methods of a script tell.
+struct Methods {
+    /// The arguments that `_init` needs.
+    init_arguments: usize,
+    has_loaded: bool,
+    has_dynamic_properties: bool,
+}
+
+impl Methods {
+    fn of(script: &Gd<Script>) -> Self {
+        let mut methods = Self { init_arguments: 0, has_loaded: false, has_dynamic_properties: false };
+        let mut has_init = false;
+        for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
+            for method in script.get_script_method_list().iter_shared() {
+                let count = |key: &str| {
+                    let list = method.get(key).and_then(|list| list.try_to::<AnyArray>().ok());
+                    list.map_or(0, |list| list.len())
+                };
+                match method.get("name").map(|name| text_of(&name.stringify())).as_deref() {
+                    // That of the most derived script comes first.
+                    Some("_init") if !has_init => {
+                        has_init = true;
+                        methods.init_arguments = count("args").saturating_sub(count("default_args"));
+                    }
+                    Some("_loaded") => methods.has_loaded = true,
+                    Some("_get_property_list") => methods.has_dynamic_properties = true,
+                    _ => {}
+                }
+            }
+        }
+        methods
+    }
+}
+
+/// The properties in the option "properties", or all variables of the script.
+fn properties(
+    script: &Gd<Script>,
+    native: &StringName,
+    options: &AnyDictionary,
+    methods: &Methods,
+) -> Result<Vec<Property>> {
+    let usage = |info: &VarDictionary| {
+        info.get("usage").and_then(|usage| usage.try_to::<i64>().ok()).unwrap_or(0) as u64
+    };
+    let name = |info: &VarDictionary| info.get("name").map(|name| name.stringify()).unwrap_or_default();
+    let is_variable = |info: &VarDictionary| usage(info) & PropertyUsageFlags::SCRIPT_VARIABLE.ord() != 0;
+    let infos = script.get_script_property_list();
+    let variables = infos.iter_shared().filter(is_variable);
+    let Some(listed) = options.get("properties") else {
+        return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
+    };
+    let refuse = || Error::argument("option \"properties\" must be an Array of names");
+    let listed = listed.try_to::<AnyArray>().map_err(|_| refuse())?;
+    let mut variables: HashMap<String, VarDictionary> =
+        variables.map(|info| (text_of(&name(&info)), info)).collect();
+    for info in ClassDb::singleton().class_get_property_list(native).iter_shared() {
+        let is_property =
+            usage(&info) & (PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR).ord() != 0;
+        if is_property {
+            variables.entry(text_of(&name(&info))).or_insert(info);
+        }
+    }
+    let mut properties: Vec<Property> = Vec::new();
+    for listed in listed.iter_shared() {
+        let text = text("properties", &listed)?;
+        if properties.iter().any(|property| property.text == text) {
+            return Err(Error::argument(format!("option \"properties\" has {} twice", quoted(&text))));
+        }
+        let declared = match variables.get(&text) {
+            _ if text == "script" => {
+                return Err(Error::argument("the property \"script\" cannot be written"));
+            }
+            Some(info) => Declared::of(info, script),
+            None if methods.has_dynamic_properties => Declared::Any,
+            None => {
+                let class = script_label(script);
+                return Err(Error::argument(format!("{class} has no property {}", quoted(&text))));
+            }
+        };
+        properties.push(Property::of(&GString::from(&text), declared));
+    }
+    Ok(properties)
+}
+
+impl Property {
+    fn of(name: &GString, declared: Declared) -> Self {
+        let may_be_refused = declared.may_be_refused();
+        Self { name: StringName::from(name), text: text_of(name), declared, may_be_refused }
+    }
+}
+
+/// The text of an option.
+fn text(option: &str, value: &Variant) -> Result<String> {
+    match Reader::new().ty(value) {
+        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
+        _ => {
+            Err(Error::argument(format!("option {option:?}: expected a String, found {}", value.stringify())))
+        }
+    }
+}
+
+fn callable(options: &AnyDictionary, option: &str) -> Result<Option<Callable>> {
+    let Some(value) = options.get(option) else { return Ok(None) };
+    match value.try_to::<Callable>() {
+        Ok(callable) if callable.is_valid() => Ok(Some(callable)),
+        _ => Err(Error::argument(format!("option {option:?} must be a valid Callable"))),
+    }
+}

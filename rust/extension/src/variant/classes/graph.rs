@@ -1,0 +1,200 @@
+//! The objects of a value: each found once, with its properties, before anything is written.
+//!
+//! Getters run while they are collected, and nothing runs while they are written.
+
+use std::sync::Arc;
+
+use godot::builtin::Variant;
+use variant_codec::format::MAX_DEPTH;
+use variant_codec::{Error, ErrorKind, Result, VariantType};
+use variant_engine::{ContainerType, HeldObject, Reader};
+
+use super::{ById, Class, Registry, resources};
+use crate::memory_budget::MemoryBudget;
+
+/// From this level on, an object is written in the table of objects instead of its place, so that chains of objects never nest
+/// deeper. Well below the 32 levels that a network limit allows.
+const INLINE_LEVELS: u32 = 16;
+/// Containers that may be visited. Each takes 8 bytes of output, which may have 2 GiB.
+const MOST_CONTAINERS: usize = 1 << 28;
+
+/// The objects of a value.
+#[derive(Default)]
+pub struct Graph {
+    objects: Vec<Found>,
+    by_id: ById<usize>,
+    /// The values of the properties of all objects.
+    values: Vec<Variant>,
+    /// The objects that are written in the table, in its order.
+    table: Vec<usize>,
+}
+
+/// An object of a value.
+pub struct Found {
+    id: u64,
+    pub what: What,
+    /// The position of its first property in the values of all.
+    first: usize,
+    /// Its index in the table.
+    slot: Option<usize>,
+    is_in_table: bool,
+}
+
+/// What is written for an object.
+pub enum What {
+    /// Its class and its properties.
+    Object(Arc<Class>),
+    /// A resource of the project: its UID and its path.
+    Resource(Box<(String, String)>),
+    /// Nothing, because of this error.
+    Refused(Box<Error>),
+}
+
+/// A value to visit, its level, and whether it is in a key.
+struct Visit(Variant, u32, bool);
+
+impl Graph {
+    /// The objects of a value. Getters run.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`], and values that are too large. Other errors come when the value is written, with their place.
+    pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
+        let mut graph = Self::default();
+        let (reader, memory) = (Reader::new(), MemoryBudget::default());
+        let mut visits = vec![Visit(value.clone(), 0, false)];
+        let mut containers = 0;
+        while let Some(Visit(value, depth, in_key)) = visits.pop() {
+            let added = visits.len();
+            let mut add = |value: &Variant, in_key: bool| {
+                if may_hold_objects(reader, value) {
+                    visits.push(Visit(value.clone(), depth + 1, in_key));
+                }
+            };
+            match reader.ty(&value) {
+                // The writer finds it, too, with its path.
+                _ if depth > MAX_DEPTH => continue,
+                Some(VariantType::Array) => {
+                    let elements = reader.elements(&value);
+                    if !is_plain(&reader.array_type(&value)) {
+                        (0..elements.len())
+                            .filter_map(|index| elements.get(index))
+                            .for_each(|element| add(element, in_key));
+                    }
+                }
+                Some(VariantType::Dictionary) => {
+                    let (key, held) = reader.dictionary_types(&value);
+                    if !(is_plain(&key) && is_plain(&held)) {
+                        let (mut entries, _) = reader.entries(&value, false);
+                        while let Some((key, held)) = reader.next_entry(&mut entries) {
+                            add(key, true);
+                            add(held, in_key);
+                        }
+                    }
+                }
+                Some(VariantType::Object) => {
+                    let Some(object) = HeldObject::of(value) else { continue };
+                    let in_table = in_key || depth >= INLINE_LEVELS;
+                    if let Some(&known) = graph.by_id.get(&object.id()) {
+                        graph.objects[known].is_in_table = true;
+                        continue;
+                    }
+                    graph.by_id.insert(object.id(), graph.objects.len());
+                    let found = graph.add(&object, registry, in_table);
+                    let first = found.first;
+                    graph.objects.push(found);
+                    memory.charge(size_of::<Found>() + 64)?;
+                    memory.charge((graph.values.len() - first) * size_of::<Variant>())?;
+                    let depth = if in_table { 2 } else { depth };
+                    for value in &graph.values[first..] {
+                        if may_hold_objects(reader, value) {
+                            visits.push(Visit(value.clone(), depth + 1, false));
+                        }
+                    }
+                }
+                _ => continue,
+            }
+            containers += 1;
+            if containers > MOST_CONTAINERS {
+                return Err(ErrorKind::TooLarge.into());
+            }
+            memory.charge((visits.len() - added.min(visits.len())) * size_of::<Visit>())?;
+            // In the order in which they will be written.
+            visits[added..].reverse();
+        }
+        for (index, found) in graph.objects.iter_mut().enumerate() {
+            if found.is_in_table && matches!(found.what, What::Object(_)) {
+                found.slot = Some(graph.table.len());
+                graph.table.push(index);
+            }
+        }
+        Ok(graph)
+    }
+
+    /// An object and its properties, which are added to the values.
+    fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
+        let first = self.values.len();
+        let what = self.what(object, registry).unwrap_or_else(|error| What::Refused(Box::new(error)));
+        Found { id: object.id(), what, first, slot: None, is_in_table }
+    }
+
+    fn what(&mut self, object: &HeldObject, registry: &Registry) -> Result<What> {
+        if let Some((uid, path)) = resources::reference(registry, object.value()) {
+            return Ok(What::Resource(Box::new((uid, path))));
+        }
+        let class = Arc::clone(registry.of_object(object)?);
+        for property in &class.properties {
+            match object.get(&property.name) {
+                Some(value) => self.values.push(value),
+                None => return Err(Error::object("freed by its own getter")),
+            }
+        }
+        Ok(What::Object(class))
+    }
+
+    /// The ids of the objects and the names of their classes; not of resources of the project.
+    pub fn ids(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.objects.iter().filter_map(|found| match &found.what {
+            What::Object(class) => Some((found.id, class.name.as_str())),
+            _ => None,
+        })
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The object with this id; `None` if it was not there when the objects were collected.
+    pub fn find(&self, id: u64) -> Option<&Found> {
+        self.by_id.get(&id).map(|index| &self.objects[*index])
+    }
+
+    /// The objects in the table, in its order.
+    pub fn table(&self) -> impl ExactSizeIterator<Item = &Found> {
+        self.table.iter().map(|index| &self.objects[*index])
+    }
+
+    /// The values of an object's properties.
+    pub fn values(&self, found: &Found, class: &Class) -> &[Variant] {
+        self.values.get(found.first..found.first + class.properties.len()).unwrap_or_default()
+    }
+}
+
+impl Found {
+    /// Its index in the table, if others refer to it there.
+    pub fn slot(&self) -> Option<usize> {
+        self.slot
+    }
+}
+
+#[inline(always)]
+fn may_hold_objects(reader: Reader, value: &Variant) -> bool {
+    use VariantType::{Array, Dictionary, Object};
+    matches!(reader.ty(value), Some(Array | Dictionary | Object))
+}
+
+/// Whether elements of this type hold no objects.
+fn is_plain(declared: &ContainerType) -> bool {
+    use VariantType::{Array, Dictionary, Object};
+    matches!(declared, ContainerType::Builtin(ty) if !matches!(ty, Array | Dictionary | Object))
+}

@@ -1,0 +1,155 @@
+//! Objects of registered classes: written as plain containers, and made from them again.
+//!
+//! `docs/classes.md` describes the form. Nothing in the data names a script or a class of the engine: a reader makes only what has
+//! been registered.
+
+mod class;
+mod declared;
+pub mod graph;
+pub mod reader;
+mod resources;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use godot::classes::Object;
+use godot::obj::Gd;
+use variant_codec::error::quoted;
+use variant_codec::{Error, Result};
+use variant_engine::HeldObject;
+
+pub use class::{Class, FIRST_VERSION};
+pub use resources::Folder;
+
+use super::stored::label;
+
+/// The keys that mark a Dictionary as something else. Each is the first key of its Dictionary; all start with [`tag::START`].
+pub mod tag {
+    /// The character that all of them start with.
+    pub const START: u8 = b'@';
+    /// An object: the name of its class. The other keys are its properties.
+    pub const CLASS: &str = "@class";
+    /// The second key of an object, unless its class has version 1.
+    pub const VERSION: &str = "@version";
+    /// An object by its index in [`OBJECTS`].
+    pub const REFERENCE: &str = "@ref";
+    /// The objects that are referred to, of the value at [`VALUE`]. At the root only.
+    pub const OBJECTS: &str = "@objects";
+    pub const VALUE: &str = "value";
+    /// The class of the elements of an Array at [`VALUES`].
+    pub const ARRAY: &str = "@array";
+    /// The types of keys and values of the Dictionary at [`VALUES`].
+    pub const DICTIONARY: &str = "@dictionary";
+    pub const VALUES: &str = "values";
+    /// A Dictionary whose first key only looks like one of these.
+    pub const PLAIN: &str = "@plain";
+    /// The UID of a resource of the project, which may be empty. Its path is at [`PATH`].
+    pub const RESOURCE: &str = "@resource";
+    pub const PATH: &str = "path";
+
+    /// Whether the Dictionary whose header starts at `at` has a first key that looks like one of these.
+    #[inline(always)]
+    pub fn is_first_key(data: &[u8], at: usize) -> bool {
+        variant_codec::stream::first_key_starts_with(data, at, START)
+    }
+}
+
+/// A map by instance id.
+pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
+
+/// Spreads instance ids, which the engine counts up, over all bits. Nobody else chooses them.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        self.0 = (self.0 ^ id).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+}
+
+/// The classes whose objects are written and made. A call has a copy of its own, so scripts may change the registry meanwhile.
+#[derive(Clone, Default)]
+pub struct Registry {
+    classes: Vec<Arc<Class>>,
+    by_script: ById<usize>,
+    by_name: HashMap<String, usize>,
+    folders: Vec<Arc<Folder>>,
+}
+
+impl Registry {
+    /// Adds a class.
+    ///
+    /// # Errors
+    /// If the script or its name has been registered.
+    pub fn add(&mut self, class: Class) -> Result<()> {
+        let name = quoted(&class.name);
+        if self.by_script.contains_key(&class.script_id) {
+            return Err(Error::argument(format!("the script of {name} is registered already")));
+        }
+        if self.by_name.contains_key(&class.name) {
+            return Err(Error::argument(format!("another script is registered as {name}")));
+        }
+        let index = self.classes.len();
+        self.by_script.insert(class.script_id, index);
+        self.by_name.insert(class.name.clone(), index);
+        // Any thread may call; the engine counts the references to the script and the Callables atomically.
+        #[expect(
+            clippy::arc_with_non_send_sync,
+            reason = "an `Rc` would count calls on several threads wrongly"
+        )]
+        self.classes.push(Arc::new(class));
+        Ok(())
+    }
+
+    /// Adds a folder of resources.
+    pub fn add_folder(&mut self, folder: Folder) {
+        self.folders.push(Arc::new(folder));
+    }
+
+    /// The class with this name.
+    ///
+    /// # Errors
+    /// If none has been registered.
+    pub fn named(&self, name: &str) -> Result<&Arc<Class>> {
+        let found = self.by_name.get(name).map(|index| &self.classes[*index]);
+        found.ok_or_else(|| Error::object(format!("no class is registered as {}", quoted(name))))
+    }
+
+    /// The class of the script with this instance id.
+    pub fn of_script(&self, id: u64) -> Option<&Arc<Class>> {
+        self.by_script.get(&id).map(|index| &self.classes[*index])
+    }
+
+    /// The class of an object.
+    ///
+    /// # Errors
+    /// If it has not been registered.
+    pub fn of_object(&self, object: &HeldObject) -> Result<&Arc<Class>> {
+        self.of_script(object.script_id()).ok_or_else(|| {
+            let Ok(object) = object.value().try_to::<Gd<Object>>() else {
+                return Error::object("freed by a getter");
+            };
+            let label = label(&object);
+            Error::object(match object.get_script() {
+                Some(_) => format!("{label} is not registered; call `register` with its script"),
+                None => format!(
+                    "{label} has no script, so its class cannot be registered; write its properties yourself"
+                ),
+            })
+        })
+    }
+
+    /// The names of the classes.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.classes.iter().map(|class| class.name.as_str())
+    }
+}

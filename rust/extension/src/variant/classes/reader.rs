@@ -1,0 +1,640 @@
+//! Plain containers → objects of registered classes.
+//!
+//! While the data are read, objects are made, and their values are checked and kept. Only once all of it is good, properties are set.
+
+use std::sync::Arc;
+
+use godot::builtin::{GString, StringName, VarDictionary, Variant};
+use godot::classes::Object;
+use godot::meta::ToGodot;
+use godot::obj::{Gd, InstanceId};
+use variant_codec::error::{Step, quoted};
+use variant_codec::view::View;
+use variant_codec::{Error, Limits, Result, VariantType};
+use variant_engine::{ContainerType, HeldObject, Reader, text_of};
+
+use super::class::Property;
+use super::{Class, FIRST_VERSION, Registry, declared, resources, tag};
+use crate::memory_budget::MemoryBudget;
+use crate::variant::built::CreatedObjects;
+use crate::variant::source::registered::type_named;
+use crate::variant::stored::label;
+
+/// The objects of a value that is being read.
+pub struct ObjectReader {
+    registry: Arc<Registry>,
+    /// The object that takes the properties of the outermost one, and where that one lies.
+    target: Option<HeldObject>,
+    target_at: usize,
+    /// The Dictionaries with a tag that are being read.
+    frames: Vec<TaggedFrame>,
+    /// The objects that are referred to.
+    table: Vec<Entry>,
+    /// The index of the next one.
+    next: usize,
+    objects: Vec<NewObject>,
+    /// Whether the next Dictionary is data of a user, whatever its first key is.
+    is_plain_next: bool,
+    /// The text that almost always comes next, and what it was if it came: no Variant is made of it.
+    expected: Expected,
+    passed: Option<Passed>,
+    memory: MemoryBudget,
+}
+
+/// An object that is referred to.
+struct Entry {
+    at: usize,
+    class: Arc<Class>,
+    /// Its index among all objects, once it has been made.
+    object: Option<usize>,
+}
+
+/// An object, and the values that its properties will have.
+struct NewObject {
+    object: HeldObject,
+    class: Arc<Class>,
+    at: usize,
+    version: i64,
+    /// Values by the position of their property.
+    values: Vec<(u32, Variant)>,
+    /// The data of an earlier version.
+    data: Option<VarDictionary>,
+    is_target: bool,
+}
+
+/// The text that is expected next.
+#[derive(Clone, Copy)]
+enum Expected {
+    Other,
+    /// A tag.
+    Tag,
+    /// The name of a class.
+    Name,
+    /// The key of this property of this object.
+    Property(usize, usize),
+}
+
+/// An expected text that has come.
+enum Passed {
+    Tag(Kind),
+    Name(Arc<Class>),
+    Property(usize),
+}
+
+/// A Dictionary with a tag that is being read.
+struct TaggedFrame {
+    at: usize,
+    len: usize,
+    /// The number of entries so far.
+    entries: usize,
+    kind: Kind,
+    /// What the Dictionary stands for.
+    value: Variant,
+}
+
+enum Kind {
+    /// Before its first key.
+    Unknown,
+    /// An object: its index among all, once its class is known, and what the next value is.
+    Object(Option<usize>, Part),
+    Reference,
+    /// The UID.
+    Resource(String),
+    /// The types of the elements.
+    Container(VariantType, [ContainerType; 2]),
+    Plain,
+    Objects,
+}
+
+/// What a value of an object is.
+enum Part {
+    Class,
+    Version,
+    Property(usize),
+    /// Of an earlier version, with its name.
+    Former(GString),
+}
+
+impl ObjectReader {
+    /// A reader of the value at the start of `data`. The outermost object is `target`, if there is one.
+    pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
+        let mut reader = Self {
+            registry,
+            target,
+            target_at: 0,
+            frames: Vec::new(),
+            table: Vec::new(),
+            next: 0,
+            objects: Vec::new(),
+            is_plain_next: false,
+            expected: Expected::Other,
+            passed: None,
+            memory: MemoryBudget::default(),
+        };
+        if tag::is_first_key(data, 0) {
+            // What is wrong is found again, with its place, when all is read.
+            let _ = reader.announce(data, limits);
+        }
+        reader
+    }
+
+    /// Learns the classes of the objects that are referred to: references may lead forward.
+    fn announce(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
+        let root = View::within(data, limits)?;
+        let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
+        for object in objects.elements()? {
+            let object = object?;
+            self.memory.charge(size_of::<Entry>())?;
+            let class = self.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
+            self.table.push(Entry { at: object.offset(), class: Arc::clone(class), object: None });
+        }
+        if self.target.is_some() {
+            let index = root.get(tag::VALUE)?.get(tag::REFERENCE)?.as_i64()?;
+            let entry = usize::try_from(index).ok().and_then(|index| self.table.get(index));
+            self.target_at = entry.map_or(usize::MAX, |entry| entry.at);
+        }
+        Ok(())
+    }
+
+    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a tag.
+    pub fn begin(&mut self, at: usize, len: usize) {
+        self.frames.push(TaggedFrame { at, len, entries: 0, kind: Kind::Unknown, value: Variant::nil() });
+    }
+
+    /// Whether the Dictionary that begins is data of a user, whatever its first key is.
+    #[inline(always)]
+    pub fn takes_plain(&mut self) -> bool {
+        std::mem::take(&mut self.is_plain_next)
+    }
+
+    /// Prepares for the next key.
+    #[inline(always)]
+    pub fn begin_key(&mut self) {
+        self.expected = match self.frames.last() {
+            Some(TaggedFrame { kind: Kind::Unknown, .. }) => Expected::Tag,
+            Some(TaggedFrame { kind: Kind::Object(Some(index), _), .. }) => {
+                let object = &self.objects[*index];
+                let next = object.values.last().map_or(0, |(position, _)| *position as usize + 1);
+                if object.version == object.class.version && next < object.class.properties.len() {
+                    Expected::Property(*index, next)
+                } else {
+                    Expected::Other
+                }
+            }
+            _ => Expected::Other,
+        };
+    }
+
+    /// Whether this text is the expected one, of which then nothing is made.
+    #[inline(always)]
+    pub fn passes(&mut self, text: &[u8]) -> bool {
+        self.passed = match self.expected {
+            Expected::Other => return false,
+            Expected::Tag if text == tag::CLASS.as_bytes() => {
+                Some(Passed::Tag(Kind::Object(None, Part::Class)))
+            }
+            Expected::Tag
+                if text == tag::REFERENCE.as_bytes()
+                    && self.frames.last().is_some_and(|frame| frame.len == 1) =>
+            {
+                Some(Passed::Tag(Kind::Reference))
+            }
+            Expected::Tag => None,
+            Expected::Name => str::from_utf8(text)
+                .ok()
+                .and_then(|name| self.registry.named(name).ok())
+                .map(|class| Passed::Name(Arc::clone(class))),
+            Expected::Property(object, position) => {
+                let property = &self.objects[object].class.properties[position];
+                (property.text.as_bytes() == text).then_some(Passed::Property(position))
+            }
+        };
+        self.passed.is_some()
+    }
+
+    /// Ends a key; returns whether it was the expected one.
+    #[inline(always)]
+    pub fn has_passed_key(&mut self) -> bool {
+        self.expected = Expected::Other;
+        let (Some(passed), Some(frame)) = (self.passed.take(), self.frames.last_mut()) else { return false };
+        frame.entries += 1;
+        match (passed, &mut frame.kind) {
+            (Passed::Property(position), Kind::Object(_, part)) => *part = Part::Property(position),
+            (Passed::Tag(kind), place) => {
+                if let Kind::Object(..) = kind {
+                    self.expected = Expected::Name;
+                }
+                *place = kind;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// The next key.
+    ///
+    /// # Errors
+    /// Keys that do not belong there.
+    pub fn key(&mut self, key: &Variant) -> Result<()> {
+        let reader = Reader::new();
+        let frame = self.frames.last_mut().ok_or_else(misplaced)?;
+        let first = frame.entries == 0;
+        frame.entries += 1;
+        let Some(VariantType::String | VariantType::StringName) = reader.ty(key) else {
+            let found = reader.ty(key).map_or("a newer type", VariantType::name);
+            return Err(Error::object(format!("expected a key of text, found {found}")));
+        };
+        let text = text_of(&key.stringify());
+        if first {
+            frame.start(&text)?;
+            self.is_plain_next = matches!(frame.kind, Kind::Plain);
+            return Ok(());
+        }
+        let expected = match &mut frame.kind {
+            Kind::Object(Some(index), part) => {
+                let object = &mut self.objects[*index];
+                *part = object.part(&text, frame.entries)?;
+                return Ok(());
+            }
+            Kind::Resource(_) => tag::PATH,
+            Kind::Container(..) => tag::VALUES,
+            _ => tag::VALUE,
+        };
+        if text == expected {
+            return Ok(());
+        }
+        Err(Error::object(format!("expected the key {expected:?}, found {}", quoted(&text))))
+    }
+
+    /// The value of the last key.
+    ///
+    /// # Errors
+    /// Values that do not belong there.
+    #[inline(always)]
+    pub fn value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
+        if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
+            self.frames.last()
+        {
+            return self.objects[*index].keep(*position, value, &self.registry);
+        }
+        self.other_value(value, created)
+    }
+
+    #[inline(never)]
+    fn other_value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
+        self.expected = Expected::Other;
+        let passed = self.passed.take();
+        let mut frame = self.frames.pop().ok_or_else(misplaced)?;
+        let done = self.value_in(&mut frame, value, passed, created);
+        self.frames.push(frame);
+        done
+    }
+
+    fn value_in(
+        &mut self,
+        frame: &mut TaggedFrame,
+        value: Variant,
+        passed: Option<Passed>,
+        created: &mut CreatedObjects,
+    ) -> Result<()> {
+        let is_first = frame.entries == 1;
+        match &mut frame.kind {
+            Kind::Object(index, part) => match part {
+                Part::Class => {
+                    let class = match passed {
+                        Some(Passed::Name(class)) => class,
+                        _ => Arc::clone(self.registry.named(&text(&value, "the name of a class")?)?),
+                    };
+                    let made = self.object(class, frame.at, created)?;
+                    frame.value = self.objects[made].object.value().clone();
+                    *index = Some(made);
+                }
+                Part::Version => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    object.set_version(int(&value, "a version")?)?;
+                }
+                // `value` keeps properties.
+                Part::Property(_) => return Err(misplaced()),
+                Part::Former(name) => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    object.data.get_or_insert_with(VarDictionary::new).set(&*name, &value);
+                }
+            },
+            Kind::Reference => {
+                let index = int(&value, "the index of an object")?;
+                let entry = usize::try_from(index).ok().filter(|index| *index < self.table.len());
+                let Some(entry) = entry else {
+                    let len = self.table.len();
+                    return Err(Error::object(format!("reference to object {index}, but there are {len}")));
+                };
+                let object = self.entry(entry, created)?;
+                frame.value = self.objects[object].object.value().clone();
+            }
+            Kind::Resource(uid) if is_first => *uid = text(&value, "a UID")?,
+            Kind::Resource(uid) => {
+                frame.value = resources::load(&self.registry, uid, &text(&value, "a path")?)?
+            }
+            Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
+            Kind::Container(ty, types) => {
+                expect(&value, *ty)?;
+                frame.value = declared::typed(&value, types)?;
+            }
+            Kind::Plain => {
+                expect(&value, VariantType::Dictionary)?;
+                frame.value = value;
+            }
+            Kind::Objects if is_first => {
+                if self.next < self.table.len() || self.table.is_empty() {
+                    return Err(Error::object("expected objects of registered classes"));
+                }
+            }
+            Kind::Objects => frame.value = value,
+            Kind::Unknown => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// What the Dictionary stands for.
+    ///
+    /// # Errors
+    /// Data of another version.
+    pub fn end(&mut self) -> Result<Variant> {
+        let frame = self.frames.pop().ok_or_else(misplaced)?;
+        if let Kind::Object(Some(index), _) = frame.kind {
+            let object = &mut self.objects[index];
+            object.check_version()?;
+            if object.version < object.class.version {
+                object.data.get_or_insert_with(VarDictionary::new);
+            }
+        }
+        Ok(frame.value)
+    }
+
+    /// The object that lies at `at`.
+    fn object(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
+        let Some(entry) = self.table.get(self.next).filter(|entry| entry.at == at) else {
+            return self.make(class, at, created);
+        };
+        if !Arc::ptr_eq(&entry.class, &class) {
+            return Err(misplaced());
+        }
+        self.next += 1;
+        self.entry(self.next - 1, created)
+    }
+
+    /// An object that is referred to.
+    fn entry(&mut self, index: usize, created: &mut CreatedObjects) -> Result<usize> {
+        let entry = &self.table[index];
+        if let Some(object) = entry.object {
+            return Ok(object);
+        }
+        let object = self.make(Arc::clone(&entry.class), entry.at, created)?;
+        self.table[index].object = Some(object);
+        Ok(object)
+    }
+
+    fn make(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
+        self.memory.charge(size_of::<NewObject>() + class.properties.len() * size_of::<(u32, Variant)>())?;
+        let target = self.target.take_if(|_| at == self.target_at);
+        let is_target = target.is_some();
+        let object = match target {
+            Some(target) => {
+                if target.script_id() != class.script_id {
+                    let found = target
+                        .value()
+                        .try_to::<Gd<Object>>()
+                        .map_or_else(|_| "freed".to_owned(), |target| label(&target));
+                    let name = quoted(&class.name);
+                    return Err(Error::object(format!(
+                        "expected data of the target's class, {found}; found class {name}"
+                    )));
+                }
+                target
+            }
+            None => class.create()?,
+        };
+        if !class.is_counted && !is_target {
+            created.push(InstanceId::from_i64(object.id().cast_signed()));
+        }
+        let values = Vec::with_capacity(class.properties.len());
+        let (version, data) = (FIRST_VERSION, None);
+        self.objects.push(NewObject { object, class, at, version, values, data, is_target });
+        Ok(self.objects.len() - 1)
+    }
+
+    /// The types that the first value of a container with types names.
+    fn types(&self, ty: VariantType, names: &Variant) -> Result<[ContainerType; 2]> {
+        if ty == VariantType::Array {
+            let element = type_named(&self.registry, &text(names, "the name of a class")?)?;
+            return Ok([element, ContainerType::Untyped]);
+        }
+        expect(names, VariantType::Array)?;
+        let elements = Reader::new().elements(names);
+        match (elements.get(0), elements.get(1), elements.len()) {
+            (Some(key), Some(value), 2) => {
+                let named = |name| type_named(&self.registry, &text(name, "the name of a type")?);
+                Ok([named(key)?, named(value)?])
+            }
+            _ => Err(Error::object("expected the types of keys and values")),
+        }
+    }
+
+    /// Sets all properties. Upgrades run first, then setters, then `_loaded`: of the objects that were read last first, so that an
+    /// object finds those in it complete.
+    ///
+    /// # Errors
+    /// What upgrades return that is no such data; objects that scripts free meanwhile.
+    pub fn complete(mut self) -> Result<()> {
+        if self.target.is_some() {
+            return Err(Error::object("expected data of an object for the target, found another value"));
+        }
+        let registry = &self.registry;
+        self.objects.iter_mut().rev().try_for_each(|object| object.upgrade(registry))?;
+        let mut objects = self.objects;
+        for index in (0..objects.len()).rev() {
+            if let Err(error) = objects[index].set_properties() {
+                objects[index..].iter().for_each(NewObject::clear);
+                return Err(error);
+            }
+        }
+        let loaded = StringName::from("_loaded");
+        for object in objects.iter().rev().filter(|object| object.class.has_loaded) {
+            object.object.call(&loaded);
+        }
+        Ok(())
+    }
+}
+
+impl TaggedFrame {
+    /// The first key is this tag.
+    fn start(&mut self, text: &str) -> Result<()> {
+        use VariantType::{Array, Dictionary};
+
+        let untyped = [ContainerType::Untyped, ContainerType::Untyped];
+        self.kind = match (text, self.len) {
+            (tag::CLASS, _) => Kind::Object(None, Part::Class),
+            (tag::REFERENCE, 1) => Kind::Reference,
+            (tag::RESOURCE, 2) => Kind::Resource(String::new()),
+            (tag::ARRAY, 2) => Kind::Container(Array, untyped),
+            (tag::DICTIONARY, 2) => Kind::Container(Dictionary, untyped),
+            (tag::PLAIN, 1) => Kind::Plain,
+            (tag::OBJECTS, 2) if self.at == 0 => Kind::Objects,
+            (_, len) => {
+                let text = quoted(text);
+                return Err(Error::object(format!(
+                    "unexpected tag {text} in a Dictionary with {len} entries; put your own data in {:?}",
+                    tag::PLAIN
+                )));
+            }
+        };
+        Ok(())
+    }
+}
+
+impl NewObject {
+    /// What the value at this key is, the `entry`th of the Dictionary.
+    fn part(&mut self, key: &str, entry: usize) -> Result<Part> {
+        if key == tag::VERSION && entry == 2 {
+            return Ok(Part::Version);
+        }
+        self.check_version()?;
+        if self.version < self.class.version {
+            return Ok(Part::Former(GString::from(key)));
+        }
+        let position = self.class.position(key).ok_or_else(|| {
+            let (class, key) = (quoted(&self.class.name), quoted(key));
+            Error::object(format!(
+                "class {class} has no property {key}; name it in \"renamed\", or remove it in \"upgrade\""
+            ))
+        })?;
+        Ok(Part::Property(position))
+    }
+
+    fn set_version(&mut self, version: i64) -> Result<()> {
+        if version < FIRST_VERSION {
+            return Err(Error::object(format!("expected a version of at least 1, found {version}")));
+        }
+        self.version = version;
+        self.check_version()
+    }
+
+    /// Refuses data of a version that cannot be read.
+    fn check_version(&self) -> Result<()> {
+        let is_readable = self.version == self.class.version
+            || self.version < self.class.version && self.class.upgrade.is_some();
+        if is_readable { Ok(()) } else { Err(self.class.wrong_version(self.version)) }
+    }
+
+    /// Keeps the value of a property until all are known.
+    fn keep(&mut self, position: usize, value: Variant, registry: &Registry) -> Result<()> {
+        let property = &self.class.properties[position];
+        let is_repeated = || self.values.iter().any(|(known, _)| *known as usize == position);
+        if self.values.last().is_some_and(|(last, _)| *last as usize >= position) && is_repeated() {
+            return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
+        }
+        let value = property.declared.check(value, &self.object, &property.name, registry)?;
+        self.values.push((position as u32, value));
+        Ok(())
+    }
+
+    /// Brings data of an earlier version up to date.
+    fn upgrade(&mut self, registry: &Registry) -> Result<()> {
+        let Some(data) = self.data.take() else { return Ok(()) };
+        let (class, version) = (Arc::clone(&self.class), self.version);
+        let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
+        let upgraded = upgrade.call(&[data.to_variant(), version.to_variant()]);
+        let name = quoted(&class.name);
+        let at = self.at;
+        let fail = |error: Error| error.at(at);
+        let Ok(upgraded) = upgraded.try_to::<VarDictionary>() else {
+            let found = Reader::new().ty(&upgraded).map_or("a newer type", VariantType::name);
+            let reason = format!(
+                "\"upgrade\" of class {name} from version {version} returned {found}; expected a Dictionary"
+            );
+            return Err(fail(Error::object(reason)));
+        };
+        for (key, value) in upgraded.iter_shared() {
+            let key = text_of(&key.stringify());
+            let Some(position) = class.position(&key) else {
+                let reason = format!(
+                    "\"upgrade\" of class {name} from version {version} returned {}, which is not a property of the class",
+                    quoted(&key)
+                );
+                return Err(fail(Error::object(reason)));
+            };
+            self.keep(position, value, registry).map_err(|error| fail(error.inside(Step::property(&key))))?;
+        }
+        Ok(())
+    }
+
+    fn set_properties(&mut self) -> Result<()> {
+        let class = Arc::clone(&self.class);
+        for (position, value) in std::mem::take(&mut self.values) {
+            let property = &class.properties[position as usize];
+            let fail = |reason: String| {
+                Err(Error::object(reason).inside(Step::property(&property.text)).at(self.at))
+            };
+            if !self.object.set(&property.name, &value) {
+                return fail(format!("a setter freed an object of class {}", quoted(&class.name)));
+            }
+            // The engine says nothing of a class that it does not take.
+            if property.may_be_refused
+                && !value.is_nil()
+                && self.object.get(&property.name).is_none_or(|held| held.is_nil())
+            {
+                return fail(format!("the property of class {} has another type", quoted(&class.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes apart what has been set, so that objects that refer to each other are freed.
+    fn clear(&self) {
+        let held = |property: &Property| {
+            self.object.get(&property.name).and_then(|held| Some((Reader::new().ty(&held)?, held)))
+        };
+        let properties = if self.is_target { &[][..] } else { &self.class.properties };
+        for (property, (ty, held)) in
+            properties.iter().filter_map(|property| Some((property, held(property)?)))
+        {
+            match ty {
+                VariantType::Array | VariantType::Dictionary
+                    if !held.call("is_read_only", &[]).booleanize() =>
+                {
+                    held.call("clear", &[]);
+                }
+                VariantType::Object => {
+                    self.object.set(&property.name, &Variant::nil());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn text(value: &Variant, expected: &str) -> Result<String> {
+    match Reader::new().ty(value) {
+        Some(VariantType::String | VariantType::StringName) => Ok(text_of(&value.stringify())),
+        found => Err(unexpected(expected, found)),
+    }
+}
+
+fn int(value: &Variant, expected: &str) -> Result<i64> {
+    declared::exact_int(value).ok_or_else(|| unexpected(expected, Reader::new().ty(value)))
+}
+
+fn expect(value: &Variant, ty: VariantType) -> Result<()> {
+    let found = Reader::new().ty(value);
+    if found == Some(ty) { Ok(()) } else { Err(unexpected(ty.name(), found)) }
+}
+
+#[cold]
+fn unexpected(expected: &str, found: Option<VariantType>) -> Error {
+    let found = found.map_or("a newer type", VariantType::name);
+    Error::object(format!("expected {expected}, found {found}"))
+}
+
+#[cold]
+fn misplaced() -> Error {
+    Error::object("expected the name of a registered class first")
+}

@@ -1,0 +1,110 @@
+//! Resources of the project, which are written as references.
+
+use godot::builtin::Variant;
+use godot::classes::{Engine, Resource, ResourceLoader};
+use godot::meta::ToGodot;
+use godot::obj::{Gd, Singleton};
+use variant_codec::error::quoted;
+use variant_codec::{Error, Result};
+use variant_engine::text_of;
+
+use super::Registry;
+
+const ROOT: &str = "res://";
+const UID: &str = "uid://";
+
+/// A folder whose resources of some types may be referred to.
+pub struct Folder {
+    /// Ends with a slash.
+    path: String,
+    types: Vec<String>,
+}
+
+impl Folder {
+    /// # Errors
+    /// Folders outside the project; no types.
+    pub fn of(path: &str, types: Vec<String>) -> Result<Self> {
+        if !path.starts_with(ROOT) || leaves(path) {
+            return Err(Error::argument(format!("folder {} does not start with res://", quoted(path))));
+        }
+        if types.is_empty() {
+            return Err(Error::argument(
+                "no types: name the classes of the resources, such as \"Texture2D\"",
+            ));
+        }
+        let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
+        Ok(Self { path, types })
+    }
+}
+
+/// Whether a path leads out of a folder.
+fn leaves(path: &str) -> bool {
+    path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// How a resource is referred to: by UID, which may be empty, and path. `None` unless its folder and type are allowed.
+pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, String)> {
+    if registry.folders.is_empty() {
+        return None;
+    }
+    let resource = object.try_to::<Gd<Resource>>().ok()?;
+    let path = text_of(&resource.get_path());
+    let is_allowed = |folder: &super::Folder| {
+        path.starts_with(&folder.path) && folder.types.iter().any(|ty| resource.is_class(ty))
+    };
+    // Resources inside of others have no file of their own.
+    if path.contains("::") || leaves(&path) || !registry.folders.iter().any(|folder| is_allowed(folder)) {
+        return None;
+    }
+    let uid = ResourceLoader::singleton().get_resource_uid(&path);
+    let uid =
+        if uid < 0 { String::new() } else { text_of(&uids("id_to_text", &[uid.to_variant()]).stringify()) };
+    Some((uid, path))
+}
+
+/// Loads the resource that is referred to.
+///
+/// # Errors
+/// If it does not exist, or its folder or type is not allowed.
+pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
+    let path = current_path(uid).unwrap_or_else(|| path.to_owned());
+    let shown = quoted(&path);
+    let refuse = |reason: &str| Err(Error::object(format!("resource {shown} {reason}")));
+    let mut folders = registry.folders.iter().filter(|folder| path.starts_with(&folder.path)).peekable();
+    if leaves(&path) || path.contains("::") || folders.peek().is_none() {
+        return refuse("is not in a folder of `allow_resources`");
+    }
+    let types: Vec<&String> = folders.flat_map(|folder| &folder.types).collect();
+    let mut loader = ResourceLoader::singleton();
+    if !loader.exists(&path) {
+        return refuse("does not exist");
+    }
+    // What cannot be of that type is not even loaded.
+    let mut candidates = types.iter().filter(|ty| loader.exists_ex(&path).type_hint(ty.as_str()).done());
+    let loaded = candidates.next().and_then(|ty| loader.load_ex(&path).type_hint(ty.as_str()).done());
+    match loaded {
+        Some(resource) if types.iter().any(|ty| resource.is_class(ty.as_str())) => Ok(resource.to_variant()),
+        _ => {
+            let types: Vec<&str> = types.iter().map(|ty| ty.as_str()).collect();
+            refuse(&format!("is not of type {}", types.join(" or ")))
+        }
+    }
+}
+
+/// Where the resource with this UID is now.
+fn current_path(uid: &str) -> Option<String> {
+    if !uid.starts_with(UID) {
+        return None;
+    }
+    let id = uids("text_to_id", &[uid.to_variant()]);
+    if id.try_to::<i64>().ok()? < 0 || !uids("has_id", std::slice::from_ref(&id)).booleanize() {
+        return None;
+    }
+    Some(text_of(&uids("get_id_path", &[id]).stringify()))
+}
+
+/// Calls a method of the singleton ResourceUID.
+fn uids(method: &str, arguments: &[Variant]) -> Variant {
+    let singleton = Engine::singleton().get_singleton("ResourceUID");
+    singleton.map_or_else(Variant::nil, |mut uids| uids.call(method, arguments))
+}

@@ -1,0 +1,291 @@
+//! Objects of registered classes → events: the plain containers of `docs/classes.md`.
+
+use godot::builtin::{StringName, Variant};
+use godot::classes::{ClassDb, Script};
+use godot::obj::{Gd, Singleton};
+use variant_codec::error::{Step, quoted};
+use variant_codec::stream::{ElementType, Sink, Text};
+use variant_codec::{Error, Result, VariantType};
+use variant_engine::ContainerType;
+
+use super::{Objects, Walker};
+use crate::variant::classes::graph::{Found, Graph, What};
+use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
+use crate::variant::stored::script_label;
+
+/// A value whose objects are written so.
+#[derive(Clone, Copy)]
+pub struct Registered<'c> {
+    pub graph: &'c Graph,
+    pub registry: &'c Registry,
+}
+
+impl<'s> Walker<'_, 's> {
+    /// Pours a value, behind the objects that are referred to, if there are any.
+    pub(super) fn write_root<S: Sink>(
+        self,
+        registered: Registered<'s>,
+        value: &Variant,
+        sink: &mut S,
+    ) -> Result<()> {
+        let walker = self.without_splitter();
+        let table = registered.graph.table();
+        if table.len() == 0 {
+            return walker.write_into(value, sink, 0);
+        }
+        self.write_tag(sink, tag::OBJECTS, 2, |sink, dictionary| {
+            let mut array = sink.begin_array(table.len(), ElementType::Untyped)?;
+            for (index, found) in table.enumerate() {
+                sink.begin_element(&mut array)?;
+                self.write_found(registered, found, sink, 2)
+                    .map_err(|error| error.inside(Step::Index(index)).inside(Step::text_key(tag::OBJECTS)))?;
+                sink.end_element(&mut array)?;
+            }
+            sink.end_array(array)?;
+            sink.end_entry(dictionary)?;
+            begin_value(sink, dictionary, VariantType::String, tag::VALUE)?;
+            walker.write_into(value, sink, 1)
+        })
+    }
+
+    /// Pours an object: as a reference to the table if it is there.
+    #[inline(never)]
+    pub(super) fn write_registered<S: Sink>(
+        self,
+        registered: Registered<'s>,
+        id: u64,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let Some(found) = registered.graph.find(id) else {
+            return Err(Error::object("a getter has added an object during the call"));
+        };
+        match found.slot() {
+            None => self.write_found(registered, found, sink, depth),
+            Some(slot) => self.write_tag(sink, tag::REFERENCE, 1, |sink, _| sink.int(slot as i64)),
+        }
+    }
+
+    fn write_found<S: Sink>(
+        self,
+        registered: Registered<'s>,
+        found: &'s Found,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let class = match &found.what {
+            What::Object(class) => class,
+            What::Refused(error) => return Err(Error::clone(error)),
+            What::Resource(place) => {
+                let (uid, path) = &**place;
+                return self.write_tag(sink, tag::RESOURCE, 2, |sink, dictionary| {
+                    sink.text(VariantType::String, Text::Utf8(uid))?;
+                    sink.end_entry(dictionary)?;
+                    begin_value(sink, dictionary, VariantType::String, tag::PATH)?;
+                    sink.text(VariantType::String, Text::Utf8(path))
+                });
+            }
+        };
+        let values = registered.graph.values(found, class);
+        let has_version = class.version != FIRST_VERSION;
+        let count = 1 + usize::from(has_version) + values.len();
+        self.write_tag(sink, tag::CLASS, count, |sink, dictionary| {
+            sink.text(VariantType::String, Text::Utf8(&class.name))?;
+            if has_version {
+                sink.end_entry(dictionary)?;
+                begin_value(sink, dictionary, VariantType::String, tag::VERSION)?;
+                sink.int(class.version)?;
+            }
+            self.write_properties(class, values, sink, dictionary, depth)
+        })
+    }
+
+    #[inline(always)]
+    fn write_properties<S: Sink>(
+        self,
+        class: &'s Class,
+        values: &'s [Variant],
+        sink: &mut S,
+        dictionary: &mut S::Dictionary,
+        depth: u32,
+    ) -> Result<()> {
+        let walker = self.without_splitter();
+        for (property, value) in class.properties.iter().zip(values) {
+            sink.end_entry(dictionary)?;
+            begin_value(sink, dictionary, VariantType::String, &property.text)?;
+            let written = match walker.reader.ty(value) {
+                Some(VariantType::Array) if property.declared.is_typed() => {
+                    walker.write_array_in_place(value, sink, depth + 1)
+                }
+                Some(VariantType::Dictionary) if property.declared.is_typed() => {
+                    walker.write_dictionary_in_place(value, sink, depth + 1)
+                }
+                Some(VariantType::Int) => property
+                    .declared
+                    .check_enum(value)
+                    .and_then(|()| walker.write_into(value, sink, depth + 1)),
+                _ => walker.write_into(value, sink, depth + 1),
+            };
+            written.map_err(|error| error.inside(Step::property(&property.text)))?;
+        }
+        Ok(())
+    }
+
+    /// Pours a Dictionary that starts with a tag; `write` pours its value and the other entries.
+    #[inline(always)]
+    fn write_tag<S: Sink>(
+        self,
+        sink: &mut S,
+        tag: &str,
+        count: usize,
+        write: impl FnOnce(&mut S, &mut S::Dictionary) -> Result<()>,
+    ) -> Result<()> {
+        let mut dictionary = sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped)?;
+        begin_value(sink, &mut dictionary, VariantType::StringName, tag)?;
+        write(sink, &mut dictionary)?;
+        sink.end_entry(&mut dictionary)?;
+        sink.end_dictionary(dictionary)
+    }
+
+    /// Pours an Array whose elements are objects of a class with the name of the class.
+    pub(super) fn write_tagged_array<S: Sink>(
+        self,
+        registered: Registered<'s>,
+        variant: &Variant,
+        element: &ContainerType,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let walker = self.without_splitter();
+        let name = type_name(registered.registry, element)?;
+        self.write_tag(sink, tag::ARRAY, 2, |sink, dictionary| {
+            sink.text(VariantType::String, Text::Utf8(&name))?;
+            sink.end_entry(dictionary)?;
+            begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
+            walker.write_array_in_place(variant, sink, depth + 1)
+        })
+    }
+
+    /// Pours a Dictionary whose keys or values are objects of a class with its types.
+    pub(super) fn write_tagged_dictionary<S: Sink>(
+        self,
+        registered: Registered<'s>,
+        variant: &Variant,
+        (key, value): (&ContainerType, &ContainerType),
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let walker = self.without_splitter();
+        let names = [type_name(registered.registry, key)?, type_name(registered.registry, value)?];
+        self.write_tag(sink, tag::DICTIONARY, 2, |sink, dictionary| {
+            let mut types = sink.begin_array(names.len(), ElementType::Untyped)?;
+            for name in &names {
+                sink.begin_element(&mut types)?;
+                sink.text(VariantType::String, Text::Utf8(name))?;
+                sink.end_element(&mut types)?;
+            }
+            sink.end_array(types)?;
+            sink.end_entry(dictionary)?;
+            begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
+            walker.write_dictionary_in_place(variant, sink, depth + 1)
+        })
+    }
+
+    /// Pours a Dictionary whose first key looks like a tag, as the value of one that says so.
+    pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
+        let walker = self.without_splitter();
+        self.write_tag(sink, tag::PLAIN, 1, |sink, _| walker.write_bare_dictionary(variant, sink, depth + 1))
+    }
+
+    /// Whether the first key of a Dictionary, which has no types on the wire, looks like a tag.
+    pub(super) fn looks_tagged(self, variant: &Variant) -> bool {
+        let has_type = |declared: &ContainerType| {
+            !matches!(declared, ContainerType::Untyped) && !is_of_objects(declared)
+        };
+        if self.reader.declared_types(variant).iter().any(has_type) {
+            return false;
+        }
+        let (mut entries, _) = self.reader.entries(variant, false);
+        let Some((key, _)) = self.reader.next_entry(&mut entries) else { return false };
+        let start = Some(&u32::from(tag::START));
+        match self.reader.ty(key) {
+            Some(VariantType::String) => self.reader.string_units(key).first() == start,
+            Some(VariantType::StringName) => {
+                key.stringify().begins_with(char::from(tag::START).to_string().as_str())
+            }
+            _ => false,
+        }
+    }
+
+    /// The objects of a registered class, if this value's are written so.
+    #[inline(always)]
+    pub(super) fn registered(self) -> Option<Registered<'s>> {
+        match self.objects {
+            Objects::Registered(registered) => Some(registered),
+            _ => None,
+        }
+    }
+}
+
+/// Pours a key that is a text; its value is next.
+#[inline(always)]
+fn begin_value<S: Sink>(
+    sink: &mut S,
+    dictionary: &mut S::Dictionary,
+    ty: VariantType,
+    key: &str,
+) -> Result<()> {
+    sink.begin_key(dictionary)?;
+    sink.text(ty, Text::Utf8(key))?;
+    sink.begin_value(dictionary)
+}
+
+/// Whether a declared type is one of objects.
+pub(super) fn is_of_objects(declared: &ContainerType) -> bool {
+    matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(VariantType::Object))
+}
+
+fn id_of(script: &Gd<Script>) -> u64 {
+    script.instance_id().to_i64().cast_unsigned()
+}
+
+/// The name of a declared type; empty for any.
+fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
+    Ok(match declared {
+        ContainerType::Untyped => String::new(),
+        ContainerType::Builtin(ty) => ty.name().to_owned(),
+        ContainerType::Object { class, script: None } => class.to_string(),
+        ContainerType::Object { script: Some(script), .. } => match registry.of_script(id_of(script)) {
+            Some(class) => class.name.clone(),
+            None => {
+                let script = script_label(script);
+                return Err(Error::object(format!(
+                    "{script} is the type of a container, but is not registered"
+                )));
+            }
+        },
+    })
+}
+
+/// The declared type with this name.
+///
+/// # Errors
+/// If there is none.
+pub fn type_named(registry: &Registry, name: &str) -> Result<ContainerType> {
+    let builtin = VariantType::ALL.into_iter().find(|ty| ty.name() == name && *ty != VariantType::Nil);
+    if name.is_empty() {
+        return Ok(ContainerType::Untyped);
+    }
+    if let Some(ty) = builtin {
+        return Ok(ContainerType::Builtin(ty));
+    }
+    if let Ok(class) = registry.named(name) {
+        let (class, script) = (class.native.clone(), Some(class.script.clone()));
+        return Ok(ContainerType::Object { class, script });
+    }
+    let class = StringName::from(name);
+    if ClassDb::singleton().class_exists(&class) {
+        return Ok(ContainerType::Object { class, script: None });
+    }
+    Err(Error::object(format!("no class is registered as {}", quoted(name))))
+}

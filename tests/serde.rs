@@ -218,11 +218,48 @@ fn types_are_written_and_read_as_the_engine_does() {
             State::Attack { target: String::new(), damage: 0 },
         ],
     );
+    objects_of_classes(&engine);
     engine.check("save", save());
     engine.reads::<Value>("save", to_value(&save()).unwrap());
     types_of_godot(&engine);
     let known: BTreeSet<String> = engine.bytes.keys().cloned().collect();
     assert_eq!(*engine.asked.borrow(), known, "a row that nothing looked at");
+}
+
+/// What `FastVariantClasses` writes and reads: docs/classes.md.
+fn objects_of_classes(engine: &Engine) {
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(tag = "@class")]
+    enum Object {
+        Hero {
+            #[serde(rename = "@version", default, skip_serializing_if = "Option::is_none")]
+            version: Option<u32>,
+            name: String,
+            bag: Reference<Bag>,
+        },
+    }
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(tag = "@class")]
+    struct Bag {
+        items: Vec<i32>,
+    }
+    #[derive(Debug, PartialEq, Deserialize, Serialize)]
+    #[serde(untagged)]
+    enum Reference<T> {
+        Shared {
+            #[serde(rename = "@ref")]
+            index: usize,
+        },
+        Here(T),
+    }
+    let objects = vec![
+        Object::Hero { version: None, name: "Ren".into(), bag: Reference::Here(Bag { items: vec![1, 2] }) },
+        Object::Hero { version: Some(2), name: "Mia".into(), bag: Reference::Shared { index: 0 } },
+    ];
+    // A tag is a StringName there, and a String here; readers take both.
+    let written: Value = to_value(&objects).unwrap();
+    assert_eq!(from_value::<Vec<Object>>(written).unwrap(), objects);
+    engine.reads("objects of classes", objects);
 }
 
 fn types_of_godot(engine: &Engine) {

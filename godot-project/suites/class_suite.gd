@@ -109,10 +109,14 @@ func test_random_graphs() -> bool:
 ## Objects whose properties lead to random others.
 func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	var objects: Array = []
+	var by_class: Dictionary[Variant, Array] = {null: objects, Hero: [], Mage: [], Hero.Bag: [], Hero.Skill: [], Watched: []}
 	for index in count:
-		objects.append([Hero, Mage, Hero.Bag, Hero.Skill, Watched][random.randi() % 5].new())
+		var script: GDScript = [Hero, Mage, Hero.Bag, Hero.Skill, Watched][random.randi() % 5]
+		objects.append(script.new())
+		by_class[script].append(objects[-1])
+	by_class[Hero].append_array(by_class[Mage])
 	var any := func(script: Variant) -> Object:
-		var found := objects if script == null else objects.filter(func(object: Object) -> bool: return is_instance_of(object, script))
+		var found := by_class[script]
 		return null if found.is_empty() or random.randi() % 4 == 0 else found[random.randi() % found.size()]
 	for object: Object in objects:
 		if object is Hero:
@@ -162,17 +166,17 @@ func _difference(expected: Variant, actual: Variant) -> String:
 					return "%s: another class or resource" % pair[2]
 				for property: Dictionary in left.get_property_list():
 					if property["usage"] & PROPERTY_USAGE_SCRIPT_VARIABLE:
-						pairs.append([left.get(property["name"]), right.get(property["name"]), pair[2] + "." + property["name"]])
+						pairs.append([left.get(property["name"]), right.get(property["name"]), property["name"]])
 			TYPE_ARRAY:
 				if left.size() != right.size() or not left.is_same_typed(right):
 					return "%s: other size or type" % pair[2]
 				for index: int in left.size():
-					pairs.append([left[index], right[index], "%s[%d]" % [pair[2], index]])
+					pairs.append([left[index], right[index], "element %d" % index])
 			TYPE_DICTIONARY:
 				if left.size() != right.size() or not left.is_same_typed(right):
 					return "%s: other size or type" % pair[2]
-				pairs.append([left.keys(), right.keys(), pair[2] + " keys"])
-				pairs.append([left.values(), right.values(), pair[2] + " values"])
+				pairs.append([left.keys(), right.keys(), "keys"])
+				pairs.append([left.values(), right.values(), "values"])
 			_:
 				var difference := Compare.difference(left, right)
 				if difference:
@@ -316,6 +320,32 @@ func test_what_cannot_be_written() -> bool:
 	return true
 
 
+## Once for each class and run, in debug builds; `try_` methods have refused before.
+func test_losses_are_warned_of() -> bool:
+	checks.subject(TYPE_OBJECT, "warnings")
+	if not ClassDB.class_exists(&"Logger"):
+		return true
+	var watch: Object = load("res://suites/error_watch.gd").new()
+	OS.call(&"add_logger", watch)
+	var hero := Hero.new()
+	for _twice in 2:
+		FastVariantCodec.encode([hero])
+		FastVariantCodec.encode_batch([hero, Hero.Bag.new()])
+		FastVariantCodec.pack_batch([hero])
+		FastVariantCodec.encode(hero, true)
+		FastVariantCodec.try_encode(Mage.new())
+		FastVariantCodec.encode(Values.PlainData.new(), true)
+	OS.call(&"remove_logger", watch)
+	var warnings: PackedStringArray = watch.call(&"warnings")
+	if not OS.is_debug_build():
+		checks.truth("none in a release build", warnings.is_empty())
+		return true
+	checks.same_int("how many", 3, warnings.size())
+	for expected: String in ["encode: SuiteHero is written only as an instance id", "encode_batch: a script without a name", "SuiteHero stores none of its variables"]:
+		checks.truth(expected, Array(warnings).any(func(warning: String) -> bool: return warning.contains(expected)), "\n".join(warnings))
+	return true
+
+
 func _hero_with(any: Variant) -> Hero:
 	var hero := Hero.new()
 	hero.any = any
@@ -411,6 +441,81 @@ func test_versions() -> bool:
 	]:
 		var read := _versioned(case[1]).from_plain(old)
 		checks.truth(case[0], case[2] in read.message, read.message)
+	return true
+
+
+class Item1:
+	var title := ""
+	var amount := "1"
+
+
+class Bag1:
+	var things: Array = []
+
+
+class Hero1:
+	var label := ""
+	var bag: Bag1
+
+
+class Item3:
+	var id := &""
+	var count := 1
+
+
+class Bag3:
+	var items: Array[Item3] = []
+
+
+class Hero3:
+	var name := ""
+	var bag: Bag3
+	var level := 1
+
+
+func _upgrade_item(data: Dictionary, from: int) -> Dictionary:
+	if from < 2:
+		data["id"] = StringName(data["title"].to_snake_case())
+		data.erase("title")
+	if from < 3:
+		data["count"] = int(data["amount"])
+		data.erase("amount")
+	return data
+
+
+## A save of version 1 of three classes, in other scripts, is read by version 3; without any one of the steps it is not.
+func test_versions_of_several_classes() -> bool:
+	checks.subject(TYPE_OBJECT, "version 1 in version 3")
+	var old := FastVariantClasses.new()
+	for registered: Array in [[Item1, {"name": "Item"}], [Bag1, {"name": "Bag"}], [Hero1, {"name": "Hero"}]]:
+		old.callv(&"register", registered)
+	var heroes: Array[Hero1] = [Hero1.new(), Hero1.new()]
+	heroes[0].label = "Ren"
+	heroes[0].bag = Bag1.new()
+	heroes[1].bag = heroes[0].bag
+	heroes[0].bag.things = [Item1.new()]
+	heroes[0].bag.things[0].title = "Red Potion"
+	heroes[0].bag.things[0].amount = "12"
+	checks.same_int("save", OK, old.save_batch(FILE, [heroes]))
+	var steps: Dictionary[String, Array] = {
+		"Item": [Item3, {"version": 3, "upgrade": _upgrade_item}, "class \"Item\" has no property \"title\""],
+		"Bag": [Bag3, {"renamed": {"things": "items"}}, "class \"Bag\" has no property \"things\""],
+		"Hero": [Hero3, {"renamed": {"label": "name"}}, "class \"Hero\" has no property \"label\""],
+	}
+	for missing: String in ["", "Item", "Bag", "Hero"]:
+		var classes := FastVariantClasses.new()
+		for registered in steps:
+			var options: Dictionary = {} if registered == missing else steps[registered][1]
+			classes.register(steps[registered][0], options.merged({"name": registered}))
+		var read := classes.load_batch(FILE)
+		if missing:
+			checks.truth("without %s" % missing, steps[missing][2] in read.message and read.value.is_empty(), read.message)
+			continue
+		checks.truth("with every step", read.is_ok(), read.message)
+		var hero: Hero3 = read.value[0][0]
+		checks.truth("typed", read.value[0].get_typed_script() == Hero3)
+		checks.truth("one bag", hero.name == "Ren" and hero.level == 1 and is_same(hero.bag, read.value[0][1].bag))
+		checks.same_value("its item", [&"red_potion", 12], [hero.bag.items[0].id, hero.bag.items[0].count])
 	return true
 
 

@@ -1,8 +1,9 @@
-## Counts what the engine reports as errors during a run (needs Godot 4.5; muted errors do not arrive here).
+## Collects the errors and warnings of the engine (needs Godot 4.5; muted ones do not arrive here).
 extends Logger
 
 var _lock := Mutex.new()
 var _errors := PackedStringArray()
+var _warnings := PackedStringArray()
 
 
 func errors() -> PackedStringArray:
@@ -12,11 +13,16 @@ func errors() -> PackedStringArray:
 	return copy
 
 
+func warnings() -> PackedStringArray:
+	_lock.lock()
+	var copy := _warnings.duplicate()
+	_lock.unlock()
+	return copy
+
+
 func _log_error(
 		function: String, file: String, line: int, code: String, rationale: String, _editor_notify: bool,
 		error_type: int, _script_backtraces: Array[ScriptBacktrace]) -> void:
-	if error_type == ERROR_TYPE_WARNING:
-		return
 	_lock.lock()
-	_errors.append("%s (%s, %s:%d)" % [rationale if rationale else code, function, file, line])
+	(_warnings if error_type == ERROR_TYPE_WARNING else _errors).append("%s (%s, %s:%d)" % [rationale if rationale else code, function, file, line])
 	_lock.unlock()

@@ -37,6 +37,10 @@ static var values: Dictionary[String, Variant] = {
 	"tuple variant": {"Jump": [1, 2.5]},
 	"struct variant": {"Attack": {"target": "orc", "damage": 5}},
 	"variants": ["Idle", {"Walk": 1}, {"Jump": [2, 0.5]}, {"Attack": {"target": "", "damage": 0}}],
+	"objects of classes": [
+		{&"@class": "Hero", "name": "Ren", "bag": {&"@class": "Bag", "items": [1, 2]}},
+		{&"@class": "Hero", "@version": 2, "name": "Mia", "bag": {&"@ref": 0}},
+	],
 	"string_name": &"idle",
 	"node_path": ^"/root/Player:position:x",
 	"node_path of names": ^"a/../b",

@@ -174,7 +174,7 @@ fn described(
 /// Why it cannot be encoded, with the path to the place.
 pub fn fingerprint(value: &Variant) -> Result<u64> {
     let mut sink = Fingerprint::new(PRECISION);
-    Live::new(value, Objects::AsIds, false).write_into(&mut sink)?;
+    Live::new(value, Objects::AsIds { warns: false }, false).write_into(&mut sink)?;
     Ok(sink.finish())
 }
 

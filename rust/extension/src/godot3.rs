@@ -26,7 +26,8 @@ use crate::variant::source::{Live, Objects};
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Result<()> {
     with_buffer(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
-        Live::new(value, Objects::AsIds, loss == Loss::Refused).write_into(&mut downgrade)?;
+        Live::new(value, Objects::AsIds { warns: false }, loss == Loss::Refused)
+            .write_into(&mut downgrade)?;
         engine::set_bytes(bytes, downgrade.output().written())
     })
 }

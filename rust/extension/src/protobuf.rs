@@ -27,7 +27,7 @@ pub fn encode_to(
     encoder: &mut MessageEncoder<'_>,
 ) -> Result<()> {
     encoder.clear();
-    Live::new(value, Objects::AsIds, false).write_into(encoder)?;
+    Live::new(value, Objects::AsIds { warns: false }, false).write_into(encoder)?;
     engine::set_bytes(bytes, encoder.written())
 }
 

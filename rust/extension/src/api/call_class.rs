@@ -57,7 +57,7 @@ impl StaticMethod for Encode {
     fn call(value: &Variant, full_objects: bool, bytes: &mut PackedByteArray) {
         const METHOD: &str = "FastVariantCodec.encode";
         let encoded = catch_panic(METHOD, || {
-            held(value, full_objects, Objects::AsIds, |value, objects| {
+            held(value, full_objects, Objects::AsIds { warns: true }, |value, objects| {
                 value::encode_to(bytes, value, objects, false)
             })
         });
@@ -65,6 +65,7 @@ impl StaticMethod for Encode {
             *bytes = PackedByteArray::new();
             report::failure(METHOD, &error);
         }
+        report::lost_objects(METHOD);
     }
 }
 
@@ -130,7 +131,8 @@ impl StaticMethod for EncodedSize {
     #[inline(always)]
     fn call(value: &Variant, full_objects: bool, size: &mut i64) {
         const METHOD: &str = "FastVariantCodec.encoded_size";
-        let measured = catch_panic(METHOD, || held(value, full_objects, Objects::AsIds, encoded_size));
+        let measured =
+            catch_panic(METHOD, || held(value, full_objects, Objects::AsIds { warns: false }, encoded_size));
         *size = measured.map_or_else(
             |error| {
                 // Other errors are reported when the value is encoded.

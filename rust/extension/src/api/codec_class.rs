@@ -66,6 +66,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.encode_batch", || {
             let batch = batch::encode(&values, full_objects, Reasons::First);
             report::batch("FastVariantCodec.encode_batch", &batch.failed);
+            report::lost_objects("FastVariantCodec.encode_batch");
             batch.into_array()
         })
     }
@@ -97,10 +98,12 @@ impl FastVariantCodec {
     #[func]
     fn pack_batch(values: AnyArray, #[opt(default = false)] full_objects: bool) -> PackedByteArray {
         guard("FastVariantCodec.pack_batch", || {
-            records::pack(&values, full_objects).unwrap_or_else(|failed| {
+            let packed = records::pack(&values, full_objects).unwrap_or_else(|failed| {
                 report::batch("FastVariantCodec.pack_batch", &failed);
                 PackedByteArray::new()
-            })
+            });
+            report::lost_objects("FastVariantCodec.pack_batch");
+            packed
         })
     }
 

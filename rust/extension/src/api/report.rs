@@ -1,10 +1,11 @@
 //! Printed errors: one message per failure.
 
-use godot::global::godot_error;
+use godot::global::{godot_error, godot_warn};
 use variant_codec::Error;
 
 use crate::batch::failed::Failed;
 use crate::files::FileError;
+use crate::variant::lost_objects;
 
 /// The number of failed items of a batch that a message names.
 const NAMED: usize = 10;
@@ -34,6 +35,15 @@ pub fn batch(method: &str, failed: &Failed) {
 /// Prints why a call of `method` could not read or write a file.
 pub fn file(method: &str, error: &FileError) {
     godot_error!("{method}: {error}.");
+}
+
+/// Prints a warning for each class whose objects lose their contents in a call of `method`: once per class and run of the game, in
+/// debug builds.
+#[inline(always)]
+pub fn lost_objects(method: &str) {
+    if lost_objects::are_noted() {
+        lost_objects::take().iter().for_each(|note| godot_warn!("{method}: {note}."));
+    }
 }
 
 /// A message with the failed items of a batch and the first error, if any failed.

@@ -27,7 +27,12 @@ use spread::{ITEM_COST, item, own_if, spread};
 pub fn encode(values: &AnyArray, full_objects: bool, reasons: Reasons) -> Batch<PackedByteArray> {
     // Getters are scripts, which run on the calling thread and may change the caller's Array.
     encode_each(values, !full_objects, reasons, |value, buffer, stored| {
-        value::encode_to(buffer, value, Objects::full_or(Objects::AsIds, full_objects, stored), false)
+        value::encode_to(
+            buffer,
+            value,
+            Objects::full_or(Objects::AsIds { warns: true }, full_objects, stored),
+            false,
+        )
     })
 }
 

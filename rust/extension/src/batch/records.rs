@@ -38,7 +38,7 @@ fn frame_with(values: &AnyArray, full_objects: bool, refuses_ids: bool) -> Resul
     let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
     let elements = reader.elements(&values);
     frame_each(elements.len(), !full_objects, Reasons::First, |index, part, stored| {
-        let otherwise = if refuses_ids { Objects::Refused } else { Objects::AsIds };
+        let otherwise = if refuses_ids { Objects::Refused } else { Objects::AsIds { warns: true } };
         value::append(part, element(&elements, index)?, Objects::full_or(otherwise, full_objects, stored))
     })
 }

@@ -39,7 +39,7 @@ impl Key for &Variant {
     }
 
     fn bytes(&self) -> usize {
-        encoded_size(self, Objects::AsIds).unwrap_or(usize::MAX)
+        encoded_size(self, Objects::AsIds { warns: false }).unwrap_or(usize::MAX)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod classes;
 pub mod collisions;
 pub mod input;
 pub mod keys;
+pub mod lost_objects;
 mod objects;
 pub mod part_tasks;
 pub mod source;

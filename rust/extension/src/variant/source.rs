@@ -18,6 +18,7 @@ use variant_engine::{
 
 use registered::{Registered, is_of_objects};
 
+use super::lost_objects;
 use super::splitter::{Splitter, Tail, TailItems};
 use super::stored::{StoredProperties, label, script_path};
 use crate::thresholds::SMALL_BYTES;
@@ -26,7 +27,10 @@ use crate::thresholds::SMALL_BYTES;
 #[derive(Clone, Copy)]
 pub enum Objects<'c> {
     /// By instance id.
-    AsIds,
+    AsIds {
+        /// Whether each class is noted for a warning.
+        warns: bool,
+    },
     /// Not at all: what the running game alone knows is an error, also Callables and Signals.
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
@@ -68,7 +72,7 @@ impl<'a, 's> Live<'a, 's> {
     /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
     /// thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
-        let on_threads = matches!(self.walker.objects, Objects::AsIds | Objects::Refused);
+        let on_threads = matches!(self.walker.objects, Objects::AsIds { .. } | Objects::Refused);
         let splitter = on_threads.then_some(splitter);
         Self { walker: Walker { splitter, ..self.walker }, ..self }
     }
@@ -118,7 +122,7 @@ pub fn write_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>)
 where
     S: Sink<Array = (), Dictionary = (), Strings = ()>,
 {
-    let objects = if tail.refuses_ids { Objects::Refused } else { Objects::AsIds };
+    let objects = if tail.refuses_ids { Objects::Refused } else { Objects::AsIds { warns: false } };
     let walker = Walker { splitter: Some(splitter), ..Walker::new(objects, tail.strict) };
     match &tail.items {
         TailItems::Elements(elements, range) => {
@@ -477,7 +481,7 @@ impl<'a, 's> Walker<'a, 's> {
         let found =
             if self.is_written_as_nil(value) { Some(VariantType::Nil) } else { self.reader.ty(value) };
         declared.takes_type(found, |class, script| match self.objects {
-            Objects::AsIds | Objects::Refused => true,
+            Objects::AsIds { .. } | Objects::Refused => true,
             Objects::Full(_) | Objects::Registered(_) => is_instance(value, class, script),
         })
     }
@@ -621,7 +625,9 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
             (declared, Objects::Registered(_)) if is_of_objects(&declared) => Declared::Untyped,
-            (ContainerType::Object { .. }, Objects::AsIds | Objects::Refused) => Declared::EncodedObject,
+            (ContainerType::Object { .. }, Objects::AsIds { .. } | Objects::Refused) => {
+                Declared::EncodedObject
+            }
             (ContainerType::Object { script: Some(script), .. }, _) => {
                 Declared::Script(script_path(&script)?)
             }
@@ -638,7 +644,12 @@ impl<'a, 's> Walker<'a, 's> {
             return sink.nil();
         }
         let stored = match self.objects {
-            Objects::AsIds => return sink.object_id(id),
+            Objects::AsIds { warns } => {
+                if warns {
+                    lost_objects::note_id(variant);
+                }
+                return sink.object_id(id);
+            }
             Objects::Refused => return Err(lost(variant)),
             Objects::Full(stored) => stored,
             Objects::Registered(registered) => return self.write_registered(registered, id, sink, depth),

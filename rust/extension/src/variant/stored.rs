@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::lost_objects;
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::meta::ToGodot;
@@ -90,12 +91,17 @@ fn has_fixed_properties(script: &Gd<Script>) -> bool {
 
 impl Stored {
     fn of(object: &Gd<Object>, class: &StringName, script: Option<&Gd<Script>>) -> Result<Self> {
+        let (mut variables, mut stored_variables) = (0, 0);
         let properties = object
             .get_property_list()
             .iter_shared()
             .filter(|property| {
-                let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok());
-                usage.unwrap_or(0) & PropertyUsageFlags::STORAGE.ord() as i64 != 0
+                let usage = property.get("usage").and_then(|usage| usage.try_to::<i64>().ok()).unwrap_or(0);
+                let has = |flag: PropertyUsageFlags| usage & flag.ord() as i64 != 0;
+                let is_stored = has(PropertyUsageFlags::STORAGE);
+                variables += usize::from(has(PropertyUsageFlags::SCRIPT_VARIABLE));
+                stored_variables += usize::from(is_stored && has(PropertyUsageFlags::SCRIPT_VARIABLE));
+                is_stored
             })
             .filter_map(|property| property.get("name")?.try_to::<GString>().ok())
             .map(|text| Property {
@@ -106,6 +112,12 @@ impl Stored {
                 text,
             })
             .collect();
+        if let Some(script) = script
+            && variables > 0
+            && stored_variables == 0
+        {
+            lost_objects::note_empty(script);
+        }
         Ok(Self { class: GString::from(class), properties })
     }
 }

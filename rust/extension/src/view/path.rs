@@ -49,7 +49,7 @@ impl Step {
             Some(VariantType::String | VariantType::StringName) => Ok(Self::Text(text_of(&key.stringify()))),
             Some(VariantType::Int) => Ok(Self::Int(key.to())),
             _ => {
-                let bytes = value::encode(key, Objects::AsIds, false)?;
+                let bytes = value::encode(key, Objects::AsIds { warns: false }, false)?;
                 Ok(Self::Value(Value::decode(bytes.as_slice(), &Limits::unlimited())?))
             }
         }

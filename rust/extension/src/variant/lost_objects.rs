@@ -1,0 +1,74 @@
+//! Objects whose contents are lost because of how they are written: noted while a value is encoded, and told afterwards, because
+//! printing runs scripts.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use godot::builtin::Variant;
+use godot::classes::{Object, Script};
+use godot::obj::Gd;
+use variant_engine::is_debug_build;
+
+use super::stored::{label, script_label};
+use crate::threads::lock;
+
+/// How many objects are looked at in a run of the game.
+const MOST_OBJECTS: usize = 10_000;
+
+static LEFT: AtomicUsize = AtomicUsize::new(MOST_OBJECTS);
+static ARE_NOTED: AtomicBool = AtomicBool::new(false);
+static NOTES: Mutex<Notes> = Mutex::new(Notes { told: None, new: Vec::new() });
+
+struct Notes {
+    /// Everything that has been noted in this run of the game.
+    told: Option<HashSet<String>>,
+    new: Vec<String>,
+}
+
+/// Notes the class of an object that is written only as an instance id.
+#[cold]
+pub fn note_id(object: &Variant) {
+    let may_look =
+        || LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+    if !is_debug_build() || !may_look() {
+        return;
+    }
+    if let Ok(object) = object.try_to::<Gd<Object>>() {
+        note(format!(
+            "{} is written only as an instance id, which has no meaning to a reader; register its class with FastVariantClasses",
+            label(&object)
+        ));
+    }
+}
+
+/// Notes a script that stores none of its variables.
+pub fn note_empty(script: &Gd<Script>) {
+    if is_debug_build() {
+        note(format!(
+            "{} stores none of its variables; mark them with @export_storage, or register it with FastVariantClasses",
+            script_label(script)
+        ));
+    }
+}
+
+fn note(note: String) {
+    let mut notes = lock(&NOTES);
+    if notes.told.get_or_insert_default().insert(note.clone()) {
+        notes.new.push(note);
+        ARE_NOTED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether there are notes that nobody has been told.
+#[inline(always)]
+pub fn are_noted() -> bool {
+    ARE_NOTED.load(Ordering::Relaxed)
+}
+
+/// These notes.
+#[cold]
+pub fn take() -> Vec<String> {
+    ARE_NOTED.store(false, Ordering::Relaxed);
+    std::mem::take(&mut lock(&NOTES).new)
+}

@@ -1,7 +1,7 @@
 ## The inputs.
 extends RefCounted
 
-const Entity := preload("res://bench/entity.gd")
+const Hero := preload("res://bench/hero.gd")
 
 const WORDS: PackedStringArray = [
 	"příliš", "žluťoučký", "kůň", "úpěl", "ďábelské", "ódy", "the", "quick", "brown", "fox", "straße", "für", "über",
@@ -92,11 +92,20 @@ static func _event(i: int) -> Dictionary:
 	return event
 
 
-static func _object(i: int) -> Entity:
-	var entity := Entity.new()
-	for key: String in _entity(i):
-		entity.set(key, _entity(i)[key])
-	return entity
+static func _object(i: int) -> Hero:
+	var hero := Hero.new()
+	hero.id = i
+	hero.hp = 100.0 - i % 97
+	hero.name = "hero_%d" % i
+	hero.position = Vector3(i % 640, 1.5, i / 640.0)
+	hero.alive = i % 5 != 0
+	hero.tags = ["enemy", "boss"] if i % 50 == 0 else ["enemy"]
+	hero.stats = {"strength": i % 20}
+	hero.tint = Color.from_hsv(i % 100 / 100.0, 0.5, 1.0)
+	hero.level = i % 60
+	hero.item = Hero.Item.new()
+	hero.item.kind = i % 300
+	return hero
 
 
 ## The same, of types that a message has.

@@ -37,6 +37,10 @@ static func make(form: String, value: Variant) -> OneValue:
 			return Pack.new(value)
 		"objects":
 			return Objects.new(value)
+		"classes":
+			return Classes.new(value)
+		"classes by hand":
+			return ClassesByHand.new(value)
 		"validate":
 			return Validation.new(value)
 		"first part":
@@ -291,6 +295,64 @@ class Objects:
 		var input: PackedByteArray = bytes
 		for i in kept.size():
 			kept[i] = FastVariantCodec.decode(input, true)
+
+
+## The same objects, of registered classes.
+class Classes:
+	extends Objects
+	const Hero := preload("res://bench/hero.gd")
+	var classes := FastVariantClasses.new()
+	var data: PackedByteArray
+
+	func _init(of: Variant) -> void:
+		super(of)
+		classes.register(Hero, {"name": "Hero"})
+		classes.register(Hero.Item, {"name": "Item"})
+		data = classes.encode(of)
+
+	func codec_bytes() -> int:
+		return data.size()
+
+	func difference() -> String:
+		var results := [null]
+		decode_codec(results)
+		return "" if var_to_bytes_with_objects(results[0].value) == var_to_bytes_with_objects(value) else "another value"
+
+	func encode_codec(kept: Array) -> void:
+		var input: Variant = value
+		for i in kept.size():
+			kept[i] = classes.encode(input)
+
+	func decode_codec(kept: Array) -> void:
+		var input: PackedByteArray = data
+		for i in kept.size():
+			kept[i] = classes.decode(input)
+
+
+## The same beside what a game does without them.
+class ClassesByHand:
+	extends Classes
+
+	func _init(of: Variant) -> void:
+		super(of)
+		bytes = var_to_bytes(_dictionaries(of))
+
+	static func _dictionaries(heroes: Array) -> Array:
+		var dictionaries: Array = []
+		for hero: Hero in heroes:
+			dictionaries.append(hero.to_dict())
+		return dictionaries
+
+	func encode_engine(kept: Array) -> void:
+		for i in kept.size():
+			kept[i] = var_to_bytes(_dictionaries(value))
+
+	func decode_engine(kept: Array) -> void:
+		for i in kept.size():
+			var heroes: Array = []
+			for data: Dictionary in bytes_to_var(bytes):
+				heroes.append(Hero.from_dict(data))
+			kept[i] = heroes
 
 
 ## What is read of encoded bytes, beside decoding all of them: only the direction "decode".

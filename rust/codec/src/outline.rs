@@ -19,6 +19,8 @@ pub use crate::findings::{Notes, Span, SpanKind};
 use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
 
+/// The first key of a Dictionary that is an object of a registered class, as its preview shows it: docs/classes.md.
+const CLASS_KEY: &str = "\"@class\"";
 /// Characters of a preview; longer ones are cut.
 const PREVIEW: usize = 120;
 /// Spans for each node: a typed container has most, and texts in lists and names of properties are none.
@@ -245,6 +247,18 @@ impl Drawing {
             node.bytes.end = end;
             node.next = next;
         }
+        for index in 0..self.nodes.len() {
+            if let [object, key, class, ..] = &mut self.nodes[index..]
+                && object.ty == VariantType::Dictionary
+                && key.role == Role::Key(0)
+                && key.preview == CLASS_KEY
+                && class.role == Role::Value(0)
+                && let Some(properties) = object.count.and_then(|count| count.checked_sub(1))
+            {
+                let preview = format!("{}, {}", class.preview, counted(properties, "property", "properties"));
+                object.preview = cut(preview);
+            }
+        }
         self.nodes
     }
 
@@ -417,7 +431,9 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn object_id(&mut self, id: u64) -> Result<()> {
-        self.show(|| if id == 0 { "null".to_owned() } else { format!("the object {id}") })
+        self.show(|| {
+            if id == 0 { "null".to_owned() } else { format!("instance id {id}, without meaning to a reader") }
+        })
     }
 
     #[inline(never)]

@@ -25,7 +25,7 @@ pub enum Input {
 }
 
 /// Name, kind, count, form, and what the engine does for the rows in docs/benchmarks.md; empty for rows that are not in it.
-pub const TABLE: [(&str, &str, u32, &str, &str); 25] = [
+pub const TABLE: [(&str, &str, u32, &str, &str); 27] = [
     ("entities", "entities", 50_000, "value", "`var_to_bytes`, `bytes_to_var`"),
     ("ints", "ints", 1_000_000, "value", SAME),
     ("floats", "floats", 500_000, "value", SAME),
@@ -45,6 +45,20 @@ pub const TABLE: [(&str, &str, u32, &str, &str); 25] = [
         10_000,
         "objects",
         "`var_to_bytes_with_objects`, `bytes_to_var_with_objects`",
+    ),
+    (
+        "objects of registered classes",
+        "objects",
+        10_000,
+        "classes",
+        "`var_to_bytes_with_objects`, `bytes_to_var_with_objects`",
+    ),
+    (
+        "the same, beside conversion by hand",
+        "objects",
+        10_000,
+        "classes by hand",
+        "a loop of `to_dict`, `var_to_bytes`; `bytes_to_var`, `from_dict`",
     ),
     ("batch of entities", "entities", 50_000, "batch", "a loop of `var_to_bytes`, `bytes_to_var`"),
     ("batch of ints", "ints", 50_000, "batch", ""),

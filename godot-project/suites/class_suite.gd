@@ -372,7 +372,7 @@ func test_registration() -> bool:
 		[Picky, {"name": "P", "create": none, "properties": ["none"]}], [Picky, {"name": "P", "create": none, "properties": ["size", "size"]}],
 		[Picky, {"name": "P", "create": none, "properties": ["script"]}], [Picky, {"name": "P", "create": none, "properties": 5}],
 		[Picky, {"name": "P", "create": none, "renamed": {"old": "none"}}], [Picky, {"name": "P", "create": none, "renamed": {"size": "size"}}],
-		[Picky, {"name": "P", "create": none, "renamed": []}],
+		[Picky, {"name": "P", "create": none, "renamed": []}], [Picky, {"name": "P", "create": none, "keep_unknown": 5}],
 	]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"register", wrong))
 	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://", []]]:
@@ -441,6 +441,20 @@ func test_versions() -> bool:
 	]:
 		var read := _versioned(case[1]).from_plain(old)
 		checks.truth(case[0], case[2] in read.message, read.message)
+	return true
+
+
+## What a newer game has added is written back.
+func test_unknown_properties_are_kept() -> bool:
+	checks.subject(TYPE_OBJECT, "unknown properties")
+	var classes := _versioned({"keep_unknown": true, "properties": ["items"]})
+	var plain := {&"@class": "Bag", "items": [1], "more": {&"@class": "Bag", "items": []}, "and": {&"@plain": {"@x": 1}}}
+	var read := classes.from_plain(plain)
+	checks.truth("read", read.is_ok() and read.value.items == [1], read.message)
+	checks.same_bytes("written back", var_to_bytes(plain), classes.encode(read.value))
+	checks.truth("of the target", classes.decode_into(read.value, var_to_bytes({&"@class": "Bag", "items": []})).is_ok())
+	checks.same_value("are replaced", {&"@class": "Bag", "items": []}, classes.to_plain(read.value))
+	checks.truth("not unless asked for", not _versioned({}).from_plain(plain).is_ok())
 	return true
 
 

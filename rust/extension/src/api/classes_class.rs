@@ -92,7 +92,9 @@ impl FastVariantClasses {
     /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version and that version, and returns the
     /// Dictionary for the present version;
     /// [br]- [code]renamed[/code]: a Dictionary of former to present names of properties, read in any version;
-    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code] needs arguments.
+    /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code] needs arguments;
+    /// [br]- [code]keep_unknown[/code]: whether properties that the class does not have are kept and written back, instead of being an error.
+    /// They are in the object's metadata [code]_fast_variant_unknown[/code], a Dictionary.
     ///
     /// If the class cannot be registered, one error is printed and the result is an error code.
     // `this` keeps the object alive, here and in all methods: scripts run.

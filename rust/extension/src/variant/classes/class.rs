@@ -16,6 +16,9 @@ use crate::variant::stored::script_label;
 /// The version of classes that say nothing else; it is not written.
 pub const FIRST_VERSION: i64 = 1;
 
+/// The property for the metadata of an object with the properties that its class does not have.
+pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
+
 /// A registered class.
 pub struct Class {
     /// The name that is written.
@@ -33,6 +36,8 @@ pub struct Class {
     pub is_counted: bool,
     /// Whether objects have a method `_loaded`.
     pub has_loaded: bool,
+    /// Whether properties that the class does not have are kept in the metadata [`UNKNOWN`], and written back.
+    pub keeps_unknown: bool,
     pub upgrade: Option<Callable>,
     create: Option<Callable>,
     /// The positions of properties, by their names and former names.
@@ -47,7 +52,7 @@ pub struct Property {
     pub may_be_refused: bool,
 }
 
-const OPTIONS: [&str; 6] = ["name", "version", "upgrade", "properties", "renamed", "create"];
+const OPTIONS: [&str; 7] = ["name", "version", "upgrade", "properties", "renamed", "create", "keep_unknown"];
 
 impl Class {
     /// A class with the options of `FastVariantClasses.register`.
@@ -82,6 +87,11 @@ impl Class {
         if version < FIRST_VERSION {
             return fail("option \"version\" must be an int, at least 1".into());
         }
+        let keeps_unknown = match options.get("keep_unknown").map(|keeps| keeps.try_to::<bool>()) {
+            None => false,
+            Some(Ok(keeps)) => keeps,
+            Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
+        };
         let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
         let methods = Methods::of(&script);
         if create.is_none() && methods.init_arguments > 0 {
@@ -131,6 +141,7 @@ impl Class {
             properties,
             is_counted,
             has_loaded,
+            keeps_unknown,
             upgrade,
             create,
             positions,

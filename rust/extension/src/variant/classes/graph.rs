@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use godot::builtin::Variant;
+use godot::builtin::{StringName, VarDictionary, Variant};
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
-use variant_engine::{ContainerType, HeldObject, Reader};
+use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::{ById, Class, Registry, resources};
+use super::{ById, Class, Registry, UNKNOWN, resources};
 use crate::memory_budget::MemoryBudget;
 
 /// From this level on, an object is written in the table of objects instead of its place, so that chains of objects never nest
@@ -35,6 +35,8 @@ pub struct Found {
     pub what: What,
     /// The position of its first property in the values of all.
     first: usize,
+    /// The names of kept properties that its class does not have; their values follow.
+    unknown: Option<Box<[String]>>,
     /// Its index in the table.
     slot: Option<usize>,
     is_in_table: bool,
@@ -134,7 +136,25 @@ impl Graph {
     fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
         let first = self.values.len();
         let what = self.what(object, registry).unwrap_or_else(|error| What::Refused(Box::new(error)));
-        Found { id: object.id(), what, first, slot: None, is_in_table }
+        let unknown = match &what {
+            What::Object(class) if class.keeps_unknown => self.add_unknown(object, class),
+            _ => None,
+        };
+        Found { id: object.id(), what, first, unknown, slot: None, is_in_table }
+    }
+
+    /// Adds the properties that were kept although the class does not have them.
+    fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Option<Box<[String]>> {
+        let kept = object.get(&StringName::from(UNKNOWN))?.try_to::<VarDictionary>().ok()?;
+        let mut names = Vec::new();
+        for (name, value) in kept.iter_shared() {
+            let name = text_of(&name.stringify());
+            if class.position(&name).is_none() {
+                names.push(name);
+                self.values.push(value);
+            }
+        }
+        (!names.is_empty()).then(|| names.into())
     }
 
     fn what(&mut self, object: &HeldObject, registry: &Registry) -> Result<What> {
@@ -172,6 +192,17 @@ impl Graph {
     /// The objects in the table, in its order.
     pub fn table(&self) -> impl ExactSizeIterator<Item = &Found> {
         self.table.iter().map(|index| &self.objects[*index])
+    }
+
+    /// The names and values of the properties that an object's class does not have.
+    pub fn unknown<'a>(
+        &'a self,
+        found: &'a Found,
+        class: &Class,
+    ) -> impl ExactSizeIterator<Item = (&'a str, &'a Variant)> + use<'a> {
+        let names = found.unknown.as_deref().unwrap_or_default();
+        let values = self.values.get(found.first + class.properties.len()..).unwrap_or_default();
+        names.iter().map(String::as_str).zip(values)
     }
 
     /// The values of an object's properties.

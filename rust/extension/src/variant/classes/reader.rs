@@ -14,11 +14,14 @@ use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::class::Property;
-use super::{Class, FIRST_VERSION, Registry, declared, resources, tag};
+use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
 use crate::variant::stored::label;
+
+/// How many properties that a class does not have are kept: their names may have been chosen to collide in hash tables.
+const MOST_NAMES: usize = 256;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
@@ -59,6 +62,8 @@ struct NewObject {
     values: Vec<(u32, Variant)>,
     /// The data of an earlier version.
     data: Option<VarDictionary>,
+    /// Properties that the class does not have.
+    unknown: Option<VarDictionary>,
     is_target: bool,
 }
 
@@ -113,6 +118,8 @@ enum Part {
     Property(usize),
     /// Of an earlier version, with its name.
     Former(GString),
+    /// One that the class does not have, with its name.
+    Unknown(GString),
 }
 
 impl ObjectReader {
@@ -315,9 +322,13 @@ impl ObjectReader {
                 }
                 // `value` keeps properties.
                 Part::Property(_) => return Err(misplaced()),
+                Part::Unknown(name) => {
+                    let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
+                    put(&mut object.unknown, name, &value)?;
+                }
                 Part::Former(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
-                    object.data.get_or_insert_with(VarDictionary::new).set(&*name, &value);
+                    put(&mut object.data, name, &value)?;
                 }
             },
             Kind::Reference => {
@@ -417,8 +428,8 @@ impl ObjectReader {
             created.push(InstanceId::from_i64(object.id().cast_signed()));
         }
         let values = Vec::with_capacity(class.properties.len());
-        let (version, data) = (FIRST_VERSION, None);
-        self.objects.push(NewObject { object, class, at, version, values, data, is_target });
+        let (version, data, unknown) = (FIRST_VERSION, None, None);
+        self.objects.push(NewObject { object, class, at, version, values, data, unknown, is_target });
         Ok(self.objects.len() - 1)
     }
 
@@ -501,6 +512,9 @@ impl NewObject {
         if self.version < self.class.version {
             return Ok(Part::Former(GString::from(key)));
         }
+        if self.class.keeps_unknown && self.class.position(key).is_none() {
+            return Ok(Part::Unknown(GString::from(key)));
+        }
         let position = self.class.position(key).ok_or_else(|| {
             let (class, key) = (quoted(&self.class.name), quoted(key));
             Error::object(format!(
@@ -556,6 +570,10 @@ impl NewObject {
         for (key, value) in upgraded.iter_shared() {
             let key = text_of(&key.stringify());
             let Some(position) = class.position(&key) else {
+                if class.keeps_unknown {
+                    self.unknown.get_or_insert_with(VarDictionary::new).set(&GString::from(&key), &value);
+                    continue;
+                }
                 let reason = format!(
                     "\"upgrade\" of class {name} from version {version} returned {}, which is not a property of the class",
                     quoted(&key)
@@ -585,11 +603,23 @@ impl NewObject {
                 return fail(format!("the property of class {} has another type", quoted(&class.name)));
             }
         }
+        self.keep_unknown();
         Ok(())
+    }
+
+    /// Keeps the properties that the class does not have, and forgets those that a target had.
+    fn keep_unknown(&self) {
+        if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
+            let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);
+            self.object.set(&StringName::from(UNKNOWN), &kept);
+        }
     }
 
     /// Takes apart what has been set, so that objects that refer to each other are freed.
     fn clear(&self) {
+        if let Some(unknown) = &self.unknown {
+            unknown.to_variant().call("clear", &[]);
+        }
         let held = |property: &Property| {
             self.object.get(&property.name).and_then(|held| Some((Reader::new().ty(&held)?, held)))
         };
@@ -610,6 +640,19 @@ impl NewObject {
             }
         }
     }
+}
+
+/// Keeps a property by its name.
+fn put(kept: &mut Option<VarDictionary>, name: &GString, value: &Variant) -> Result<()> {
+    let kept = kept.get_or_insert_with(VarDictionary::new);
+    if kept.contains_key(name) {
+        return Err(Error::object(format!("duplicate property {}", quoted(&text_of(name)))));
+    }
+    if kept.len() >= MOST_NAMES {
+        return Err(Error::object(format!("more than {MOST_NAMES} properties that the class does not have")));
+    }
+    kept.set(name, value);
+    Ok(())
 }
 
 fn text(value: &Variant, expected: &str) -> Result<String> {

@@ -88,7 +88,8 @@ impl<'s> Walker<'_, 's> {
         };
         let values = registered.graph.values(found, class);
         let has_version = class.version != FIRST_VERSION;
-        let count = 1 + usize::from(has_version) + values.len();
+        let unknown = registered.graph.unknown(found, class);
+        let count = 1 + usize::from(has_version) + values.len() + unknown.len();
         self.write_tag(sink, tag::CLASS, count, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&class.name))?;
             if has_version {
@@ -96,7 +97,15 @@ impl<'s> Walker<'_, 's> {
                 begin_value(sink, dictionary, VariantType::String, tag::VERSION)?;
                 sink.int(class.version)?;
             }
-            self.write_properties(class, values, sink, dictionary, depth)
+            self.write_properties(class, values, sink, dictionary, depth)?;
+            for (name, value) in unknown {
+                sink.end_entry(dictionary)?;
+                begin_value(sink, dictionary, VariantType::String, name)?;
+                self.without_splitter()
+                    .write_into(value, sink, depth + 1)
+                    .map_err(|error| error.inside(Step::property(name)))?;
+            }
+            Ok(())
         })
     }
 

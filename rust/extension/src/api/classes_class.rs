@@ -27,6 +27,7 @@ use crate::value;
 use crate::variant::classes::{Class, Folder, Registry};
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
+use crate::variant::source::Objects;
 
 /// Encodes and decodes objects of your own classes: saved whole, and read without running what the data say.
 ///
@@ -163,7 +164,7 @@ impl FastVariantClasses {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.decode", || {
-            Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None)
+            result(Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None))
         })
     }
 
@@ -177,9 +178,12 @@ impl FastVariantClasses {
         bytes: PackedByteArray,
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
-        guard("FastVariantClasses.decode_into", || match HeldObject::of(target.to_variant()) {
-            Some(target) => Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), Some(target)),
-            None => FastVariantResult::failed(&Error::argument("target: expected an object, found null")),
+        guard("FastVariantClasses.decode_into", || {
+            let target = HeldObject::of(target.to_variant());
+            let target = target.ok_or_else(|| Error::argument("target: expected an object, found null"));
+            result(target.and_then(|target| {
+                Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), Some(target))
+            }))
         })
     }
 
@@ -317,10 +321,10 @@ impl FastVariantClasses {
         #[opt(default = OptionalLimits::NULL)] limits: OptionalLimits,
     ) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.from_plain", || {
-            match value::encode(&plain, crate::variant::source::Objects::Refused, true) {
-                Ok(bytes) => Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None),
-                Err(error) => FastVariantResult::failed(&error),
-            }
+            let read = value::encode(&plain, Objects::Refused, true)
+                .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None));
+            // Nobody has seen the bytes.
+            result(read.map_err(Error::without_offset))
         })
     }
 }
@@ -335,20 +339,23 @@ impl FastVariantClasses {
         bytes: PackedByteArray,
         limits: &Limits,
         target: Option<HeldObject>,
-    ) -> Gd<FastVariantResult> {
+    ) -> Result<Gd<FastVariantResult>> {
         let (input, mut keys) = (Input::Owned(bytes), KeyCache::default());
         let len = input.bytes().len();
         let reading = Reading { input: &input, strictness: Strictness::Strict, limits, keys: &mut keys };
-        match value::decode_registered(reading, 0..len, &mut Spent::default(), registry, target) {
-            Ok((built, end)) => FastVariantResult::decoded(built.into_value(), 0, end),
-            Err(error) => FastVariantResult::failed(&error),
-        }
+        let (built, end) =
+            value::decode_registered(reading, 0..len, &mut Spent::default(), registry, target)?;
+        Ok(FastVariantResult::decoded(built.into_value(), 0, end))
     }
 }
 
 /// The limits, without objects in the engine's format.
 fn class_limits(limits: OptionalLimits) -> Limits {
     Limits { allow_objects: false, ..strict_limits(limits) }
+}
+
+fn result(read: Result<Gd<FastVariantResult>>) -> Gd<FastVariantResult> {
+    read.unwrap_or_else(|error| FastVariantResult::failed(&error))
 }
 
 fn code(method: &str, added: Result<()>) -> Code {

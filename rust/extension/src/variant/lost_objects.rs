@@ -1,5 +1,5 @@
-//! Objects whose contents are lost because of how they are written: noted while a value is encoded, and told afterwards, because
-//! printing runs scripts.
+//! Warnings of objects that lose their contents. They are collected while a value is encoded and printed afterwards, because printing
+//! runs scripts.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -13,20 +13,20 @@ use variant_engine::is_debug_build;
 use super::stored::{label, script_label};
 use crate::threads::lock;
 
-/// How many objects are looked at in a run of the game.
+/// Limit on the objects that are examined in a run of the game.
 const MOST_OBJECTS: usize = 10_000;
 
 static LEFT: AtomicUsize = AtomicUsize::new(MOST_OBJECTS);
 static ARE_NOTED: AtomicBool = AtomicBool::new(false);
-static NOTES: Mutex<Notes> = Mutex::new(Notes { told: None, new: Vec::new() });
+static NOTES: Mutex<Notes> = Mutex::new(Notes { known: None, new: Vec::new() });
 
 struct Notes {
-    /// Everything that has been noted in this run of the game.
-    told: Option<HashSet<String>>,
+    /// All warnings of this run of the game.
+    known: Option<HashSet<String>>,
     new: Vec<String>,
 }
 
-/// Notes the class of an object that is written only as an instance id.
+/// Adds a warning for the class of an object that is written only as an instance id.
 #[cold]
 pub fn note_id(object: &Variant) {
     let may_look =
@@ -42,7 +42,7 @@ pub fn note_id(object: &Variant) {
     }
 }
 
-/// Notes a script that stores none of its variables.
+/// Adds a warning for a script that stores none of its variables.
 pub fn note_empty(script: &Gd<Script>) {
     if is_debug_build() {
         note(format!(
@@ -54,19 +54,19 @@ pub fn note_empty(script: &Gd<Script>) {
 
 fn note(note: String) {
     let mut notes = lock(&NOTES);
-    if notes.told.get_or_insert_default().insert(note.clone()) {
+    if notes.known.get_or_insert_default().insert(note.clone()) {
         notes.new.push(note);
         ARE_NOTED.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whether there are notes that nobody has been told.
+/// Returns whether there are warnings to print.
 #[inline(always)]
 pub fn are_noted() -> bool {
     ARE_NOTED.load(Ordering::Relaxed)
 }
 
-/// These notes.
+/// Takes the warnings to print.
 #[cold]
 pub fn take() -> Vec<String> {
     ARE_NOTED.store(false, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A registered class: what is written of its objects, and how they are made.
+//! A registered class: the properties that are saved, and the factory of its objects.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use variant_engine::{Factory, HeldObject, Reader, text_of};
 use super::declared::Declared;
 use crate::variant::stored::script_label;
 
-/// The version of classes that say nothing else; it is not written.
+/// The default version, which is not written.
 pub const FIRST_VERSION: i64 = 1;
 
-/// The property for the metadata of an object with the properties that its class does not have.
+/// The metadata of an object that keeps unknown properties, as a property path.
 pub const UNKNOWN: &str = "metadata/_fast_variant_unknown";
 
 /// A registered class.
@@ -32,11 +32,11 @@ pub struct Class {
     pub native: StringName,
     pub version: i64,
     pub properties: Vec<Property>,
-    /// Whether objects are reference-counted.
+    /// Objects are reference-counted.
     pub is_counted: bool,
-    /// Whether objects have a method `_loaded`.
+    /// Objects have a method `_loaded`.
     pub has_loaded: bool,
-    /// Whether properties that the class does not have are kept in the metadata [`UNKNOWN`], and written back.
+    /// Keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keeps_unknown: bool,
     pub upgrade: Option<Callable>,
     create: Option<Callable>,
@@ -44,7 +44,7 @@ pub struct Class {
     positions: HashMap<String, usize>,
 }
 
-/// A property that is written.
+/// A saved property.
 pub struct Property {
     pub name: StringName,
     pub text: String,
@@ -58,7 +58,7 @@ impl Class {
     /// A class with the options of `FastVariantClasses.register`.
     ///
     /// # Errors
-    /// Options that do not exist or have other types; scripts whose objects cannot be made; properties that do not exist.
+    /// Fails if an option is unknown or has the wrong type, if the script cannot make objects, or if a property does not exist.
     pub fn of(script: Gd<Script>, options: &AnyDictionary) -> Result<Self> {
         let shown = script_label(&script);
         let fail = |reason: String| Err(Error::argument(format!("{shown}: {reason}")));
@@ -156,7 +156,7 @@ impl Class {
     /// A new object. Its `_init` runs, a script.
     ///
     /// # Errors
-    /// If the script makes none.
+    /// Fails if the script makes none.
     pub fn create(&self) -> Result<HeldObject> {
         let value = match &self.create {
             Some(create) => create.call(&[]),
@@ -168,7 +168,7 @@ impl Class {
         })
     }
 
-    /// Whether its objects are of this native class, or of the script with this global name.
+    /// Returns whether its objects are of this native class, or of the script with this global name.
     pub fn is(&self, class: &StringName) -> bool {
         self.lineage.contains(class)
     }
@@ -189,7 +189,7 @@ impl Class {
     }
 }
 
-/// The names by which a script and those that it extends can be declared, and those of its native classes.
+/// The global names of a script and of its base scripts, and the names of its native classes.
 fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
     let scripts = std::iter::successors(Some(script.clone()), |script| script.get_base_script());
     let named = scripts.map(|script| script.get_global_name()).filter(|name| !name.is_empty());
@@ -199,7 +199,7 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
     named.chain(natives).collect()
 }
 
-/// What the methods of a script tell.
+/// Facts about the methods of a script.
 struct Methods {
     /// The arguments that `_init` needs.
     init_arguments: usize,

@@ -1,4 +1,4 @@
-//! The declared types of properties: what is checked before a property is set.
+//! The declared types of properties, which values are checked against before a property is set.
 
 use std::sync::OnceLock;
 
@@ -25,11 +25,11 @@ pub enum Declared {
     Enum(String, Vec<i64>),
     /// Objects of a native class, or of a script with this global name; for a script without one, of the native class that it extends.
     Object(StringName),
-    /// A container whose elements have a type. Only an object of the class can tell which, the first that is read.
+    /// A typed container. The element types are read from the first object of the class: the engine's description lacks scripts.
     Typed(VariantType, OnceLock<[ContainerType; 2]>),
 }
 
-/// What `PropertyInfo.hint` says of containers with types.
+/// Values of `PropertyInfo.hint` for typed containers.
 const HINT_ARRAY_TYPE: i64 = 31;
 const HINT_DICTIONARY_TYPE: i64 = 38;
 
@@ -55,21 +55,21 @@ impl Declared {
         }
     }
 
-    /// Whether the property says what types the elements have.
+    /// Returns whether the property declares element types.
     pub fn is_typed(&self) -> bool {
         matches!(self, Self::Typed(..))
     }
 
-    /// Whether the engine may refuse an object although it passed [`Declared::check`], because the property is declared with a script
-    /// without a name.
+    /// Returns whether the engine may refuse an object that passed [`Declared::check`]: the description of a property does not name a
+    /// script without a global name.
     pub fn may_be_refused(&self) -> bool {
         matches!(self, Self::Object(class) if ClassDb::singleton().class_exists(class))
     }
 
-    /// Fails for a value that another game with the same class would not read.
+    /// Checks that an int is a value of its enum: no reader would accept another.
     ///
     /// # Errors
-    /// Ints that their enum does not have.
+    /// Fails if it is not.
     pub fn check_enum(&self, value: &Variant) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         let int = Reader::new().int(value);
@@ -79,10 +79,10 @@ impl Declared {
         Err(Error::object(format!("{int} is not a value of the enum {name}; declare flags as int")))
     }
 
-    /// The value as the property of this object takes it.
+    /// Converts a value to the type of a property of `object`.
     ///
     /// # Errors
-    /// If the property takes no such value.
+    /// Fails if that would change the value.
     pub fn check(
         &self,
         value: Variant,
@@ -136,7 +136,7 @@ fn wrong(expected: &str, found: &str) -> Error {
     Error::object(format!("expected {expected}, found {found}"))
 }
 
-/// An int, or a float that is one.
+/// The int that a Variant holds, also as a float without a fraction.
 pub fn exact_int(value: &Variant) -> Option<i64> {
     match Reader::new().ty(value) {
         Some(VariantType::Int) => Some(Reader::new().int(value)),
@@ -150,7 +150,7 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
     }
 }
 
-/// The same number or text as a value of this type, of which JSON has fewer.
+/// Converts a number or a text to another type without changing it. JSON has one type of number, and no StringName.
 fn converted(value: &Variant, ty: VariantType) -> Option<Variant> {
     use VariantType as T;
 
@@ -166,7 +166,7 @@ fn converted(value: &Variant, ty: VariantType) -> Option<Variant> {
     }
 }
 
-/// Whether an object is of a native class, or has a script with this global name.
+/// Returns whether an object is of a native class, or has a script with this global name.
 fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
     let native = class_name(object);
     let mut scripts = std::iter::successors(object.get_script(), |script| script.get_base_script());
@@ -175,19 +175,19 @@ fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
         || scripts.any(|script| script.get_global_name() == *class)
 }
 
-/// The types of the elements that a property of a new object holds.
+/// The element types of a property of a new object.
 fn sample(object: &HeldObject, property: &StringName) -> [ContainerType; 2] {
     let held = object.get(property).unwrap_or_default();
     Reader::new().declared_types(&held)
 }
 
-/// What an entry of a Dictionary takes in memory, about.
+/// Approximate memory of a Dictionary's entry, in bytes.
 const ENTRY_BYTES: usize = 128;
 
-/// A container with the same elements, of these types.
+/// Copies a container into one with these element types.
 ///
 /// # Errors
-/// Elements of other types.
+/// Fails if an element has another type, or two keys become one.
 pub fn typed(container: &Variant, types: &[ContainerType; 2]) -> Result<Variant> {
     let reader = Reader::new();
     let mut building = Building::new();
@@ -235,7 +235,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2]) -> Result<Variant>
     Ok(building.finish())
 }
 
-/// The values of an enum that a property names, like `Hero.Kind`, as far as they can be found: of the script, its bases, and of native
+/// The values of an enum by the name in a property's description, such as `Hero.Kind`. Searches the script, its bases and native
 /// classes.
 fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     let name = text_of(name);

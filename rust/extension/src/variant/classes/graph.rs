@@ -1,6 +1,6 @@
-//! The objects of a value: each found once, with its properties, before anything is written.
+//! Collects the objects of a value and their properties before anything is written.
 //!
-//! Getters run while they are collected, and nothing runs while they are written.
+//! Getters run while objects are collected. No script runs while they are written.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 use super::{ById, Class, Registry, UNKNOWN, resources};
 use crate::memory_budget::MemoryBudget;
 
-/// From this level on, an object is written in the table of objects instead of its place, so that chains of objects never nest
-/// deeper. Well below the 32 levels that a network limit allows.
+/// The level from which on objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network` allows 32
+/// levels.
 const INLINE_LEVELS: u32 = 16;
-/// Containers that may be visited. Each takes 8 bytes of output, which may have 2 GiB.
+/// Limit on visited containers. Each takes 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
 
 /// The objects of a value.
@@ -23,17 +23,17 @@ const MOST_CONTAINERS: usize = 1 << 28;
 pub struct Graph {
     objects: Vec<Found>,
     by_id: ById<usize>,
-    /// The values of the properties of all objects.
+    /// The property values of all objects.
     values: Vec<Variant>,
-    /// The objects that are written in the table, in its order.
+    /// Indexes of the objects in the table, in its order.
     table: Vec<usize>,
 }
 
-/// An object of a value.
+/// A collected object.
 pub struct Found {
     id: u64,
     pub what: What,
-    /// The position of its first property in the values of all.
+    /// The index of its first value in [`Graph::values`].
     first: usize,
     /// The names of kept properties that its class does not have; their values follow.
     unknown: Option<Box<[String]>>,
@@ -48,18 +48,18 @@ pub enum What {
     Object(Arc<Class>),
     /// A resource of the project: its UID and its path.
     Resource(Box<(String, String)>),
-    /// Nothing, because of this error.
+    /// Cannot be written.
     Refused(Box<Error>),
 }
 
-/// A value to visit, its level, and whether it is in a key.
+/// A value to visit, its level, and whether it is inside a key.
 struct Visit(Variant, u32, bool);
 
 impl Graph {
-    /// The objects of a value. Getters run.
+    /// Collects the objects of a value. Getters run.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`], and values that are too large. Other errors come when the value is written, with their place.
+    /// Fails if the value is too large or memory runs out. Other errors are reported when the value is written, with their path.
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
         let mut graph = Self::default();
         let (reader, memory) = (Reader::new(), MemoryBudget::default());
@@ -184,7 +184,7 @@ impl Graph {
         self.objects.len()
     }
 
-    /// The object with this id; `None` if it was not there when the objects were collected.
+    /// The object with this id; `None` if a getter has added it since.
     pub fn find(&self, id: u64) -> Option<&Found> {
         self.by_id.get(&id).map(|index| &self.objects[*index])
     }
@@ -224,7 +224,7 @@ fn may_hold_objects(reader: Reader, value: &Variant) -> bool {
     matches!(reader.ty(value), Some(Array | Dictionary | Object))
 }
 
-/// Whether elements of this type hold no objects.
+/// Returns whether elements of this type cannot hold objects.
 fn is_plain(declared: &ContainerType) -> bool {
     use VariantType::{Array, Dictionary, Object};
     matches!(declared, ContainerType::Builtin(ty) if !matches!(ty, Array | Dictionary | Object))

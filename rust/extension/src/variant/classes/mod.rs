@@ -1,7 +1,6 @@
-//! Objects of registered classes: written as plain containers, and made from them again.
+//! Objects of registered classes as plain containers: `docs/classes.md` has the format.
 //!
-//! `docs/classes.md` describes the form. Nothing in the data names a script or a class of the engine: a reader makes only what has
-//! been registered.
+//! The data never names a script. A reader makes only objects of registered classes.
 
 mod class;
 mod declared;
@@ -24,9 +23,9 @@ pub use resources::Folder;
 
 use super::stored::label;
 
-/// The keys that mark a Dictionary as something else. Each is the first key of its Dictionary; all start with [`tag::START`].
+/// Tags: first keys that give a Dictionary another meaning. All start with [`tag::START`].
 pub mod tag {
-    /// The character that all of them start with.
+    /// The first character of a tag.
     pub const START: u8 = b'@';
     /// An object: the name of its class. The other keys are its properties.
     pub const CLASS: &str = "@class";
@@ -42,13 +41,13 @@ pub mod tag {
     /// The types of keys and values of the Dictionary at [`VALUES`].
     pub const DICTIONARY: &str = "@dictionary";
     pub const VALUES: &str = "values";
-    /// A Dictionary whose first key only looks like one of these.
+    /// A Dictionary of the user's, whose first key looks like a tag.
     pub const PLAIN: &str = "@plain";
     /// The UID of a resource of the project, which may be empty. Its path is at [`PATH`].
     pub const RESOURCE: &str = "@resource";
     pub const PATH: &str = "path";
 
-    /// Whether the Dictionary whose header starts at `at` has a first key that looks like one of these.
+    /// Returns whether the Dictionary whose header starts at `at` has a first key that looks like a tag.
     #[inline(always)]
     pub fn is_first_key(data: &[u8], at: usize) -> bool {
         variant_codec::stream::first_key_starts_with(data, at, START)
@@ -58,7 +57,7 @@ pub mod tag {
 /// A map by instance id.
 pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
 
-/// Spreads instance ids, which the engine counts up, over all bits. Nobody else chooses them.
+/// Spreads instance ids over all bits. The engine chooses the ids, so they need no protection against collisions.
 #[derive(Default)]
 pub struct IdHasher(u64);
 
@@ -76,7 +75,7 @@ impl Hasher for IdHasher {
     }
 }
 
-/// The classes whose objects are written and made. A call has a copy of its own, so scripts may change the registry meanwhile.
+/// The registered classes. Each call keeps the registry that it started with, so scripts may register more meanwhile.
 #[derive(Clone, Default)]
 pub struct Registry {
     classes: Vec<Arc<Class>>,
@@ -89,7 +88,7 @@ impl Registry {
     /// Adds a class.
     ///
     /// # Errors
-    /// If the script or its name has been registered.
+    /// Fails if the script or the name is registered already.
     pub fn add(&mut self, class: Class) -> Result<()> {
         let name = quoted(&class.name);
         if self.by_script.contains_key(&class.script_id) {
@@ -118,7 +117,7 @@ impl Registry {
     /// The class with this name.
     ///
     /// # Errors
-    /// If none has been registered.
+    /// Fails if no class has it.
     pub fn named(&self, name: &str) -> Result<&Arc<Class>> {
         let found = self.by_name.get(name).map(|index| &self.classes[*index]);
         found.ok_or_else(|| Error::object(format!("no class is registered as {}", quoted(name))))
@@ -132,7 +131,7 @@ impl Registry {
     /// The class of an object.
     ///
     /// # Errors
-    /// If it has not been registered.
+    /// Fails if its class is not registered.
     pub fn of_object(&self, object: &HeldObject) -> Result<&Arc<Class>> {
         self.of_script(object.script_id()).ok_or_else(|| {
             let Ok(object) = object.value().try_to::<Gd<Object>>() else {

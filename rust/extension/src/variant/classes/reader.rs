@@ -1,6 +1,6 @@
 //! Plain containers → objects of registered classes.
 //!
-//! While the data are read, objects are made, and their values are checked and kept. Only once all of it is good, properties are set.
+//! Objects are made and values checked while the data is read. Properties are set after all of it is valid.
 
 use std::sync::Arc;
 
@@ -20,45 +20,45 @@ use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
 use crate::variant::stored::label;
 
-/// How many properties that a class does not have are kept: their names may have been chosen to collide in hash tables.
+/// Limit on former and unknown properties of an object, whose names may be crafted to collide in hash tables.
 const MOST_NAMES: usize = 256;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
     registry: Arc<Registry>,
-    /// The object that takes the properties of the outermost one, and where that one lies.
+    /// The object that replaces the outermost one, and the offset of that one.
     target: Option<HeldObject>,
     target_at: usize,
-    /// The Dictionaries with a tag that are being read.
+    /// The open Dictionaries with a tag.
     frames: Vec<TaggedFrame>,
-    /// The objects that are referred to.
+    /// The objects at `@objects`.
     table: Vec<Entry>,
-    /// The index of the next one.
+    /// The index of the next entry to be read.
     next: usize,
     objects: Vec<NewObject>,
-    /// Whether the next Dictionary is data of a user, whatever its first key is.
+    /// The next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
-    /// The text that almost always comes next, and what it was if it came: no Variant is made of it.
+    /// The text that almost always comes next, and the match if it came. No Variant is made of it.
     expected: Expected,
     passed: Option<Passed>,
     memory: MemoryBudget,
 }
 
-/// An object that is referred to.
+/// An object at `@objects`.
 struct Entry {
     at: usize,
     class: Arc<Class>,
-    /// Its index among all objects, once it has been made.
+    /// Its index in [`ObjectReader::objects`], once it has been made.
     object: Option<usize>,
 }
 
-/// An object, and the values that its properties will have.
+/// An object whose properties are not set yet.
 struct NewObject {
     object: HeldObject,
     class: Arc<Class>,
     at: usize,
     version: i64,
-    /// Values by the position of their property.
+    /// Property positions and values, in the order of the data.
     values: Vec<(u32, Variant)>,
     /// The data of an earlier version.
     data: Option<VarDictionary>,
@@ -79,28 +79,28 @@ enum Expected {
     Property(usize, usize),
 }
 
-/// An expected text that has come.
+/// A matched text.
 enum Passed {
     Tag(Kind),
     Name(Arc<Class>),
     Property(usize),
 }
 
-/// A Dictionary with a tag that is being read.
+/// An open Dictionary with a tag.
 struct TaggedFrame {
     at: usize,
     len: usize,
     /// The number of entries so far.
     entries: usize,
     kind: Kind,
-    /// What the Dictionary stands for.
+    /// The value that the Dictionary stands for.
     value: Variant,
 }
 
 enum Kind {
     /// Before its first key.
     Unknown,
-    /// An object: its index among all, once its class is known, and what the next value is.
+    /// An object: its index once its class is known, and the meaning of the next value.
     Object(Option<usize>, Part),
     Reference,
     /// The UID.
@@ -111,14 +111,14 @@ enum Kind {
     Objects,
 }
 
-/// What a value of an object is.
+/// The meaning of a value in an object's Dictionary.
 enum Part {
     Class,
     Version,
     Property(usize),
-    /// Of an earlier version, with its name.
+    /// A property of an earlier version.
     Former(GString),
-    /// One that the class does not have, with its name.
+    /// An unknown property that is kept.
     Unknown(GString),
 }
 
@@ -145,7 +145,7 @@ impl ObjectReader {
         reader
     }
 
-    /// Learns the classes of the objects that are referred to: references may lead forward.
+    /// Reads the classes of the objects at `@objects`: references may point forward.
     fn announce(&mut self, data: &[u8], limits: &Limits) -> Result<()> {
         let root = View::within(data, limits)?;
         let Some(objects) = root.find(&tag::OBJECTS.into())? else { return Ok(()) };
@@ -168,7 +168,7 @@ impl ObjectReader {
         self.frames.push(TaggedFrame { at, len, entries: 0, kind: Kind::Unknown, value: Variant::nil() });
     }
 
-    /// Whether the Dictionary that begins is data of a user, whatever its first key is.
+    /// Returns whether the Dictionary that begins is the user's, whatever its first key is.
     #[inline(always)]
     pub fn takes_plain(&mut self) -> bool {
         std::mem::take(&mut self.is_plain_next)
@@ -192,7 +192,7 @@ impl ObjectReader {
         };
     }
 
-    /// Whether this text is the expected one, of which then nothing is made.
+    /// Returns whether this text is the expected one, and remembers the match.
     #[inline(always)]
     pub fn passes(&mut self, text: &[u8]) -> bool {
         self.passed = match self.expected {
@@ -238,10 +238,10 @@ impl ObjectReader {
         true
     }
 
-    /// The next key.
+    /// Ends a key that did not match.
     ///
     /// # Errors
-    /// Keys that do not belong there.
+    /// Fails if the key does not belong there.
     pub fn key(&mut self, key: &Variant) -> Result<()> {
         let reader = Reader::new();
         let frame = self.frames.last_mut().ok_or_else(misplaced)?;
@@ -273,10 +273,10 @@ impl ObjectReader {
         Err(Error::object(format!("expected the key {expected:?}, found {}", quoted(&text))))
     }
 
-    /// The value of the last key.
+    /// Ends the value of the last key.
     ///
     /// # Errors
-    /// Values that do not belong there.
+    /// Fails if the value does not belong there.
     #[inline(always)]
     pub fn value(&mut self, value: Variant, created: &mut CreatedObjects) -> Result<()> {
         if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
@@ -365,10 +365,10 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// What the Dictionary stands for.
+    /// Ends a Dictionary; returns the value that it stands for.
     ///
     /// # Errors
-    /// Data of another version.
+    /// Fails if the data has an unsupported version.
     pub fn end(&mut self) -> Result<Variant> {
         let frame = self.frames.pop().ok_or_else(misplaced)?;
         if let Kind::Object(Some(index), _) = frame.kind {
@@ -381,7 +381,7 @@ impl ObjectReader {
         Ok(frame.value)
     }
 
-    /// The object that lies at `at`.
+    /// The index of the object whose Dictionary starts at `at`; makes it if necessary.
     fn object(&mut self, class: Arc<Class>, at: usize, created: &mut CreatedObjects) -> Result<usize> {
         let Some(entry) = self.table.get(self.next).filter(|entry| entry.at == at) else {
             return self.make(class, at, created);
@@ -393,7 +393,7 @@ impl ObjectReader {
         self.entry(self.next - 1, created)
     }
 
-    /// An object that is referred to.
+    /// The index of an object at `@objects`; makes it if necessary.
     fn entry(&mut self, index: usize, created: &mut CreatedObjects) -> Result<usize> {
         let entry = &self.table[index];
         if let Some(object) = entry.object {
@@ -433,7 +433,7 @@ impl ObjectReader {
         Ok(self.objects.len() - 1)
     }
 
-    /// The types that the first value of a container with types names.
+    /// The element types by their names in the data.
     fn types(&self, ty: VariantType, names: &Variant) -> Result<[ContainerType; 2]> {
         if ty == VariantType::Array {
             let element = type_named(&self.registry, &text(names, "the name of a class")?)?;
@@ -450,11 +450,11 @@ impl ObjectReader {
         }
     }
 
-    /// Sets all properties. Upgrades run first, then setters, then `_loaded`: of the objects that were read last first, so that an
-    /// object finds those in it complete.
+    /// Runs upgrades, then sets properties, then calls `_loaded`. Starts with the objects that were read last, so that an object finds
+    /// the objects in it complete.
     ///
     /// # Errors
-    /// What upgrades return that is no such data; objects that scripts free meanwhile.
+    /// Fails if an upgrade returns invalid data, or a script frees an object that is still to be set.
     pub fn complete(mut self) -> Result<()> {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
@@ -477,7 +477,7 @@ impl ObjectReader {
 }
 
 impl TaggedFrame {
-    /// The first key is this tag.
+    /// Reads the tag.
     fn start(&mut self, text: &str) -> Result<()> {
         use VariantType::{Array, Dictionary};
 
@@ -503,7 +503,7 @@ impl TaggedFrame {
 }
 
 impl NewObject {
-    /// What the value at this key is, the `entry`th of the Dictionary.
+    /// The meaning of the value at this key, the `entry`th of the Dictionary.
     fn part(&mut self, key: &str, entry: usize) -> Result<Part> {
         if key == tag::VERSION && entry == 2 {
             return Ok(Part::Version);
@@ -532,14 +532,14 @@ impl NewObject {
         self.check_version()
     }
 
-    /// Refuses data of a version that cannot be read.
+    /// Fails if data of this version cannot be read.
     fn check_version(&self) -> Result<()> {
         let is_readable = self.version == self.class.version
             || self.version < self.class.version && self.class.upgrade.is_some();
         if is_readable { Ok(()) } else { Err(self.class.wrong_version(self.version)) }
     }
 
-    /// Keeps the value of a property until all are known.
+    /// Checks the value of a property, and keeps it until all data is valid.
     fn keep(&mut self, position: usize, value: Variant, registry: &Registry) -> Result<()> {
         let property = &self.class.properties[position];
         let is_repeated = || self.values.iter().any(|(known, _)| *known as usize == position);
@@ -551,7 +551,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Brings data of an earlier version up to date.
+    /// Upgrades data of an earlier version.
     fn upgrade(&mut self, registry: &Registry) -> Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
@@ -607,7 +607,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Keeps the properties that the class does not have, and forgets those that a target had.
+    /// Stores unknown properties in the metadata, in place of those that a target had.
     fn keep_unknown(&self) {
         if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
             let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);
@@ -615,7 +615,7 @@ impl NewObject {
         }
     }
 
-    /// Takes apart what has been set, so that objects that refer to each other are freed.
+    /// Unsets references, so that objects that refer to each other are freed.
     fn clear(&self) {
         if let Some(unknown) = &self.unknown {
             unknown.to_variant().call("clear", &[]);

@@ -21,8 +21,10 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// A folder of the project, and the classes of its resources.
+    ///
     /// # Errors
-    /// Folders outside the project; no types.
+    /// Fails if the folder is outside the project, or there are no types.
     pub fn of(path: &str, types: Vec<String>) -> Result<Self> {
         if !path.starts_with(ROOT) || leaves(path) {
             return Err(Error::argument(format!("folder {} does not start with res://", quoted(path))));
@@ -37,12 +39,12 @@ impl Folder {
     }
 }
 
-/// Whether a path leads out of a folder.
+/// Returns whether a path has a step upwards.
 fn leaves(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// How a resource is referred to: by UID, which may be empty, and path. `None` unless its folder and type are allowed.
+/// The UID, which may be empty, and the path of a resource; `None` unless its folder and type are allowed.
 pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, String)> {
     if registry.folders.is_empty() {
         return None;

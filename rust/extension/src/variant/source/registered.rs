@@ -21,7 +21,7 @@ pub struct Registered<'c> {
 }
 
 impl<'s> Walker<'_, 's> {
-    /// Pours a value, behind the objects that are referred to, if there are any.
+    /// Writes a value, behind the objects that are referred to, if there are any.
     pub(super) fn write_root<S: Sink>(
         self,
         registered: Registered<'s>,
@@ -48,7 +48,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Pours an object: as a reference to the table if it is there.
+    /// Writes an object: as a reference to the table if it is there.
     #[inline(never)]
     pub(super) fn write_registered<S: Sink>(
         self,
@@ -140,7 +140,7 @@ impl<'s> Walker<'_, 's> {
         Ok(())
     }
 
-    /// Pours a Dictionary that starts with a tag; `write` pours its value and the other entries.
+    /// Writes a Dictionary that starts with a tag; `write` writes its value and the other entries.
     #[inline(always)]
     fn write_tag<S: Sink>(
         self,
@@ -156,7 +156,7 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Pours an Array whose elements are objects of a class with the name of the class.
+    /// Writes an Array whose elements are objects of a class with the name of the class.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
         registered: Registered<'s>,
@@ -175,7 +175,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Pours a Dictionary whose keys or values are objects of a class with its types.
+    /// Writes a Dictionary whose keys or values are objects of a class with its types.
     pub(super) fn write_tagged_dictionary<S: Sink>(
         self,
         registered: Registered<'s>,
@@ -200,7 +200,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Pours a Dictionary whose first key looks like a tag, as the value of one that says so.
+    /// Writes a Dictionary whose first key looks like a tag, as the value of one that says so.
     pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let walker = self.without_splitter();
         self.write_tag(sink, tag::PLAIN, 1, |sink, _| walker.write_bare_dictionary(variant, sink, depth + 1))
@@ -236,7 +236,7 @@ impl<'s> Walker<'_, 's> {
     }
 }
 
-/// Pours a key that is a text; its value is next.
+/// Writes a key that is a text; its value is next.
 #[inline(always)]
 fn begin_value<S: Sink>(
     sink: &mut S,

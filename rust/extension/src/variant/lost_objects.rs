@@ -10,7 +10,7 @@ use godot::classes::{Object, Script};
 use godot::obj::Gd;
 use variant_engine::is_debug_build;
 
-use super::stored::{label, script_label};
+use super::stored::script_label;
 use crate::threads::lock;
 
 /// Limit on the objects that are examined in a run of the game.
@@ -26,7 +26,7 @@ struct Notes {
     new: Vec<String>,
 }
 
-/// Adds a warning for the class of an object that is written only as an instance id.
+/// Adds a warning for the script of an object that is written only as an instance id.
 #[cold]
 pub fn note_id(object: &Variant) {
     let may_look =
@@ -34,10 +34,11 @@ pub fn note_id(object: &Variant) {
     if !is_debug_build() || !may_look() {
         return;
     }
-    if let Ok(object) = object.try_to::<Gd<Object>>() {
+    let script = object.try_to::<Gd<Object>>().ok().and_then(|object| object.get_script());
+    if let Some(script) = script {
         note(format!(
             "{} is written only as an instance id, which has no meaning to a reader; register its class with FastVariantClasses",
-            label(&object)
+            script_label(&script)
         ));
     }
 }

@@ -1,6 +1,7 @@
 ## FastVariantClasses: objects come back whole, nothing else is made, and each fault is named.
 extends "res://suites/suite.gd"
 
+const Exported := preload("res://suites/fixtures/classes/exported.gd")
 const Hero := preload("res://suites/fixtures/classes/hero.gd")
 const Mage := preload("res://suites/fixtures/classes/mage.gd")
 const Mutations := preload("res://suites/mutations.gd")
@@ -372,7 +373,7 @@ func test_registration() -> bool:
 		[Picky, {"name": "P", "create": none, "properties": ["none"]}], [Picky, {"name": "P", "create": none, "properties": ["size", "size"]}],
 		[Picky, {"name": "P", "create": none, "properties": ["script"]}], [Picky, {"name": "P", "create": none, "properties": 5}],
 		[Picky, {"name": "P", "create": none, "renamed": {"old": "none"}}], [Picky, {"name": "P", "create": none, "renamed": {"size": "size"}}],
-		[Picky, {"name": "P", "create": none, "renamed": []}], [Picky, {"name": "P", "create": none, "keep_unknown": 5}],
+		[Picky, {"name": "P", "create": none, "renamed": []}], [Picky, {"name": "P", "create": none, "keep_unknown": 5}], [Picky, {"name": "Node", "create": none}], [Picky, {"name": "int", "create": none}],
 	]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"register", wrong))
 	for wrong: Array in [["user://", ["Texture2D"]], ["res://..", ["Texture2D"]], ["res://", []]]:
@@ -441,6 +442,70 @@ func test_versions() -> bool:
 	]:
 		var read := _versioned(case[1]).from_plain(old)
 		checks.truth(case[0], case[2] in read.message, read.message)
+	return true
+
+
+## What the engine would take for what it is not, refuse in silence, or share with the game.
+func test_what_the_engine_does_not_check() -> bool:
+	checks.subject(TYPE_OBJECT, "exported containers")
+	var classes := FastVariantClasses.new()
+	for registered: Array in [[Exported, {"name": "E"}], [Exported.Bag, {"name": "Bag"}], [Exported.Skill, {"name": "Skill"}]]:
+		classes.callv(&"register", registered)
+	for wrong: Dictionary in [
+		{"by_name": {"x": "text"} as Dictionary[String, Variant]}, {"custom": {"x": 1.5} as Dictionary[String, Variant]}, {"ints": ["x"]}, {"ints": ["x"] as Array[String]},
+	]:
+		var refused := classes.from_plain({&"@class": "E"}.merged(wrong))
+		checks.truth("wrong elements", "expected elements of type int" in refused.message, refused.message)
+	var read := classes.from_plain({&"@class": "E", "by_name": {"x": 1}, "custom": {"x": 2.0}, "ints": [3.0], "table": ["y"]})
+	checks.truth("converted elements", read.is_ok() and read.value.by_name.x == 1 and read.value.custom.x == 2 and read.value.ints == [3], read.message)
+	var object: Exported = read.value
+	checks.no_problem("again", _difference(object, classes.decode(classes.encode(object)).value))
+	checks.subject(TYPE_OBJECT, "a class that the engine refuses in silence")
+	read = classes.from_plain({&"@class": "E", "bag": {&"@class": "Skill"}, "table": []})
+	checks.truth("instead of a default", "has another type" in read.message, read.message)
+	checks.same_value("containers of the game", [1, 2, 3], Exported.shared)
+	read = classes.from_plain({&"@class": "E", "near": {&"@class": "Bag"}})
+	checks.truth("but a setter may leave it out", read.is_ok() and read.value.near == null, read.message)
+	checks.subject(TYPE_OBJECT, "a getter that decodes its own class")
+	var calls := [0]
+	var lazy := FastVariantClasses.new()
+	lazy.register(Exported, {"name": "E", "properties": ["lazy"]})
+	Exported.on_read = func() -> void:
+		calls[0] += 1
+		if calls[0] == 1:
+			lazy.from_plain({&"@class": "E", "lazy": [5]})
+	read = lazy.from_plain({&"@class": "E", "lazy": [4]})
+	checks.truth("ends", read.is_ok() and calls[0] > 1, "%d %s" % [calls[0], read.message])
+	Exported.on_read = Callable()
+	return true
+
+
+func test_hostile_forms() -> bool:
+	checks.subject(TYPE_OBJECT, "hostile forms")
+	var classes := _classes()
+	var objects_before := object_count()
+	for case: Array in [
+		[{&"@objects": [{&"@class": "Watched"}], "value": 1}, "no value refers to this object"],
+		[{&"@objects": [{&"@class": "Bag", "items": [{&"@ref": 1}]}, {&"@class": "Bag", "items": [{&"@ref": 0}]}], "value": []}, "no value refers to this object"],
+		[{&"@dictionary": ["float", ""], "values": {&"@dictionary": ["float", ""], "values": {}}}, "unexpected tag \"@dictionary\""],
+		[{&"@array": "int", "values": {&"@array": "int", "values": []}}, "unexpected tag \"@array\""],
+	]:
+		var message := classes.from_plain(case[0]).message
+		checks.truth(case[1], case[1] in message, message)
+	var keys := {}
+	for index in 1000:
+		keys[index] = index
+	var many := {&"@dictionary": ["float", ""], "values": keys}
+	checks.truth("many conversions", "more than 256 values" in classes.from_plain(many, FastVariantLimits.for_network()).message)
+	checks.same_int("of data that is trusted", 1000, classes.from_plain(many).value.size())
+	checks.same_int("objects", objects_before, object_count())
+	var root := {}
+	for _level in 2:
+		root = {"children": [{"parent": root}, {"parent": root}]}
+	var cycle := {}
+	cycle["children"] = [{"parent": cycle}, {"parent": cycle}]
+	checks.same_int("a cycle", FastVariantCodec.TOO_DEEP, classes.try_encode(cycle).error)
+	cycle.clear()
 	return true
 
 

@@ -93,6 +93,28 @@ func test_files_are_those_of_store_var() -> bool:
 	return true
 
 
+## What would be read as another value, or not at all, is not written, and the file stays.
+func test_values_that_come_back_as_others_are_refused() -> bool:
+	checks.subject(checks.MIXED, "values that differ after reading")
+	var freed: Array[Node] = [Node.new(), Node.new()]
+	var keys := {freed[0]: 1, freed[1]: 2}
+	freed[0].free()
+	freed[1].free()
+	var nodes: Array[Node] = []
+	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
+	Engine.print_error_messages = false
+	for value: Variant in [keys, "\ufefftext", {"a": ["\ufeffb"]}, nodes, {} as Dictionary[int, Resource]]:
+		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
+		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
+		checks.truth("save_batch_async", not FastVariantCodec.save_batch_async(PATH, [value]).wait().is_ok())
+	for value: Variant in [test_appending, {"signal": (self as RefCounted).script_changed}, Values.PlainData, Engine]:
+		checks.same_int("with full objects", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value], true))
+		checks.truth("try_encode with full objects", not FastVariantCodec.try_encode(value, true).is_ok())
+	Engine.print_error_messages = true
+	checks.same_value("the file", [1], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
 func test_appending() -> bool:
 	checks.subject(checks.MIXED, "appending")
 	var path := FOLDER + "/appended.dat"

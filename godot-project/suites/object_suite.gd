@@ -62,6 +62,18 @@ func test_paths_outside_are_refused() -> bool:
 	return true
 
 
+## The engine would make the object without its script and its values.
+func test_scripts_that_cannot_be_attached() -> bool:
+	checks.subject(TYPE_OBJECT, "a script whose constructor needs arguments")
+	var limits := with_objects()
+	var objects_before := object_count()
+	var read := FastVariantCodec.try_decode(_object("RefCounted", {"script": var_to_bytes("res://suites/fixtures/classes/picky.gd")}), limits)
+	checks.truth("refused", "its _init needs arguments" in read.message, read.message)
+	read = null
+	checks.same_int("nothing was made", objects_before, object_count())
+	return true
+
+
 func test_objects_are_refused_unless_allowed() -> bool:
 	for case in values.cases:
 		var bytes := Oracle.engine_encode(case.value, true)

@@ -61,8 +61,13 @@ static func is_lost(value: Variant) -> bool:
 			TYPE_CALLABLE, TYPE_SIGNAL when not next.is_null():
 				return true
 			TYPE_ARRAY:
+				if next.get_typed_builtin() == TYPE_OBJECT and next.get_typed_class_name() != &"EncodedObjectAsID":
+					return true
 				pending.append_array(next)
 			TYPE_DICTIONARY:
+				for typed: StringName in [next.get_typed_key_class_name(), next.get_typed_value_class_name()]:
+					if typed and typed != &"EncodedObjectAsID":
+						return true
 				pending.append_array(next.keys() + next.values())
 	return false
 

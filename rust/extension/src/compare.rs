@@ -147,7 +147,7 @@ fn described(
             steps.push(&match place {
                 PathStep::Index(index) => (*index as i64).to_variant(),
                 PathStep::Key(key) => {
-                    let place = key.bytes()?.as_ptr();
+                    let place = key.remaining().as_ptr();
                     match kept.get(&place) {
                         Some(key) => key.clone(),
                         None => kept.entry(place).or_insert(live(key)?).clone(),

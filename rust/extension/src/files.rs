@@ -123,8 +123,10 @@ pub fn read_records(
     }
     let found = turn.take(|| {
         let mut file = disk::open(&target.place).ok()?;
-        let bytes = contents(&mut file, limits)?;
-        if !is_torn(&bytes) {
+        // Another process may be shortening it after a failed append.
+        if let Some(bytes) = contents(&mut file, limits)
+            && !is_torn(&bytes)
+        {
             return Some(bytes);
         }
         let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);

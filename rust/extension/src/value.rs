@@ -91,15 +91,11 @@ fn encode_packed(
     live.write_into(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
-/// Appends the bytes of a value, prefixed with their length as a little-endian u32.
+/// Appends the bytes of a value, prefixed with their length as a little-endian u32. If `strict`, as with [`encode`].
 ///
 /// # Errors
 /// As [`encode`]; then nothing has been appended.
-pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>) -> Result<()> {
-    append_with(out, value, objects, false)
-}
-
-fn append_with(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
+pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
@@ -131,7 +127,7 @@ pub fn append_registered(
     graph: &Graph,
     registry: &Registry,
 ) -> Result<()> {
-    append_with(out, value, Objects::Registered(Registered { graph, registry }), true)
+    append(out, value, Objects::Registered(Registered { graph, registry }), true)
 }
 
 /// An encoded value before it is copied to its destination.

@@ -346,9 +346,9 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.head()?.count)
     }
 
-    /// Where it starts.
-    pub fn offset(&self) -> usize {
-        self.at
+    /// All bytes from its first one on, also those behind it. Takes no time, unlike [`View::bytes`].
+    pub fn remaining(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
     }
 
     /// Where it lies, from its header to the end of its padding. Walks to its end.

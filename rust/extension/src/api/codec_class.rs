@@ -136,9 +136,9 @@ impl FastVariantCodec {
     /// temporary file is left. If another process is writing to the file with these methods, the call waits at most 5
     /// seconds; then the result is [constant @GlobalScope.ERR_FILE_ALREADY_IN_USE].
     ///
-    /// With [param full_objects], objects are written with class and stored properties: of a script, only variables marked with
-    /// [code]@export[/code] or [code]@export_storage[/code]. Otherwise a value that holds an object, a Callable or a Signal is an error: no
-    /// reader could know it by its instance id.
+    /// A value that [method load_batch] would read as another one, or not at all, is an error, as in [method try_encode]: no reader knows an
+    /// object by its instance id, a Callable or a Signal. With [param full_objects], objects are written with class and stored properties: of a
+    /// script, only variables marked with [code]@export[/code] or [code]@export_storage[/code].
     #[func]
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
@@ -256,8 +256,8 @@ impl FastVariantCodec {
     /// Encodes a value and returns the bytes or an error. Prints nothing. With [param full_objects], objects are
     /// written with class and properties, as [method encode] does.
     ///
-    /// Values that would decode to different ones are errors here: objects without [param full_objects], Callables and
-    /// Signals, lone surrogates, text that starts with a byte-order mark, Dictionary keys that [method decode] would merge, and
+    /// Values that would decode to different ones are errors here: objects, and containers typed with a class, without
+    /// [param full_objects]; Callables and Signals; lone surrogates, text that starts with a byte-order mark, Dictionary keys that [method decode] would merge, and
     /// values of another type than their Dictionary declares.
     #[func]
     fn try_encode(value: Variant, #[opt(default = false)] full_objects: bool) -> Gd<FastVariantResult> {

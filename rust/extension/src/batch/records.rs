@@ -33,13 +33,15 @@ pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Fail
     frame_with(values, full_objects, true)
 }
 
-fn frame_with(values: &AnyArray, full_objects: bool, refuses_ids: bool) -> Result<Vec<Vec<u8>>, Failed> {
+/// If `is_strict`, values that would be read as others are errors.
+fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
     let elements = reader.elements(&values);
     frame_each(elements.len(), !full_objects, Reasons::First, |index, part, stored| {
-        let otherwise = if refuses_ids { Objects::Refused } else { Objects::AsIds { warns: true } };
-        value::append(part, element(&elements, index)?, Objects::full_or(otherwise, full_objects, stored))
+        let otherwise = if is_strict { Objects::Refused } else { Objects::AsIds { warns: true } };
+        let objects = Objects::full_or(otherwise, full_objects, stored);
+        value::append(part, element(&elements, index)?, objects, is_strict)
     })
 }
 

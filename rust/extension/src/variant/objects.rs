@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::classes::Methods;
 use godot::builtin::{GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{Gd, InstanceId, Singleton};
@@ -38,6 +39,8 @@ struct KnownScript {
     path: String,
     script: Gd<Script>,
     base: StringName,
+    /// The engine prints an error for such a script, and attaches none.
+    needs_arguments: bool,
     /// The last class that it was set for.
     class: RefCell<StringName>,
 }
@@ -126,8 +129,18 @@ impl KnownObjects {
                 if !object.is_instance_valid() {
                     return Err(freed());
                 }
+                if strictness == Strictness::Strict && script.needs_arguments {
+                    let path = quoted(&script.path);
+                    return Err(Error::object(format!(
+                        "script {path} cannot be attached: its _init needs arguments; give them defaults"
+                    )));
+                }
                 script.class.replace(class.name.clone());
                 object.set_script(&script.script);
+                if strictness == Strictness::Strict && object.get_script().is_none() {
+                    let path = quoted(&script.path);
+                    return Err(Error::object(format!("script {path} cannot be attached: it has errors")));
+                }
                 *has_script = true;
             }
             _ if set_property(object, name, value) => {}
@@ -143,7 +156,9 @@ impl KnownObjects {
         }
         let script = load_script(path)?;
         let base = script.get_instance_base_type();
-        let script = Rc::new(KnownScript { path: text, script, base, class: RefCell::default() });
+        let needs_arguments = Methods::of(&script).init_arguments > 0;
+        let class = RefCell::default();
+        let script = Rc::new(KnownScript { path: text, script, base, needs_arguments, class });
         self.scripts.push(Rc::clone(&script));
         Ok(script)
     }
@@ -180,7 +195,7 @@ fn freed() -> Error {
 }
 
 /// Fails for native classes of which no objects are made from data.
-fn check_class(class: &StringName) -> Result<()> {
+pub fn check_class(class: &StringName) -> Result<()> {
     let db = ClassDb::singleton();
     let name = quoted(&class.to_string());
     // Checked first: `can_instantiate` would load the script of a global script class.

@@ -210,10 +210,15 @@ impl<'a, 's> Walker<'a, 's> {
         })
     }
 
+    /// Whether what only the running game knows is an error.
+    fn refuses_losses(self) -> bool {
+        self.objects.refuse_ids() || self.strict && self.objects.are_full()
+    }
+
     /// Fails for a Callable that would be read as an empty one, where that is an error.
     #[inline(never)]
     fn check_callable(self, variant: &Variant) -> Result<()> {
-        let is_lost = self.objects.refuse_ids() && !variant.to::<Callable>().is_null();
+        let is_lost = self.refuses_losses() && !variant.to::<Callable>().is_null();
         if is_lost {
             Err(Error::object("a Callable would be read as an empty one; leave it out"))
         } else {
@@ -614,7 +619,7 @@ impl<'a, 's> Walker<'a, 's> {
         let signal = variant.to::<Signal>();
         let name = self.name(signal.name());
         let object = signal.object_id().map_or(0, |id| id.to_i64() as u64);
-        if self.objects.refuse_ids() && object != 0 {
+        if self.refuses_losses() && object != 0 {
             return Err(Error::object("a Signal has no meaning to a reader; connect it after loading"));
         }
         sink.signal(Text::Utf32(self.units_of(&name)), object)
@@ -625,8 +630,16 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
             (declared, Objects::Registered(_)) if is_of_objects(&declared) => Declared::Untyped,
-            (ContainerType::Object { .. }, Objects::AsIds { .. } | Objects::Refused) => {
+            (ContainerType::Object { .. }, Objects::AsIds { .. }) => Declared::EncodedObject,
+            (ContainerType::Object { class, script: None }, Objects::Refused)
+                if class == "EncodedObjectAsID" =>
+            {
                 Declared::EncodedObject
+            }
+            (declared @ ContainerType::Object { .. }, Objects::Refused) => {
+                return Err(Error::object(format!(
+                    "a container with elements of type {declared} would be read as one of EncodedObjectAsID; use FastVariantClasses or `full_objects`"
+                )));
             }
             (ContainerType::Object { script: Some(script), .. }, _) => {
                 Declared::Script(script_path(&script)?)
@@ -658,6 +671,9 @@ impl<'a, 's> Walker<'a, 's> {
             return sink.nil();
         };
         let stored = stored.of(&object)?;
+        if self.strict {
+            stored.check_readable()?;
+        }
         let class = Text::Utf32(self.reader.units(&stored.class));
         let mut open = sink.begin_object(class, stored.properties.len())?;
         for property in &stored.properties {

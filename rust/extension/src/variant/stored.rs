@@ -1,10 +1,11 @@
 //! What the engine's object format stores of an object: its class, and the names of its properties.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::lost_objects;
+use super::objects::check_class;
 use godot::builtin::{AnyDictionary, GString, StringName, Variant};
 use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::meta::ToGodot;
@@ -27,6 +28,8 @@ type ClassAndScript = (StringName, Option<InstanceId>);
 /// What is stored of an object.
 pub struct Stored {
     pub class: GString,
+    /// Why readers refuse the class, once it has been asked.
+    refusal: OnceCell<Result<()>>,
     pub properties: Vec<Property>,
 }
 
@@ -118,7 +121,17 @@ impl Stored {
         {
             lost_objects::note_empty(script);
         }
-        Ok(Self { class: GString::from(class), properties })
+        Ok(Self { class: GString::from(class), refusal: OnceCell::new(), properties })
+    }
+}
+
+impl Stored {
+    /// Fails for an object that every reader refuses.
+    ///
+    /// # Errors
+    /// Scripts, and singletons of the engine.
+    pub fn check_readable(&self) -> Result<()> {
+        self.refusal.get_or_init(|| check_class(&StringName::from(&self.class))).clone()
     }
 }
 

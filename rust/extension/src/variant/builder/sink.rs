@@ -352,7 +352,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                     && may_be_tagged
                     && tag::is_first_key(self.data, self.value_at)
                 {
-                    objects.begin(self.value_at, len);
+                    objects.begin(self.value_at, len, self.building.is_aside());
                     self.building.open_aside();
                     Some(Special::Tagged)
                 } else {

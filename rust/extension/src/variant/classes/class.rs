@@ -80,6 +80,13 @@ impl Class {
         if name.is_empty() {
             return fail("the script has no class_name; pass the option \"name\"".into());
         }
+        let is_type = VariantType::ALL.iter().any(|ty| ty.name() == name);
+        if is_type || ClassDb::singleton().class_exists(&StringName::from(&name)) {
+            return fail(format!(
+                "{} is the name of a type of the engine; pass another \"name\"",
+                quoted(&name)
+            ));
+        }
         let version = match options.get("version") {
             Some(version) => version.try_to::<i64>().unwrap_or_default(),
             None => FIRST_VERSION,
@@ -200,16 +207,20 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
 }
 
 /// Facts about the methods of a script.
-struct Methods {
+pub struct Methods {
     /// The arguments that `_init` needs.
-    init_arguments: usize,
+    pub init_arguments: usize,
     has_loaded: bool,
     has_dynamic_properties: bool,
+    /// Properties with a setter of their own.
+    setters: Vec<String>,
 }
 
 impl Methods {
-    fn of(script: &Gd<Script>) -> Self {
-        let mut methods = Self { init_arguments: 0, has_loaded: false, has_dynamic_properties: false };
+    /// The methods of a script and of its base scripts.
+    pub fn of(script: &Gd<Script>) -> Self {
+        let mut methods =
+            Self { init_arguments: 0, has_loaded: false, has_dynamic_properties: false, setters: Vec::new() };
         let mut has_init = false;
         for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
             for method in script.get_script_method_list().iter_shared() {
@@ -225,11 +236,21 @@ impl Methods {
                     }
                     Some("_loaded") => methods.has_loaded = true,
                     Some("_get_property_list") => methods.has_dynamic_properties = true,
-                    _ => {}
+                    Some(name) => {
+                        let setter = name.strip_prefix('@').and_then(|name| name.strip_suffix("_setter"));
+                        methods.setters.extend(setter.map(str::to_owned));
+                    }
+                    None => {}
                 }
             }
         }
         methods
+    }
+}
+
+impl Methods {
+    fn has_setter(&self, property: &GString) -> bool {
+        self.setters.contains(&text_of(property))
     }
 }
 
@@ -248,7 +269,13 @@ fn properties(
     let infos = script.get_script_property_list();
     let variables = infos.iter_shared().filter(is_variable);
     let Some(listed) = options.get("properties") else {
-        return Ok(variables.map(|info| Property::of(&name(&info), Declared::of(&info, script))).collect());
+        return Ok(variables
+            .map(|info| {
+                let name = name(&info);
+                let has_setter = methods.has_setter(&name);
+                Property::of(&name, Declared::of(&info, script), has_setter)
+            })
+            .collect());
     };
     let refuse = || Error::argument("option \"properties\" must be an Array of names");
     let listed = listed.try_to::<AnyArray>().map_err(|_| refuse())?;
@@ -278,14 +305,17 @@ fn properties(
                 return Err(Error::argument(format!("{class} has no property {}", quoted(&text))));
             }
         };
-        properties.push(Property::of(&GString::from(&text), declared));
+        let name = GString::from(&text);
+        let has_setter = methods.has_setter(&name);
+        properties.push(Property::of(&name, declared, has_setter));
     }
     Ok(properties)
 }
 
 impl Property {
-    fn of(name: &GString, declared: Declared) -> Self {
-        let may_be_refused = declared.may_be_refused();
+    /// A setter may leave out an object, or keep it elsewhere.
+    fn of(name: &GString, declared: Declared, has_setter: bool) -> Self {
+        let may_be_refused = declared.may_be_refused() && !has_setter;
         Self { name: StringName::from(name), text: text_of(name), declared, may_be_refused }
     }
 }

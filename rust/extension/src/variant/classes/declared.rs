@@ -1,6 +1,7 @@
 //! The declared types of properties, which values are checked against before a property is set.
 
-use std::sync::OnceLock;
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
 
 use godot::builtin::{GString, StringName, VarDictionary, Variant};
 use godot::classes::{ClassDb, Object, Script};
@@ -25,11 +26,13 @@ pub enum Declared {
     Enum(String, Vec<i64>),
     /// Objects of a native class, or of a script with this global name; for a script without one, of the native class that it extends.
     Object(StringName),
-    /// A typed container. The element types are read from the first object of the class: the engine's description lacks scripts.
-    Typed(VariantType, OnceLock<[ContainerType; 2]>),
+    /// A container. Its element types are read from the first object of the class: the engine's description lacks scripts, and does not
+    /// always say that there are any. True if it does.
+    Container(VariantType, OnceLock<[ContainerType; 2]>, bool),
 }
 
 /// Values of `PropertyInfo.hint` for typed containers.
+const HINT_TYPE_STRING: i64 = 23;
 const HINT_ARRAY_TYPE: i64 = 31;
 const HINT_DICTIONARY_TYPE: i64 = 38;
 
@@ -39,7 +42,7 @@ impl Declared {
         let int = |key: &str| info.get(key).and_then(|value| value.try_to::<i64>().ok()).unwrap_or(0);
         let class = info.get("class_name").map(|name| name.stringify()).unwrap_or_default();
         let ty = u8::try_from(int("type")).ok().and_then(VariantType::from_id);
-        let is_typed = matches!(int("hint"), HINT_ARRAY_TYPE | HINT_DICTIONARY_TYPE)
+        let is_typed = matches!(int("hint"), HINT_TYPE_STRING | HINT_ARRAY_TYPE | HINT_DICTIONARY_TYPE)
             && info.get("hint_string").is_some_and(|hint| !hint.stringify().is_empty());
         match ty {
             None | Some(VariantType::Nil) => Self::Any,
@@ -48,8 +51,8 @@ impl Declared {
                     .map_or(Self::Type(VariantType::Int), |values| Self::Enum(text_of(&class), values))
             }
             Some(VariantType::Object) => Self::Object(StringName::from(&class)),
-            Some(ty @ (VariantType::Array | VariantType::Dictionary)) if is_typed => {
-                Self::Typed(ty, OnceLock::new())
+            Some(ty @ (VariantType::Array | VariantType::Dictionary)) => {
+                Self::Container(ty, OnceLock::new(), is_typed)
             }
             Some(ty) => Self::Type(ty),
         }
@@ -57,7 +60,7 @@ impl Declared {
 
     /// Returns whether the property declares element types.
     pub fn is_typed(&self) -> bool {
-        matches!(self, Self::Typed(..))
+        matches!(self, Self::Container(_, _, true))
     }
 
     /// Returns whether the engine may refuse an object that passed [`Declared::check`]: the description of a property does not name a
@@ -73,7 +76,8 @@ impl Declared {
     pub fn check_enum(&self, value: &Variant) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         let int = Reader::new().int(value);
-        if values.contains(&int) {
+        // A variable without a value is 0.
+        if int == 0 || values.contains(&int) {
             return Ok(());
         }
         Err(Error::object(format!("{int} is not a value of the enum {name}; declare flags as int")))
@@ -88,7 +92,7 @@ impl Declared {
         value: Variant,
         object: &HeldObject,
         property: &StringName,
-        registry: &Registry,
+        checks: &Checks,
     ) -> Result<Variant> {
         use VariantType as T;
 
@@ -96,14 +100,15 @@ impl Declared {
         match (self, found) {
             (Self::Any, _) => Ok(value),
             (Self::Type(ty), Some(found)) if *ty == found => Ok(value),
-            (Self::Type(ty), _) if let Some(same) = converted(&value, *ty) => Ok(same),
-            (Self::Enum(..), _) if let Some(int) = converted(&value, T::Int) => {
+            (Self::Type(ty), _) if let Some(same) = checks.converted(&value, *ty)? => Ok(same),
+            (Self::Enum(..), _) if let Some(int) = exact_int(&value) => {
+                let int = Variant::from(int);
                 self.check_enum(&int).map(|()| int)
             }
             (Self::Object(_), Some(T::Nil)) => Ok(value),
             (Self::Object(class), Some(T::Object)) => {
                 let Some(held) = HeldObject::of(value) else { return Ok(Variant::nil()) };
-                if registry.of_script(held.script_id()).is_some_and(|known| known.is(class)) {
+                if checks.registry.of_script(held.script_id()).is_some_and(|known| known.is(class)) {
                     return Ok(held.into_value());
                 }
                 let Ok(object) = held.value().try_to::<Gd<Object>>() else { return Ok(Variant::nil()) };
@@ -113,10 +118,21 @@ impl Declared {
                     Err(wrong(&class.to_string(), &label(&object)))
                 }
             }
-            (Self::Typed(ty, known), Some(found)) if *ty == found => {
-                let known = known.get_or_init(|| sample(object, property));
-                let is_made = Reader::new().declared_types(&value) == *known;
-                if is_made { Ok(value) } else { typed(&value, known) }
+            (Self::Container(ty, known, _), Some(found)) if *ty == found => {
+                let known = match known.get() {
+                    Some(known) => known,
+                    // Without a lock: the getter may decode, too.
+                    None => {
+                        let types = sample(object, property);
+                        known.get_or_init(|| types)
+                    }
+                };
+                let is_untyped = *known == [ContainerType::Untyped, ContainerType::Untyped];
+                if is_untyped || Reader::new().declared_types(&value) == *known {
+                    Ok(value)
+                } else {
+                    typed(&value, known, checks)
+                }
             }
             (_, found) => Err(wrong(&self.expected(), found.map_or("a newer type", VariantType::name))),
         }
@@ -125,7 +141,7 @@ impl Declared {
     fn expected(&self) -> String {
         match self {
             Self::Any => "Variant".into(),
-            Self::Type(ty) | Self::Typed(ty, _) => ty.name().into(),
+            Self::Type(ty) | Self::Container(ty, ..) => ty.name().into(),
             Self::Enum(name, _) => name.clone(),
             Self::Object(class) => class.to_string(),
         }
@@ -147,6 +163,33 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
             (int as f64 == float && int != i64::MAX).then_some(int)
         }
         _ => None,
+    }
+}
+
+/// What checks need beside the value.
+pub struct Checks {
+    pub registry: Arc<Registry>,
+    /// Conversions that are left. Their results may be crafted to collide in hash tables, and nothing else counts them.
+    pub conversions: Cell<usize>,
+}
+
+/// Limit on conversions where colliding keys are refused.
+pub const FEW_CONVERSIONS: usize = 256;
+
+impl Checks {
+    /// Converts a value as [`converted`] does.
+    ///
+    /// # Errors
+    /// Fails if there have been too many conversions.
+    fn converted(&self, value: &Variant, ty: VariantType) -> Result<Option<Variant>> {
+        let Some(same) = converted(value, ty) else { return Ok(None) };
+        let Some(left) = self.conversions.get().checked_sub(1) else {
+            return Err(Error::object(format!(
+                "more than {FEW_CONVERSIONS} values of other types than their properties; clear `refuse_colliding_keys` for data that you trust"
+            )));
+        };
+        self.conversions.set(left);
+        Ok(Some(same))
     }
 }
 
@@ -188,12 +231,12 @@ const ENTRY_BYTES: usize = 128;
 ///
 /// # Errors
 /// Fails if an element has another type, or two keys become one.
-pub fn typed(container: &Variant, types: &[ContainerType; 2]) -> Result<Variant> {
+pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
     let reader = Reader::new();
     let mut building = Building::new();
     let fitting = |declared: &ContainerType, value: &Variant| match declared {
         _ if declared.takes(value) => Ok(value.clone()),
-        ContainerType::Builtin(ty) if let Some(same) = converted(value, *ty) => Ok(same),
+        ContainerType::Builtin(ty) if let Some(same) = checks.converted(value, *ty)? => Ok(same),
         _ => {
             let found = match value.try_to::<Gd<Object>>() {
                 Ok(object) => label(&object),
@@ -251,6 +294,10 @@ fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     }
     let (db, class) = (ClassDb::singleton(), StringName::from(class));
     if !db.class_exists(&class) {
+        return None;
+    }
+    // Flags can be combined.
+    if db.is_class_enum_bitfield(&class, name) {
         return None;
     }
     let constants = db.class_get_enum_constants(&class, name);

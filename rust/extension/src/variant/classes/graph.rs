@@ -27,6 +27,8 @@ pub struct Graph {
     values: Vec<Variant>,
     /// Indexes of the objects in the table, in its order.
     table: Vec<usize>,
+    /// The value nests too deeply to be written.
+    is_too_deep: bool,
 }
 
 /// A collected object.
@@ -73,8 +75,11 @@ impl Graph {
                 }
             };
             match reader.ty(&value) {
-                // The writer finds it, too, with its path.
-                _ if depth > MAX_DEPTH => continue,
+                // The writer finds it, too, with its path. What comes after it is never written.
+                _ if depth > MAX_DEPTH => {
+                    graph.is_too_deep = true;
+                    break;
+                }
                 Some(VariantType::Array) => {
                     let elements = reader.elements(&value);
                     if !is_plain(&reader.array_type(&value)) {
@@ -187,6 +192,14 @@ impl Graph {
     /// The object with this id; `None` if a getter has added it since.
     pub fn find(&self, id: u64) -> Option<&Found> {
         self.by_id.get(&id).map(|index| &self.objects[*index])
+    }
+
+    /// The error of an object that was not found.
+    pub fn missing(&self) -> Error {
+        if self.is_too_deep {
+            return ErrorKind::TooDeep.into();
+        }
+        Error::object("a getter has added an object during the call")
     }
 
     /// The objects in the table, in its order.

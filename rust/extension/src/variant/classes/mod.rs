@@ -18,7 +18,7 @@ use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
 use variant_engine::HeldObject;
 
-pub use class::{Class, FIRST_VERSION, UNKNOWN};
+pub use class::{Class, FIRST_VERSION, Methods, UNKNOWN};
 pub use resources::Folder;
 
 use super::stored::label;

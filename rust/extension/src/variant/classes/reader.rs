@@ -2,6 +2,7 @@
 //!
 //! Objects are made and values checked while the data is read. Properties are set after all of it is valid.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use godot::builtin::{GString, StringName, VarDictionary, Variant};
@@ -13,7 +14,7 @@ use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::class::Property;
+use super::declared::{Checks, FEW_CONVERSIONS};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
@@ -25,7 +26,7 @@ const MOST_NAMES: usize = 256;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
-    registry: Arc<Registry>,
+    checks: Checks,
     /// The object that replaces the outermost one, and the offset of that one.
     target: Option<HeldObject>,
     target_at: usize,
@@ -35,6 +36,9 @@ pub struct ObjectReader {
     table: Vec<Entry>,
     /// The index of the next entry to be read.
     next: usize,
+    /// References: the indexes of the object they are in, which is past the end for the value, and of their object.
+    references: Vec<(u32, u32)>,
+    is_in_value: bool,
     objects: Vec<NewObject>,
     /// The next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
@@ -60,6 +64,8 @@ struct NewObject {
     version: i64,
     /// Property positions and values, in the order of the data.
     values: Vec<(u32, Variant)>,
+    /// Positions of properties that were set to objects.
+    set_objects: Vec<u32>,
     /// The data of an earlier version.
     data: Option<VarDictionary>,
     /// Properties that the class does not have.
@@ -92,6 +98,8 @@ struct TaggedFrame {
     len: usize,
     /// The number of entries so far.
     entries: usize,
+    /// It has the elements of a typed container: to give them other types again would copy all of them at each level.
+    is_nested: bool,
     kind: Kind,
     /// The value that the Dictionary stands for.
     value: Variant,
@@ -126,12 +134,21 @@ impl ObjectReader {
     /// A reader of the value at the start of `data`. The outermost object is `target`, if there is one.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
         let mut reader = Self {
-            registry,
+            checks: Checks {
+                registry,
+                conversions: Cell::new(if limits.refuse_colliding_keys {
+                    FEW_CONVERSIONS
+                } else {
+                    usize::MAX
+                }),
+            },
             target,
             target_at: 0,
             frames: Vec::new(),
             table: Vec::new(),
             next: 0,
+            references: Vec::new(),
+            is_in_value: false,
             objects: Vec::new(),
             is_plain_next: false,
             expected: Expected::Other,
@@ -152,8 +169,12 @@ impl ObjectReader {
         for object in objects.elements()? {
             let object = object?;
             self.memory.charge(size_of::<Entry>())?;
-            let class = self.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
-            self.table.push(Entry { at: object.offset(), class: Arc::clone(class), object: None });
+            let class = self.checks.registry.named(object.get(tag::CLASS)?.as_str()?.as_ref())?;
+            self.table.push(Entry {
+                at: data.len() - object.remaining().len(),
+                class: Arc::clone(class),
+                object: None,
+            });
         }
         if self.target.is_some() {
             let index = root.get(tag::VALUE)?.get(tag::REFERENCE)?.as_i64()?;
@@ -164,8 +185,12 @@ impl ObjectReader {
     }
 
     /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a tag.
-    pub fn begin(&mut self, at: usize, len: usize) {
-        self.frames.push(TaggedFrame { at, len, entries: 0, kind: Kind::Unknown, value: Variant::nil() });
+    /// It may be the value of the last key of another one.
+    pub fn begin(&mut self, at: usize, len: usize, is_value: bool) {
+        let is_nested =
+            is_value && matches!(self.frames.last(), Some(TaggedFrame { kind: Kind::Container(..), .. }));
+        let (kind, value) = (Kind::Unknown, Variant::nil());
+        self.frames.push(TaggedFrame { at, len, entries: 0, is_nested, kind, value });
     }
 
     /// Returns whether the Dictionary that begins is the user's, whatever its first key is.
@@ -209,7 +234,7 @@ impl ObjectReader {
             Expected::Tag => None,
             Expected::Name => str::from_utf8(text)
                 .ok()
-                .and_then(|name| self.registry.named(name).ok())
+                .and_then(|name| self.checks.registry.named(name).ok())
                 .map(|class| Passed::Name(Arc::clone(class))),
             Expected::Property(object, position) => {
                 let property = &self.objects[object].class.properties[position];
@@ -282,7 +307,7 @@ impl ObjectReader {
         if let Some(TaggedFrame { kind: Kind::Object(Some(index), Part::Property(position)), .. }) =
             self.frames.last()
         {
-            return self.objects[*index].keep(*position, value, &self.registry);
+            return self.objects[*index].keep(*position, value, &self.checks);
         }
         self.other_value(value, created)
     }
@@ -310,7 +335,7 @@ impl ObjectReader {
                 Part::Class => {
                     let class = match passed {
                         Some(Passed::Name(class)) => class,
-                        _ => Arc::clone(self.registry.named(&text(&value, "the name of a class")?)?),
+                        _ => Arc::clone(self.checks.registry.named(&text(&value, "the name of a class")?)?),
                     };
                     let made = self.object(class, frame.at, created)?;
                     frame.value = self.objects[made].object.value().clone();
@@ -338,17 +363,20 @@ impl ObjectReader {
                     let len = self.table.len();
                     return Err(Error::object(format!("reference to object {index}, but there are {len}")));
                 };
+                let from = if self.is_in_value { u32::MAX } else { self.next.saturating_sub(1) as u32 };
+                self.memory.charge(4 * size_of::<(u32, u32)>())?;
+                self.references.push((from, entry as u32));
                 let object = self.entry(entry, created)?;
                 frame.value = self.objects[object].object.value().clone();
             }
             Kind::Resource(uid) if is_first => *uid = text(&value, "a UID")?,
             Kind::Resource(uid) => {
-                frame.value = resources::load(&self.registry, uid, &text(&value, "a path")?)?
+                frame.value = resources::load(&self.checks.registry, uid, &text(&value, "a path")?)?
             }
             Kind::Container(ty, types) if is_first => *types = self.types(*ty, &value)?,
             Kind::Container(ty, types) => {
                 expect(&value, *ty)?;
-                frame.value = declared::typed(&value, types)?;
+                frame.value = declared::typed(&value, types, &self.checks)?;
             }
             Kind::Plain => {
                 expect(&value, VariantType::Dictionary)?;
@@ -358,6 +386,7 @@ impl ObjectReader {
                 if self.next < self.table.len() || self.table.is_empty() {
                     return Err(Error::object("expected objects of registered classes"));
                 }
+                self.is_in_value = true;
             }
             Kind::Objects => frame.value = value,
             Kind::Unknown => return Err(misplaced()),
@@ -429,24 +458,59 @@ impl ObjectReader {
         }
         let values = Vec::with_capacity(class.properties.len());
         let (version, data, unknown) = (FIRST_VERSION, None, None);
-        self.objects.push(NewObject { object, class, at, version, values, data, unknown, is_target });
+        self.objects.push(NewObject {
+            object,
+            class,
+            at,
+            version,
+            values,
+            set_objects: Vec::new(),
+            data,
+            unknown,
+            is_target,
+        });
         Ok(self.objects.len() - 1)
     }
 
     /// The element types by their names in the data.
     fn types(&self, ty: VariantType, names: &Variant) -> Result<[ContainerType; 2]> {
         if ty == VariantType::Array {
-            let element = type_named(&self.registry, &text(names, "the name of a class")?)?;
+            let element = type_named(&self.checks.registry, &text(names, "the name of a class")?)?;
             return Ok([element, ContainerType::Untyped]);
         }
         expect(names, VariantType::Array)?;
         let elements = Reader::new().elements(names);
         match (elements.get(0), elements.get(1), elements.len()) {
             (Some(key), Some(value), 2) => {
-                let named = |name| type_named(&self.registry, &text(name, "the name of a type")?);
+                let named = |name| type_named(&self.checks.registry, &text(name, "the name of a type")?);
                 Ok([named(key)?, named(value)?])
             }
             _ => Err(Error::object("expected the types of keys and values")),
+        }
+    }
+
+    /// Fails for an object at `@objects` that the value does not lead to: nobody could free it.
+    fn check_references(&self) -> Result<()> {
+        let mut is_reached = vec![false; self.table.len()];
+        let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
+        let mut left: Vec<u32> = Vec::new();
+        for &(start, end) in &self.references {
+            match from.get_mut(start as usize) {
+                Some(ends) => ends.push(end),
+                None => left.push(end),
+            }
+        }
+        while let Some(next) = left.pop() {
+            if !std::mem::replace(&mut is_reached[next as usize], true) {
+                left.append(&mut from[next as usize]);
+            }
+        }
+        match is_reached.iter().position(|is_reached| !is_reached) {
+            None => Ok(()),
+            Some(index) => {
+                let error = Error::object("no value refers to this object");
+                Err(error.inside(Step::Index(index)).inside(Step::text_key(tag::OBJECTS)))
+            }
         }
     }
 
@@ -459,12 +523,15 @@ impl ObjectReader {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
         }
-        let registry = &self.registry;
-        self.objects.iter_mut().rev().try_for_each(|object| object.upgrade(registry))?;
+        self.check_references()?;
+        let checks = &self.checks;
+        self.objects.iter_mut().rev().try_for_each(|object| object.upgrade(checks))?;
         let mut objects = self.objects;
+        let mut containers = Vec::new();
         for index in (0..objects.len()).rev() {
-            if let Err(error) = objects[index].set_properties() {
-                objects[index..].iter().for_each(NewObject::clear);
+            if let Err(error) = objects[index].set_properties(&mut containers) {
+                objects[index..].iter().for_each(NewObject::unset);
+                containers.iter().for_each(empty);
                 return Err(error);
             }
         }
@@ -486,8 +553,8 @@ impl TaggedFrame {
             (tag::CLASS, _) => Kind::Object(None, Part::Class),
             (tag::REFERENCE, 1) => Kind::Reference,
             (tag::RESOURCE, 2) => Kind::Resource(String::new()),
-            (tag::ARRAY, 2) => Kind::Container(Array, untyped),
-            (tag::DICTIONARY, 2) => Kind::Container(Dictionary, untyped),
+            (tag::ARRAY, 2) if !self.is_nested => Kind::Container(Array, untyped),
+            (tag::DICTIONARY, 2) if !self.is_nested => Kind::Container(Dictionary, untyped),
             (tag::PLAIN, 1) => Kind::Plain,
             (tag::OBJECTS, 2) if self.at == 0 => Kind::Objects,
             (_, len) => {
@@ -540,19 +607,19 @@ impl NewObject {
     }
 
     /// Checks the value of a property, and keeps it until all data is valid.
-    fn keep(&mut self, position: usize, value: Variant, registry: &Registry) -> Result<()> {
+    fn keep(&mut self, position: usize, value: Variant, checks: &Checks) -> Result<()> {
         let property = &self.class.properties[position];
         let is_repeated = || self.values.iter().any(|(known, _)| *known as usize == position);
         if self.values.last().is_some_and(|(last, _)| *last as usize >= position) && is_repeated() {
             return Err(Error::object(format!("duplicate property {}", quoted(&property.text))));
         }
-        let value = property.declared.check(value, &self.object, &property.name, registry)?;
+        let value = property.declared.check(value, &self.object, &property.name, checks)?;
         self.values.push((position as u32, value));
         Ok(())
     }
 
     /// Upgrades data of an earlier version.
-    fn upgrade(&mut self, registry: &Registry) -> Result<()> {
+    fn upgrade(&mut self, checks: &Checks) -> Result<()> {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
         let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
@@ -580,25 +647,36 @@ impl NewObject {
                 );
                 return Err(fail(Error::object(reason)));
             };
-            self.keep(position, value, registry).map_err(|error| fail(error.inside(Step::property(&key))))?;
+            self.keep(position, value, checks).map_err(|error| fail(error.inside(Step::property(&key))))?;
         }
         Ok(())
     }
 
-    fn set_properties(&mut self) -> Result<()> {
+    /// Sets the properties, and keeps the containers that were set.
+    fn set_properties(&mut self, containers: &mut Vec<Variant>) -> Result<()> {
         let class = Arc::clone(&self.class);
         for (position, value) in std::mem::take(&mut self.values) {
             let property = &class.properties[position as usize];
             let fail = |reason: String| {
                 Err(Error::object(reason).inside(Step::property(&property.text)).at(self.at))
             };
+            let ty = Reader::new().ty(&value);
+            match ty {
+                Some(VariantType::Array | VariantType::Dictionary) => containers.push(value.clone()),
+                Some(VariantType::Object) => self.set_objects.push(position),
+                _ => {}
+            }
             if !self.object.set(&property.name, &value) {
                 return fail(format!("a setter freed an object of class {}", quoted(&class.name)));
             }
             // The engine says nothing of a class that it does not take.
+            let is_held = |held: Variant| {
+                let id = Reader::new().live_object_id(&value);
+                id == 0 || Reader::new().live_object_id(&held) == id
+            };
             if property.may_be_refused
-                && !value.is_nil()
-                && self.object.get(&property.name).is_none_or(|held| held.is_nil())
+                && ty == Some(VariantType::Object)
+                && !self.object.get(&property.name).is_some_and(is_held)
             {
                 return fail(format!("the property of class {} has another type", quoted(&class.name)));
             }
@@ -615,30 +693,19 @@ impl NewObject {
         }
     }
 
-    /// Unsets references, so that objects that refer to each other are freed.
-    fn clear(&self) {
-        if let Some(unknown) = &self.unknown {
-            unknown.to_variant().call("clear", &[]);
+    /// Unsets references that were set, so that objects that refer to each other are freed.
+    fn unset(&self) {
+        for position in &self.set_objects {
+            self.object.set(&self.class.properties[*position as usize].name, &Variant::nil());
         }
-        let held = |property: &Property| {
-            self.object.get(&property.name).and_then(|held| Some((Reader::new().ty(&held)?, held)))
-        };
-        let properties = if self.is_target { &[][..] } else { &self.class.properties };
-        for (property, (ty, held)) in
-            properties.iter().filter_map(|property| Some((property, held(property)?)))
-        {
-            match ty {
-                VariantType::Array | VariantType::Dictionary
-                    if !held.call("is_read_only", &[]).booleanize() =>
-                {
-                    held.call("clear", &[]);
-                }
-                VariantType::Object => {
-                    self.object.set(&property.name, &Variant::nil());
-                }
-                _ => {}
-            }
-        }
+        self.unknown.iter().for_each(|unknown| empty(&unknown.to_variant()));
+    }
+}
+
+/// Empties a container that this call has made.
+fn empty(container: &Variant) {
+    if !container.call("is_read_only", &[]).booleanize() {
+        container.call("clear", &[]);
     }
 }
 

@@ -58,7 +58,7 @@ impl<'s> Walker<'_, 's> {
         depth: u32,
     ) -> Result<()> {
         let Some(found) = registered.graph.find(id) else {
-            return Err(Error::object("a getter has added an object during the call"));
+            return Err(registered.graph.missing());
         };
         match found.slot() {
             None => self.write_found(registered, found, sink, depth),
@@ -281,7 +281,9 @@ fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
 /// # Errors
 /// If there is none.
 pub fn type_named(registry: &Registry, name: &str) -> Result<ContainerType> {
-    let builtin = VariantType::ALL.into_iter().find(|ty| ty.name() == name && *ty != VariantType::Nil);
+    let is_builtin =
+        |ty: &VariantType| ty.name() == name && !matches!(ty, VariantType::Nil | VariantType::Object);
+    let builtin = VariantType::ALL.into_iter().find(is_builtin);
     if name.is_empty() {
         return Ok(ContainerType::Untyped);
     }

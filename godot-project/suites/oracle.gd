@@ -51,22 +51,22 @@ static func engine_consumed(bytes: PackedByteArray) -> int:
 
 
 ## Whether only the running game knows what is in the value.
-static func is_lost(value: Variant) -> bool:
+static func is_lost(value: Variant, full_objects := false) -> bool:
 	var pending: Array = [value]
 	while pending:
 		var next: Variant = pending.pop_back()
 		match typeof(next):
-			TYPE_OBJECT when is_instance_valid(next):
+			TYPE_OBJECT when is_instance_valid(next) and not full_objects:
 				return true
 			TYPE_CALLABLE, TYPE_SIGNAL when not next.is_null():
 				return true
 			TYPE_ARRAY:
-				if next.get_typed_builtin() == TYPE_OBJECT and next.get_typed_class_name() != &"EncodedObjectAsID":
+				if next.get_typed_class_name() not in [&"", &"EncodedObjectAsID"] and not full_objects:
 					return true
 				pending.append_array(next)
 			TYPE_DICTIONARY:
 				for typed: StringName in [next.get_typed_key_class_name(), next.get_typed_value_class_name()]:
-					if typed and typed != &"EncodedObjectAsID":
+					if typed not in [&"", &"EncodedObjectAsID"] and not full_objects:
 						return true
 				pending.append_array(next.keys() + next.values())
 	return false

@@ -101,9 +101,11 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	freed[0].free()
 	freed[1].free()
 	var nodes: Array[Node] = []
+	# Exporting drops it from texts in scripts.
+	var mark := String.chr(0xfeff)
 	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
 	Engine.print_error_messages = false
-	for value: Variant in [keys, "\ufefftext", {"a": ["\ufeffb"]}, nodes, {} as Dictionary[int, Resource]]:
+	for value: Variant in [keys, mark + "text", {"a": [mark + "b"]}, nodes, {} as Dictionary[int, Resource]]:
 		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
 		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
 		checks.truth("save_batch_async", not FastVariantCodec.save_batch_async(PATH, [value]).wait().is_ok())

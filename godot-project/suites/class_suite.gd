@@ -432,6 +432,9 @@ func test_versions() -> bool:
 	checks.same_value("from version 2", [5], classes.from_plain({&"@class": "Bag", "@version": 2, "items": [5]}).value.items)
 	checks.same_value("of this version", [6], classes.from_plain({&"@class": "Bag", "@version": 3, "items": [6]}).value.items)
 	checks.same_value("renamed", [7], _versioned({"renamed": {"things": "items"}}).from_plain({&"@class": "Bag", "things": [7]}).value.items)
+	var twice := var_to_bytes({&"@class": "Bag", "things": [], "thingz": [], "count": 1})
+	twice[twice.rfind("z".unicode_at(0))] = "s".unicode_at(0)
+	checks.truth("a property twice", "duplicate property \"things\"" in classes.decode(twice).message, classes.decode(twice).message)
 	checks.same_value("without a property", [], classes.from_plain({&"@class": "Bag", "@version": 3}).value.items)
 	for case: Array in [
 		["no upgrade", {"version": 3}, "class \"Bag\" has version 3, but the data has version 1; register the class with \"upgrade\""],
@@ -459,6 +462,8 @@ func test_what_the_engine_does_not_check() -> bool:
 	var read := classes.from_plain({&"@class": "E", "by_name": {"x": 1}, "custom": {"x": 2.0}, "ints": [3.0], "table": ["y"]})
 	checks.truth("converted elements", read.is_ok() and read.value.by_name.x == 1 and read.value.custom.x == 2 and read.value.ints == [3], read.message)
 	var object: Exported = read.value
+	var objects: Array[Object] = [object.bag]
+	object.any = objects
 	checks.no_problem("again", _difference(object, classes.decode(classes.encode(object)).value))
 	checks.subject(TYPE_OBJECT, "a class that the engine refuses in silence")
 	read = classes.from_plain({&"@class": "E", "bag": {&"@class": "Skill"}, "table": []})

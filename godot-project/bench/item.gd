@@ -1,4 +1,4 @@
-## What a hero holds.
+## The nested object of a hero.
 extends RefCounted
 
 @export_storage var kind := 0

@@ -287,7 +287,7 @@ func test_faults_are_named() -> bool:
 	return true
 
 
-## What a reader could not make again is not written.
+## Encoding fails for a value that no reader could make again.
 func test_what_cannot_be_written() -> bool:
 	var classes := _classes()
 	var hero := Hero.new()
@@ -448,7 +448,7 @@ func test_versions() -> bool:
 	return true
 
 
-## What the engine would take for what it is not, refuse in silence, or share with the game.
+## Cases in which the engine misreads a container, ignores a wrong class in silence, or shares a container with the game.
 func test_what_the_engine_does_not_check() -> bool:
 	checks.subject(TYPE_OBJECT, "exported containers")
 	var classes := FastVariantClasses.new()
@@ -514,7 +514,7 @@ func test_hostile_forms() -> bool:
 	return true
 
 
-## What a newer game has added is written back.
+## Properties that a newer game has added are written back.
 func test_unknown_properties_are_kept() -> bool:
 	checks.subject(TYPE_OBJECT, "unknown properties")
 	var classes := _versioned({"keep_unknown": true, "properties": ["items"]})
@@ -657,7 +657,7 @@ func test_batches() -> bool:
 	return true
 
 
-## What runs, in which order, and what it may do.
+## Game code: its order, and the calls that it may make.
 func test_game_code() -> bool:
 	checks.subject(TYPE_OBJECT, "game code")
 	var classes := _classes()

@@ -114,7 +114,7 @@ pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedB
     // Getters may change the caller's variable.
     let value = value.clone();
     let graph = Graph::of(&value, registry)?;
-    encode(&value, Objects::Registered(Registered { graph: &graph, registry }), true)
+    encode(&value, Objects::Registered(&Registered { graph: &graph, registry }), true)
 }
 
 /// Appends the bytes of a value with these objects as [`append`] does.
@@ -127,7 +127,7 @@ pub fn append_registered(
     graph: &Graph,
     registry: &Registry,
 ) -> Result<()> {
-    append(out, value, Objects::Registered(Registered { graph, registry }), true)
+    append(out, value, Objects::Registered(&Registered { graph, registry }), true)
 }
 
 /// An encoded value before it is copied to its destination.

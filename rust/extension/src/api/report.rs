@@ -42,8 +42,14 @@ pub fn file(method: &str, error: &FileError) {
 #[inline(always)]
 pub fn lost_objects(method: &str) {
     if lost_objects::are_noted() {
-        lost_objects::take().iter().for_each(|note| godot_warn!("{method}: {note}."));
+        print_lost_objects(method);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn print_lost_objects(method: &str) {
+    lost_objects::take().iter().for_each(|note| godot_warn!("{method}: {note}."));
 }
 
 /// A message with the failed items of a batch and the first error, if any failed.

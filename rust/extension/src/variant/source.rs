@@ -36,7 +36,7 @@ pub enum Objects<'c> {
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
     /// As plain containers, if their classes have been registered; otherwise as with `Refused`.
-    Registered(Registered<'c>),
+    Registered(&'c Registered<'c>),
 }
 
 impl<'c> Objects<'c> {
@@ -107,9 +107,9 @@ impl<'a, 's> Live<'a, 's> {
 
 impl Source for Live<'_, '_> {
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        match self.walker.registered() {
-            Some(registered) => self.walker.write_root(registered, self.variant, sink),
-            None => self.walker.write_into(self.variant, sink, 0),
+        match self.walker.objects {
+            Objects::Registered(registered) => self.walker.write_root(registered, self.variant, sink),
+            _ => self.walker.write_into(self.variant, sink, 0),
         }
     }
 }
@@ -345,13 +345,10 @@ impl<'a, 's> Walker<'a, 's> {
             let copy = variant.call("duplicate", &[]);
             return self.without_splitter().write_array_in_place(&copy, sink, depth);
         }
-        if let Some(registered) = self.registered() {
-            let element = self.reader.array_type(variant);
-            if is_of_objects(&element) {
-                return self.write_tagged_array(registered, variant, &element, sink, depth);
-            }
+        match self.objects {
+            Objects::Registered(registered) => self.write_registered_array(registered, variant, sink, depth),
+            _ => self.write_array_in_place(variant, sink, depth),
         }
-        self.write_array_in_place(variant, sink, depth)
     }
 
     #[inline(never)]
@@ -423,17 +420,15 @@ impl<'a, 's> Walker<'a, 's> {
 
     #[inline(always)]
     fn write_dictionary<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
-        if let Some(registered) = self.registered() {
-            let (key, value) = self.reader.dictionary_types(variant);
-            if is_of_objects(&key) || is_of_objects(&value) {
-                return self.write_tagged_dictionary(registered, variant, (&key, &value), sink, depth);
+        match self.objects {
+            Objects::Registered(registered) => {
+                self.write_registered_dictionary(registered, variant, sink, depth)
             }
-            return self.write_dictionary_in_place(variant, sink, depth);
+            _ => self.write_bare_dictionary(variant, sink, depth),
         }
-        self.write_bare_dictionary(variant, sink, depth)
     }
 
-    /// Pours a Dictionary whose types a reader knows, or that has none.
+    /// Writes a Dictionary whose types a reader knows, or that has none.
     fn write_dictionary_in_place<S: Sink>(
         self,
         variant: &'a Variant,

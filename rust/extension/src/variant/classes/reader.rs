@@ -491,6 +491,7 @@ impl ObjectReader {
 
     /// Fails for an object at `@objects` that the value does not lead to: nobody could free it.
     fn check_references(&self) -> Result<()> {
+        self.memory.charge(self.table.len() * 2 * size_of::<Vec<u32>>())?;
         let mut is_reached = vec![false; self.table.len()];
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); self.table.len()];
         let mut left: Vec<u32> = Vec::new();

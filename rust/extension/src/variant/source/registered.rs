@@ -8,7 +8,7 @@ use variant_codec::stream::{ElementType, Sink, Text};
 use variant_codec::{Error, Result, VariantType};
 use variant_engine::ContainerType;
 
-use super::{Objects, Walker};
+use super::Walker;
 use crate::variant::classes::graph::{Found, Graph, What};
 use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
 use crate::variant::stored::script_label;
@@ -22,9 +22,11 @@ pub struct Registered<'c> {
 
 impl<'s> Walker<'_, 's> {
     /// Writes a value, behind the objects that are referred to, if there are any.
+    // Not inlined: small values are written on the stack of the call.
+    #[inline(never)]
     pub(super) fn write_root<S: Sink>(
         self,
-        registered: Registered<'s>,
+        registered: &'s Registered<'s>,
         value: &Variant,
         sink: &mut S,
     ) -> Result<()> {
@@ -52,7 +54,7 @@ impl<'s> Walker<'_, 's> {
     #[inline(never)]
     pub(super) fn write_registered<S: Sink>(
         self,
-        registered: Registered<'s>,
+        registered: &'s Registered<'s>,
         id: u64,
         sink: &mut S,
         depth: u32,
@@ -68,7 +70,7 @@ impl<'s> Walker<'_, 's> {
 
     fn write_found<S: Sink>(
         self,
-        registered: Registered<'s>,
+        registered: &'s Registered<'s>,
         found: &'s Found,
         sink: &mut S,
         depth: u32,
@@ -156,10 +158,42 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
+    /// Writes an Array, with the class of its elements if it declares one.
+    #[inline(never)]
+    pub(super) fn write_registered_array<S: Sink>(
+        self,
+        registered: &'s Registered<'s>,
+        variant: &Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let element = self.reader.array_type(variant);
+        if is_of_objects(&element) {
+            return self.write_tagged_array(registered, variant, &element, sink, depth);
+        }
+        self.without_splitter().write_array_in_place(variant, sink, depth)
+    }
+
+    /// Writes a Dictionary, with the classes of its keys and values if it declares any.
+    #[inline(never)]
+    pub(super) fn write_registered_dictionary<S: Sink>(
+        self,
+        registered: &'s Registered<'s>,
+        variant: &Variant,
+        sink: &mut S,
+        depth: u32,
+    ) -> Result<()> {
+        let (key, value) = self.reader.dictionary_types(variant);
+        if is_of_objects(&key) || is_of_objects(&value) {
+            return self.write_tagged_dictionary(registered, variant, (&key, &value), sink, depth);
+        }
+        self.without_splitter().write_dictionary_in_place(variant, sink, depth)
+    }
+
     /// Writes an Array whose elements are objects of a class with the name of the class.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
-        registered: Registered<'s>,
+        registered: &'s Registered<'s>,
         variant: &Variant,
         element: &ContainerType,
         sink: &mut S,
@@ -178,7 +212,7 @@ impl<'s> Walker<'_, 's> {
     /// Writes a Dictionary whose keys or values are objects of a class with its types.
     pub(super) fn write_tagged_dictionary<S: Sink>(
         self,
-        registered: Registered<'s>,
+        registered: &'s Registered<'s>,
         variant: &Variant,
         (key, value): (&ContainerType, &ContainerType),
         sink: &mut S,
@@ -223,15 +257,6 @@ impl<'s> Walker<'_, 's> {
                 key.stringify().begins_with(char::from(tag::START).to_string().as_str())
             }
             _ => false,
-        }
-    }
-
-    /// The objects of a registered class, if this value's are written so.
-    #[inline(always)]
-    pub(super) fn registered(self) -> Option<Registered<'s>> {
-        match self.objects {
-            Objects::Registered(registered) => Some(registered),
-            _ => None,
         }
     }
 }

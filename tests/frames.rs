@@ -1,11 +1,11 @@
 //! Batches: an index and a scan of records. The fuzz target `frames` reads damaged batches.
 
-use std::io::{self, Write};
+use std::io::{self, Cursor, Write};
 use std::sync::Mutex;
 
 use variant_codec::frames::{Index, ReadAt};
 use variant_codec::limits::Limit;
-use variant_codec::{ErrorKind, Limits, frames};
+use variant_codec::{Error, ErrorKind, Limits, frames};
 
 #[test]
 fn an_index_finds_what_reading_all_finds() {
@@ -15,7 +15,7 @@ fn an_index_finds_what_reading_all_finds() {
         let mut starts = Vec::new();
         for _ in 0..count {
             starts.push(batch.len());
-            let size = if rng.u8(..) < 3 { rng.usize(0..200_000) } else { rng.usize(0..40) };
+            let size = if rng.u8(..) < 3 { rng.usize(1..200_000) } else { rng.usize(1..40) };
             frames::append(&mut batch, &vec![7; size]);
         }
         let (records, _) = frames::records(&batch, &Limits::unlimited());
@@ -66,7 +66,7 @@ fn a_scan_finds_what_reading_all_finds() {
     for sizes in [40, 4000, 3 << 20] {
         let mut batch = Vec::new();
         for _ in 0..if sizes > 10_000 { 5 } else { 2000 } {
-            frames::append(&mut batch, &vec![rng.u8(..); rng.usize(0..sizes)]);
+            frames::append(&mut batch, &vec![rng.u8(..); rng.usize(1..sizes)]);
         }
         let (records, _) = frames::records(&batch, &Limits::unlimited());
         let mut file = tempfile::tempfile().unwrap();
@@ -113,6 +113,28 @@ fn a_scan_ends_where_records_are_refused() {
             Err(ErrorKind::TooDeep.into())
         });
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
+}
+
+/// No value has 0 bytes, but a file may end in zeros after a power failure.
+#[test]
+fn zeros_behind_the_records_are_no_records() {
+    let mut bytes = Vec::new();
+    frames::append(&mut bytes, b"whole");
+    let whole = bytes.len();
+    bytes.resize(whole + (3 << 20), 0);
+    let kind = ErrorKind::UnexpectedEnd { needed: 4, left: 0 };
+    let (records, damage) = frames::records(&bytes, &Limits::unlimited());
+    assert_eq!((records.len(), damage.as_ref().and_then(Error::offset)), (1, Some(whole)));
+    assert_eq!(damage.unwrap().kind(), &kind);
+    let torn = frames::find_torn(&mut Cursor::new(&bytes), bytes.len() as u64).unwrap();
+    assert_eq!(torn, Some(whole as u64));
+    for (index, is_error) in [(Index::default(), true), (Index::ignoring_torn(), false)] {
+        let scanned = frames::scan(&bytes[..], &index, 0..u64::MAX, &Limits::unlimited(), |_, _, _| Ok(()));
+        let counted = index.count(&bytes[..]);
+        assert_eq!(scanned.err().map(|error| error.kind().clone()), is_error.then(|| kind.clone()));
+        assert_eq!(counted.ok(), (!is_error).then_some(1));
+        assert_eq!(index.find(&bytes[..], 0).unwrap(), Some(4..whole as u64));
+    }
 }
 
 /// A file that others make shorter: it has so many bytes each time that it is asked.

@@ -98,6 +98,8 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	checks.subject(checks.MIXED, "values that differ after reading")
 	var freed: Array[Node] = [Node.new(), Node.new()]
 	var keys := {freed[0]: 1, freed[1]: 2}
+	var keys_that_hold := {[freed[0]]: 1, [freed[1]]: 2}
+	var keys_in_keys := {{freed[0]: 1}: 1, {freed[1]: 1}: 2}
 	freed[0].free()
 	freed[1].free()
 	var nodes: Array[Node] = []
@@ -105,7 +107,8 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	var mark := String.chr(0xfeff)
 	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
 	Engine.print_error_messages = false
-	for value: Variant in [keys, mark + "text", {"a": [mark + "b"]}, nodes, {} as Dictionary[int, Resource]]:
+	for value: Variant in [keys, keys_that_hold, keys_in_keys, mark + "text", {"a": [mark + "b"]}, nodes,
+			{} as Dictionary[int, Resource]]:
 		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
 		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
 		checks.truth("save_batch_async", not FastVariantCodec.save_batch_async(PATH, [value]).wait().is_ok())
@@ -167,6 +170,14 @@ func test_torn_files() -> bool:
 					_write_silently("append_batch", PATH, [6]))
 			checks.same_bytes("cut at %d: it is as it was" % length, whole.slice(0, length),
 					FileAccess.get_file_as_bytes(PATH))
+	var zeros := PackedByteArray()
+	zeros.resize(4096)
+	_write(PATH, whole + zeros)
+	var lost_power := FastVariantCodec.load_batch(PATH)
+	checks.same_value("zeros at the end: values", items, lost_power.value)
+	checks.same_value("zeros at the end: failed", PackedInt32Array([items.size()]), lost_power.failed)
+	checks.same_int("zeros at the end: append_batch", ERR_FILE_CORRUPT, _write_silently("append_batch", PATH, [6]))
+	checks.same_value("zeros at the end: a view", items, FastVariantView.open_file(PATH).slice("", 0, items.size()))
 	_write(PATH, whole.slice(0, ends[2]) + Wire.word(4) + Wire.header(39) + whole.slice(ends[2]))
 	var broken := FastVariantCodec.load_batch(PATH)
 	checks.same_value("a bad record: values", items.slice(0, 2), broken.value)

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::dialect::{Dialect, Godot4};
+use crate::ends::Ends;
 use crate::format::{self, ContainerKind, Shape, VariantType};
 
 /// Objects in objects are passed over to this depth: each takes stack.
@@ -55,6 +56,45 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     pub fn skip_all(&mut self) -> Option<()> {
         self.skip_value(usize::MAX).map(drop)
+    }
+
+    /// The same, and notes where the containers in it end. `None` also if there is no memory to note that.
+    pub fn skip_noting(&mut self, ends: &mut Ends) -> Option<()> {
+        struct Open {
+            start: usize,
+            values_left: usize,
+            has_names: bool,
+        }
+        let mut open: Vec<Open> = Vec::new();
+        loop {
+            if open.last().is_some_and(|container| container.has_names) {
+                self.skip_text()?;
+            }
+            let (start, header) = (self.at, self.peek()?);
+            let fixed = Self::fixed_bytes(header);
+            let has_names = fixed == 0 && self.next_type() == Some(VariantType::Object);
+            let values_left = if has_names {
+                self.skip(4)?;
+                self.skip_object_head()?
+            } else if fixed > 0 {
+                self.skip(fixed).map(|()| 0)?
+            } else {
+                self.skip_head(header)?
+            };
+            open.try_reserve(1).ok()?;
+            open.push(Open { start, values_left, has_names });
+            while let Some(container) = open.last_mut() {
+                if container.values_left > 0 {
+                    container.values_left -= 1;
+                    break;
+                }
+                ends.add(container.start, self.at);
+                open.pop();
+            }
+            if open.is_empty() {
+                return Some(());
+            }
+        }
     }
 
     #[inline(always)]
@@ -134,23 +174,23 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
             return None;
         }
         self.objects += 1;
+        for _ in 0..self.skip_object_head()? {
+            self.skip_text()?;
+            self.skip_all()?;
+        }
+        self.objects -= 1;
+        Some(())
+    }
+
+    /// Skips the class of an object. Returns how many properties follow.
+    fn skip_object_head(&mut self) -> Option<usize> {
         let has_class = self.peek()? != 0;
         // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
         if has_class && matches!(self.bytes.get(self.at + 4), Some(0 | 0xEF)) {
             return None;
         }
         self.skip_text()?;
-        if !has_class {
-            self.objects -= 1;
-            return Some(());
-        }
-        let properties = self.count(8)?;
-        for _ in 0..properties {
-            self.skip_text()?;
-            self.skip_all()?;
-        }
-        self.objects -= 1;
-        Some(())
+        if has_class { self.count(8) } else { Some(0) }
     }
 
     #[inline(always)]

@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result, Step};
+use super::{record_length, size};
+use crate::error::{Error, Result, Step};
 use crate::format::FRAME_BYTES;
 
 /// Records within so many bytes share a mark: their lengths are read again.
@@ -103,7 +104,7 @@ struct Marks {
 }
 
 impl Index {
-    /// An index of a file that others append to: a record that the end cuts off may still be being written, and is none yet.
+    /// An index of a file that others append to: a record that the end cuts off may still be being written, and does not count yet. Nor does one without bytes.
     pub fn ignoring_torn() -> Self {
         Self { ignores_torn: true, ..Self::default() }
     }
@@ -111,7 +112,7 @@ impl Index {
     /// Where the record at `index` lies, without its length; `None` if there are no more.
     ///
     /// # Errors
-    /// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; errors of the file.
+    /// A record that the end cuts off or that has no bytes, unless the index is [`Index::ignoring_torn`]; errors of the file.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
         let is_passed = index < marks.next.0;
@@ -207,24 +208,15 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         if left == 0 {
             return Ok(None);
         }
-        let Some(frame) = self.frame()? else { return self.cut_off(FRAME_BYTES as u64, left) };
-        let length = u64::from(u32::from_le_bytes(frame));
-        let start = self.at + FRAME_BYTES as u64;
-        if length > self.size.saturating_sub(start) {
-            return self.cut_off(length, self.size.saturating_sub(start));
+        match record_length(self.frame()?.as_ref(), left) {
+            Ok(length) => {
+                let start = self.at + FRAME_BYTES as u64;
+                (self.index, self.at) = (self.index + 1, start + length);
+                Ok(Some(start..self.at))
+            }
+            Err(_) if self.ignores_torn => Ok(None),
+            Err(kind) => Err(Error::new(kind).at(size(self.at)).inside(Step::Index(size(self.index)))),
         }
-        (self.index, self.at) = (self.index + 1, start + length);
-        Ok(Some(start..self.at))
-    }
-
-    #[cold]
-    fn cut_off(&self, needed: u64, left: u64) -> Result<Option<Range<u64>>> {
-        if self.ignores_torn {
-            return Ok(None);
-        }
-        let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let kind = ErrorKind::UnexpectedEnd { needed: size(needed), left: size(left) };
-        Err(Error::new(kind).at(size(self.at)).inside(Step::Index(size(self.index))))
     }
 
     /// The length of the next record.

@@ -55,18 +55,13 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
             let kind = ErrorKind::LimitExceeded(Limit::Elements, limits.max_elements);
             return (records, Some(Error::new(kind).at(at)));
         }
-        let cut_off = |needed, left| Some(Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(at));
-        let left = bytes.len() - at;
-        let Some(frame) = bytes[at..].first_chunk::<FRAME_BYTES>() else {
-            return (records, cut_off(FRAME_BYTES, left));
+        let rest = &bytes[at..];
+        let length = match record_length(rest.first_chunk(), rest.len() as u64) {
+            Ok(length) => length as usize,
+            Err(kind) => return (records, Some(Error::new(kind).at(at))),
         };
-        let needed = u32::from_le_bytes(*frame) as usize;
-        let left = left - FRAME_BYTES;
-        if needed > left {
-            return (records, cut_off(needed, left));
-        }
         let start = at + FRAME_BYTES;
-        at = start + needed;
+        at = start + length;
         if records.try_reserve(1).is_err() {
             let bytes = (records.len() + 1) * size_of::<Range<usize>>();
             return (records, Some(Error::new(ErrorKind::OutOfMemory(bytes)).at(start)));
@@ -74,6 +69,26 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
         records.push(start..at);
     }
     (records, None)
+}
+
+/// The header of a value.
+const SMALLEST: u64 = 4;
+
+/// The length of the record behind this frame, if the batch has `left` bytes from the frame on. Fails if the end cuts it off, and if
+/// it has no bytes: no value has none, but after a power failure a file may end in zeros.
+fn record_length(frame: Option<&[u8; FRAME_BYTES]>, left: u64) -> std::result::Result<u64, ErrorKind> {
+    let behind = left.saturating_sub(FRAME_BYTES as u64);
+    let (needed, left) = match frame.map(|frame| u64::from(u32::from_le_bytes(*frame))) {
+        None => (FRAME_BYTES as u64, left),
+        Some(0) => (SMALLEST, 0),
+        Some(length) if length <= behind => return Ok(length),
+        Some(length) => (length, behind),
+    };
+    Err(ErrorKind::UnexpectedEnd { needed: size(needed), left: size(left) })
+}
+
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// Appends an encoded value behind its length.
@@ -93,8 +108,8 @@ pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where the record starts that the end of a file of `length` bytes cuts off; `None` where all are whole. The file is read
-/// from its start.
+/// Where the record starts that the end of a file of `length` bytes cuts off, or that has no bytes, as [`records`] finds it; `None` if
+/// all are whole. The file is read from its start.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -111,17 +126,13 @@ pub fn find_torn(file: &mut (impl Read + Seek), length: u64) -> io::Result<Optio
     let mut at = 0;
     while at < length {
         let mut frame = [0; FRAME_BYTES];
-        if length - at < FRAME_BYTES as u64 {
-            return Ok(Some(at));
+        let is_there = length - at >= FRAME_BYTES as u64;
+        if is_there {
+            file.read_exact(&mut frame)?;
         }
-        file.read_exact(&mut frame)?;
-        let size = u32::from_le_bytes(frame);
-        let end = at + FRAME_BYTES as u64 + u64::from(size);
-        if end > length {
-            return Ok(Some(at));
-        }
-        file.seek_relative(size.into())?;
-        at = end;
+        let Ok(record) = record_length(is_there.then_some(&frame), length - at) else { return Ok(Some(at)) };
+        file.seek_relative(record as i64)?;
+        at += FRAME_BYTES as u64 + record;
     }
     Ok(None)
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::index::{Index, ReadAt};
+use super::{record_length, size};
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
@@ -31,7 +32,7 @@ const BLOCK: usize = 1 << 20;
 /// ```
 ///
 /// # Errors
-/// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; a record of more bytes than the limits allow; errors of
+/// A record that the end cuts off or that has no bytes, unless the index is [`Index::ignoring_torn`]; a record of more bytes than the limits allow; errors of
 /// the file; what `each` returns.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
@@ -56,14 +57,12 @@ pub fn scan<S: ReadAt + ?Sized>(
         let length = rest.first_chunk().map_or(0, |frame| u32::from_le_bytes(*frame) as usize);
         if length > limits.max_bytes {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            return Err(Error::new(kind)
-                .at(place(at + FRAME_BYTES as u64))
-                .inside(Step::Index(place(index))));
+            return Err(Error::new(kind).at(size(at + FRAME_BYTES as u64)).inside(Step::Index(size(index))));
         }
-        if let Some(record) = whole_record(rest) {
-            let offset = at + FRAME_BYTES as u64;
-            each(index, offset, record)?;
-            (index, at) = (index + 1, offset + record.len() as u64);
+        if let Ok(length) = record_length(rest.first_chunk(), rest.len() as u64) {
+            let (offset, length) = (at + FRAME_BYTES as u64, length as usize);
+            each(index, offset, &rest[FRAME_BYTES..FRAME_BYTES + length])?;
+            (index, at) = (index + 1, offset + length as u64);
             continue;
         }
         let held = rest.len();
@@ -75,15 +74,15 @@ pub fn scan<S: ReadAt + ?Sized>(
         }
         // Nothing more has come.
         if block.len() <= held {
-            return if ignores_torn { Ok(()) } else { Err(cut_off(index, at, &block)) };
+            return match record_length(block.first_chunk(), block.len() as u64) {
+                Err(kind) if !ignores_torn => {
+                    Err(Error::new(kind).at(size(at)).inside(Step::Index(size(index))))
+                }
+                _ => Ok(()),
+            };
         }
     }
     Ok(())
-}
-
-fn whole_record(bytes: &[u8]) -> Option<&[u8]> {
-    let (frame, rest) = bytes.split_first_chunk::<FRAME_BYTES>()?;
-    rest.get(..u32::from_le_bytes(*frame) as usize)
 }
 
 /// Reads as much of so many bytes as there is.
@@ -102,18 +101,4 @@ pub(super) fn read_block<S: ReadAt + ?Sized>(
     let read = source.read_at(at, block).map_err(Error::other)?;
     block.truncate(read);
     Ok(())
-}
-
-/// The error for the record at `index`, which ends after these bytes.
-#[cold]
-fn cut_off(index: u64, at: u64, bytes: &[u8]) -> Error {
-    let (needed, left) = match bytes.split_first_chunk::<FRAME_BYTES>() {
-        Some((frame, rest)) => (u32::from_le_bytes(*frame) as usize, rest.len()),
-        None => (FRAME_BYTES, bytes.len()),
-    };
-    Error::new(ErrorKind::UnexpectedEnd { needed, left }).at(place(at)).inside(Step::Index(place(index)))
-}
-
-fn place(at: u64) -> usize {
-    usize::try_from(at).unwrap_or(usize::MAX)
 }

@@ -7,12 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use hashbrown::HashTable;
 
 use super::cursor::View;
-use super::key::{self, Key, KeyContent};
+use super::key::{Key, KeyContent};
 use crate::decoder::heads::Head;
 use crate::dialect::Dialect;
 use crate::ends::Ends;
 use crate::error::{ErrorKind, Result};
-use crate::events::Source as _;
 use crate::skim::Skimmer;
 
 /// Elements that lie within so many bytes share a mark: they are walked again.
@@ -79,13 +78,11 @@ impl KnownOffsets {
             return Some(skimmer.position());
         }
         skimmer = Skimmer::new(view.whole(), at);
-        skimmer.skip_all()?;
         let mut ends = Ends::default();
-        if key::reader::<D>(view.whole(), at).write_into(&mut ends).is_ok() {
-            let found = ends.into_found();
-            known.try_reserve(found.len()).ok()?;
-            known.extend(found);
-        }
+        skimmer.skip_noting(&mut ends)?;
+        let found = ends.into_found();
+        known.try_reserve(found.len()).ok()?;
+        known.extend(found);
         Some(skimmer.position())
     }
 
@@ -248,20 +245,31 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Value;
+    use crate::Limits;
+    use crate::value::{Object, Value};
 
-    /// Below some levels, nothing is walked at each level above it.
+    /// Below some levels, nothing is walked at each level above it, even if what lies there is damaged.
     #[test]
     fn the_ends_of_deep_values_are_known() {
-        let mut value = Value::from(vec!["a text of some length"; 1000]);
-        for _ in 0..100 {
-            value = Value::from_iter([("a", value)]);
+        let object =
+            |value| Value::from(Object::Full { class: "C".into(), properties: vec![("a".into(), value)] });
+        let levels: [fn(Value) -> Value; 2] = [|value| Value::from_iter([("a", value)]), object];
+        for (level, is_damaged) in levels.into_iter().flat_map(|level| [(level, false), (level, true)]) {
+            let mut value = Value::from(vec!["a text of some length"; 1000]);
+            for _ in 0..100 {
+                value = level(value);
+            }
+            let mut bytes = value.encode().unwrap();
+            if is_damaged {
+                let last_text = bytes.len() - 8;
+                bytes[last_text] = 0xFF;
+            }
+            let limits = Limits { allow_objects: true, ..Limits::unlimited() };
+            let known = KnownOffsets::default();
+            let view = View::within(&bytes, &limits).unwrap().remembering(&known);
+            assert_eq!(view.at(&[Key::from("a"); 100]).unwrap().len().unwrap(), 1000);
+            let ends = known.ends.lock().unwrap();
+            assert_eq!((ends.len(), ends.values().all(|end| *end as usize == bytes.len())), (84, true));
         }
-        let bytes = value.encode().unwrap();
-        let known = KnownOffsets::default();
-        let found = View::new(&bytes).unwrap().remembering(&known).at(&[Key::from("a"); 100]).unwrap();
-        assert_eq!(found.len().unwrap(), 1000);
-        let ends = known.ends.lock().unwrap();
-        assert_eq!((ends.len(), ends.values().all(|end| *end as usize == bytes.len())), (84, true));
     }
 }

@@ -145,6 +145,8 @@ struct Walker<'a, 's> {
     splitter: Option<&'s Splitter<'a>>,
     /// The deepest level of a container; in keys, a strict reader has a limit of its own.
     deepest: u32,
+    /// Whether a freed or null object is an error: in containers in strict keys, because two of them may decode to the same key.
+    refuses_nulls: bool,
 }
 
 /// Elements or entries between two checks of how much output they took.
@@ -154,21 +156,25 @@ const MAX_RUN: usize = 4096;
 
 impl<'a, 's> Walker<'a, 's> {
     fn new(objects: Objects<'s>, strict: bool) -> Self {
-        Self { objects, strict, reader: Reader::new(), splitter: None, deepest: format::MAX_DEPTH }
+        let reader = Reader::new();
+        Self { objects, strict, reader, splitter: None, deepest: format::MAX_DEPTH, refuses_nulls: false }
     }
 
     /// The same without a splitter, for Variants that do not live long enough for other threads.
     fn without_splitter<'b>(self) -> Walker<'b, 's> {
-        let Self { objects, strict, reader, deepest, .. } = self;
-        Walker { objects, strict, reader, splitter: None, deepest }
+        let Self { objects, strict, reader, deepest, refuses_nulls, .. } = self;
+        Walker { objects, strict, reader, splitter: None, deepest, refuses_nulls }
     }
 
     /// The same for a key at this level. Another thread would not know that it is in one.
-    fn in_key(self, depth: u32) -> Self {
+    fn in_key(self, key: &Variant, depth: u32) -> Self {
         if !self.strict {
             return self;
         }
-        Self { splitter: None, deepest: self.deepest.min(depth + format::MAX_KEY_DEPTH), ..self }
+        let deepest = self.deepest.min(depth + format::MAX_KEY_DEPTH);
+        // Keys that are such objects themselves are counted instead.
+        let refuses_nulls = self.refuses_nulls || self.reader.ty(key) != Some(VariantType::Object);
+        Self { splitter: None, deepest, refuses_nulls, ..self }
     }
 
     /// Refuses a container that is too deep inside a key.
@@ -555,7 +561,8 @@ impl<'a, 's> Walker<'a, 's> {
             }
         }
         sink.begin_key(dictionary)?;
-        self.in_key(depth).write_into(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
+        let walker = self.in_key(key, depth);
+        walker.write_into(key, sink, depth).map_err(|error| error.inside(Step::KeyAt(index)))?;
         sink.begin_value(dictionary)?;
         self.write_into(value, sink, depth).map_err(|error| error.inside(self.step(key, index)))?;
         sink.end_entry(dictionary)
@@ -648,6 +655,11 @@ impl<'a, 's> Walker<'a, 's> {
     fn write_object<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let id = self.reader.live_object_id(variant);
         if id == 0 {
+            if self.refuses_nulls {
+                return Err(Error::object(
+                    "a freed or null object in a key would be read as null; leave it out",
+                ));
+            }
             // Null or freed: written as Nil, as the engine does.
             return sink.nil();
         }

@@ -48,6 +48,12 @@ func test_form() -> bool:
 	var bags: Array[Hero.Bag] = [Hero.Bag.new()]
 	_check_form("elements of a class", classes, [bags], [{&"@array": "Bag", "values": [bag]}])
 	var by_skill: Dictionary[Hero.Skill, String] = {Hero.Skill.new(): "x"}
+	# Rows are Dictionaries in the data, so the types around them cannot be in a header.
+	var row := {&"@array": "Bag", "values": [bag]}
+	_check_form("Arrays of a class", classes, [[bags] as Array[Array]], [{&"@array": "Array", "values": [row]}])
+	_check_form("Arrays of a class by name", classes, {&"@x": bags} as Dictionary[StringName, Array], {
+		&"@dictionary": ["StringName", "Array"], "values": {&"@x": row} as Dictionary[StringName, Variant],
+	})
 	_check_form("keys of a class", classes, by_skill, {
 		&"@objects": [skill],
 		"value": {&"@dictionary": ["Skill", "String"], "values": {{&"@ref": 0}: "x"} as Dictionary[Variant, String]},
@@ -299,6 +305,7 @@ func test_what_cannot_be_written() -> bool:
 		["a Signal", _hero_with(hero.script_changed), "a Signal has no meaning", ".\"any\""],
 		["flags", _hero_of_kind(3), "3 is not a value of the enum", ".\"kind\""],
 		["another resource", [Curve.new()], "Curve has no script", "[0]"],
+		["another native class", [_other_native()], "Node3D with the script of class \"Watched\", which makes objects of Node", "[0]"],
 	]:
 		checks.subject(TYPE_OBJECT, case[0])
 		var written := classes.try_encode(case[1])
@@ -314,6 +321,7 @@ func test_what_cannot_be_written() -> bool:
 	var job := classes.save_batch_async(FILE, [bag, bag])
 	checks.truth("save_batch_async", "is also in value 0" in job.wait().message, job.wait().message)
 	checks.truth("encode_batch", classes.decode_batch(classes.encode_batch([bag, bag])).is_ok())
+	_free_nodes()
 	var freed := Node.new()
 	var held: Array = [freed]
 	freed.free()
@@ -359,6 +367,13 @@ func _hero_of_kind(kind: int) -> Hero:
 	return hero
 
 
+func _other_native() -> Node:
+	var node := Node3D.new()
+	node.set_script(Watched)
+	_nodes.append(node)
+	return node
+
+
 func test_registration() -> bool:
 	checks.subject(TYPE_OBJECT, "registration")
 	var classes := _classes()
@@ -373,6 +388,7 @@ func test_registration() -> bool:
 		[Picky, {"name": "P", "create": none, "properties": ["none"]}], [Picky, {"name": "P", "create": none, "properties": ["size", "size"]}],
 		[Picky, {"name": "P", "create": none, "properties": ["script"]}], [Picky, {"name": "P", "create": none, "properties": 5}],
 		[Picky, {"name": "P", "create": none, "renamed": {"old": "none"}}], [Picky, {"name": "P", "create": none, "renamed": {"size": "size"}}],
+		[Picky, {"name": "P", "create": none, "properties": ["@size"]}], [Picky, {"name": "P", "create": none, "upgrade": none.bind(1)}],
 		[Picky, {"name": "P", "create": none, "renamed": []}], [Picky, {"name": "P", "create": none, "keep_unknown": 5}], [Picky, {"name": "Node", "create": none}], [Picky, {"name": "int", "create": none}],
 	]:
 		checks.same_int(str(wrong), ERR_INVALID_PARAMETER, classes.callv(&"register", wrong))
@@ -391,7 +407,7 @@ func test_registration() -> bool:
 	var same := _classes().from_plain(_json({&"@class": "SuiteHero", "counts": {"gold": 3}, "name_of": "x", "hp": 10, "kind": 0}))
 	checks.no_problem("texts and numbers of JSON", _difference(hero, same.value))
 	classes = FastVariantClasses.new()
-	classes.register(Watched, {"name": "W", "properties": ["process_priority", "title"]})
+	classes.register(Watched, {"name": "W", "properties": PackedStringArray(["process_priority", "title"])})
 	checks.same_value("native properties", {&"@class": "W", "process_priority": 3, "title": "x"}, classes.to_plain(_watched({&"process_priority": 3, &"title": "x"})))
 	_free_nodes()
 	return true
@@ -441,11 +457,30 @@ func test_versions() -> bool:
 		["an upgrade that returns nothing", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> void: pass}, "\"upgrade\" of class \"Bag\" from version 1 returned Nil; expected"],
 		["an upgrade that leaves too much", {"version": 3, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return data}, "\"upgrade\" of class \"Bag\" from version 1 returned \"things\""],
 		["an upgrade of another type", {"version": 3, "upgrade": func(_data: Dictionary, _from: int) -> Dictionary: return {"items": 1}}, "expected Array, found int"],
+		["an upgrade that fails", {"version": 3, "upgrade": _failing_upgrade}, "\"upgrade\" of class \"Bag\" from version 1 failed, or returned a new empty Dictionary"],
 		["a property that is gone", {}, "class \"Bag\" has no property \"things\""],
 	]:
+		Engine.print_error_messages = false
 		var read := _versioned(case[1]).from_plain(old)
+		Engine.print_error_messages = true
 		checks.truth(case[0], case[2] in read.message, read.message)
+	checks.subject(TYPE_OBJECT, "many properties of an old version")
+	old = {&"@class": "Bag", "items": [1]}
+	for index in 256:
+		old["p%d" % index] = index
+	classes = _versioned({"version": 2, "upgrade": func(data: Dictionary, _from: int) -> Dictionary: return {"items": data["items"]} as Dictionary[String, Array]})
+	checks.same_value("within the limits", [1], classes.from_plain(old).value.items)
+	for index in 3000:
+		old["q%d" % index] = index
+	checks.truth("beyond them", "properties more than class \"Bag\" has" in classes.from_plain(old, FastVariantLimits.for_network()).message)
+	checks.same_value("of data that is trusted", [1], classes.from_plain(old).value.items)
 	return true
+
+
+func _failing_upgrade(data: Dictionary, _from: int) -> Dictionary:
+	@warning_ignore("unsafe_method_access")
+	data["none"].call_nothing()
+	return data
 
 
 ## Cases in which the engine misreads a container, ignores a wrong class in silence, or shares a container with the game.
@@ -467,8 +502,48 @@ func test_what_the_engine_does_not_check() -> bool:
 	checks.no_problem("again", _difference(object, classes.decode(classes.encode(object)).value))
 	checks.subject(TYPE_OBJECT, "a class that the engine refuses in silence")
 	read = classes.from_plain({&"@class": "E", "bag": {&"@class": "Skill"}, "table": []})
-	checks.truth("instead of a default", "has another type" in read.message, read.message)
+	checks.truth("instead of a default", "it has another type" in read.message, read.message)
 	checks.same_value("containers of the game", [1, 2, 3], Exported.shared)
+	var upgrading := FastVariantClasses.new()
+	upgrading.register(Exported.Bag, {"name": "Bag"})
+	upgrading.register(Exported.Skill, {"name": "Skill"})
+	upgrading.register(Exported, {"name": "E", "version": 2, "upgrade": func(data: Dictionary, _from: int) -> Dictionary:
+		data["table"] = Exported.shared
+		return data})
+	read = upgrading.from_plain({&"@class": "E", "table": [], "bag": {&"@class": "Skill"}})
+	checks.truth("after an upgrade", "it has another type" in read.message, read.message)
+	checks.same_value("containers of the game that an upgrade returns", [1, 2, 3], Exported.shared)
+	checks.subject(TYPE_OBJECT, "enums of inner classes and of other scripts")
+	for case: Array in [[{"bag": {&"@class": "Bag", "size": 7}}, "7 is not a value of"], [{"picky_kind": 3}, "3 is not a value of"], [{"picky_kind": 5}, ""]]:
+		var message := classes.from_plain({&"@class": "E"}.merged(case[0])).message
+		checks.truth(str(case[0]), message.is_empty() if case[1] == "" else message.begins_with(case[1]), message)
+	checks.subject(TYPE_OBJECT, "a default with a type that its variable does not declare")
+	read = classes.from_plain({&"@class": "E", "loose": [1.5, "x"]})
+	checks.same_value("is not that of others", [1.5, "x"], read.value.loose)
+	checks.subject(TYPE_OBJECT, "a property of one of several classes")
+	var material := ShaderMaterial.new()
+	var drawn := FastVariantClasses.new()
+	drawn.register(Exported.Shown, {"name": "Shown", "properties": ["material"]})
+	drawn.register(Exported.Painted, {"name": "Painted"})
+	material.set_script(Exported.Painted)
+	var shown := Exported.Shown.new()
+	shown.material = material
+	read = drawn.decode(drawn.encode(shown))
+	checks.truth("is read", read.is_ok() and read.value.material is ShaderMaterial, read.message)
+	shown.free()
+	if read.is_ok():
+		read.value.free()
+	checks.subject(TYPE_OBJECT, "a counted object of a class that is not")
+	var counted := FastVariantClasses.new()
+	counted.register(Watched, {"name": "Watched"})
+	counted.register(Exported.Bare, {"name": "Bare", "create": func() -> Object:
+		var made := RefCounted.new()
+		made.set_script(Exported.Bare)
+		return made})
+	var objects_before := object_count()
+	read = counted.from_plain([{&"@class": "Watched"}, {&"@class": "Bare"}, {&"@class": "None"}])
+	checks.truth("is refused for another reason", "no class is registered as \"None\"" in read.message, read.message)
+	checks.same_int("objects", objects_before, object_count())
 	read = classes.from_plain({&"@class": "E", "near": {&"@class": "Bag"}})
 	checks.truth("but a setter may leave it out", read.is_ok() and read.value.near == null, read.message)
 	checks.subject(TYPE_OBJECT, "a getter that decodes its own class")
@@ -525,6 +600,11 @@ func test_unknown_properties_are_kept() -> bool:
 	checks.truth("of the target", classes.decode_into(read.value, var_to_bytes({&"@class": "Bag", "items": []})).is_ok())
 	checks.same_value("are replaced", {&"@class": "Bag", "items": []}, classes.to_plain(read.value))
 	checks.truth("not unless asked for", not _versioned({}).from_plain(plain).is_ok())
+	var twice := var_to_bytes({&"@class": "Bag", "@clasz": "Hero"})
+	twice[twice.rfind("z".unicode_at(0))] = "s".unicode_at(0)
+	checks.truth("no tags", "unexpected tag \"@class\"" in classes.decode(twice).message, classes.decode(twice).message)
+	read.value.set_meta(&"_fast_variant_unknown", {"@class": 1})
+	checks.truth("nor in metadata", "has the key \"@class\"" in classes.try_encode(read.value).message)
 	return true
 
 

@@ -10,8 +10,12 @@ use crate::interface::{MethodBind, interface, variant_ptr};
 
 /// The native class of an object; empty if it has been freed. `Object::get_class` makes a String.
 pub fn class_name(object: &Gd<Object>) -> StringName {
+    live_class_name(live(object))
+}
+
+fn live_class_name(object: Option<sys::GDExtensionObjectPtr>) -> StringName {
     let mut name = StringName::default();
-    if let Some(object) = live(object) {
+    if let Some(object) = object {
         // SAFETY: the object is live: no script has run since `live` found it. An empty StringName is a null pointer, which the
         // engine overwrites.
         unsafe { interface_fn!(object_get_class_name)(object, sys::get_library(), name.sys_mut().cast()) };
@@ -81,6 +85,17 @@ impl HeldObject {
         self.id
     }
 
+    /// Its native class; empty if it has been freed.
+    pub fn class_name(&self) -> StringName {
+        live_class_name(self.live())
+    }
+
+    /// Whether it is reference-counted.
+    #[inline(always)]
+    pub fn is_counted(&self) -> bool {
+        InstanceId::from_i64(self.id.cast_signed()).is_ref_counted()
+    }
+
     /// The instance id of its script; 0 if it has none, or has been freed.
     pub fn script_id(&self) -> u64 {
         let Some(object) = self.live() else { return 0 };
@@ -137,7 +152,7 @@ impl HeldObject {
     #[inline(always)]
     fn live(&self) -> Option<sys::GDExtensionObjectPtr> {
         // A counted object lives as long as the Variant, which is a reference to it and never changes.
-        if InstanceId::from_i64(self.id.cast_signed()).is_ref_counted() {
+        if self.is_counted() {
             return Some(self.object);
         }
         // SAFETY: the engine's function takes any id.

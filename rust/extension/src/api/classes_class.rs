@@ -114,7 +114,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Allows references to resources in the folder [param folder] of the project, whose class is one of [param types] or extends it.
+    /// Allows references to resources in the folder [param folder] of the project, whose class is one of [param types] or extends it: native
+    /// classes, and [code]class_name[/code]s of scripts.
     ///
     /// Such resources are written as UID and path instead of their contents, and loaded when the data are read. Other resources are
     /// objects like any other: their class has to be registered.

@@ -16,7 +16,7 @@ use variant_engine::{
     run_bytes, text_of,
 };
 
-use registered::{Registered, is_of_objects};
+use registered::{Registered, has_tag};
 
 use super::lost_objects;
 use super::splitter::{Splitter, Tail, TailItems};
@@ -631,7 +631,7 @@ impl<'a, 's> Walker<'a, 's> {
     fn declared(self, declared: ContainerType) -> Result<Declared> {
         Ok(match (declared, self.objects) {
             (ContainerType::Untyped, _) => Declared::Untyped,
-            (declared, Objects::Registered(_)) if is_of_objects(&declared) => Declared::Untyped,
+            (declared, Objects::Registered(_)) if has_tag(&declared) => Declared::Untyped,
             (ContainerType::Object { .. }, Objects::AsIds { .. }) => Declared::EncodedObject,
             (ContainerType::Object { class, script: None }, Objects::Refused)
                 if class == "EncodedObjectAsID" =>

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use godot::builtin::{AnyArray, AnyDictionary, Callable, GString, StringName, VarDictionary, Variant};
-use godot::classes::{ClassDb, Script};
+use godot::builtin::{
+    AnyArray, AnyDictionary, Callable, GString, PackedStringArray, StringName, VarDictionary, Variant,
+};
+use godot::classes::{ClassDb, Engine, Object, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
 use variant_codec::error::quoted;
@@ -11,6 +13,7 @@ use variant_codec::{Error, Result, VariantType};
 use variant_engine::{Factory, HeldObject, Reader, text_of};
 
 use super::declared::Declared;
+use super::tag;
 use crate::variant::stored::script_label;
 
 /// The default version, which is not written.
@@ -32,14 +35,14 @@ pub struct Class {
     pub native: StringName,
     pub version: i64,
     pub properties: Vec<Property>,
-    /// Objects are reference-counted.
-    pub is_counted: bool,
     /// Objects have a method `_loaded`.
     pub has_loaded: bool,
     /// Keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keeps_unknown: bool,
     pub upgrade: Option<Callable>,
     create: Option<Callable>,
+    /// The editor may make objects that do not run their script.
+    may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
     positions: HashMap<String, usize>,
 }
@@ -100,7 +103,20 @@ impl Class {
             Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
         };
         let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
+        // The engine says nothing of a call with the wrong number, which returns an empty Dictionary. It takes 0 for unknown, too.
+        let takes = |callable: &Callable| callable.get_argument_count();
+        if upgrade
+            .as_ref()
+            .is_some_and(|upgrade| takes(upgrade) == 1 || takes(upgrade) == 0 && !upgrade.is_custom())
+        {
+            return fail(
+                "\"upgrade\" must take two arguments: the data, a Dictionary, and its version, an int".into(),
+            );
+        }
         let methods = Methods::of(&script);
+        if methods.loaded_arguments > 0 {
+            return fail("_loaded must not need arguments".into());
+        }
         if create.is_none() && methods.init_arguments > 0 {
             return fail(
                 "its _init takes arguments; pass the option \"create\", a Callable that returns a new object"
@@ -134,9 +150,8 @@ impl Class {
         let lineage = lineage(&script, &native);
         let factory = Factory::of(&script);
         let script_id = factory.script_id();
-        let is_counted =
-            native == "RefCounted" || ClassDb::singleton().is_parent_class(&native, "RefCounted");
         let has_loaded = methods.has_loaded;
+        let may_be_placeholder = Engine::singleton().is_editor_hint() && !script.is_tool();
         Ok(Self {
             name,
             script,
@@ -146,11 +161,11 @@ impl Class {
             native,
             version,
             properties,
-            is_counted,
             has_loaded,
             keeps_unknown,
             upgrade,
             create,
+            may_be_placeholder,
             positions,
         })
     }
@@ -173,6 +188,31 @@ impl Class {
         object.ok_or_else(|| {
             Error::object(format!("no object of class {} could be created", quoted(&self.name)))
         })
+    }
+
+    /// Fails for an object that a reader would make of another native class, and for one whose script does not run.
+    ///
+    /// # Errors
+    /// Those.
+    pub fn check_kind(&self, object: &HeldObject) -> Result<()> {
+        let native = object.class_name();
+        if native != self.native && self.create.is_none() {
+            return Err(Error::object(format!(
+                "{native} with the script of class {}, which makes objects of {}; register it with the option \"create\"",
+                quoted(&self.name),
+                self.native
+            )));
+        }
+        if self.may_be_placeholder {
+            let object = object.value().try_to::<Gd<Object>>().ok();
+            if object.is_none_or(|object| !self.script.instance_has(&object)) {
+                let name = quoted(&self.name);
+                return Err(Error::object(format!(
+                    "an object of class {name} has no variables in the editor, where only scripts with @tool run"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether its objects are of this native class, or of the script with this global name.
@@ -211,6 +251,7 @@ pub struct Methods {
     /// The arguments that `_init` needs.
     pub init_arguments: usize,
     has_loaded: bool,
+    loaded_arguments: usize,
     has_dynamic_properties: bool,
     /// Properties with a setter of their own.
     setters: Vec<String>,
@@ -219,8 +260,13 @@ pub struct Methods {
 impl Methods {
     /// The methods of a script and of its base scripts.
     pub fn of(script: &Gd<Script>) -> Self {
-        let mut methods =
-            Self { init_arguments: 0, has_loaded: false, has_dynamic_properties: false, setters: Vec::new() };
+        let mut methods = Self {
+            init_arguments: 0,
+            has_loaded: false,
+            loaded_arguments: 0,
+            has_dynamic_properties: false,
+            setters: Vec::new(),
+        };
         let mut has_init = false;
         for script in std::iter::successors(Some(script.clone()), |script| script.get_base_script()) {
             for method in script.get_script_method_list().iter_shared() {
@@ -234,7 +280,10 @@ impl Methods {
                         has_init = true;
                         methods.init_arguments = count("args").saturating_sub(count("default_args"));
                     }
-                    Some("_loaded") => methods.has_loaded = true,
+                    Some("_loaded") if !methods.has_loaded => {
+                        methods.has_loaded = true;
+                        methods.loaded_arguments = count("args").saturating_sub(count("default_args"));
+                    }
                     Some("_get_property_list") => methods.has_dynamic_properties = true,
                     Some(name) => {
                         let setter = name.strip_prefix('@').and_then(|name| name.strip_suffix("_setter"));
@@ -277,8 +326,13 @@ fn properties(
             })
             .collect());
     };
-    let refuse = || Error::argument("option \"properties\" must be an Array of names");
-    let listed = listed.try_to::<AnyArray>().map_err(|_| refuse())?;
+    let listed = match Reader::new().ty(&listed) {
+        Some(VariantType::Array) => listed.to::<AnyArray>(),
+        Some(VariantType::PackedStringArray) => {
+            listed.to::<PackedStringArray>().to_typed_array().upcast_any_array()
+        }
+        _ => return Err(Error::argument("option \"properties\" must be an Array of names")),
+    };
     let mut variables: HashMap<String, VarDictionary> =
         variables.map(|info| (text_of(&name(&info)), info)).collect();
     for info in ClassDb::singleton().class_get_property_list(native).iter_shared() {
@@ -295,8 +349,8 @@ fn properties(
             return Err(Error::argument(format!("option \"properties\" has {} twice", quoted(&text))));
         }
         let declared = match variables.get(&text) {
-            _ if text == "script" => {
-                return Err(Error::argument("the property \"script\" cannot be written"));
+            _ if text == "script" || tag::is_tag(&text) => {
+                return Err(Error::argument(format!("the property {} cannot be written", quoted(&text))));
             }
             Some(info) => Declared::of(info, script),
             None if methods.has_dynamic_properties => Declared::Any,

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-use godot::builtin::{GString, StringName, VarDictionary, Variant};
-use godot::classes::{ClassDb, Object, Script};
+use godot::builtin::{AnyArray, GString, StringName, VarDictionary, Variant};
+use godot::classes::{ClassDb, Engine, Object, ResourceLoader, Script};
 use godot::obj::{EngineBitfield, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use variant_codec::error::Step;
+use variant_codec::error::{Step, quoted};
 use variant_codec::memory::check_memory;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{Building, ContainerType, HeldObject, Reader, class_name, text_of};
 
 use super::Registry;
 use crate::variant::source::element;
-use crate::variant::stored::label;
+use crate::variant::stored::{label, script_label};
 
 /// The declared type of a property.
 pub enum Declared {
@@ -24,11 +24,20 @@ pub enum Declared {
     Type(VariantType),
     /// An int of this enum.
     Enum(String, Vec<i64>),
-    /// Objects of a native class, or of a script with this global name; for a script without one, of the native class that it extends.
-    Object(StringName),
-    /// A container. Its element types are read from the first object of the class: the engine's description lacks scripts, and does not
-    /// always say that there are any. True if it does.
-    Container(VariantType, OnceLock<[ContainerType; 2]>, bool),
+    /// Objects of one of these native classes, or of a script with one of these global names; for a script without one, of the native
+    /// class that it extends. Any object if there are none.
+    Object(Vec<StringName>),
+    /// A container.
+    Container(VariantType, ElementTypes),
+}
+
+/// The element types of a property. The engine's description of them lacks scripts, so they are read from the property of an object.
+pub enum ElementTypes {
+    None,
+    /// Those of the first object of the class.
+    Declared(OnceLock<[ContainerType; 2]>),
+    /// Those of each object: the description does not say whether there are any.
+    Hidden,
 }
 
 /// Values of `PropertyInfo.hint` for typed containers.
@@ -44,29 +53,46 @@ impl Declared {
         let ty = u8::try_from(int("type")).ok().and_then(VariantType::from_id);
         let is_typed = matches!(int("hint"), HINT_TYPE_STRING | HINT_ARRAY_TYPE | HINT_DICTIONARY_TYPE)
             && info.get("hint_string").is_some_and(|hint| !hint.stringify().is_empty());
+        let has_usage = |flags: PropertyUsageFlags| int("usage") as u64 & flags.ord() != 0;
         match ty {
             None | Some(VariantType::Nil) => Self::Any,
-            Some(VariantType::Int) if int("usage") as u64 & PropertyUsageFlags::CLASS_IS_ENUM.ord() != 0 => {
+            Some(VariantType::Int) if has_usage(PropertyUsageFlags::CLASS_IS_ENUM) => {
                 enum_values(&class, script)
                     .map_or(Self::Type(VariantType::Int), |values| Self::Enum(text_of(&class), values))
             }
-            Some(VariantType::Object) => Self::Object(StringName::from(&class)),
-            Some(ty @ (VariantType::Array | VariantType::Dictionary)) => {
-                Self::Container(ty, OnceLock::new(), is_typed)
-            }
+            // The engine lists classes, and with a minus those that are not meant.
+            Some(VariantType::Object) => Self::Object(
+                text_of(&class)
+                    .split(',')
+                    .filter(|class| !class.is_empty() && !class.starts_with('-'))
+                    .map(StringName::from)
+                    .collect(),
+            ),
+            Some(ty @ (VariantType::Array | VariantType::Dictionary)) => Self::Container(
+                ty,
+                match () {
+                    () if is_typed => ElementTypes::Declared(OnceLock::new()),
+                    // `@export_custom` may hide types.
+                    () if has_usage(PropertyUsageFlags::STORAGE | PropertyUsageFlags::EDITOR) => {
+                        ElementTypes::Hidden
+                    }
+                    () => ElementTypes::None,
+                },
+            ),
             Some(ty) => Self::Type(ty),
         }
     }
 
     /// Returns whether the property declares element types.
     pub fn is_typed(&self) -> bool {
-        matches!(self, Self::Container(_, _, true))
+        matches!(self, Self::Container(_, ElementTypes::Declared(_)))
     }
 
     /// Returns whether the engine may refuse an object that passed [`Declared::check`]: the description of a property does not name a
     /// script without a global name.
     pub fn may_be_refused(&self) -> bool {
-        matches!(self, Self::Object(class) if ClassDb::singleton().class_exists(class))
+        let is_native = |class| ClassDb::singleton().class_exists(class);
+        matches!(self, Self::Object(classes) if classes.iter().any(is_native))
     }
 
     /// Checks that an int is a value of its enum: no reader would accept another.
@@ -106,34 +132,34 @@ impl Declared {
                 self.check_enum(&int).map(|()| int)
             }
             (Self::Object(_), Some(T::Nil)) => Ok(value),
-            (Self::Object(class), Some(T::Object)) => {
+            (Self::Object(classes), Some(T::Object)) => {
                 let Some(held) = HeldObject::of(value) else { return Ok(Variant::nil()) };
-                if checks.registry.of_script(held.script_id()).is_some_and(|known| known.is(class)) {
+                let known = checks.registry.of_script(held.script_id());
+                if known.is_some_and(|known| classes.iter().any(|class| known.is(class))) {
                     return Ok(held.into_value());
                 }
                 let Ok(object) = held.value().try_to::<Gd<Object>>() else { return Ok(Variant::nil()) };
-                if is_of(&object, class) {
+                if classes.is_empty() || classes.iter().any(|class| is_of(&object, class)) {
                     Ok(held.into_value())
                 } else {
-                    Err(wrong(&class.to_string(), &label(&object)))
+                    Err(wrong(&self.expected(), &checks.label(&object)))
                 }
             }
-            (Self::Container(ty, known, _), Some(found)) if *ty == found => {
-                let known = match known.get() {
-                    Some(known) => known,
-                    // Without a lock: the getter may decode, too.
-                    None => {
-                        let types = sample(object, property);
-                        known.get_or_init(|| types)
-                    }
-                };
-                let is_untyped = *known == [ContainerType::Untyped, ContainerType::Untyped];
-                if is_untyped || Reader::new().declared_types(&value) == *known {
-                    Ok(value)
-                } else {
-                    typed(&value, known, checks)
+            (Self::Container(ty, types), Some(found)) if *ty == found => match types {
+                ElementTypes::None => Ok(value),
+                ElementTypes::Declared(known) => {
+                    let known = match known.get() {
+                        Some(known) => known,
+                        // Without a lock: the getter may decode, too.
+                        None => {
+                            let types = sample(object, property);
+                            known.get_or_init(|| types)
+                        }
+                    };
+                    with_types(value, known, checks)
                 }
-            }
+                ElementTypes::Hidden => with_types(value, &sample(object, property), checks),
+            },
             (_, found) => Err(wrong(&self.expected(), found.map_or("a newer type", VariantType::name))),
         }
     }
@@ -141,9 +167,11 @@ impl Declared {
     fn expected(&self) -> String {
         match self {
             Self::Any => "Variant".into(),
-            Self::Type(ty) | Self::Container(ty, ..) => ty.name().into(),
+            Self::Type(ty) | Self::Container(ty, _) => ty.name().into(),
             Self::Enum(name, _) => name.clone(),
-            Self::Object(class) => class.to_string(),
+            Self::Object(classes) => {
+                classes.iter().map(StringName::to_string).collect::<Vec<_>>().join(" or ")
+            }
         }
     }
 }
@@ -159,8 +187,8 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
         Some(VariantType::Float) => {
             let float = Reader::new().float(value);
             let int = float as i64;
-            // The largest i64 is no float.
-            (int as f64 == float && int != i64::MAX).then_some(int)
+            // The largest i64 is no float, and −0.0 is no int.
+            (int as f64 == float && int != i64::MAX && (int != 0 || float.is_sign_positive())).then_some(int)
         }
         _ => None,
     }
@@ -171,12 +199,32 @@ pub struct Checks {
     pub registry: Arc<Registry>,
     /// Conversions that are left. Their results may be crafted to collide in hash tables, and nothing else counts them.
     pub conversions: Cell<usize>,
+    /// Names of an object's data that its class does not have, for the same reason.
+    pub names: usize,
 }
 
-/// Limit on conversions where colliding keys are refused.
-pub const FEW_CONVERSIONS: usize = 256;
+/// Limits on conversions and on names where colliding keys are refused.
+pub const FEW: usize = 256;
 
 impl Checks {
+    /// An object's class for messages: its registered name, or as [`label`] shows it.
+    fn label(&self, object: &Gd<Object>) -> String {
+        let script = object.get_script();
+        let known = script.and_then(|script| self.registry.of(&script));
+        known.map_or_else(|| label(object), |class| quoted(&class.name))
+    }
+
+    /// A declared type for messages, the same way.
+    fn type_label(&self, declared: &ContainerType) -> String {
+        match declared {
+            ContainerType::Object { script: Some(script), .. } => match self.registry.of(script) {
+                Some(class) => quoted(&class.name),
+                None => script_label(script),
+            },
+            other => other.to_string(),
+        }
+    }
+
     /// Converts a value as [`converted`] does.
     ///
     /// # Errors
@@ -185,7 +233,7 @@ impl Checks {
         let Some(same) = converted(value, ty) else { return Ok(None) };
         let Some(left) = self.conversions.get().checked_sub(1) else {
             return Err(Error::object(format!(
-                "more than {FEW_CONVERSIONS} values of other types than their properties; clear `refuse_colliding_keys` for data that you trust"
+                "more than {FEW} values of other types than their properties; clear `refuse_colliding_keys` for data that you trust"
             )));
         };
         self.conversions.set(left);
@@ -210,7 +258,7 @@ fn converted(value: &Variant, ty: VariantType) -> Option<Variant> {
 }
 
 /// Returns whether an object is of a native class, or has a script with this global name.
-fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
+pub fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
     let native = class_name(object);
     let mut scripts = std::iter::successors(object.get_script(), |script| script.get_base_script());
     native == *class
@@ -218,7 +266,17 @@ fn is_of(object: &Gd<Object>, class: &StringName) -> bool {
         || scripts.any(|script| script.get_global_name() == *class)
 }
 
-/// The element types of a property of a new object.
+/// Gives a container these element types, unless it has them.
+fn with_types(value: Variant, types: &[ContainerType; 2], checks: &Checks) -> Result<Variant> {
+    let is_untyped = *types == [ContainerType::Untyped, ContainerType::Untyped];
+    if is_untyped || Reader::new().declared_types(&value) == *types {
+        Ok(value)
+    } else {
+        typed(&value, types, checks)
+    }
+}
+
+/// The element types of a property of an object.
 fn sample(object: &HeldObject, property: &StringName) -> [ContainerType; 2] {
     let held = object.get(property).unwrap_or_default();
     Reader::new().declared_types(&held)
@@ -239,10 +297,10 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         ContainerType::Builtin(ty) if let Some(same) = checks.converted(value, *ty)? => Ok(same),
         _ => {
             let found = match value.try_to::<Gd<Object>>() {
-                Ok(object) => label(&object),
+                Ok(object) => checks.label(&object),
                 Err(_) => reader.ty(value).map_or("a newer type", VariantType::name).into(),
             };
-            Err(wrong(&format!("elements of type {declared}"), &found))
+            Err(wrong(&format!("elements of type {}", checks.type_label(declared)), &found))
         }
     };
     if reader.ty(container) == Some(VariantType::Array) {
@@ -272,25 +330,24 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
         let kept = building.dictionary_len();
         building.close_dictionary();
         if kept != len {
-            return Err(Error::object(format!("{len} keys become {kept} as {}", types[0])));
+            return Err(Error::object(format!(
+                "{len} keys become {kept} as {}",
+                checks.type_label(&types[0])
+            )));
         }
     }
     Ok(building.finish())
 }
 
-/// The values of an enum by the name in a property's description, such as `Hero.Kind`. Searches the script, its bases and native
-/// classes.
+/// The values of an enum by the name in a property's description, such as `Hero.Kind`: one of a script or of a native class.
 fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     let name = text_of(name);
     let (class, name) = name.rsplit_once('.')?;
-    let mut current = Some(script.clone());
-    while let Some(script) = current {
-        let is_named = script.get_global_name() == class || script.get_path() == class;
-        if is_named && let Some(constants) = script.get_script_constant_map().get(name) {
-            let values = constants.try_to::<VarDictionary>().ok()?;
-            return values.values_array().iter_shared().map(|value| value.try_to::<i64>().ok()).collect();
-        }
-        current = script.get_base_script();
+    let is_named = |script: &Gd<Script>| script.get_global_name() == class || script.get_path() == class;
+    let own = std::iter::successors(Some(script.clone()), |script| script.get_base_script()).find(is_named);
+    if let Some(script) = own.or_else(|| script_named(class)) {
+        let values = script.get_script_constant_map().get(name)?.try_to::<VarDictionary>().ok()?;
+        return values.values_array().iter_shared().map(|value| value.try_to::<i64>().ok()).collect();
     }
     let (db, class) = (ClassDb::singleton(), StringName::from(class));
     if !db.class_exists(&class) {
@@ -307,4 +364,33 @@ fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
         .map(|constant| db.class_get_integer_constant(&class, &StringName::from(constant)))
         .collect();
     (!values.is_empty()).then_some(values)
+}
+
+/// The path of the script with this global name.
+pub fn global_class(name: &str) -> Option<String> {
+    let mut settings = Engine::singleton().get_singleton("ProjectSettings")?;
+    let classes = settings.call("get_global_class_list", &[]).try_to::<AnyArray>().ok()?;
+    let found = classes
+        .iter_shared()
+        .filter_map(|known| known.try_to::<VarDictionary>().ok())
+        .find(|known| known.get("class").is_some_and(|class| class.stringify() == name))?;
+    Some(text_of(&found.get("path")?.stringify()))
+}
+
+/// A script by its path or global name and the names of inner classes, such as `res://hero.gd.Bag`.
+fn script_named(class: &str) -> Option<Gd<Script>> {
+    let mut loader = ResourceLoader::singleton();
+    let (path, inner) = if class.starts_with("res://") {
+        // A folder may have dots, too.
+        let mut ends = class.match_indices('.').map(|(dot, _)| dot).chain([class.len()]);
+        let end = ends.find(|end| loader.exists(&class[..*end]))?;
+        (class[..end].to_owned(), &class[end..])
+    } else {
+        let (global, inner) = class.split_at(class.find('.').unwrap_or(class.len()));
+        (global_class(global)?, inner)
+    };
+    let script = loader.load(&path)?.try_cast::<Script>().ok()?;
+    inner.split('.').filter(|name| !name.is_empty()).try_fold(script, |script, name| {
+        script.get_script_constant_map().get(name)?.try_to::<Gd<Script>>().ok()
+    })
 }

@@ -5,11 +5,12 @@
 use std::sync::Arc;
 
 use godot::builtin::{StringName, VarDictionary, Variant};
+use variant_codec::error::quoted;
 use variant_codec::format::MAX_DEPTH;
 use variant_codec::{Error, ErrorKind, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::{ById, Class, Registry, UNKNOWN, resources};
+use super::{ById, Class, Registry, UNKNOWN, resources, tag};
 use crate::memory_budget::MemoryBudget;
 
 /// The level from which on objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network` allows 32
@@ -140,26 +141,41 @@ impl Graph {
     /// An object and its properties, which are added to the values.
     fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
         let first = self.values.len();
-        let what = self.what(object, registry).unwrap_or_else(|error| What::Refused(Box::new(error)));
-        let unknown = match &what {
-            What::Object(class) if class.keeps_unknown => self.add_unknown(object, class),
-            _ => None,
-        };
+        let mut unknown = None;
+        let what = self.what(object, registry).and_then(|what| {
+            if let What::Object(class) = &what
+                && class.keeps_unknown
+            {
+                unknown = self.add_unknown(object, class)?;
+            }
+            Ok(what)
+        });
+        let what = what.unwrap_or_else(|error| What::Refused(Box::new(error)));
         Found { id: object.id(), what, first, unknown, slot: None, is_in_table }
     }
 
     /// Adds the properties that were kept although the class does not have them.
-    fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Option<Box<[String]>> {
-        let kept = object.get(&StringName::from(UNKNOWN))?.try_to::<VarDictionary>().ok()?;
+    ///
+    /// # Errors
+    /// Fails if they were changed to what a reader would not take for properties.
+    fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Result<Option<Box<[String]>>> {
+        let kept = object.get(&StringName::from(UNKNOWN)).unwrap_or_default();
+        let Ok(kept) = kept.try_to::<VarDictionary>() else { return Ok(None) };
         let mut names = Vec::new();
         for (name, value) in kept.iter_shared() {
+            let is_text =
+                matches!(Reader::new().ty(&name), Some(VariantType::String | VariantType::StringName));
             let name = text_of(&name.stringify());
+            if !is_text || tag::is_tag(&name) {
+                let reason = format!("the metadata of unknown properties has the key {}", quoted(&name));
+                return Err(Error::object(reason));
+            }
             if class.position(&name).is_none() {
                 names.push(name);
                 self.values.push(value);
             }
         }
-        (!names.is_empty()).then(|| names.into())
+        Ok((!names.is_empty()).then(|| names.into()))
     }
 
     fn what(&mut self, object: &HeldObject, registry: &Registry) -> Result<What> {
@@ -167,6 +183,7 @@ impl Graph {
             return Ok(What::Resource(Box::new((uid, path))));
         }
         let class = Arc::clone(registry.of_object(object)?);
+        class.check_kind(object)?;
         for property in &class.properties {
             match object.get(&property.name) {
                 Some(value) => self.values.push(value),

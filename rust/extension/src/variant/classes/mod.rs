@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use godot::classes::Object;
+use godot::classes::{Object, Script};
 use godot::obj::Gd;
 use variant_codec::error::quoted;
 use variant_codec::{Error, Result};
@@ -46,6 +46,11 @@ pub mod tag {
     /// The UID of a resource of the project, which may be empty. Its path is at [`PATH`].
     pub const RESOURCE: &str = "@resource";
     pub const PATH: &str = "path";
+
+    /// Returns whether a key looks like a tag.
+    pub fn is_tag(key: &str) -> bool {
+        key.as_bytes().first() == Some(&START)
+    }
 
     /// Returns whether the Dictionary whose header starts at `at` has a first key that looks like a tag.
     #[inline(always)]
@@ -126,6 +131,11 @@ impl Registry {
     /// The class of the script with this instance id.
     pub fn of_script(&self, id: u64) -> Option<&Arc<Class>> {
         self.by_script.get(&id).map(|index| &self.classes[*index])
+    }
+
+    /// The class of a script.
+    pub fn of(&self, script: &Gd<Script>) -> Option<&Arc<Class>> {
+        self.of_script(script.instance_id().to_i64().cast_unsigned())
     }
 
     /// The class of an object.

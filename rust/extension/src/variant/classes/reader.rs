@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use godot::builtin::{GString, StringName, VarDictionary, Variant};
+use godot::builtin::{AnyDictionary, GString, StringName, VarDictionary, Variant};
 use godot::classes::Object;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId};
@@ -14,15 +14,12 @@ use variant_codec::view::View;
 use variant_codec::{Error, Limits, Result, VariantType};
 use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
-use super::declared::{Checks, FEW_CONVERSIONS};
+use super::declared::{Checks, FEW};
 use super::{Class, FIRST_VERSION, Registry, UNKNOWN, declared, resources, tag};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::built::CreatedObjects;
 use crate::variant::source::registered::type_named;
 use crate::variant::stored::label;
-
-/// Limit on former and unknown properties of an object, whose names may be crafted to collide in hash tables.
-const MOST_NAMES: usize = 256;
 
 /// The objects of a value that is being read.
 pub struct ObjectReader {
@@ -40,6 +37,8 @@ pub struct ObjectReader {
     references: Vec<(u32, u32)>,
     is_in_value: bool,
     objects: Vec<NewObject>,
+    /// The containers in data of earlier versions: what `upgrade` returns may be the game's.
+    former: Vec<Variant>,
     /// The next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
     /// The text that almost always comes next, and the match if it came. No Variant is made of it.
@@ -133,15 +132,9 @@ enum Part {
 impl ObjectReader {
     /// A reader of the value at the start of `data`. The outermost object is `target`, if there is one.
     pub fn new(registry: Arc<Registry>, data: &[u8], limits: &Limits, target: Option<HeldObject>) -> Self {
+        let few = if limits.refuse_colliding_keys { FEW } else { usize::MAX };
         let mut reader = Self {
-            checks: Checks {
-                registry,
-                conversions: Cell::new(if limits.refuse_colliding_keys {
-                    FEW_CONVERSIONS
-                } else {
-                    usize::MAX
-                }),
-            },
+            checks: Checks { registry, conversions: Cell::new(few), names: few },
             target,
             target_at: 0,
             frames: Vec::new(),
@@ -150,6 +143,7 @@ impl ObjectReader {
             references: Vec::new(),
             is_in_value: false,
             objects: Vec::new(),
+            former: Vec::new(),
             is_plain_next: false,
             expected: Expected::Other,
             passed: None,
@@ -349,11 +343,15 @@ impl ObjectReader {
                 Part::Property(_) => return Err(misplaced()),
                 Part::Unknown(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
-                    put(&mut object.unknown, name, &value)?;
+                    put(&mut object.unknown, name, &value, &object.class, &self.checks)?;
                 }
                 Part::Former(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
-                    put(&mut object.data, name, &value)?;
+                    put(&mut object.data, name, &value, &object.class, &self.checks)?;
+                    if is_container(&value) {
+                        self.memory.charge(size_of::<Variant>())?;
+                        self.former.push(value);
+                    }
                 }
             },
             Kind::Reference => {
@@ -453,7 +451,10 @@ impl ObjectReader {
             }
             None => class.create()?,
         };
-        if !class.is_counted && !is_target {
+        if is_target {
+            class.check_kind(&object)?;
+        }
+        if !object.is_counted() && !is_target {
             created.push(InstanceId::from_i64(object.id().cast_signed()));
         }
         let values = Vec::with_capacity(class.properties.len());
@@ -528,7 +529,7 @@ impl ObjectReader {
         let checks = &self.checks;
         self.objects.iter_mut().rev().try_for_each(|object| object.upgrade(checks))?;
         let mut objects = self.objects;
-        let mut containers = Vec::new();
+        let mut containers = self.former;
         for index in (0..objects.len()).rev() {
             if let Err(error) = objects[index].set_properties(&mut containers) {
                 objects[index..].iter().for_each(NewObject::unset);
@@ -577,6 +578,9 @@ impl NewObject {
             return Ok(Part::Version);
         }
         self.check_version()?;
+        if tag::is_tag(key) {
+            return Err(Error::object(format!("unexpected tag {} in an object", quoted(key))));
+        }
         if self.version < self.class.version {
             return Ok(Part::Former(GString::from(key)));
         }
@@ -624,22 +628,30 @@ impl NewObject {
         let Some(data) = self.data.take() else { return Ok(()) };
         let (class, version) = (Arc::clone(&self.class), self.version);
         let Some(upgrade) = &class.upgrade else { return Err(class.wrong_version(version)) };
-        let upgraded = upgrade.call(&[data.to_variant(), version.to_variant()]);
+        let data = data.to_variant();
+        let returned = upgrade.call(&[data.clone(), version.to_variant()]);
         let name = quoted(&class.name);
         let at = self.at;
         let fail = |error: Error| error.at(at);
-        let Ok(upgraded) = upgraded.try_to::<VarDictionary>() else {
-            let found = Reader::new().ty(&upgraded).map_or("a newer type", VariantType::name);
+        let Ok(upgraded) = returned.try_to::<AnyDictionary>() else {
+            let found = Reader::new().ty(&returned).map_or("a newer type", VariantType::name);
             let reason = format!(
                 "\"upgrade\" of class {name} from version {version} returned {found}; expected a Dictionary"
             );
             return Err(fail(Error::object(reason)));
         };
+        // The engine returns one if a call with a declared type fails.
+        if upgraded.is_empty() && !godot::global::is_same(&data, &returned) {
+            let reason = format!(
+                "\"upgrade\" of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
+            );
+            return Err(fail(Error::object(reason)));
+        }
         for (key, value) in upgraded.iter_shared() {
             let key = text_of(&key.stringify());
             let Some(position) = class.position(&key) else {
-                if class.keeps_unknown {
-                    self.unknown.get_or_insert_with(VarDictionary::new).set(&GString::from(&key), &value);
+                if class.keeps_unknown && !tag::is_tag(&key) {
+                    put(&mut self.unknown, &GString::from(&key), &value, &class, checks).map_err(fail)?;
                     continue;
                 }
                 let reason = format!(
@@ -663,7 +675,9 @@ impl NewObject {
             };
             let ty = Reader::new().ty(&value);
             match ty {
-                Some(VariantType::Array | VariantType::Dictionary) => containers.push(value.clone()),
+                Some(_) if self.version == class.version && is_container(&value) => {
+                    containers.push(value.clone())
+                }
                 Some(VariantType::Object) => self.set_objects.push(position),
                 _ => {}
             }
@@ -679,7 +693,10 @@ impl NewObject {
                 && ty == Some(VariantType::Object)
                 && !self.object.get(&property.name).is_some_and(is_held)
             {
-                return fail(format!("the property of class {} has another type", quoted(&class.name)));
+                return fail(format!(
+                    "the property of class {} did not take the object: it has another type, or a getter and no setter",
+                    quoted(&class.name)
+                ));
             }
         }
         self.keep_unknown();
@@ -710,14 +727,28 @@ fn empty(container: &Variant) {
     }
 }
 
+fn is_container(value: &Variant) -> bool {
+    matches!(Reader::new().ty(value), Some(VariantType::Array | VariantType::Dictionary))
+}
+
 /// Keeps a property by its name.
-fn put(kept: &mut Option<VarDictionary>, name: &GString, value: &Variant) -> Result<()> {
+fn put(
+    kept: &mut Option<VarDictionary>,
+    name: &GString,
+    value: &Variant,
+    class: &Class,
+    checks: &Checks,
+) -> Result<()> {
     let kept = kept.get_or_insert_with(VarDictionary::new);
     if kept.contains_key(name) {
         return Err(Error::object(format!("duplicate property {}", quoted(&text_of(name)))));
     }
-    if kept.len() >= MOST_NAMES {
-        return Err(Error::object(format!("more than {MOST_NAMES} properties that the class does not have")));
+    if kept.len() >= checks.names.saturating_add(class.properties.len()) {
+        return Err(Error::object(format!(
+            "{} properties more than class {} has; clear `refuse_colliding_keys` for data that you trust",
+            checks.names + 1,
+            quoted(&class.name)
+        )));
     }
     kept.set(name, value);
     Ok(())

@@ -1,7 +1,7 @@
 //! Resources of the project, which are written as references.
 
-use godot::builtin::Variant;
-use godot::classes::{Engine, Resource, ResourceLoader};
+use godot::builtin::{GString, StringName, Variant};
+use godot::classes::{ClassDb, Engine, Resource, ResourceLoader};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use variant_codec::error::quoted;
@@ -9,6 +9,7 @@ use variant_codec::{Error, Result};
 use variant_engine::text_of;
 
 use super::Registry;
+use super::declared::{global_class, is_of};
 
 const ROOT: &str = "res://";
 const UID: &str = "uid://";
@@ -17,14 +18,14 @@ const UID: &str = "uid://";
 pub struct Folder {
     /// Ends with a slash.
     path: String,
-    types: Vec<String>,
+    types: Vec<StringName>,
 }
 
 impl Folder {
     /// A folder of the project, and the classes of its resources.
     ///
     /// # Errors
-    /// Fails if the folder is outside the project, or there are no types.
+    /// Fails if the folder is outside the project, there are no types, or one is not a class.
     pub fn of(path: &str, types: Vec<String>) -> Result<Self> {
         if !path.starts_with(ROOT) || leaves(path) {
             return Err(Error::argument(format!("folder {} does not start with res://", quoted(path))));
@@ -34,6 +35,14 @@ impl Folder {
                 "no types: name the classes of the resources, such as \"Texture2D\"",
             ));
         }
+        for ty in &types {
+            let is_resource =
+                ty == "Resource" || ClassDb::singleton().is_parent_class(&StringName::from(ty), "Resource");
+            if !is_resource && global_class(ty).is_none() {
+                return Err(Error::argument(format!("type {} is not a class of resources", quoted(ty))));
+            }
+        }
+        let types = types.iter().map(StringName::from).collect();
         let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
         Ok(Self { path, types })
     }
@@ -52,7 +61,7 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     let resource = object.try_to::<Gd<Resource>>().ok()?;
     let path = text_of(&resource.get_path());
     let is_allowed = |folder: &super::Folder| {
-        path.starts_with(&folder.path) && folder.types.iter().any(|ty| resource.is_class(ty))
+        path.starts_with(&folder.path) && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), ty))
     };
     // Resources inside of others have no file of their own.
     if path.contains("::") || leaves(&path) || !registry.folders.iter().any(|folder| is_allowed(folder)) {
@@ -76,18 +85,21 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     if leaves(&path) || path.contains("::") || folders.peek().is_none() {
         return refuse("is not in a folder of `allow_resources`");
     }
-    let types: Vec<&String> = folders.flat_map(|folder| &folder.types).collect();
+    let types: Vec<&StringName> = folders.flat_map(|folder| &folder.types).collect();
     let mut loader = ResourceLoader::singleton();
     if !loader.exists(&path) {
         return refuse("does not exist");
     }
     // What cannot be of that type is not even loaded.
-    let mut candidates = types.iter().filter(|ty| loader.exists_ex(&path).type_hint(ty.as_str()).done());
-    let loaded = candidates.next().and_then(|ty| loader.load_ex(&path).type_hint(ty.as_str()).done());
+    let hints = types.iter().map(|ty| GString::from(*ty));
+    let hint = hints.into_iter().find(|ty| loader.exists_ex(&path).type_hint(ty).done());
+    let loaded = hint.and_then(|ty| loader.load_ex(&path).type_hint(&ty).done());
     match loaded {
-        Some(resource) if types.iter().any(|ty| resource.is_class(ty.as_str())) => Ok(resource.to_variant()),
+        Some(resource) if types.iter().any(|ty| is_of(&resource.clone().upcast(), ty)) => {
+            Ok(resource.to_variant())
+        }
         _ => {
-            let types: Vec<&str> = types.iter().map(|ty| ty.as_str()).collect();
+            let types: Vec<String> = types.iter().map(|ty| ty.to_string()).collect();
             refuse(&format!("is not of type {}", types.join(" or ")))
         }
     }

@@ -1,8 +1,8 @@
 //! Objects of registered classes → events: the plain containers of `docs/classes.md`.
 
 use godot::builtin::{StringName, Variant};
-use godot::classes::{ClassDb, Script};
-use godot::obj::{Gd, Singleton};
+use godot::classes::ClassDb;
+use godot::obj::Singleton;
 use variant_codec::error::{Step, quoted};
 use variant_codec::stream::{ElementType, Sink, Text};
 use variant_codec::{Error, Result, VariantType};
@@ -158,7 +158,7 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Writes an Array, with the class of its elements if it declares one.
+    /// Writes an Array, with the type of its elements in a tag if its header cannot have it.
     #[inline(never)]
     pub(super) fn write_registered_array<S: Sink>(
         self,
@@ -168,13 +168,13 @@ impl<'s> Walker<'_, 's> {
         depth: u32,
     ) -> Result<()> {
         let element = self.reader.array_type(variant);
-        if is_of_objects(&element) {
+        if has_tag(&element) {
             return self.write_tagged_array(registered, variant, &element, sink, depth);
         }
         self.without_splitter().write_array_in_place(variant, sink, depth)
     }
 
-    /// Writes a Dictionary, with the classes of its keys and values if it declares any.
+    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot have them.
     #[inline(never)]
     pub(super) fn write_registered_dictionary<S: Sink>(
         self,
@@ -184,13 +184,13 @@ impl<'s> Walker<'_, 's> {
         depth: u32,
     ) -> Result<()> {
         let (key, value) = self.reader.dictionary_types(variant);
-        if is_of_objects(&key) || is_of_objects(&value) {
+        if has_tag(&key) || has_tag(&value) {
             return self.write_tagged_dictionary(registered, variant, (&key, &value), sink, depth);
         }
         self.without_splitter().write_dictionary_in_place(variant, sink, depth)
     }
 
-    /// Writes an Array whose elements are objects of a class with the name of the class.
+    /// Writes an Array behind the name of the type of its elements.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -209,7 +209,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes a Dictionary whose keys or values are objects of a class with its types.
+    /// Writes a Dictionary behind the names of its types.
     pub(super) fn write_tagged_dictionary<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -242,9 +242,8 @@ impl<'s> Walker<'_, 's> {
 
     /// Whether the first key of a Dictionary, which has no types on the wire, looks like a tag.
     pub(super) fn looks_tagged(self, variant: &Variant) -> bool {
-        let has_type = |declared: &ContainerType| {
-            !matches!(declared, ContainerType::Untyped) && !is_of_objects(declared)
-        };
+        let has_type =
+            |declared: &ContainerType| !matches!(declared, ContainerType::Untyped) && !has_tag(declared);
         if self.reader.declared_types(variant).iter().any(has_type) {
             return false;
         }
@@ -274,13 +273,10 @@ fn begin_value<S: Sink>(
     sink.begin_value(dictionary)
 }
 
-/// Whether a declared type is one of objects.
-pub(super) fn is_of_objects(declared: &ContainerType) -> bool {
-    matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(VariantType::Object))
-}
-
-fn id_of(script: &Gd<Script>) -> u64 {
-    script.instance_id().to_i64().cast_unsigned()
+/// Whether a declared type is in a tag and not in the header: objects are written as Dictionaries, and so are Arrays of them.
+pub(super) fn has_tag(declared: &ContainerType) -> bool {
+    use VariantType::{Array, Object};
+    matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))
 }
 
 /// The name of a declared type; empty for any.
@@ -289,7 +285,7 @@ fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
         ContainerType::Untyped => String::new(),
         ContainerType::Builtin(ty) => ty.name().to_owned(),
         ContainerType::Object { class, script: None } => class.to_string(),
-        ContainerType::Object { script: Some(script), .. } => match registry.of_script(id_of(script)) {
+        ContainerType::Object { script: Some(script), .. } => match registry.of(script) {
             Some(class) => class.name.clone(),
             None => {
                 let script = script_label(script);

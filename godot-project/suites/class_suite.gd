@@ -260,7 +260,8 @@ func test_faults_are_named() -> bool:
 		["a reference to nothing", [{&"@ref": 0}], "reference to object 0, but there are 0", "[0].\"@ref\""],
 		["a reference too far", {&"@objects": [bag], "value": {&"@ref": 1}}, "reference to object 1, but there are 1", ".\"value\".\"@ref\""],
 		["a reference before the first", {&"@objects": [bag], "value": {&"@ref": -1}}, "reference to object -1, but there are 1", ".\"value\".\"@ref\""],
-		["objects that are none", {&"@objects": [1], "value": 1}, "expected objects of registered classes", ".\"@objects\""],
+		["objects that are none", {&"@objects": [1], "value": 1}, "expected an object of a registered class", ".\"@objects\"[0]"],
+		["an object that is none", {&"@objects": [bag, 5], "value": [{&"@ref": 0}]}, "expected an object of a registered class", ".\"@objects\"[1]"],
 		["objects not at the root", [{&"@objects": [bag], "value": 1}], "unexpected tag \"@objects\"", "[0].<key 0>"],
 		["an unknown tag", {&"@other": 1}, "unexpected tag \"@other\"", ".<key 0>"],
 		["two values for a reference", {&"@objects": [bag], "value": {&"@ref": 0, "x": 1}}, "unexpected tag \"@ref\"", ".\"value\".<key 0>"],
@@ -322,6 +323,18 @@ func test_what_cannot_be_written() -> bool:
 	checks.truth("save_batch_async", "is also in value 0" in job.wait().message, job.wait().message)
 	checks.truth("encode_batch", classes.decode_batch(classes.encode_batch([bag, bag])).is_ok())
 	_free_nodes()
+	checks.subject(TYPE_OBJECT, "what is too deep to be read is not written")
+	var typed: Array[Hero.Bag] = []
+	for deep: Variant in [bag, typed, load(COLOURS), {"@x": 1}]:
+		var written := 0
+		for levels in 1025:
+			if levels > 1018:
+				var encoded := classes.try_encode([deep, bag])
+				written += int(encoded.is_ok())
+				var message := classes.decode(encoded.value).message if encoded.is_ok() else ""
+				checks.truth("%d levels" % levels, message.is_empty(), message)
+			deep = [deep]
+		checks.truth("and some are written", written > 0 and written < 6)
 	var freed := Node.new()
 	var held: Array = [freed]
 	freed.free()

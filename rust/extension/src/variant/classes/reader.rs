@@ -381,8 +381,11 @@ impl ObjectReader {
                 frame.value = value;
             }
             Kind::Objects if is_first => {
-                if self.next < self.table.len() || self.table.is_empty() {
-                    return Err(Error::object("expected objects of registered classes"));
+                expect(&value, VariantType::Array)?;
+                let known = self.next.min(self.table.len());
+                if known == 0 || known < Reader::new().elements(&value).len() {
+                    let error = Error::object("expected an object of a registered class");
+                    return Err(error.inside(Step::Index(known)));
                 }
                 self.is_in_value = true;
             }

@@ -5,7 +5,7 @@ use godot::classes::ClassDb;
 use godot::obj::Singleton;
 use variant_codec::error::{Step, quoted};
 use variant_codec::stream::{ElementType, Sink, Text};
-use variant_codec::{Error, Result, VariantType};
+use variant_codec::{Error, ErrorKind, Result, VariantType, format};
 use variant_engine::ContainerType;
 
 use super::Walker;
@@ -35,7 +35,7 @@ impl<'s> Walker<'_, 's> {
         if table.len() == 0 {
             return walker.write_into(value, sink, 0);
         }
-        self.write_tag(sink, tag::OBJECTS, 2, |sink, dictionary| {
+        self.write_tag(sink, (tag::OBJECTS, 2), 0, |sink, dictionary| {
             let mut array = sink.begin_array(table.len(), ElementType::Untyped)?;
             for (index, found) in table.enumerate() {
                 sink.begin_element(&mut array)?;
@@ -64,7 +64,7 @@ impl<'s> Walker<'_, 's> {
         };
         match found.slot() {
             None => self.write_found(registered, found, sink, depth),
-            Some(slot) => self.write_tag(sink, tag::REFERENCE, 1, |sink, _| sink.int(slot as i64)),
+            Some(slot) => self.write_tag(sink, (tag::REFERENCE, 1), depth, |sink, _| sink.int(slot as i64)),
         }
     }
 
@@ -80,7 +80,7 @@ impl<'s> Walker<'_, 's> {
             What::Refused(error) => return Err(Error::clone(error)),
             What::Resource(place) => {
                 let (uid, path) = &**place;
-                return self.write_tag(sink, tag::RESOURCE, 2, |sink, dictionary| {
+                return self.write_tag(sink, (tag::RESOURCE, 2), depth, |sink, dictionary| {
                     sink.text(VariantType::String, Text::Utf8(uid))?;
                     sink.end_entry(dictionary)?;
                     begin_value(sink, dictionary, VariantType::String, tag::PATH)?;
@@ -92,7 +92,7 @@ impl<'s> Walker<'_, 's> {
         let has_version = class.version != FIRST_VERSION;
         let unknown = registered.graph.unknown(found, class);
         let count = 1 + usize::from(has_version) + values.len() + unknown.len();
-        self.write_tag(sink, tag::CLASS, count, |sink, dictionary| {
+        self.write_tag(sink, (tag::CLASS, count), depth, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&class.name))?;
             if has_version {
                 sink.end_entry(dictionary)?;
@@ -142,15 +142,18 @@ impl<'s> Walker<'_, 's> {
         Ok(())
     }
 
-    /// Writes a Dictionary that starts with a tag; `write` writes its value and the other entries.
+    /// Writes a Dictionary that starts with a tag and has `count` entries; `write` writes the value of the tag and the other entries.
     #[inline(always)]
     fn write_tag<S: Sink>(
         self,
         sink: &mut S,
-        tag: &str,
-        count: usize,
+        (tag, count): (&str, usize),
+        depth: u32,
         write: impl FnOnce(&mut S, &mut S::Dictionary) -> Result<()>,
     ) -> Result<()> {
+        if depth >= format::MAX_DEPTH {
+            return Err(ErrorKind::TooDeep.into());
+        }
         let mut dictionary = sink.begin_dictionary(count, ElementType::Untyped, ElementType::Untyped)?;
         begin_value(sink, &mut dictionary, VariantType::StringName, tag)?;
         write(sink, &mut dictionary)?;
@@ -201,7 +204,7 @@ impl<'s> Walker<'_, 's> {
     ) -> Result<()> {
         let walker = self.without_splitter();
         let name = type_name(registered.registry, element)?;
-        self.write_tag(sink, tag::ARRAY, 2, |sink, dictionary| {
+        self.write_tag(sink, (tag::ARRAY, 2), depth, |sink, dictionary| {
             sink.text(VariantType::String, Text::Utf8(&name))?;
             sink.end_entry(dictionary)?;
             begin_value(sink, dictionary, VariantType::String, tag::VALUES)?;
@@ -220,7 +223,7 @@ impl<'s> Walker<'_, 's> {
     ) -> Result<()> {
         let walker = self.without_splitter();
         let names = [type_name(registered.registry, key)?, type_name(registered.registry, value)?];
-        self.write_tag(sink, tag::DICTIONARY, 2, |sink, dictionary| {
+        self.write_tag(sink, (tag::DICTIONARY, 2), depth, |sink, dictionary| {
             let mut types = sink.begin_array(names.len(), ElementType::Untyped)?;
             for name in &names {
                 sink.begin_element(&mut types)?;
@@ -237,7 +240,9 @@ impl<'s> Walker<'_, 's> {
     /// Writes a Dictionary whose first key looks like a tag, as the value of one that says so.
     pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let walker = self.without_splitter();
-        self.write_tag(sink, tag::PLAIN, 1, |sink, _| walker.write_bare_dictionary(variant, sink, depth + 1))
+        self.write_tag(sink, (tag::PLAIN, 1), depth, |sink, _| {
+            walker.write_bare_dictionary(variant, sink, depth + 1)
+        })
     }
 
     /// Whether the first key of a Dictionary, which has no types on the wire, looks like a tag.

@@ -10,9 +10,10 @@ use crate::encoder::{EncodeOptions, Measure};
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::events::Source as _;
-use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::format::{self, Lane, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Strictness};
 use crate::value::Value;
+use crate::wire::{Cursor, Declared};
 
 /// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
 /// has every key once. `None` leaves both open: read the value to find out.
@@ -52,8 +53,7 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
         return None;
     }
     let mut checker = Checker {
-        bytes,
-        at: 0,
+        cursor: Cursor::new(bytes, 0),
         depth: 0,
         max_depth: limits.max_depth.min(format::MAX_DEPTH),
         limits,
@@ -61,7 +61,8 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
         ends,
     };
     checker.value(ANY)?;
-    (limits.allow_trailing_bytes || checker.at == bytes.len()).then_some((checker.at, checker.ends))
+    let end = checker.cursor.position();
+    (limits.allow_trailing_bytes || end == bytes.len()).then_some((end, checker.ends))
 }
 
 /// Any type, where a container declares none.
@@ -78,8 +79,7 @@ const STRING_NAME: u32 = VariantType::StringName.id() as u32;
 
 /// Each step returns `None` where something may be wrong, or takes a closer look.
 struct Checker<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     depth: u32,
     max_depth: u32,
     limits: &'a Limits,
@@ -91,18 +91,18 @@ impl Checker<'_> {
     /// Goes over a value of the declared type.
     #[inline(always)]
     fn value(&mut self, declared: u8) -> Option<()> {
-        let header = self.u32()?;
+        let header = self.cursor.u32()?;
         if declared != ANY && header as u8 != declared {
             return None;
         }
         match header {
             NIL => Some(()),
-            BOOL => (self.u32()? <= 1).then_some(()),
-            INT => self.skip(4),
-            WIDE_INT => i32::try_from(self.u64()? as i64).is_err().then_some(()),
-            FLOAT => (!f32::from_bits(self.u32()?).is_nan()).then_some(()),
+            BOOL => (self.cursor.u32()? <= 1).then_some(()),
+            INT => self.cursor.skip(4),
+            WIDE_INT => i32::try_from(self.cursor.u64()? as i64).is_err().then_some(()),
+            FLOAT => (!f32::from_bits(self.cursor.u32()?).is_nan()).then_some(()),
             WIDE_FLOAT => {
-                let value = f64::from_bits(self.u64()?);
+                let value = f64::from_bits(self.cursor.u64()?);
                 (f64::from(value as f32) != value).then_some(())
             }
             STRING | STRING_NAME => self.text(),
@@ -118,16 +118,16 @@ impl Checker<'_> {
         }
         let wide = header & format::FLAG_64 != 0;
         match ty.shape() {
-            Shape::Fixed(lane, count) => self.skip(count * lane.width(wide)),
+            Shape::Fixed(lane, count) => self.cursor.skip(count * lane.width(wide)),
             Shape::Array | Shape::Dictionary => {
-                let start = self.at.checked_sub(4)?;
+                let start = self.cursor.position().checked_sub(4)?;
                 if ty == VariantType::Array {
                     self.array(header)?
                 } else {
                     self.dictionary(header)?
                 }
                 if let Some(ends) = &mut self.ends {
-                    ends.add(start, self.at);
+                    ends.add(start, self.cursor.position());
                 }
                 Some(())
             }
@@ -140,16 +140,16 @@ impl Checker<'_> {
     /// What is too rare for rules of its own: the decoder reads it.
     #[inline(never)]
     fn leaf(&mut self) -> Option<()> {
-        let start = self.at.checked_sub(4)?;
-        let mut decoder = Decoder::<Godot4>::starting_at(self.bytes, start, self.depth, self.limits);
+        let start = self.cursor.position().checked_sub(4)?;
+        let mut decoder = Decoder::<Godot4>::starting_at(self.cursor.bytes(), start, self.depth, self.limits);
         decoder.write_into(&mut Measure::counting(EncodeOptions::default())).ok()?;
-        self.at = decoder.position();
+        self.cursor = Cursor::new(self.cursor.bytes(), decoder.position());
         Some(())
     }
 
     fn array(&mut self, header: u32) -> Option<()> {
         let element = self.declared(header, format::KIND_SHIFT)?;
-        let count = self.container_count(4)?;
+        let count = self.cursor.count(4)?;
         self.enter()?;
         for _ in 0..count {
             self.value(element)?;
@@ -161,7 +161,7 @@ impl Checker<'_> {
     fn dictionary(&mut self, header: u32) -> Option<()> {
         let key = self.declared(header, format::KIND_SHIFT)?;
         let value = self.declared(header, format::VALUE_KIND_SHIFT)?;
-        let count = self.container_count(8)?;
+        let count = self.cursor.count(8)?;
         if count as u64 > self.limits.max_dictionary_entries {
             return None;
         }
@@ -169,22 +169,21 @@ impl Checker<'_> {
             return Some(());
         }
         self.enter()?;
-        let slot = Rows::slot(self.bytes.get(self.at..)?, count);
+        let slot = Rows::slot(self.cursor.rest(), count);
         let row = if key == ANY { self.rows.known(slot, count) } else { None };
         // How many keys are those of the row, and where the others start.
         let (mut followed, base) = (0, self.rows.open.len());
         for index in 0..count {
-            let at = self.at;
             if followed == index
                 && let Some(row) = row
                 && let Some(known) = self.rows.keys.get(row + index)
-                && self.bytes.get(at..)?.starts_with(known.bytes(self.bytes)?)
+                && self.cursor.passes(known.bytes(self.cursor.bytes())?)
             {
-                self.at += known.len();
                 followed += 1;
             } else {
+                let at = self.cursor.position();
                 self.key(key)?;
-                self.rows.open(KeyPosition::of(at, self.at)?)?;
+                self.rows.open(KeyPosition::of(at, self.cursor.position())?)?;
             }
             self.value(value)?;
         }
@@ -192,7 +191,7 @@ impl Checker<'_> {
             if let Some(row) = row {
                 self.rows.open_followed(base, row, followed)?;
             }
-            self.rows.check_distinct(self.bytes, base)?;
+            self.rows.check_distinct(self.cursor.bytes(), base)?;
             self.rows.learn(slot, base);
             self.rows.open.truncate(base);
         }
@@ -204,7 +203,7 @@ impl Checker<'_> {
     #[inline(always)]
     fn key(&mut self, declared: u8) -> Option<()> {
         use VariantType as T;
-        let ty = VariantType::from_id(*self.bytes.get(self.at..)?.first()?)?;
+        let ty = VariantType::from_id(*self.cursor.rest().first()?)?;
         match ty {
             T::String | T::StringName | T::Int | T::Vector2i | T::Vector3i | T::Vector4i | T::Rect2i => {
                 self.value(declared)
@@ -215,41 +214,31 @@ impl Checker<'_> {
 
     #[inline(always)]
     fn text(&mut self) -> Option<()> {
-        let len = self.u32()? as usize;
-        let text = self.bytes.get(self.at..)?.get(..len)?;
+        let (text, padding) = self.cursor.text()?;
         if !is_plain(text) {
             check_text(text)?;
         }
-        self.at += len;
-        self.padding(len)
+        is_zero(padding)
     }
 
     /// Goes over a packed array whose elements take so many bytes.
     fn packed(&mut self, element: usize, lane: Lane) -> Option<()> {
-        let count = usize::try_from(self.u32()? as i32).ok()?;
-        let bytes = count.checked_mul(element)?;
-        self.skip(bytes)?;
-        if lane == Lane::Byte { self.padding(bytes) } else { Some(()) }
+        let bytes = self.cursor.count(element)? * element;
+        self.cursor.skip(bytes)?;
+        if lane == Lane::Byte { is_zero(self.cursor.take(format::padding(bytes))?) } else { Some(()) }
     }
 
     /// The type that a container declares for its elements.
     #[inline(always)]
     fn declared(&mut self, header: u32, shift: u32) -> Option<u8> {
-        match ContainerKind::of(header, shift) {
-            ContainerKind::Untyped => Some(ANY),
-            ContainerKind::Builtin => {
-                let ty = VariantType::from_id(u8::try_from(self.u32()?).ok()?)?;
+        match self.cursor.declared(header, shift)? {
+            Declared::Untyped => Some(ANY),
+            Declared::Builtin(id) => {
+                let ty = VariantType::from_id(u8::try_from(id).ok()?)?;
                 (!matches!(ty, VariantType::Nil | VariantType::Object)).then_some(ty.id())
             }
-            ContainerKind::Class | ContainerKind::Script => None,
+            Declared::Named => None,
         }
-    }
-
-    #[inline(always)]
-    fn container_count(&mut self, smallest: usize) -> Option<usize> {
-        let count = self.u32()? as usize;
-        (count & !(format::COUNT_MASK as usize) == 0 && count <= (self.bytes.len() - self.at) / smallest)
-            .then_some(count)
     }
 
     #[inline(always)]
@@ -257,33 +246,10 @@ impl Checker<'_> {
         self.depth += 1;
         (self.depth <= self.max_depth).then_some(())
     }
+}
 
-    #[inline(always)]
-    fn padding(&mut self, bytes: usize) -> Option<()> {
-        let padding = self.bytes.get(self.at..)?.get(..format::padding(bytes))?;
-        self.at += padding.len();
-        padding.iter().all(|byte| *byte == 0).then_some(())
-    }
-
-    #[inline(always)]
-    fn u32(&mut self) -> Option<u32> {
-        let found = u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
-        self.at += 4;
-        Some(found)
-    }
-
-    #[inline(always)]
-    fn u64(&mut self) -> Option<u64> {
-        let found = u64::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
-        self.at += 8;
-        Some(found)
-    }
-
-    /// Never goes beyond the end.
-    #[inline(always)]
-    fn skip(&mut self, bytes: usize) -> Option<()> {
-        (bytes <= self.bytes.len() - self.at).then(|| self.at += bytes)
-    }
+fn is_zero(padding: &[u8]) -> Option<()> {
+    padding.iter().all(|byte| *byte == 0).then_some(())
 }
 
 /// Whether a text is ASCII without a NUL.
@@ -321,11 +287,6 @@ impl KeyPosition {
     #[inline(always)]
     fn of(start: usize, end: usize) -> Option<Self> {
         Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
-    }
-
-    #[inline(always)]
-    fn len(self) -> usize {
-        (self.end - self.start) as usize
     }
 
     #[inline(always)]

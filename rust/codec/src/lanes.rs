@@ -8,7 +8,7 @@
 //! assert_eq!(wide, 1.5_f64.to_le_bytes());
 //! ```
 
-use crate::events::Precision;
+use crate::events::{Lanes, Precision};
 
 /// Bits of a 64-bit NaN that mark it as quiet.
 const QUIET_64: u64 = 1 << 51;
@@ -58,4 +58,33 @@ pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
             }
         }
     }
+}
+
+/// The first `N` components as 32-bit floats; 0 for those that are missing. Not for integers.
+#[inline]
+pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
+    match lanes.precision {
+        Precision::Single => first(lanes.le.as_chunks().0.iter().map(|le| f32::from_le_bytes(*le))),
+        Precision::Double => {
+            first(lanes.le.as_chunks().0.iter().map(|le| narrow_quieting_nan(f64::from_le_bytes(*le))))
+        }
+    }
+}
+
+/// The same as 64-bit floats.
+#[inline]
+pub fn doubles<const N: usize>(lanes: Lanes<'_>) -> [f64; N] {
+    match lanes.precision {
+        Precision::Single => {
+            first(lanes.le.as_chunks().0.iter().map(|le| widen_quieting_nan(f32::from_le_bytes(*le))))
+        }
+        Precision::Double => first(lanes.le.as_chunks().0.iter().map(|le| f64::from_le_bytes(*le))),
+    }
+}
+
+#[inline]
+fn first<T: Copy + Default, const N: usize>(values: impl Iterator<Item = T>) -> [T; N] {
+    let mut found = [T::default(); N];
+    found.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+    found
 }

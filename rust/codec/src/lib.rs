@@ -52,6 +52,7 @@ mod skim;
 mod utf8;
 pub mod value;
 pub mod view;
+mod wire;
 
 pub use check::quick_check;
 pub use encoder::EncodeOptions;
@@ -85,6 +86,7 @@ pub mod stream {
     pub use crate::fingerprint::Fingerprint;
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
+    pub use crate::wire::{Number, number};
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.

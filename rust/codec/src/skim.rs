@@ -4,15 +4,15 @@ use std::marker::PhantomData;
 
 use crate::dialect::{Dialect, Godot4};
 use crate::ends::Ends;
-use crate::format::{self, ContainerKind, Shape, VariantType};
+use crate::format::{self, Shape, VariantType};
+use crate::wire::Cursor;
 
 /// Objects in objects are passed over to this depth: each takes stack.
 const MAX_OBJECTS: u32 = format::MAX_DEPTH;
 
 /// Walks over values.
 pub struct Skimmer<'a, D: Dialect = Godot4> {
-    bytes: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     objects: u32,
     dialect: PhantomData<D>,
 }
@@ -20,7 +20,7 @@ pub struct Skimmer<'a, D: Dialect = Godot4> {
 impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, objects: 0, dialect: PhantomData }
+        Self { cursor: Cursor::new(bytes, at), objects: 0, dialect: PhantomData }
     }
 
     /// The same for values that hold no objects with properties.
@@ -31,13 +31,13 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
 
     #[inline(always)]
     pub fn position(&self) -> usize {
-        self.at
+        self.cursor.position()
     }
 
     /// The type of the next value.
     #[inline(always)]
     pub fn next_type(&self) -> Option<VariantType> {
-        D::type_of(*self.bytes.get(self.at)?)
+        D::type_of(*self.cursor.rest().first()?)
     }
 
     /// Goes on to the end of the next value, nested ones included, and says whether it takes at most so many bytes; if not,
@@ -45,7 +45,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
     /// out to be none when it is read.
     #[inline(always)]
     pub fn skip_value(&mut self, most: usize) -> Option<bool> {
-        let header = self.peek()?;
+        let header = self.cursor.peek()?;
         match Self::fixed_bytes(header) {
             0 => self.skip_long(header, most),
             bytes => self.skip(bytes).map(|()| true),
@@ -70,7 +70,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
             if open.last().is_some_and(|container| container.has_names) {
                 self.skip_text()?;
             }
-            let (start, header) = (self.at, self.peek()?);
+            let (start, header) = (self.position(), self.cursor.peek()?);
             let fixed = Self::fixed_bytes(header);
             let has_names = fixed == 0 && self.next_type() == Some(VariantType::Object);
             let values_left = if has_names {
@@ -88,7 +88,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
                     container.values_left -= 1;
                     break;
                 }
-                ends.add(container.start, self.at);
+                ends.add(container.start, self.position());
                 open.pop();
             }
             if open.is_empty() {
@@ -105,20 +105,20 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
 
     #[inline(never)]
     fn skip_long(&mut self, first: u32, most: usize) -> Option<bool> {
-        let start = self.at;
+        let start = self.position();
         let mut values = self.skip_head(first)?;
         while values > 0 {
-            if self.at - start > most {
+            if self.position() - start > most {
                 return Some(false);
             }
             values -= 1;
-            let header = self.peek()?;
+            let header = self.cursor.peek()?;
             match Self::fixed_bytes(header) {
                 0 => values = values.checked_add(self.skip_head(header)?)?,
                 bytes => self.skip(bytes)?,
             }
         }
-        Some(self.at - start <= most)
+        Some(self.position() - start <= most)
     }
 
     /// Skips what belongs to a value of no fixed size itself. Returns how many values in it follow.
@@ -129,26 +129,26 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         match D::type_of((header & format::TYPE_MASK) as u8)?.shape() {
             Shape::Text => self.skip_text()?,
             Shape::Array => {
-                self.skip_element_type(header, format::KIND_SHIFT)?;
-                return self.container_count(4);
+                self.skip_declared(header, format::KIND_SHIFT)?;
+                return self.cursor.container_count(4);
             }
             Shape::Dictionary => {
-                self.skip_element_type(header, format::KIND_SHIFT)?;
-                self.skip_element_type(header, format::VALUE_KIND_SHIFT)?;
-                return self.container_count(8)?.checked_mul(2);
+                self.skip_declared(header, format::KIND_SHIFT)?;
+                self.skip_declared(header, format::VALUE_KIND_SHIFT)?;
+                return self.cursor.container_count(8)?.checked_mul(2);
             }
             Shape::Packed(lane, per_element) => {
                 let element = per_element * lane.width(wide);
-                let bytes = self.count(element)? * element;
+                let bytes = self.cursor.count(element)? * element;
                 self.skip(bytes + format::padding(bytes))?;
             }
             Shape::PackedStrings => {
-                for _ in 0..self.count(4)? {
+                for _ in 0..self.cursor.count(4)? {
                     self.skip_text()?;
                 }
             }
             Shape::NodePath => {
-                let (names, subnames, flags) = (self.u32()?, self.u32()?, self.u32()?);
+                let (names, subnames, flags) = (self.cursor.u32()?, self.cursor.u32()?, self.cursor.u32()?);
                 if names & format::NODE_PATH_NEW_FORMAT == 0 || flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
                     return None;
                 }
@@ -184,67 +184,32 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
 
     /// Skips the class of an object. Returns how many properties follow.
     fn skip_object_head(&mut self) -> Option<usize> {
-        let has_class = self.peek()? != 0;
+        let has_class = self.cursor.peek()? != 0;
         // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
-        if has_class && matches!(self.bytes.get(self.at + 4), Some(0 | 0xEF)) {
+        if has_class && matches!(self.cursor.rest().get(4), Some(0 | 0xEF)) {
             return None;
         }
         self.skip_text()?;
-        if has_class { self.count(8) } else { Some(0) }
-    }
-
-    #[inline(always)]
-    fn skip_element_type(&mut self, header: u32, shift: u32) -> Option<()> {
-        if !D::HAS_FLAGS {
-            return Some(());
-        }
-        match ContainerKind::of(header, shift) {
-            ContainerKind::Untyped => Some(()),
-            ContainerKind::Builtin => self.skip(4),
-            ContainerKind::Class | ContainerKind::Script => self.skip_text(),
-        }
+        if has_class { self.cursor.count(8) } else { Some(0) }
     }
 
     /// Goes on to the end of a counted text.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Option<()> {
-        let bytes = self.u32()? as usize;
-        self.skip(bytes.checked_add(format::padding(bytes))?)
-    }
-
-    /// A count of things that take at least `smallest` bytes each. Negative ones are for the reader to judge.
-    #[inline(always)]
-    fn count(&mut self, smallest: usize) -> Option<usize> {
-        let count = usize::try_from(self.u32()? as i32).ok()?;
-        (count <= (self.bytes.len() - self.at) / smallest).then_some(count)
-    }
-
-    /// The count of a container, whose top bit is ignored.
-    #[inline(always)]
-    fn container_count(&mut self, smallest: usize) -> Option<usize> {
-        let count = (self.u32()? & format::COUNT_MASK) as usize;
-        (count <= (self.bytes.len() - self.at) / smallest).then_some(count)
-    }
-
-    #[inline(always)]
-    fn peek(&self) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
-    }
-
-    #[inline(always)]
-    fn u32(&mut self) -> Option<u32> {
-        let value = self.peek()?;
-        self.at += 4;
-        Some(value)
+        self.cursor.skip_text()
     }
 
     /// Never goes beyond the end.
     #[inline(always)]
     pub fn skip(&mut self, bytes: usize) -> Option<()> {
-        if bytes > self.bytes.len() - self.at {
-            return None;
+        self.cursor.skip(bytes)
+    }
+
+    #[inline(always)]
+    fn skip_declared(&mut self, header: u32, shift: u32) -> Option<()> {
+        if D::HAS_FLAGS {
+            self.cursor.declared(header, shift)?;
         }
-        self.at += bytes;
         Some(())
     }
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
-use variant_codec::format::FLAG_64;
 use variant_codec::limits::Spent;
 use variant_codec::memory::{check_memory, copied};
-use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Source as _};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Number, Source as _, number};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
 use variant_engine::{self as engine, Building, HeldObject, PRECISION, set_bytes};
 
@@ -191,35 +190,14 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
 /// builder.
 #[inline(always)]
 pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
-    const BOOL: u32 = VariantType::Bool.id() as u32;
-    const INT: u32 = VariantType::Int.id() as u32;
-    const WIDE_INT: u32 = INT | FLAG_64;
-    const FLOAT: u32 = VariantType::Float.id() as u32;
-    const WIDE_FLOAT: u32 = FLOAT | FLAG_64;
     if !matches!(bytes.len(), 8 | 12) {
         return None;
     }
-    let (header, payload) = bytes.split_first_chunk()?;
-    let header = u32::from_le_bytes(*header);
-    if !matches!(header, BOOL | INT | WIDE_INT | FLOAT | WIDE_FLOAT) {
-        return None;
-    }
     let mut building = Building::new();
-    if let Ok(wide) = payload.try_into() {
-        match header {
-            WIDE_INT => building.put_int(i64::from_le_bytes(wide)),
-            WIDE_FLOAT => building.put_float(f64::from_le_bytes(wide)),
-            _ => return None,
-        }
-    } else {
-        let bits = u32::from_le_bytes(payload.try_into().ok()?);
-        match header {
-            INT => building.put_int((bits as i32).into()),
-            BOOL if bits <= 1 => building.put_bool(bits == 1),
-            // A conversion may change the bits of a NaN.
-            FLOAT if !f32::from_bits(bits).is_nan() => building.put_float(f32::from_bits(bits).into()),
-            _ => return None,
-        }
+    match number(bytes)? {
+        Number::Bool(value) => building.put_bool(value),
+        Number::Int(value) => building.put_int(value),
+        Number::Float(value) => building.put_float(value),
     }
     Some(building.finish())
 }

@@ -72,11 +72,11 @@ impl TextCache {
 #[inline(always)]
 pub fn hash(text: &[u8]) -> u32 {
     let (start, end) = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (Some(start), Some(end)) => (u64::from_le_bytes(*start), u64::from_le_bytes(*end)),
+        (Some(start), Some(end)) => (u64::from_ne_bytes(*start), u64::from_ne_bytes(*end)),
         _ => {
             let mut start = [0; 8];
             start[..text.len()].copy_from_slice(text);
-            (u64::from_le_bytes(start), 0)
+            (u64::from_ne_bytes(start), 0)
         }
     };
     let mix = (start ^ end.rotate_left(23) ^ text.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);

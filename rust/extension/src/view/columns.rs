@@ -3,14 +3,17 @@
 use godot::builtin::{
     Color, GString, PackedColorArray, PackedFloat64Array, PackedInt64Array, PackedStringArray,
     PackedVector2Array, PackedVector3Array, PackedVector4Array, VarArray, Variant, Vector2, Vector3, Vector4,
-    real,
 };
 use godot::meta::{FromGodot, ToGodot};
 use variant_codec::dialect::Dialect;
+#[cfg(feature = "double")]
+use variant_codec::lanes::doubles as reals;
+#[cfg(not(feature = "double"))]
+use variant_codec::lanes::singles as reals;
 use variant_codec::memory::check_memory;
-use variant_codec::stream::{Lanes, Text};
+use variant_codec::stream::Text;
 use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
-use variant_engine::{PRECISION, Reader, string};
+use variant_engine::{Reader, string};
 
 use super::growing::{add, push};
 use super::held::decode;
@@ -111,11 +114,7 @@ impl Cells {
                 add(cells, Vector4 { x, y, z, w })
             }
             Self::Color(cells) => {
-                let mut parts = [0.0; 4];
-                for (part, le) in parts.iter_mut().zip(field.as_lanes()?.le.as_chunks::<4>().0) {
-                    *part = f32::from_le_bytes(*le);
-                }
-                let [r, g, b, a] = parts;
+                let [r, g, b, a] = lanes::singles(field.as_lanes()?);
                 add(cells, Color { r, g, b, a })
             }
         }
@@ -221,22 +220,4 @@ impl EachRow for Filling<'_> {
 fn misfit(default: &Variant, ty: VariantType) -> Error {
     let found = Reader::new().ty(default).map_or("a newer type", VariantType::name);
     Error::argument(format!("the default of a column of {ty} is {found}"))
-}
-
-/// `N` components of `real_t`.
-fn reals<const N: usize>(lanes: Lanes<'_>) -> [real; N] {
-    let mut reals = [0.0; N];
-    let mut index = 0;
-    let mut add = |le: &[u8]| {
-        if let (Some(real), Ok(le)) = (reals.get_mut(index), le.try_into()) {
-            *real = real::from_le_bytes(le);
-        }
-        index += 1;
-    };
-    if lanes.precision == PRECISION {
-        lanes.le.chunks_exact(size_of::<real>()).for_each(add);
-    } else {
-        lanes::convert(lanes.le, lanes.precision, |le| add(le));
-    }
-    reals
 }

@@ -306,6 +306,7 @@ func test_what_cannot_be_written() -> bool:
 		["a Signal", _hero_with(hero.script_changed), "a Signal has no meaning", ".\"any\""],
 		["flags", _hero_of_kind(3), "3 is not a value of the enum", ".\"kind\""],
 		["another resource", [Curve.new()], "Curve has no script", "[0]"],
+		["a resource twice in keys", {[load(COLOURS)]: 1, [ResourceLoader.load(COLOURS, "", ResourceLoader.CACHE_MODE_IGNORE)]: 2}, "which was loaded twice", ".<key 1>[0]"],
 		["another native class", [_other_native()], "Node3D with the script of class \"Watched\", which makes objects of Node", "[0]"],
 	]:
 		checks.subject(TYPE_OBJECT, case[0])

@@ -119,6 +119,10 @@ func test_reports() -> bool:
 	var kept := FastVariantCodec.convert_file_to_godot3(SAVED, OLD)
 	checks.same_value("changes", {"typed Array to Array": 1, "Vector2i to Vector2": 3, "StringName to String": 1},
 			kept.value.changes)
+	for value: Dictionary in [{["a"]: 1, [&"a"]: 2}, {{1: "a"}: 1, {1: &"a"}: 2}]:
+		var merged := FastVariantCodec.try_encode_godot3(value).message
+		checks.truth("texts in keys", "both StringName and String in its keys" in merged, merged)
+	checks.truth("texts as keys", FastVariantCodec.try_encode_godot3({"a": 1, &"b": 2, 3: [&"a", "b"]}).is_ok())
 	FastVariantCodec.save_batch(SAVED, [Vector4.ONE, 1, [Vector2i(16777217, 0)]])
 	var before := FileAccess.get_file_as_bytes(OLD)
 	var refused := FastVariantCodec.convert_file_to_godot3(SAVED, OLD)
@@ -147,6 +151,11 @@ func test_broken_files() -> bool:
 			continue
 		checks.truth("cut at %d" % size, not result.is_ok() and not result.message.is_empty())
 		checks.same_bytes("the other file", before, FileAccess.get_file_as_bytes(BACK))
+	var repeated := FastVariantCodec.encode_godot3({1: [], 2: []})
+	repeated.encode_u32(12, 2)
+	_write(OLD, good + Wire.behind_lengths([repeated]))
+	var twice := FastVariantCodec.convert_godot3_file(OLD, BACK)
+	checks.truth("a key twice", twice.failed == PackedInt32Array([3]) and "duplicate Dictionary key" in twice.message, twice.message)
 	_write(OLD, good)
 	for paths: Array in [["user://not/there", BACK], [OLD, "user://not/there"], ["", ""]]:
 		var result: FastVariantResult = FastVariantCodec.convert_godot3_file(paths[0], paths[1])

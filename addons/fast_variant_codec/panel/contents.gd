@@ -179,7 +179,7 @@ func _looks_framed() -> bool:
 	if first["error"] == FastVariantCodec.OK and first["end"] == length:
 		return true
 	var at := 0
-	while at + FRAME <= bytes.size() and not is_cancelled:
+	while at + FRAME <= bytes.size() and bytes.decode_u32(at) > 0 and not is_cancelled:
 		at += FRAME + bytes.decode_u32(at)
 	return at == bytes.size() and length + FRAME < at
 
@@ -188,15 +188,17 @@ func _add_records() -> void:
 	var at := 0
 	while at < bytes.size() and not is_cancelled:
 		var left := bytes.size() - at - FRAME
-		if left < 0 or bytes.decode_u32(at) > left:
+		var length := bytes.decode_u32(at) if left >= 0 else 0
+		if length == 0 or length > left:
 			_add_piece(at, Kind.COUNT)
 			_add_piece(mini(at + FRAME, bytes.size()), Kind.UNREAD)
 			_add_problem(at, (
 				"truncated record length: need %d bytes, %d left" % [FRAME, left + FRAME] if left < 0
-				else "truncated record: need %d bytes, %d left" % [bytes.decode_u32(at), left]
+				else "record of 0 bytes, as after a power failure" if length == 0
+				else "truncated record: need %d bytes, %d left" % [length, left]
 			), true)
 			return
-		var end := at + FRAME + bytes.decode_u32(at)
+		var end := at + FRAME + length
 		# A damaged record may have no nodes.
 		if maxi(nodes.size(), record_count) < MAX_NODES:
 			_add_piece(at, Kind.COUNT)

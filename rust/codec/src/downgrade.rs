@@ -76,8 +76,31 @@ pub struct Downgrade<O> {
     met: u64,
 }
 
-/// The types of a Dictionary's keys so far.
-pub struct KeyTypes(u64);
+/// The types of a Dictionary's keys so far, and what is in them.
+#[derive(Default)]
+pub struct KeyTypes {
+    found: u64,
+    /// What had been met before the key, which may be in a key itself.
+    outside: u64,
+}
+
+impl KeyTypes {
+    fn have(&self, (a, b): &(VariantType, VariantType)) -> bool {
+        self.found & bit(*a) != 0 && self.found & bit(*b) != 0
+    }
+
+    /// Two types of which equal keys become the same key.
+    fn alike(&self) -> Option<&'static (VariantType, VariantType)> {
+        const TEXTS: (VariantType, VariantType) = (VariantType::StringName, VariantType::String);
+
+        // Alone, a StringName is the same key as the String.
+        let have_containers = self.found & (bit(VariantType::Array) | bit(VariantType::Dictionary)) != 0;
+        ALIKE
+            .iter()
+            .find(|types| self.have(types))
+            .or((have_containers && self.have(&TEXTS)).then_some(&TEXTS))
+    }
+}
 
 /// Types of which equal values were different keys before.
 const ALIKE: [(VariantType, VariantType); 6] = [
@@ -336,20 +359,21 @@ impl<O: Output> Sink for Downgrade<O> {
             self.change("typed Dictionary", "Dictionary");
         }
         self.encoder.begin_dictionary(len, ElementType::Untyped, ElementType::Untyped)?;
-        Ok(KeyTypes(0))
+        self.met |= bit(VariantType::Dictionary);
+        Ok(KeyTypes::default())
     }
 
-    fn begin_key(&mut self, _keys: &mut KeyTypes) -> Result<()> {
-        self.met = 0;
+    fn begin_key(&mut self, keys: &mut KeyTypes) -> Result<()> {
+        keys.outside = std::mem::take(&mut self.met);
         Ok(())
     }
 
     fn begin_value(&mut self, keys: &mut KeyTypes) -> Result<()> {
-        keys.0 |= self.met;
-        let alike = ALIKE.iter().find(|(a, b)| keys.0 & bit(*a) != 0 && keys.0 & bit(*b) != 0);
-        match alike {
+        keys.found |= self.met;
+        self.met |= keys.outside;
+        match keys.alike() {
             Some((a, b)) if !self.loss.is_accepted() => Err(refused(format!(
-                "Dictionary with both {a} and {b} keys, which become the same type in Godot 3; use a lossy conversion \
+                "Dictionary with both {a} and {b} in its keys, which become the same type in Godot 3; use a lossy conversion \
                  if no two become equal"
             ))),
             _ => Ok(()),

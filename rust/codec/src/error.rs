@@ -48,6 +48,9 @@ pub enum ErrorKind {
         /// Bytes that are there.
         left: usize,
     },
+    /// A record has no bytes, which no value has: a file may end in zeros after a power failure.
+    #[error("record of 0 bytes, as after a power failure: no value is that short")]
+    EmptyRecord,
     /// A header names a type that Godot 4 does not have.
     #[error("unknown type id {0}: Godot 4 has the ids 0 to 38")]
     UnknownType(u8),

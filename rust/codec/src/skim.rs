@@ -65,7 +65,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
             values_left: usize,
             has_names: bool,
         }
-        let mut open: Vec<Open> = Vec::new();
+        let (mut open, mut objects): (Vec<Open>, u32) = (Vec::new(), 0);
         loop {
             if open.last().is_some_and(|container| container.has_names) {
                 self.skip_text()?;
@@ -74,6 +74,8 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
             let fixed = Self::fixed_bytes(header);
             let has_names = fixed == 0 && self.next_type() == Some(VariantType::Object);
             let values_left = if has_names {
+                objects += 1;
+                (objects <= MAX_OBJECTS).then_some(())?;
                 self.skip(4)?;
                 self.skip_object_head()?
             } else if fixed > 0 {
@@ -89,6 +91,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
                     break;
                 }
                 ends.add(container.start, self.position());
+                objects -= u32::from(container.has_names);
                 open.pop();
             }
             if open.is_empty() {
@@ -184,13 +187,13 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
 
     /// Skips the class of an object. Returns how many properties follow.
     fn skip_object_head(&mut self) -> Option<usize> {
-        let has_class = self.cursor.peek()? != 0;
+        let (class, _) = self.cursor.text()?;
         // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
-        if has_class && matches!(self.cursor.rest().get(4), Some(0 | 0xEF)) {
-            return None;
+        let class = class.strip_prefix(format::BOM.as_bytes()).unwrap_or(class);
+        match class.first() {
+            None | Some(0) => Some(0),
+            Some(_) => self.cursor.count(8),
         }
-        self.skip_text()?;
-        if has_class { self.cursor.count(8) } else { Some(0) }
     }
 
     /// Goes on to the end of a counted text.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use godot::builtin::{GString, PackedByteArray, Variant};
 use variant_codec::godot3::{Change, Downgrade, Loss, add_change};
 use variant_codec::stream::{Buffer, Decoder, Encoder, Source as _};
-use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, frames};
+use variant_codec::{EncodeOptions, Error, Limits, Result, Strictness, Value, frames, quick_check};
 use variant_engine::{self as engine, PRECISION};
 
 use crate::batch::failed::{Failed, Reasons};
@@ -142,7 +142,9 @@ fn upgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> Res
         let mut encoder = Encoder::new(Buffer::new(memory), options);
         let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
         decoder.decode_only(&mut encoder)?;
-        frames::try_append(part, encoder.output().written())?;
+        let written = encoder.output().written();
+        refuse_repeated_keys(written, limits)?;
+        frames::try_append(part, written)?;
         Ok(decoder.into_changes())
     })
 }
@@ -154,7 +156,16 @@ fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> R
         // Objects are read, so that the error says why Godot 3 cannot create them.
         let limits = Limits { allow_objects: true, ..limits.clone() };
         Decoder::new(bytes, Strictness::Strict, &limits).decode_only(&mut downgrade)?;
+        refuse_repeated_keys(bytes, &limits)?;
         frames::try_append(part, downgrade.output().written())?;
         Ok(downgrade.into_changes())
     })
+}
+
+/// Fails if a Dictionary in good bytes repeats a key: no reader would accept it.
+fn refuse_repeated_keys(bytes: &[u8], limits: &Limits) -> Result<()> {
+    match quick_check(bytes, limits) {
+        Some(_) => Ok(()),
+        None => Value::decode(bytes, limits).map(drop),
+    }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{record_length, size};
-use crate::error::{Error, Result, Step};
+use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 
 /// Records within so many bytes share a mark: their lengths are read again.
@@ -104,7 +104,7 @@ struct Marks {
 }
 
 impl Index {
-    /// An index of a file that others append to: a record that the end cuts off may still be being written, and does not count yet. Nor does one without bytes.
+    /// An index of a file that others append to: a record that the end cuts off may still be being written, and does not count yet.
     pub fn ignoring_torn() -> Self {
         Self { ignores_torn: true, ..Self::default() }
     }
@@ -112,7 +112,7 @@ impl Index {
     /// Where the record at `index` lies, without its length; `None` if there are no more.
     ///
     /// # Errors
-    /// A record that the end cuts off or that has no bytes, unless the index is [`Index::ignoring_torn`]; errors of the file.
+    /// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; one without bytes; errors of the file.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
         let is_passed = index < marks.next.0;
@@ -214,7 +214,7 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
                 (self.index, self.at) = (self.index + 1, start + length);
                 Ok(Some(start..self.at))
             }
-            Err(_) if self.ignores_torn => Ok(None),
+            Err(ErrorKind::UnexpectedEnd { .. }) if self.ignores_torn => Ok(None),
             Err(kind) => Err(Error::new(kind).at(size(self.at)).inside(Step::Index(size(self.index)))),
         }
     }

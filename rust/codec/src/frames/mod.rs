@@ -71,16 +71,13 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
     (records, None)
 }
 
-/// The header of a value.
-const SMALLEST: u64 = 4;
-
 /// The length of the record behind this frame, if the batch has `left` bytes from the frame on. Fails if the end cuts it off, and if
 /// it has no bytes: no value has none, but after a power failure a file may end in zeros.
 fn record_length(frame: Option<&[u8; FRAME_BYTES]>, left: u64) -> std::result::Result<u64, ErrorKind> {
     let behind = left.saturating_sub(FRAME_BYTES as u64);
     let (needed, left) = match frame.map(|frame| u64::from(u32::from_le_bytes(*frame))) {
         None => (FRAME_BYTES as u64, left),
-        Some(0) => (SMALLEST, 0),
+        Some(0) => return Err(ErrorKind::EmptyRecord),
         Some(length) if length <= behind => return Ok(length),
         Some(length) => (length, behind),
     };

@@ -32,7 +32,7 @@ const BLOCK: usize = 1 << 20;
 /// ```
 ///
 /// # Errors
-/// A record that the end cuts off or that has no bytes, unless the index is [`Index::ignoring_torn`]; a record of more bytes than the limits allow; errors of
+/// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; one without bytes; a record of more bytes than the limits allow; errors of
 /// the file; what `each` returns.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
@@ -75,10 +75,9 @@ pub fn scan<S: ReadAt + ?Sized>(
         // Nothing more has come.
         if block.len() <= held {
             return match record_length(block.first_chunk(), block.len() as u64) {
-                Err(kind) if !ignores_torn => {
-                    Err(Error::new(kind).at(size(at)).inside(Step::Index(size(index))))
-                }
-                _ => Ok(()),
+                Ok(_) => Ok(()),
+                Err(ErrorKind::UnexpectedEnd { .. }) if ignores_torn => Ok(()),
+                Err(kind) => Err(Error::new(kind).at(size(at)).inside(Step::Index(size(index)))),
             };
         }
     }

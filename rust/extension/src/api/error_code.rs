@@ -46,7 +46,7 @@ impl ErrorCode {
 impl From<&Error> for ErrorCode {
     fn from(error: &Error) -> Self {
         match error.kind() {
-            ErrorKind::UnexpectedEnd { .. } => Self::UnexpectedEnd,
+            ErrorKind::UnexpectedEnd { .. } | ErrorKind::EmptyRecord => Self::UnexpectedEnd,
             ErrorKind::Foreign(_)
             | ErrorKind::UnknownType(_)
             | ErrorKind::UnknownGodot3Type(_)

@@ -12,7 +12,7 @@ use variant_codec::format::{self, Shape};
 use variant_codec::stream::{ElementType, Measure, NodePathParts, Sink, Source, Text};
 use variant_codec::{EncodeOptions, Error, ErrorKind, Result, VariantType};
 use variant_engine::{
-    ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, is_instance,
+    Building, ContainerType, Elements, Entries, EntriesInPlace, PRECISION, Reader, Run, Strings, is_instance,
     run_bytes, text_of,
 };
 
@@ -130,7 +130,8 @@ where
         }
         TailItems::Strings(texts, range) => walker.write_strings(*texts, range.clone(), &mut (), sink),
         TailItems::Entries(entries, count) => {
-            walker.write_entries_in_place(*entries, *count, &mut (), sink, tail.depth)
+            let keys = &mut StrictKeys::default();
+            walker.write_entries_in_place(*entries, *count, keys, &mut (), sink, tail.depth)
         }
     }
 }
@@ -455,11 +456,51 @@ impl<'a, 's> Walker<'a, 's> {
         }
         let (mut entries, len) = self.reader.entries(variant, self.runs_getters(variant));
         let mut dictionary = self.begin_dictionary(variant, sink, len)?;
+        let mut keys = StrictKeys::default();
         match entries.in_place() {
-            Some(entries) => self.write_entries_in_place(*entries, len, &mut dictionary, sink, depth + 1)?,
-            None => self.write_copied_entries(&mut entries, len, &mut dictionary, sink, depth + 1)?,
+            Some(entries) => {
+                self.write_entries_in_place(*entries, len, &mut keys, &mut dictionary, sink, depth + 1)?;
+            }
+            None => {
+                self.write_copied_entries(&mut entries, len, &mut keys, &mut dictionary, sink, depth + 1)?
+            }
+        }
+        if keys.containers > 1 {
+            self.check_containers(variant)?;
         }
         sink.end_dictionary(dictionary)
+    }
+
+    /// Refuses container keys that are equal: they have been changed since they became keys.
+    #[cold]
+    #[inline(never)]
+    fn check_containers(self, dictionary: &Variant) -> Result<()> {
+        let mut building = Building::new();
+        building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
+        let (mut entries, len) = self.reader.entries(dictionary, false);
+        let mut containers = 0;
+        for index in 0..len {
+            let (key, _) = self.reader.next_entry(&mut entries).ok_or_else(dictionary_changed)?;
+            if self.may_change(key) {
+                building.next_key();
+                building.put(key.clone());
+                building.next_value(true);
+                building.put(Variant::nil());
+                containers += 1;
+            }
+            if building.dictionary_len() < containers {
+                return Err(same_keys().inside(Step::KeyAt(index)));
+            }
+        }
+        building.close_dictionary();
+        drop(building.finish());
+        Ok(())
+    }
+
+    /// Returns whether a key can be changed while it is one.
+    #[inline(always)]
+    fn may_change(self, key: &Variant) -> bool {
+        self.reader.ty(key).is_some_and(|ty| ty >= VariantType::Dictionary)
     }
 
     /// Refuses values of another type than their Dictionary declares. They come from non-canonical bytes, which the engine
@@ -498,12 +539,12 @@ impl<'a, 's> Walker<'a, 's> {
         self,
         mut entries: EntriesInPlace<'a>,
         count: usize,
+        keys: &mut StrictKeys,
         dictionary: &mut S::Dictionary,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
         let start = sink.written();
-        let mut collapsing = CollapsingKeys::default();
         for index in 0..count {
             let rest = || TailItems::Entries(entries, count - index);
             // Strict mode counts all keys, so it does not split.
@@ -514,7 +555,7 @@ impl<'a, 's> Walker<'a, 's> {
                 return Ok(());
             }
             let (key, value) = entries.next().ok_or_else(dictionary_changed)?;
-            self.write_entry(index, (key, value), &mut collapsing, dictionary, sink, depth)?;
+            self.write_entry(index, (key, value), keys, dictionary, sink, depth)?;
         }
         Ok(())
     }
@@ -524,21 +565,14 @@ impl<'a, 's> Walker<'a, 's> {
         self,
         entries: &mut Entries<'_>,
         count: usize,
+        keys: &mut StrictKeys,
         dictionary: &mut S::Dictionary,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
-        let mut collapsing = CollapsingKeys::default();
         for index in 0..count {
             let (key, value) = self.reader.next_entry(entries).ok_or_else(dictionary_changed)?;
-            self.without_splitter().write_entry(
-                index,
-                (key, value),
-                &mut collapsing,
-                dictionary,
-                sink,
-                depth,
-            )?;
+            self.without_splitter().write_entry(index, (key, value), keys, dictionary, sink, depth)?;
         }
         Ok(())
     }
@@ -548,16 +582,17 @@ impl<'a, 's> Walker<'a, 's> {
         self,
         index: usize,
         (key, value): (&'a Variant, &'a Variant),
-        collapsing: &mut CollapsingKeys,
+        keys: &mut StrictKeys,
         dictionary: &mut S::Dictionary,
         sink: &mut S,
         depth: u32,
     ) -> Result<()> {
         if self.strict {
-            collapsing.nils += u32::from(self.is_written_as_nil(key));
-            collapsing.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
-            if collapsing.nils > 1 || collapsing.callables > 1 {
-                return Err(Error::object("two Dictionary keys that decode to the same key"));
+            keys.nils += u32::from(self.is_written_as_nil(key));
+            keys.callables += u32::from(self.reader.ty(key) == Some(VariantType::Callable));
+            keys.containers += u32::from(self.may_change(key));
+            if keys.nils > 1 || keys.callables > 1 {
+                return Err(same_keys());
             }
         }
         sink.begin_key(dictionary)?;
@@ -687,7 +722,11 @@ impl<'a, 's> Walker<'a, 's> {
             sink.begin_property(&mut open, Text::Utf32(self.reader.units(&property.text)))?;
             property
                 .value(&object)
-                .and_then(|value| self.without_splitter().write_into(&value, sink, depth + 1))
+                .and_then(|value| {
+                    // Each object is read as one of its own, which is like no other key.
+                    let walker = Walker { refuses_nulls: false, ..self.without_splitter() };
+                    walker.write_into(&value, sink, depth + 1)
+                })
                 .map_err(|error| error.inside(Step::property(&text_of(&property.text))))?;
             sink.end_property(&mut open)?;
         }
@@ -715,11 +754,17 @@ pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// How many keys of a Dictionary decode to null: more than one of a kind would collapse into a single key.
+/// Keys of a Dictionary that may decode to the same key as others.
 #[derive(Default)]
-struct CollapsingKeys {
+struct StrictKeys {
     nils: u32,
     callables: u32,
+    containers: u32,
+}
+
+#[cold]
+fn same_keys() -> Error {
+    Error::object("two Dictionary keys that decode to the same key")
 }
 
 #[cold]

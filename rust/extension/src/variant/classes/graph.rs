@@ -2,6 +2,7 @@
 //!
 //! Getters run while objects are collected. No script runs while they are written.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use godot::builtin::{StringName, VarDictionary, Variant};
@@ -28,6 +29,8 @@ pub struct Graph {
     values: Vec<Variant>,
     /// Indexes of the objects in the table, in its order.
     table: Vec<usize>,
+    /// The resources in keys, by their path.
+    keys: HashMap<String, usize>,
     /// The value nests too deeply to be written.
     is_too_deep: bool,
 }
@@ -104,12 +107,14 @@ impl Graph {
                     let in_table = in_key || depth >= INLINE_LEVELS;
                     if let Some(&known) = graph.by_id.get(&object.id()) {
                         graph.objects[known].is_in_table = true;
+                        graph.check_key(known, in_key);
                         continue;
                     }
                     graph.by_id.insert(object.id(), graph.objects.len());
                     let found = graph.add(&object, registry, in_table);
                     let first = found.first;
                     graph.objects.push(found);
+                    graph.check_key(graph.objects.len() - 1, in_key);
                     memory.charge(size_of::<Found>() + 64)?;
                     memory.charge((graph.values.len() - first) * size_of::<Variant>())?;
                     let depth = if in_table { 2 } else { depth };
@@ -136,6 +141,15 @@ impl Graph {
             }
         }
         Ok(graph)
+    }
+
+    /// Refuses a resource in a key if another key has the same resource, loaded twice: they would be read as one.
+    fn check_key(&mut self, index: usize, in_key: bool) {
+        let What::Resource(place) = &self.objects[index].what else { return };
+        if in_key && *self.keys.entry(place.1.clone()).or_insert(index) != index {
+            let reason = format!("two keys are the resource {}, which was loaded twice", quoted(&place.1));
+            self.objects[index].what = What::Refused(Box::new(Error::object(reason)));
+        }
     }
 
     /// An object and its properties, which are added to the values.

@@ -651,6 +651,15 @@ class Hero3:
 	var level := 1
 
 
+class Endless:
+	static var hook := Callable()
+	var number := 0:
+		set(value):
+			number = value
+			if hook.is_valid():
+				hook.call()
+
+
 func _upgrade_item(data: Dictionary, from: int) -> Dictionary:
 	if from < 2:
 		data["id"] = StringName(data["title"].to_snake_case())
@@ -782,6 +791,15 @@ func test_game_code() -> bool:
 	]:
 		read = _meanwhile(meddling, classes, bytes)
 		checks.truth("a setter that frees objects", read.is_ok() or "freed" in read.message, read.message)
+	classes.register(Endless, {"name": "Endless"})
+	var refusals: Array[String] = []
+	Endless.hook = func() -> void:
+		var inner := classes.from_plain({&"@class": "Endless", "number": 1})
+		if not inner.is_ok():
+			refusals.append(inner.message)
+	read = classes.from_plain({&"@class": "Endless", "number": 2})
+	Endless.hook = Callable()
+	checks.truth("a setter that decodes without end", read.is_ok() and refusals.size() == 1 and "64 calls inside of each other" in refusals[0], str(refusals))
 	read = null
 	_free_nodes()
 	checks.same_int("objects", objects_before, object_count())

@@ -23,6 +23,7 @@ use crate::variant::classes::graph::Graph;
 use crate::variant::classes::reader::ObjectReader;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
+use crate::variant::nested::Nested;
 use crate::variant::source::registered::Registered;
 use crate::variant::source::{Live, Objects};
 use crate::variant::splitter::Splitter;
@@ -177,6 +178,7 @@ fn encode_with(
 #[inline(always)]
 pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     let Reading { input, strictness, limits, .. } = reading;
+    let _running = limits.allow_objects.then(Nested::enter).transpose()?;
     let data = input.bytes();
     if data.len() >= settings::parallel_threshold() {
         return decode(reading, 0..data.len(), &mut Spent::default()).map(|(built, _)| built);
@@ -209,6 +211,7 @@ pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
 pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
     let start = part.start;
     let Reading { input, strictness, limits, .. } = reading;
+    let _running = limits.allow_objects.then(Nested::enter).transpose()?;
     let data = input.bytes().get(part).unwrap_or_default();
     // Others share the limits where this is one of many values in the input.
     let is_shared = data.len() >= settings::parallel_threshold()
@@ -239,6 +242,7 @@ pub fn decode_registered(
 ) -> Result<(Built, usize)> {
     let start = part.start;
     let Reading { input, limits, .. } = reading;
+    let _running = Nested::enter()?;
     let data = input.bytes().get(part).unwrap_or_default();
     let objects = ObjectReader::new(Arc::clone(registry), data, limits, target);
     let mut builder = VariantBuilder::new(reading).with_objects(objects, data);

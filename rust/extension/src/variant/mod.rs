@@ -7,6 +7,7 @@ pub mod collisions;
 pub mod input;
 pub mod keys;
 pub mod lost_objects;
+pub mod nested;
 mod objects;
 pub mod part_tasks;
 pub mod source;

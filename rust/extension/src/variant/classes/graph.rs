@@ -13,6 +13,7 @@ use variant_engine::{ContainerType, HeldObject, Reader, text_of};
 
 use super::{ById, Class, Registry, UNKNOWN, resources, tag};
 use crate::memory_budget::MemoryBudget;
+use crate::variant::nested::Nested;
 
 /// The level from which on objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network` allows 32
 /// levels.
@@ -67,6 +68,7 @@ impl Graph {
     /// # Errors
     /// Fails if the value is too large or memory runs out. Other errors are reported when the value is written, with their path.
     pub fn of(value: &Variant, registry: &Registry) -> Result<Self> {
+        let _running = Nested::enter()?;
         let mut graph = Self::default();
         let (reader, memory) = (Reader::new(), MemoryBudget::default());
         let mut visits = vec![Visit(value.clone(), 0, false)];

@@ -159,12 +159,16 @@ func _inspect_many_problems() -> void:
 	const LISTED := 1000
 	var tab: Control = _panel.inspect
 	var sizes: Array[Array] = []
-	for zeros: int in [400_000, 800_000]:
-		# A save after a power failure: one record, and then lengths of 0.
-		var bytes := PackedByteArray([4, 0, 0, 0])
-		bytes.resize(8 + zeros)
-		await _open("zeros.bin", bytes)
-		var records := 1 + zeros / 4
+	for damaged: int in [100_000, 200_000]:
+		# One good record, and others whose type there is not.
+		var words := PackedInt32Array()
+		words.resize(2 * (1 + damaged))
+		for index in 1 + damaged:
+			words[2 * index] = 4
+			words[2 * index + 1] = TYPE_NIL if index == 0 else 0xff
+		var bytes := words.to_byte_array()
+		await _open("damaged.bin", bytes)
+		var records := 1 + damaged
 		_check("all records are counted", tab.contents.has_records and tab.contents.record_count == records)
 		_check("the errors listed are bounded", tab.problems.item_count == LISTED + 1, str(tab.problems.item_count))
 		var rest: String = tab.problems.get_item_text(tab.problems.item_count - 1)
@@ -176,6 +180,10 @@ func _inspect_many_problems() -> void:
 		sizes.append([tab.contents.nodes, tab.contents.problems, tab.contents._piece_offsets].map(
 				func(list: Variant) -> int: return list.size()))
 	_check("no list grows with the file", sizes[0] == sizes[1], str(sizes))
+	var zeros := PackedByteArray([4, 0, 0, 0])
+	zeros.resize(400_000)
+	await _open("zeros.bin", zeros)
+	_check("zeros after a power failure are one error", tab.contents.record_count == 1 and tab.problems.item_count == 1)
 	# Bools of 7, and a type that there is none of.
 	var odd := PackedByteArray()
 	for i in 3000:

@@ -261,7 +261,7 @@ func test_faults_are_named() -> bool:
 		["a reference too far", {&"@objects": [bag], "value": {&"@ref": 1}}, "reference to object 1, but there are 1", ".\"value\".\"@ref\""],
 		["a reference before the first", {&"@objects": [bag], "value": {&"@ref": -1}}, "reference to object -1, but there are 1", ".\"value\".\"@ref\""],
 		["objects that are none", {&"@objects": [1], "value": 1}, "expected an object of a registered class", ".\"@objects\"[0]"],
-		["an object that is none", {&"@objects": [bag, 5], "value": [{&"@ref": 0}]}, "expected an object of a registered class", ".\"@objects\"[1]"],
+		["an element that is no object", {&"@objects": [bag, 5], "value": [{&"@ref": 0}]}, "expected an object of a registered class", ".\"@objects\"[1]"],
 		["objects not at the root", [{&"@objects": [bag], "value": 1}], "unexpected tag \"@objects\"", "[0].<key 0>"],
 		["an unknown tag", {&"@other": 1}, "unexpected tag \"@other\"", ".<key 0>"],
 		["two values for a reference", {&"@objects": [bag], "value": {&"@ref": 0, "x": 1}}, "unexpected tag \"@ref\"", ".\"value\".<key 0>"],

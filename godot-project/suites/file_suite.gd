@@ -93,7 +93,7 @@ func test_files_are_those_of_store_var() -> bool:
 	return true
 
 
-## What would be read as another value, or not at all, is not written, and the file stays.
+## Values that would be read as others, or not at all, are refused, and the file stays as it was.
 func test_values_that_come_back_as_others_are_refused() -> bool:
 	checks.subject(checks.MIXED, "values that differ after reading")
 	var freed: Array[Node] = [Node.new(), Node.new()]

@@ -278,7 +278,8 @@ func _show() -> void:
 	tree.show_contents(contents)
 	hex.show_contents(contents)
 	_title.text = "%s, %s bytes, %s" % [_source, contents.bytes.size(), (
-		"%d records" % contents.record_count if contents.has_records else "one value")]
+		"one value" if not contents.has_records
+		else "1 record" if contents.record_count == 1 else "%d records" % contents.record_count)]
 	_title.tooltip_text = _title.text
 	_show_problems()
 

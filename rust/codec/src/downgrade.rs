@@ -80,7 +80,7 @@ pub struct Downgrade<O> {
 #[derive(Default)]
 pub struct KeyTypes {
     found: u64,
-    /// What had been met before the key, which may be in a key itself.
+    /// The types met before the key: if this Dictionary is in a key, they are types of that key.
     outside: u64,
 }
 
@@ -89,7 +89,7 @@ impl KeyTypes {
         self.found & bit(*a) != 0 && self.found & bit(*b) != 0
     }
 
-    /// Two types of which equal keys become the same key.
+    /// Two types whose keys may become equal.
     fn alike(&self) -> Option<&'static (VariantType, VariantType)> {
         const TEXTS: (VariantType, VariantType) = (VariantType::StringName, VariantType::String);
 

@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         self.skip(count.checked_add(format::padding(count))?)
     }
 
-    /// What follows for the kind at `shift` of a container's header.
+    /// The declared type whose kind is at `shift` of a container's header.
     #[inline(always)]
     pub fn declared(&mut self, header: u32, shift: u32) -> Option<Declared> {
         Some(match ContainerKind::of(header, shift) {
@@ -149,8 +149,8 @@ pub enum Number {
     Float(f64),
 }
 
-/// The number that is all of `bytes`, as every reader of the format reads it. `None` also for numbers that no encoder writes: read
-/// them as other values.
+/// The number that is all of `bytes`, as the engine reads it. `None` for other values, for bools other than 0 and 1, and for 4-byte
+/// NaNs: decode those.
 #[inline(always)]
 pub fn number(bytes: &[u8]) -> Option<Number> {
     const BOOL: u32 = VariantType::Bool.id() as u32;

@@ -190,10 +190,11 @@ impl Class {
         })
     }
 
-    /// Fails for an object that a reader would make of another native class, and for one whose script does not run.
+    /// Checks that a reader would make the same kind of object.
     ///
     /// # Errors
-    /// Those.
+    /// Fails if its native class is not the one that the script extends, unless the option `create` makes it. In the editor, also if its
+    /// script does not run.
     pub fn check_kind(&self, object: &HeldObject) -> Result<()> {
         let native = object.class_name();
         if native != self.native && self.create.is_none() {
@@ -297,12 +298,6 @@ impl Methods {
     }
 }
 
-impl Methods {
-    fn has_setter(&self, property: &GString) -> bool {
-        self.setters.contains(&text_of(property))
-    }
-}
-
 /// The properties in the option "properties", or all variables of the script.
 fn properties(
     script: &Gd<Script>,
@@ -319,11 +314,7 @@ fn properties(
     let variables = infos.iter_shared().filter(is_variable);
     let Some(listed) = options.get("properties") else {
         return Ok(variables
-            .map(|info| {
-                let name = name(&info);
-                let has_setter = methods.has_setter(&name);
-                Property::of(&name, Declared::of(&info, script), has_setter)
-            })
+            .map(|info| Property::of(&name(&info), Declared::of(&info, script), methods))
             .collect());
     };
     let listed = match Reader::new().ty(&listed) {
@@ -359,18 +350,17 @@ fn properties(
                 return Err(Error::argument(format!("{class} has no property {}", quoted(&text))));
             }
         };
-        let name = GString::from(&text);
-        let has_setter = methods.has_setter(&name);
-        properties.push(Property::of(&name, declared, has_setter));
+        properties.push(Property::of(&GString::from(&text), declared, methods));
     }
     Ok(properties)
 }
 
 impl Property {
-    /// A setter may leave out an object, or keep it elsewhere.
-    fn of(name: &GString, declared: Declared, has_setter: bool) -> Self {
-        let may_be_refused = declared.may_be_refused() && !has_setter;
-        Self { name: StringName::from(name), text: text_of(name), declared, may_be_refused }
+    fn of(name: &GString, declared: Declared, methods: &Methods) -> Self {
+        let text = text_of(name);
+        // A setter may leave out an object, or keep it elsewhere.
+        let may_be_refused = declared.may_be_refused() && !methods.setters.contains(&text);
+        Self { name: StringName::from(name), text, declared, may_be_refused }
     }
 }
 

@@ -194,7 +194,7 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
     }
 }
 
-/// What checks need beside the value.
+/// The context of the checks in a call.
 pub struct Checks {
     pub registry: Arc<Registry>,
     /// Conversions that are left. Their results may be crafted to collide in hash tables, and nothing else counts them.

@@ -10,10 +10,11 @@ use crate::encoder::{EncodeOptions, Measure};
 use crate::ends::Ends;
 use crate::error::Result;
 use crate::events::Source as _;
-use crate::format::{self, Lane, Shape, VariantType};
+use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Strictness};
 use crate::value::Value;
-use crate::wire::{Cursor, Declared};
+use crate::wire::header::bits::{BOOL, FLOAT, INT, NIL, STRING, STRING_NAME, WIDE_FLOAT, WIDE_INT};
+use crate::wire::{Cursor, Declared, Header, Padded};
 
 /// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
 /// has every key once. `None` leaves both open: read the value to find out.
@@ -68,15 +69,6 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
 /// Any type, where a container declares none.
 const ANY: u8 = 0;
 
-const NIL: u32 = VariantType::Nil.id() as u32;
-const BOOL: u32 = VariantType::Bool.id() as u32;
-const INT: u32 = VariantType::Int.id() as u32;
-const WIDE_INT: u32 = INT | format::FLAG_64;
-const FLOAT: u32 = VariantType::Float.id() as u32;
-const WIDE_FLOAT: u32 = FLOAT | format::FLAG_64;
-const STRING: u32 = VariantType::String.id() as u32;
-const STRING_NAME: u32 = VariantType::StringName.id() as u32;
-
 /// Each step returns `None` where something may be wrong, or takes a closer look.
 struct Checker<'a> {
     cursor: Cursor<'a>,
@@ -112,13 +104,13 @@ impl Checker<'_> {
 
     #[inline(never)]
     fn other(&mut self, header: u32) -> Option<()> {
-        let ty = VariantType::from_id((header & format::TYPE_MASK) as u8)?;
-        if header & !ty.header_mask() != 0 {
+        let header = Header::of::<Godot4>(header)?;
+        let ty = header.ty;
+        if header.bits & !ty.header_mask() != 0 {
             return None;
         }
-        let wide = header & format::FLAG_64 != 0;
         match ty.shape() {
-            Shape::Fixed(lane, count) => self.cursor.skip(count * lane.width(wide)),
+            Shape::Fixed(..) => self.cursor.skip(ty.lanes_bytes(header.precision())),
             Shape::Array | Shape::Dictionary => {
                 let start = self.cursor.position().checked_sub(4)?;
                 if ty == VariantType::Array {
@@ -131,8 +123,8 @@ impl Checker<'_> {
                 }
                 Some(())
             }
-            Shape::Packed(lane, per_element) => self.packed(per_element * lane.width(wide), lane),
-            Shape::Object if !wide => None,
+            Shape::Packed(lane, _) => self.packed(ty.lanes_bytes(header.precision()), lane),
+            Shape::Object if !header.is_object_id() => None,
             _ => self.leaf(),
         }
     }
@@ -143,12 +135,12 @@ impl Checker<'_> {
         let start = self.cursor.position().checked_sub(4)?;
         let mut decoder = Decoder::<Godot4>::starting_at(self.cursor.bytes(), start, self.depth, self.limits);
         decoder.write_into(&mut Measure::counting(EncodeOptions::default())).ok()?;
-        self.cursor = Cursor::new(self.cursor.bytes(), decoder.position());
+        self.cursor.jump(decoder.position());
         Some(())
     }
 
-    fn array(&mut self, header: u32) -> Option<()> {
-        let element = self.declared(header, format::KIND_SHIFT)?;
+    fn array(&mut self, header: Header) -> Option<()> {
+        let element = self.declared(header.element_kind())?;
         let count = self.cursor.count(4)?;
         self.enter()?;
         for _ in 0..count {
@@ -158,9 +150,9 @@ impl Checker<'_> {
         Some(())
     }
 
-    fn dictionary(&mut self, header: u32) -> Option<()> {
-        let key = self.declared(header, format::KIND_SHIFT)?;
-        let value = self.declared(header, format::VALUE_KIND_SHIFT)?;
+    fn dictionary(&mut self, header: Header) -> Option<()> {
+        let key = self.declared(header.element_kind())?;
+        let value = self.declared(header.value_kind())?;
         let count = self.cursor.count(8)?;
         if count as u64 > self.limits.max_dictionary_entries {
             return None;
@@ -214,7 +206,7 @@ impl Checker<'_> {
 
     #[inline(always)]
     fn text(&mut self) -> Option<()> {
-        let (text, padding) = self.cursor.text()?;
+        let Padded { text, padding } = self.cursor.text()?;
         if !is_plain(text) {
             check_text(text)?;
         }
@@ -230,14 +222,14 @@ impl Checker<'_> {
 
     /// The type that a container declares for its elements.
     #[inline(always)]
-    fn declared(&mut self, header: u32, shift: u32) -> Option<u8> {
-        match self.cursor.declared(header, shift)? {
+    fn declared(&mut self, kind: ContainerKind) -> Option<u8> {
+        match self.cursor.declared(kind)? {
             Declared::Untyped => Some(ANY),
             Declared::Builtin(id) => {
                 let ty = VariantType::from_id(u8::try_from(id).ok()?)?;
                 (!matches!(ty, VariantType::Nil | VariantType::Object)).then_some(ty.id())
             }
-            Declared::Named => None,
+            Declared::Class(_) | Declared::Script(_) => None,
         }
     }
 
@@ -260,7 +252,7 @@ fn is_plain(text: &[u8]) -> bool {
     let (words, rest) = text.as_chunks::<8>();
     let mut odd = 0;
     for word in words {
-        let word = u64::from_le_bytes(*word);
+        let word = u64::from_ne_bytes(*word);
         odd |= word | word.wrapping_sub(ONE);
     }
     let rest = rest.iter().fold(ONE, |word, byte| word << 8 | u64::from(*byte));
@@ -325,7 +317,7 @@ impl Rows {
     #[inline(always)]
     fn slot(bytes: &[u8], count: usize) -> usize {
         let start =
-            bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word));
+            bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map_or(0, |word| u64::from_ne_bytes(*word));
         let mixed = (start ^ (count as u64) << 48).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed >> 32) as usize % Self::SLOTS
     }

@@ -75,25 +75,27 @@ fn utf8_len_mixed(units: &[u32], scalars: bool) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Writes code units into exactly the room that they take, as [`utf8_len`] has it.
+/// Writes code units into exactly as many bytes as they take, as [`utf8_len`] has it.
 #[inline]
-pub fn put_utf8(room: &mut [u8], units: &[u32]) {
-    if room.len() == units.len() {
-        room.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
+pub fn put_utf8(target: &mut [u8], units: &[u32]) {
+    if target.len() == units.len() {
+        target.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
     } else {
-        put_mixed(room, units);
+        put_mixed(target, units);
     }
 }
 
 /// Where they take more bytes than there are units.
 #[inline(never)]
-fn put_mixed(room: &mut [u8], units: &[u32]) {
+fn put_mixed(target: &mut [u8], units: &[u32]) {
     let mut at = 0;
     for block in units.chunks(UNITS) {
-        at += match put_units(&mut room[at..], block) {
+        at += match put_units(&mut target[at..], block) {
             Some(bytes) => bytes,
             // Near the end, or longer than usual.
-            None => block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut room[at + bytes..], *unit)),
+            None => {
+                block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut target[at + bytes..], *unit))
+            }
         };
     }
 }
@@ -102,13 +104,13 @@ fn put_mixed(room: &mut [u8], units: &[u32]) {
 /// String takes 41 ns word by word, 37 ns in blocks of 8, 34 ns in blocks of 16 and more in blocks of 32.
 pub(crate) const UNITS: usize = 16;
 
-/// Writes code units to the start of `room`, and returns how many bytes they take; `None` if there are units that take
-/// five or six. `room` must go on behind them, since more is written than is counted.
+/// Writes code units to the start of `target`, and returns how many bytes they take; `None` if there are units that take
+/// five or six. `target` must go on behind them, since more is written than is counted.
 #[inline]
-pub(crate) fn put_units(room: &mut [u8], units: &[u32]) -> Option<usize> {
+pub(crate) fn put_units(target: &mut [u8], units: &[u32]) -> Option<usize> {
     let mut at = 0;
     for block in units.chunks(UNITS) {
-        let to = room.get_mut(at..)?.first_chunk_mut()?;
+        let to = target.get_mut(at..)?.first_chunk_mut()?;
         let all = block.iter().fold(0, |all, unit| all | unit);
         at += match all {
             0..0x80 => put_ascii(to, block),
@@ -121,10 +123,10 @@ pub(crate) fn put_units(room: &mut [u8], units: &[u32]) -> Option<usize> {
 }
 
 #[inline(always)]
-fn put_ascii(room: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
+fn put_ascii(target: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
     match block.first_chunk::<UNITS>() {
-        Some(block) => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
-        None => room.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+        Some(block) => target.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
+        None => target.iter_mut().zip(block).for_each(|(byte, unit)| *byte = *unit as u8),
     }
     block.len()
 }
@@ -133,7 +135,7 @@ fn put_ascii(room: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
 ///
 /// No branch depends on the text, and the compiler makes the bytes of several units at once.
 #[inline(always)]
-fn put_block(room: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
+fn put_block(target: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
     let (mut made, mut lens) = ([0; UNITS], [0; UNITS]);
     made.iter_mut().zip(block).for_each(|(made, unit)| *made = bytes(*unit));
     for (len, &unit) in lens.iter_mut().zip(block) {
@@ -143,7 +145,7 @@ fn put_block(room: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u
     let mut at = 0;
     for (made, len) in made.iter().zip(lens).take(block.len()) {
         // Always there, since none is longer than four bytes.
-        if let Some(to) = room.get_mut(at..at + 4) {
+        if let Some(to) = target.get_mut(at..at + 4) {
             to.copy_from_slice(&made.to_le_bytes());
         }
         at += len as usize;
@@ -181,10 +183,10 @@ fn either(first: bool, a: u32, b: u32) -> u32 {
 
 /// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
 #[inline]
-fn put_code_unit(room: &mut [u8], unit: u32) -> usize {
+fn put_code_unit(target: &mut [u8], unit: u32) -> usize {
     let tail = |shift: u32| 0x80 | (unit >> shift & 0x3F) as u8;
     let mut put = |bytes: &[u8]| {
-        room[..bytes.len()].copy_from_slice(bytes);
+        target[..bytes.len()].copy_from_slice(bytes);
         bytes.len()
     };
     match unit {
@@ -205,9 +207,9 @@ mod tests {
     fn as_the_standard_library_does() {
         for text in ["", "plain", "größer", "日本語 and more", "👾", "a\0b"] {
             let units: Vec<u32> = text.chars().map(u32::from).collect();
-            let mut room = vec![0; utf8_len(&units, Utf8Rule::Scalars).unwrap()];
-            put_utf8(&mut room, &units);
-            assert_eq!(room, text.as_bytes());
+            let mut target = vec![0; utf8_len(&units, Utf8Rule::Scalars).unwrap()];
+            put_utf8(&mut target, &units);
+            assert_eq!(target, text.as_bytes());
         }
         for unit in [0xD800, 0xDFFF, 0x11_0000, u32::MAX] {
             assert_eq!(

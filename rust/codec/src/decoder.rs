@@ -6,18 +6,16 @@ mod dictionaries;
 pub(crate) mod heads;
 mod objects;
 mod parts;
-mod runs;
 mod texts;
 
-pub use self::dictionaries::first_key_starts_with;
 use crate::changes::{Change, Loss};
 use crate::dialect::{Dialect, Godot3, Godot4};
 use crate::error::{Error, ErrorKind, Limit, Locate, Oddity, Result};
 use crate::events::{ElementType, Lanes, Part, Precision, Sink, Source, Text};
 use crate::findings::{Notes, Span, SpanKind, Spans};
 use crate::format::{self, Lane, Shape, VariantType};
-use crate::lanes;
 use crate::limits::{Budget, Limits, Spent, Strictness};
+use crate::wire::{Cursor, Header};
 
 /// How often all bytes may be skimmed for parts.
 const MAX_SKIMS: usize = 3;
@@ -46,8 +44,7 @@ const MAX_SKIMS: usize = 3;
 #[derive(Debug)]
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
-    bytes: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     depth: u32,
     /// The deepest level of a container, which is limited inside of a key.
     max_container_depth: u32,
@@ -104,8 +101,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
-            bytes,
-            at: 0,
+            cursor: Cursor::new(bytes, 0),
             depth: 0,
             max_container_depth: u32::MAX,
             in_key: false,
@@ -120,7 +116,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The same, where other values have used up some of the limits.
     pub fn after(self, spent: Spent) -> Self {
         let mut budget = Budget::after(spent, self.budget.limits);
-        budget.input(self.bytes.len());
+        budget.input(self.cursor.bytes().len());
         Self { budget, ..self }
     }
 
@@ -129,30 +125,30 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.spent()
     }
 
-    /// Pours the one value that the buffer holds into `sink`, and returns where it ended.
+    /// Writes the one value that the buffer holds into `sink`, and returns where it ended.
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset; also too many bytes, and bytes after the value, if the limits
     /// do not allow them.
     pub fn decode_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
         let limits = self.budget.limits;
-        if self.bytes.len() > limits.max_bytes {
+        if self.cursor.bytes().len() > limits.max_bytes {
             return Err(self.error(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64)));
         }
         self.write_into(sink)?;
-        let left = self.left();
+        let left = self.cursor.rest().len();
         if left > 0 && !limits.allow_trailing_bytes {
             return Err(self.error(ErrorKind::TrailingBytes(left)));
         }
-        Ok(self.at)
+        Ok(self.position())
     }
 
-    /// Pours a part of the same bytes that another decoder has passed over into `sink`, whose `array` is open.
+    /// Writes a part of the same bytes that another decoder has passed over into `sink`, whose `array` is open.
     ///
     /// # Errors
     /// What is wrong with the bytes, with its offset; also where the part does not end where it should.
     pub fn decode_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
-        self.at = part.bytes.start;
+        self.cursor.jump(part.bytes.start);
         self.depth = part.depth;
         self.decode_elements(sink, array, &ElementType::Untyped, 0..part.count)?;
         self.ends_at(part.bytes.end)
@@ -168,7 +164,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink: &mut S,
         strings: &mut S::Strings,
     ) -> Result<()> {
-        self.at = part.bytes.start;
+        self.cursor.jump(part.bytes.start);
         for _ in 0..part.count {
             self.decode_terminated_string(sink, strings)?;
         }
@@ -176,63 +172,58 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     fn ends_at(&self, end: usize) -> Result<()> {
-        if self.at == end {
+        if self.position() == end {
             Ok(())
         } else {
-            Err(Error::argument("part does not end where it was expected to").at(self.at))
+            Err(Error::argument("part does not end where it was expected to").at(self.position()))
         }
     }
 
     /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final
     /// PackedByteArray is missing.
+    #[inline(always)]
     pub fn position(&self) -> usize {
-        self.at
+        self.cursor.position()
     }
 
     #[inline(always)]
-    fn precision(header: u32) -> Precision {
-        if header & format::FLAG_64 != 0 { Precision::Double } else { Precision::Single }
-    }
-
-    #[inline(always)]
-    fn decode_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
-        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
-        let precision = Self::precision(header);
-        let le = self.take(count * lane.width(precision == Precision::Double))?;
+    fn decode_fixed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, precision: Precision) -> Result<()> {
+        let le = self.take(ty.lanes_bytes(precision))?;
         sink.fixed(ty, Lanes { precision, le })
     }
 
     #[inline(never)]
-    fn decode_packed<S: Sink>(&mut self, sink: &mut S, ty: VariantType, header: u32) -> Result<()> {
-        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
-        let precision = Self::precision(header);
-        let element = per_element * lane.width(precision == Precision::Double);
-        let at = self.at;
+    fn decode_packed<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
+        let Shape::Packed(lane, _) = header.ty.shape() else {
+            unreachable!("{} is no packed array", header.ty)
+        };
+        let precision = header.precision();
+        let element = header.ty.lanes_bytes(precision);
+        let at = self.position();
         let count = self.count(element)?;
         let le = self.take(count * element)?;
         self.budget.packed_lanes(lane, precision, count, le.len()).at(at)?;
         if lane == Lane::Byte {
             // The engine counts this padding as read even where the data end before it.
-            let padding = format::padding(count);
-            let there = self.bytes.get(self.at..).unwrap_or_default();
-            self.odd(there.len() < padding, self.at, Oddity::MissingPadding)?;
+            let (at, padding, there) = (self.position(), format::padding(count), self.cursor.rest());
+            self.odd(there.len() < padding, at, Oddity::MissingPadding)?;
             let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
-            self.odd(nonzero && !D::HAS_CARELESS_WRITERS, self.at, Oddity::Padding)?;
-            self.span(self.at, SpanKind::Padding);
-            self.at += padding;
-            self.span(self.at, SpanKind::Content);
+            self.odd(nonzero && !D::HAS_CARELESS_WRITERS, at, Oddity::Padding)?;
+            self.span(at, SpanKind::Padding);
+            self.cursor.jump(at + padding);
+            self.span(at + padding, SpanKind::Content);
         }
-        sink.packed(ty, Lanes { precision, le })
+        sink.packed(header.ty, Lanes { precision, le })
     }
 
-    /// Pours what follows the header of a value that starts at `at`, and that is no Array, Dictionary or Object. Not inlined
+    /// Writes what follows the header of a value that starts at `at`, and that is no Array, Dictionary or Object. Not inlined
     /// in WebAssembly: its locals would enlarge the frame of the recursive caller, once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
-    fn decode_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: u32, ty: VariantType) -> Result<()> {
+    fn decode_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: Header) -> Result<()> {
         use VariantType as T;
 
-        let wide = header & format::FLAG_64 != 0;
+        let (ty, wide, precision) = (header.ty, header.is_wide(), header.precision());
         match ty {
             T::Nil => sink.nil(),
             T::Bool => {
@@ -240,27 +231,20 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 self.odd(value > 1, at, Oddity::Bool)?;
                 sink.bool(value != 0)
             }
-            T::Int if wide => {
-                let value = self.u64()? as i64;
-                self.odd(!D::HAS_CARELESS_WRITERS && i32::try_from(value).is_ok(), at, Oddity::WideNumber)?;
+            T::Int => {
+                let value = self.int(wide)?;
+                let fits = wide && !D::HAS_CARELESS_WRITERS && i32::try_from(value).is_ok();
+                self.odd(fits, at, Oddity::WideNumber)?;
                 sink.int(value)
             }
-            T::Int => {
-                let value = self.u32()? as i32;
-                sink.int(value.into())
-            }
-            T::Float if wide => {
-                let value = f64::from_bits(self.u64()?);
-                self.odd(f64::from(value as f32) == value, at, Oddity::WideNumber)?;
+            T::Float => {
+                let value = self.float(wide)?;
+                self.odd(wide && f64::from(value as f32) == value, at, Oddity::WideNumber)?;
+                self.odd(!wide && value.is_nan(), at, Oddity::NarrowNan)?;
                 sink.float(value)
             }
-            T::Float => {
-                let value = f32::from_bits(self.u32()?);
-                self.odd(value.is_nan(), at, Oddity::NarrowNan)?;
-                sink.float(lanes::widen_quieting_nan(value))
-            }
             T::String | T::StringName => {
-                let text_at = self.at;
+                let text_at = self.position();
                 if ty == T::StringName {
                     self.budget.name().at(at)?;
                 }
@@ -272,22 +256,22 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 sink.text(ty, Text::Utf8(&text)).at(at)
             }
             // One arm for each type, so that each is compiled for the size it has.
-            T::Vector2 => self.decode_fixed(sink, T::Vector2, header),
-            T::Vector2i => self.decode_fixed(sink, T::Vector2i, header),
-            T::Rect2 => self.decode_fixed(sink, T::Rect2, header),
-            T::Rect2i => self.decode_fixed(sink, T::Rect2i, header),
-            T::Vector3 => self.decode_fixed(sink, T::Vector3, header),
-            T::Vector3i => self.decode_fixed(sink, T::Vector3i, header),
-            T::Transform2D => self.decode_fixed(sink, T::Transform2D, header),
-            T::Vector4 => self.decode_fixed(sink, T::Vector4, header),
-            T::Vector4i => self.decode_fixed(sink, T::Vector4i, header),
-            T::Plane => self.decode_fixed(sink, T::Plane, header),
-            T::Quaternion => self.decode_fixed(sink, T::Quaternion, header),
-            T::Aabb => self.decode_fixed(sink, T::Aabb, header),
-            T::Basis => self.decode_fixed(sink, T::Basis, header),
-            T::Transform3D => self.decode_fixed(sink, T::Transform3D, header),
-            T::Projection => self.decode_fixed(sink, T::Projection, header),
-            T::Color => self.decode_fixed(sink, T::Color, header),
+            T::Vector2 => self.decode_fixed(sink, T::Vector2, precision),
+            T::Vector2i => self.decode_fixed(sink, T::Vector2i, precision),
+            T::Rect2 => self.decode_fixed(sink, T::Rect2, precision),
+            T::Rect2i => self.decode_fixed(sink, T::Rect2i, precision),
+            T::Vector3 => self.decode_fixed(sink, T::Vector3, precision),
+            T::Vector3i => self.decode_fixed(sink, T::Vector3i, precision),
+            T::Transform2D => self.decode_fixed(sink, T::Transform2D, precision),
+            T::Vector4 => self.decode_fixed(sink, T::Vector4, precision),
+            T::Vector4i => self.decode_fixed(sink, T::Vector4i, precision),
+            T::Plane => self.decode_fixed(sink, T::Plane, precision),
+            T::Quaternion => self.decode_fixed(sink, T::Quaternion, precision),
+            T::Aabb => self.decode_fixed(sink, T::Aabb, precision),
+            T::Basis => self.decode_fixed(sink, T::Basis, precision),
+            T::Transform3D => self.decode_fixed(sink, T::Transform3D, precision),
+            T::Projection => self.decode_fixed(sink, T::Projection, precision),
+            T::Color => self.decode_fixed(sink, T::Color, precision),
             T::NodePath => self.decode_node_path(sink),
             T::Rid => {
                 let id = if D::HAS_FLAGS { self.u64()? } else { 0 };
@@ -308,7 +292,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             | T::PackedVector2Array
             | T::PackedVector3Array
             | T::PackedColorArray
-            | T::PackedVector4Array => self.decode_packed(sink, ty, header),
+            | T::PackedVector4Array => self.decode_packed(sink, header),
             T::PackedStringArray => self.decode_strings(sink),
         }
     }
@@ -321,25 +305,24 @@ impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
         if !S::BUILDS {
             self.budget.builds_nothing();
         }
-        let at = self.at;
+        let at = self.position();
         if self.depth > self.max_depth() {
             return Err(self.too_deep());
         }
-        let header = self.u32_of(SpanKind::Header)?;
-        let id = (header & format::TYPE_MASK) as u8;
-        let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
-        self.odd(header & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
-        let header = if D::HAS_FLAGS { header } else { header & D::header_mask(ty) };
+        let bits = self.u32_of(SpanKind::Header)?;
+        let header = self.header_of(bits, at)?;
+        let ty = header.ty;
+        self.odd(bits & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
         self.budget.value(ty).at(at)?;
-        sink.value_starts(at, header, ty);
+        sink.value_starts(at, header);
         let written = match ty {
             VariantType::Array => self.decode_array(sink, header),
             VariantType::Dictionary => self.decode_dictionary(sink, header),
             VariantType::Object => self.decode_object(sink, header, at),
-            _ => self.decode_leaf(sink, at, header, ty),
+            _ => self.decode_leaf(sink, at, header),
         };
         if S::WANTS_PLACES && written.is_ok() {
-            sink.value_ends(self.at);
+            sink.value_ends(self.position());
         }
         written
     }

@@ -172,13 +172,13 @@ impl<O: Output> Downgrade<O> {
         if lane != Lane::Real || lanes.precision == Precision::Single {
             return Ok(());
         }
-        self.round(ty, doubles(lanes).all(|real| real.is_nan() || f64::from(real as f32) == real))
+        self.round(ty, lanes.f64s().all(|real| real.is_nan() || f64::from(real as f32) == real))
     }
 
     /// Integer components as floats.
     fn ints_as_floats(&mut self, ty: VariantType, target: VariantType, lanes: Lanes<'_>) -> Result<()> {
         let (mut le, mut exact) = ([0; 16], true);
-        for (float, int) in le.as_chunks_mut().0.iter_mut().zip(ints(lanes)) {
+        for (float, int) in le.as_chunks_mut().0.iter_mut().zip(lanes.i32s()) {
             exact &= f64::from(int as f32) == f64::from(int);
             *float = (int as f32).to_le_bytes();
         }
@@ -201,14 +201,6 @@ const fn bit(ty: VariantType) -> u64 {
 #[cold]
 fn refused(reason: String) -> Error {
     ErrorKind::NoCounterpart(reason.into()).into()
-}
-
-fn ints(lanes: Lanes<'_>) -> impl Iterator<Item = i32> {
-    lanes.le.as_chunks().0.iter().map(|int| i32::from_le_bytes(*int))
-}
-
-fn doubles(lanes: Lanes<'_>) -> impl Iterator<Item = f64> {
-    lanes.le.as_chunks().0.iter().map(|real| f64::from_le_bytes(*real))
 }
 
 impl<O: Output> Sink for Downgrade<O> {
@@ -253,11 +245,11 @@ impl<O: Output> Sink for Downgrade<O> {
             T::Rect2i => self.ints_as_floats(ty, T::Rect2, lanes),
             T::Vector3i => self.ints_as_floats(ty, T::Vector3, lanes),
             T::Vector4 => self.encoder.fixed(T::Quaternion, lanes),
-            T::Vector4i => self.array_of_ints(4, ints(lanes).map(i64::from)),
+            T::Vector4i => self.array_of_ints(4, lanes.i32s().map(i64::from)),
             T::Projection => match lanes.precision {
                 Precision::Single => self.encoder.packed(T::PackedFloat32Array, lanes),
                 Precision::Double => {
-                    let le: Vec<u8> = doubles(lanes).flat_map(|real| (real as f32).to_le_bytes()).collect();
+                    let le: Vec<u8> = lanes.f64s().flat_map(|real| (real as f32).to_le_bytes()).collect();
                     let lanes = Lanes { precision: Precision::Single, le: &le };
                     self.encoder.packed(T::PackedFloat32Array, lanes)
                 }
@@ -274,16 +266,16 @@ impl<O: Output> Sink for Downgrade<O> {
         self.check_reals(ty, lane, lanes)?;
         match ty {
             T::PackedInt64Array => {
-                let ints = lanes.le.as_chunks().0;
-                self.array_of_ints(ints.len(), ints.iter().map(|int| i64::from_le_bytes(*int)))
+                let ints = lanes.i64s();
+                self.array_of_ints(ints.len(), ints)
             }
             T::PackedFloat64Array => {
                 self.encoder.begin_array(lanes.le.len() / 8, ElementType::Untyped)?;
-                self.encoder.floats(&mut (), &mut doubles(lanes))?;
+                self.encoder.floats(&mut (), &mut lanes.f64s())?;
                 self.encoder.end_array(())
             }
             T::PackedVector4Array => {
-                let bytes = 4 * lane.width(lanes.precision == Precision::Double);
+                let bytes = ty.lanes_bytes(lanes.precision);
                 self.encoder.begin_array(lanes.le.len() / bytes, ElementType::Untyped)?;
                 let mut elements = lanes.le.chunks_exact(bytes);
                 elements.try_for_each(|le| self.encoder.fixed(T::Quaternion, Lanes { le, ..lanes }))?;

@@ -33,9 +33,9 @@ pub struct EncodeOptions {
 
 /// Writes a header and a payload of 4 bytes where that is enough, otherwise of 8; the same stores for both.
 #[inline(always)]
-fn put_number(room: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
-    room[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());
-    room[8..12].copy_from_slice(&((payload >> 32) as u32).to_le_bytes());
+fn put_number(target: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
+    target[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());
+    target[8..12].copy_from_slice(&((payload >> 32) as u32).to_le_bytes());
     if narrow { 8 } else { 12 }
 }
 
@@ -182,9 +182,9 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
             let mut more = true;
             let write = |block: &mut [u8; BLOCK]| {
                 let mut at = 0;
-                while let Some(room) = block.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                while let Some(target) = block.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
                     match values.next() {
-                        Some(value) => at += put(room, value),
+                        Some(value) => at += put(target, value),
                         None => {
                             more = false;
                             break;
@@ -291,7 +291,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
     }
 }
 
-/// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed room.
+/// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed buffer.
 /// Space is reserved once for each block: a million ints take 1.8 instead of 3.4 ms (`cargo xtask bench ints`).
 const BLOCK: usize = 512;
 /// The longest element of a run: a header and the components of four `real_t` of 64 bits.
@@ -436,10 +436,10 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     #[inline(always)]
     fn ints(&mut self, (): &mut (), ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         let int_header = Self::header(VariantType::Int)?;
-        let put = |room: &mut [u8; LONGEST], int: i64| {
+        let put = |target: &mut [u8; LONGEST], int: i64| {
             let narrow = i64::from(int as i32) == int;
             let header = int_header | if narrow { 0 } else { format::FLAG_64 };
-            put_number(room, header, int as u64, narrow)
+            put_number(target, header, int as u64, narrow)
         };
         self.put_run(ints, put, Self::int)
     }
@@ -447,12 +447,12 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
     #[inline(always)]
     fn floats(&mut self, (): &mut (), floats: &mut impl Iterator<Item = f64>) -> Result<()> {
         let float_header = Self::header(VariantType::Float)?;
-        let put = |room: &mut [u8; LONGEST], float: f64| {
+        let put = |target: &mut [u8; LONGEST], float: f64| {
             let small = float as f32;
             let narrow = f64::from(small) == float;
             let header = float_header | if narrow { 0 } else { format::FLAG_64 };
             let payload = if narrow { u64::from(small.to_bits()) } else { float.to_bits() };
-            put_number(room, header, payload, narrow)
+            put_number(target, header, payload, narrow)
         };
         self.put_run(floats, put, Self::float)
     }
@@ -471,9 +471,9 @@ impl<O: Output, D: Dialect> Sink for Encoder<O, D> {
             return values.try_for_each(|le| put_exactly(self, le));
         }
         let header = self.lanes_header(ty, lane)?.to_le_bytes();
-        let put = |room: &mut [u8; LONGEST], le: [u8; N]| {
-            room[..4].copy_from_slice(&header);
-            room[4..4 + N].copy_from_slice(&le);
+        let put = |target: &mut [u8; LONGEST], le: [u8; N]| {
+            target[..4].copy_from_slice(&header);
+            target[4..4 + N].copy_from_slice(&le);
             4 + N
         };
         self.put_run(values, put, put_exactly)

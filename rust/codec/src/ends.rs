@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::events::{ElementType, Sink, Text};
 use crate::format::VariantType;
+use crate::wire::Header;
 
 /// Containers of fewer bytes are walked again.
 const SMALLEST: usize = 256;
@@ -52,7 +53,7 @@ impl Sink for Ends {
     type Strings = ();
     const WANTS_PLACES: bool = true;
 
-    fn value_starts(&mut self, at: usize, _header: u32, _ty: VariantType) {
+    fn value_starts(&mut self, at: usize, _header: Header) {
         self.open.push(at as u32);
     }
 

@@ -16,6 +16,8 @@
 
 use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
+use crate::wire::Header;
+pub use crate::wire::lanes::{Lanes, Precision};
 
 /// Text as its source has it; the sink converts at most once.
 ///
@@ -60,46 +62,6 @@ impl<'a> From<&'a str> for Text<'a> {
     fn from(text: &'a str) -> Self {
         Text::Utf8(text)
     }
-}
-
-/// Whether `real_t` has 32 or 64 bits.
-///
-/// ```
-/// use variant_codec::Reals;
-/// use variant_codec::stream::Precision;
-///
-/// // What a plain Vector2 has.
-/// assert_eq!(Precision::default(), Precision::Single);
-/// let reals: Reals<2> = Reals::Single([1.0, 2.0]);
-/// # let _ = reals;
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 32 bits, as in official builds.
-    #[default]
-    Single,
-    /// 64 bits, as in builds with `precision=double`.
-    Double,
-}
-
-/// Components of a mathematical value or of packed array elements.
-///
-/// ```
-/// use variant_codec::stream::{Encoder, Lanes, Precision, Sink};
-/// use variant_codec::{EncodeOptions, VariantType};
-///
-/// let le = [1.0_f32.to_le_bytes(), 2.0_f32.to_le_bytes()].concat();
-/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-/// encoder.fixed(VariantType::Vector2, Lanes { precision: Precision::Single, le: &le })?;
-/// assert_eq!(encoder.into_output()[4..], le);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Lanes<'a> {
-    /// The width of components that are `real_t`; the others have one width only.
-    pub precision: Precision,
-    /// The components, little-endian, in the order of the wire.
-    pub le: &'a [u8],
 }
 
 /// The type that a container declares for its elements.
@@ -219,7 +181,7 @@ pub struct Part {
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub trait Source {
-    /// Pours exactly one value.
+    /// Writes exactly one value.
     ///
     /// # Errors
     /// Whatever source or sink refuses; the sink is then left with a part of the value.
@@ -288,7 +250,7 @@ pub trait Sink {
 
     /// A value with this header starts at the byte `at`: its events follow.
     #[inline(always)]
-    fn value_starts(&mut self, _at: usize, _header: u32, _ty: VariantType) {}
+    fn value_starts(&mut self, _at: usize, _header: Header) {}
     /// The value that has started last and not ended yet ends before the byte `end`.
     #[inline(always)]
     fn value_ends(&mut self, _end: usize) {}

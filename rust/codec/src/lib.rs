@@ -30,7 +30,6 @@ mod changes;
 mod check;
 mod code_units;
 mod decoder;
-pub mod dialect;
 mod downgrade;
 mod encoder;
 mod ends;
@@ -38,9 +37,7 @@ pub mod error;
 mod events;
 mod findings;
 mod fingerprint;
-pub mod format;
 pub mod frames;
-pub mod lanes;
 pub mod limits;
 pub mod memory;
 pub mod outline;
@@ -62,6 +59,7 @@ pub use format::VariantType;
 pub use limits::{Limits, Strictness};
 pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub use view::View;
+pub use wire::{dialect, format, lanes};
 
 /// Values as events: what writes them, what takes them, and what they carry.
 ///
@@ -78,7 +76,7 @@ pub use view::View;
 /// # Ok::<(), variant_codec::Error>(())
 /// ```
 pub mod stream {
-    pub use crate::decoder::{Decoder, first_key_starts_with};
+    pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};
     pub use crate::events::{
         ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Source, Text,
@@ -86,7 +84,8 @@ pub mod stream {
     pub use crate::fingerprint::Fingerprint;
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
-    pub use crate::wire::{Number, number};
+    pub use crate::wire::cursor::first_key_starts_with;
+    pub use crate::wire::{Header, Number, number};
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.

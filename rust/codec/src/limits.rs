@@ -208,6 +208,16 @@ impl Limits {
             && !self.refuse_colliding_keys
     }
 
+    /// Fails if a Dictionary may not have so many entries.
+    #[inline(always)]
+    pub(crate) fn check_entries(&self, count: usize) -> Result<()> {
+        let limit = self.max_dictionary_entries;
+        if count as u64 > limit {
+            return Err(ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit).into());
+        }
+        Ok(())
+    }
+
     /// Everything that the format holds, whatever follows it. Objects are still off.
     pub const fn unlimited() -> Self {
         Self {
@@ -359,10 +369,7 @@ impl<'l> Budget<'l> {
     /// Charges a Dictionary and its entries; keys and values are charged as they come.
     #[inline(always)]
     pub fn dictionary(&mut self, len: usize) -> Result<()> {
-        let limit = self.limits.max_dictionary_entries;
-        if len as u64 > limit {
-            return Err(ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit).into());
-        }
+        self.limits.check_entries(len)?;
         let table = if len == 0 { 0 } else { cost::TABLE };
         self.charge(0, cost::DICTIONARY + table + cost::ENTRY.saturating_mul(len as u64))?;
         self.announce(len as u64 * 2, cost::SLOT)

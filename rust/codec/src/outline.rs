@@ -14,10 +14,11 @@ use std::ops::Range;
 
 use crate::decoder::Decoder;
 use crate::error::{Error, ErrorKind, QUOTED, Result, counted, quoted};
-use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
+use crate::events::{ElementType, Lanes, NodePathParts, Sink, Text};
 pub use crate::findings::{Notes, Span, SpanKind};
-use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
+use crate::format::{ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
+use crate::wire::Header;
 
 /// The first key of a Dictionary that is an object of a registered class, as its preview shows it: docs/classes.md.
 const CLASS_KEY: &str = "\"@class\"";
@@ -193,8 +194,9 @@ impl<'a> Outline<'a> {
 impl Node {
     /// The header's flags in words.
     pub fn flags(&self) -> Vec<String> {
-        let kind_of = |what: &str, shift| {
-            let kind = match ContainerKind::of(self.header, shift) {
+        let header = Header { ty: self.ty, bits: self.header & self.ty.header_mask() };
+        let kind_of = |what: &str, kind| {
+            let kind = match kind {
                 ContainerKind::Untyped => return None,
                 ContainerKind::Builtin => "built-in type",
                 ContainerKind::Class => "class",
@@ -202,18 +204,16 @@ impl Node {
             };
             Some(format!("{what}: {kind}"))
         };
-        let flag_64 = self.header & self.ty.header_mask() & format::FLAG_64 != 0;
-        match self.ty.shape() {
-            Shape::Array => kind_of("elements", format::KIND_SHIFT).into_iter().collect(),
+        let flags = match self.ty.shape() {
+            Shape::Array => [kind_of("elements", header.element_kind()), None],
             Shape::Dictionary => {
-                let kinds =
-                    [kind_of("keys", format::KIND_SHIFT), kind_of("values", format::VALUE_KIND_SHIFT)];
-                kinds.into_iter().flatten().collect()
+                [kind_of("keys", header.element_kind()), kind_of("values", header.value_kind())]
             }
-            Shape::Object if flag_64 => vec!["object as id".to_owned()],
-            _ if flag_64 => vec!["64 bits".to_owned()],
-            _ => Vec::new(),
-        }
+            Shape::Object if header.is_object_id() => [Some("object as id".to_owned()), None],
+            _ if header.is_wide() => [Some("64 bits".to_owned()), None],
+            _ => [None, None],
+        };
+        flags.into_iter().flatten().collect()
     }
 }
 
@@ -312,7 +312,7 @@ impl Sink for Drawing {
     const WANTS_PLACES: bool = true;
 
     #[inline(never)]
-    fn value_starts(&mut self, at: usize, header: u32, ty: VariantType) {
+    fn value_starts(&mut self, at: usize, Header { ty, bits: header }: Header) {
         if self.hidden > 0 || self.nodes.len() >= self.max_nodes {
             if let Some(holder) = self.node() {
                 if holder.left_out.count == 0 {
@@ -385,15 +385,13 @@ impl Sink for Drawing {
 
     #[inline(never)]
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
-        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
-        self.show(|| elements(lane, count, lanes).text)
+        self.show(|| elements(ty, lanes).text)
     }
 
     #[inline(never)]
     fn packed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
-        let Shape::Packed(lane, per_element) = ty.shape() else { unreachable!("{ty} is no packed array") };
-        let count = lanes.le.len() / element_bytes(lane, per_element, lanes.precision);
-        self.open(count, &[], || elements(lane, per_element, lanes).counted(count))
+        let count = lanes.le.len() / ty.lanes_bytes(lanes.precision);
+        self.open(count, &[], || elements(ty, lanes).counted(count))
     }
 
     #[inline(never)]
@@ -528,15 +526,14 @@ impl List {
     }
 }
 
-fn element_bytes(lane: Lane, per_element: usize, precision: Precision) -> usize {
-    per_element * lane.width(precision == Precision::Double)
-}
-
-/// Elements of so many components, as far as a preview shows them: digits of floats take time.
-fn elements(lane: Lane, per_element: usize, lanes: Lanes<'_>) -> List {
+/// The values of this type that these components are of, as far as a preview shows them: digits of floats take time.
+fn elements(ty: VariantType, lanes: Lanes<'_>) -> List {
+    let (Shape::Fixed(lane, per_element) | Shape::Packed(lane, per_element)) = ty.shape() else {
+        unreachable!("{ty} has no components")
+    };
     let mut list = List::default();
     let mut text = String::new();
-    for element in lanes.le.chunks(element_bytes(lane, per_element, lanes.precision)) {
+    for element in lanes.le.chunks(ty.lanes_bytes(lanes.precision)) {
         text.clear();
         for le in element.chunks(element.len() / per_element) {
             text.push_str(if !text.is_empty() {
@@ -546,7 +543,7 @@ fn elements(lane: Lane, per_element: usize, lanes: Lanes<'_>) -> List {
             } else {
                 ""
             });
-            text.push_str(&component(lane, le));
+            text.push_str(&component(lane, Lanes { le, ..lanes }));
             if text.len() > PREVIEW {
                 break;
             }
@@ -562,15 +559,15 @@ fn elements(lane: Lane, per_element: usize, lanes: Lanes<'_>) -> List {
     list
 }
 
-fn component(lane: Lane, le: &[u8]) -> String {
-    let bits = le.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
-    match lane {
-        Lane::Byte => bits.to_string(),
-        Lane::Int32 => (bits as i32).to_string(),
-        Lane::Int64 => (bits as i64).to_string(),
-        Lane::Float32 | Lane::Float64 | Lane::Real if le.len() == 4 => real(f32::from_bits(bits as u32)),
-        Lane::Float32 | Lane::Float64 | Lane::Real => real(f64::from_bits(bits)),
-    }
+fn component(lane: Lane, lanes: Lanes<'_>) -> String {
+    let shown = match lane {
+        Lane::Byte => lanes.le.first().map(u8::to_string),
+        Lane::Int32 => lanes.i32s().next().map(|int| int.to_string()),
+        Lane::Int64 => lanes.i64s().next().map(|int| int.to_string()),
+        Lane::Float32 | Lane::Float64 | Lane::Real if lanes.le.len() == 4 => lanes.f32s().next().map(real),
+        Lane::Float32 | Lane::Float64 | Lane::Real => lanes.f64s().next().map(real),
+    };
+    shown.unwrap_or_default()
 }
 
 /// A float with as many digits as tell it from the next one.

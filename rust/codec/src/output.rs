@@ -229,8 +229,8 @@ impl<B: Storage> Output for Buffer<B> {
         if units.len() > LONGEST || self.reserve(most).is_err() {
             return false;
         }
-        let room = &mut self.bytes.as_mut()[self.used..];
-        let Some((count, text)) = room.split_first_chunk_mut::<COUNT>() else { return false };
+        let free = &mut self.bytes.as_mut()[self.used..];
+        let Some((count, text)) = free.split_first_chunk_mut::<COUNT>() else { return false };
         let bytes = if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
             text.iter_mut().zip(units).for_each(|(byte, unit)| *byte = *unit as u8);
             units.len()

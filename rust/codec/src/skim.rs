@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use crate::dialect::{Dialect, Godot4};
 use crate::ends::Ends;
 use crate::format::{self, Shape, VariantType};
-use crate::wire::Cursor;
+use crate::wire::header::fixed_bytes;
+use crate::wire::{Cursor, Header};
 
 /// Objects in objects are passed over to this depth: each takes stack.
 const MAX_OBJECTS: u32 = format::MAX_DEPTH;
@@ -20,7 +21,12 @@ pub struct Skimmer<'a, D: Dialect = Godot4> {
 impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { cursor: Cursor::new(bytes, at), objects: 0, dialect: PhantomData }
+        Self::at(Cursor::new(bytes, at))
+    }
+
+    #[inline(always)]
+    pub fn at(cursor: Cursor<'a>) -> Self {
+        Self { cursor, objects: 0, dialect: PhantomData }
     }
 
     /// The same for values that hold no objects with properties.
@@ -46,7 +52,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     pub fn skip_value(&mut self, most: usize) -> Option<bool> {
         let header = self.cursor.peek()?;
-        match Self::fixed_bytes(header) {
+        match fixed_bytes::<D>(header) {
             0 => self.skip_long(header, most),
             bytes => self.skip(bytes).map(|()| true),
         }
@@ -71,7 +77,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
                 self.skip_text()?;
             }
             let (start, header) = (self.position(), self.cursor.peek()?);
-            let fixed = Self::fixed_bytes(header);
+            let fixed = fixed_bytes::<D>(header);
             let has_names = fixed == 0 && self.next_type() == Some(VariantType::Object);
             let values_left = if has_names {
                 objects += 1;
@@ -100,12 +106,6 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    #[inline(always)]
-    fn fixed_bytes(header: u32) -> usize {
-        D::FIXED_BYTES[(header & format::TYPE_MASK) as usize][usize::from(header & format::FLAG_64 != 0)]
-            .into()
-    }
-
     #[inline(never)]
     fn skip_long(&mut self, first: u32, most: usize) -> Option<bool> {
         let start = self.position();
@@ -116,7 +116,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
             }
             values -= 1;
             let header = self.cursor.peek()?;
-            match Self::fixed_bytes(header) {
+            match fixed_bytes::<D>(header) {
                 0 => values = values.checked_add(self.skip_head(header)?)?,
                 bytes => self.skip(bytes)?,
             }
@@ -128,46 +128,49 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     fn skip_head(&mut self, header: u32) -> Option<usize> {
         self.skip(4)?;
-        let wide = D::HAS_FLAGS && header & format::FLAG_64 != 0;
-        match D::type_of((header & format::TYPE_MASK) as u8)?.shape() {
+        let header = Header::of::<D>(header)?;
+        match header.ty.shape() {
             Shape::Text => self.skip_text()?,
             Shape::Array => {
-                self.skip_declared(header, format::KIND_SHIFT)?;
+                self.cursor.skip_declared(header.element_kind())?;
                 return self.cursor.container_count(4);
             }
             Shape::Dictionary => {
-                self.skip_declared(header, format::KIND_SHIFT)?;
-                self.skip_declared(header, format::VALUE_KIND_SHIFT)?;
+                self.cursor.skip_declared(header.element_kind())?;
+                self.cursor.skip_declared(header.value_kind())?;
                 return self.cursor.container_count(8)?.checked_mul(2);
             }
-            Shape::Packed(lane, per_element) => {
-                let element = per_element * lane.width(wide);
+            _ => self.skip_other(header)?,
+        }
+        Some(0)
+    }
+
+    #[inline(never)]
+    fn skip_other(&mut self, header: Header) -> Option<()> {
+        match header.ty.shape() {
+            Shape::Packed(..) => {
+                let element = header.ty.lanes_bytes(header.precision());
                 let bytes = self.cursor.count(element)? * element;
-                self.skip(bytes + format::padding(bytes))?;
+                self.skip(bytes + format::padding(bytes))
             }
             Shape::PackedStrings => {
-                for _ in 0..self.cursor.count(4)? {
-                    self.skip_text()?;
-                }
+                let count = self.cursor.count(4)?;
+                (0..count).try_for_each(|_| self.skip_text())
             }
             Shape::NodePath => {
-                let (names, subnames, flags) = (self.cursor.u32()?, self.cursor.u32()?, self.cursor.u32()?);
-                if names & format::NODE_PATH_NEW_FORMAT == 0 || flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
+                if self.cursor.is_at_old_node_path() {
                     return None;
                 }
-                let parts = (names & !format::NODE_PATH_NEW_FORMAT).checked_add(subnames)?;
-                for _ in 0..parts {
-                    self.skip_text()?;
-                }
+                let counters = self.cursor.node_path().filter(|counters| counters.are_canonical)?;
+                (0..counters.total).try_for_each(|_| self.skip_text())
             }
             Shape::Signal => {
                 self.skip_text()?;
-                self.skip(8)?;
+                self.skip(8)
             }
-            Shape::Object => self.skip_object()?,
-            _ => return None,
+            Shape::Object => self.skip_object(),
+            _ => None,
         }
-        Some(0)
     }
 
     /// Skips class and properties of an object.
@@ -187,7 +190,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
 
     /// Skips the class of an object. Returns how many properties follow.
     fn skip_object_head(&mut self) -> Option<usize> {
-        let (class, _) = self.cursor.text()?;
+        let class = self.cursor.text()?.text;
         // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
         let class = class.strip_prefix(format::BOM.as_bytes()).unwrap_or(class);
         match class.first() {
@@ -206,13 +209,5 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
     #[inline(always)]
     pub fn skip(&mut self, bytes: usize) -> Option<()> {
         self.cursor.skip(bytes)
-    }
-
-    #[inline(always)]
-    fn skip_declared(&mut self, header: u32, shift: u32) -> Option<()> {
-        if D::HAS_FLAGS {
-            self.cursor.declared(header, shift)?;
-        }
-        Some(())
     }
 }

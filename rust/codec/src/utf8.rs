@@ -28,7 +28,7 @@ pub fn to_utf32(bytes: &[u8], units: &mut [u32]) -> Option<usize> {
     {
         // As if all were ASCII; the next characters overwrite what was not.
         *to = block.map(u32::from);
-        let word = u64::from_le_bytes(*block);
+        let word = u64::from_ne_bytes(*block).to_le();
         // The first byte with its top bit set is the first one beyond ASCII, or a NUL.
         let others = (word | word.wrapping_sub(ONE)) & TOP;
         if others == 0 {
@@ -64,7 +64,7 @@ pub fn to_utf32(bytes: &[u8], units: &mut [u32]) -> Option<usize> {
 fn character(at: usize, bytes: &[u8]) -> Option<(u32, usize)> {
     let rest = bytes.get(at..)?;
     let word = match rest.first_chunk() {
-        Some(four) => u32::from_le_bytes(*four),
+        Some(four) => u32::from_ne_bytes(*four).to_le(),
         // Missing bytes are NULs, which are no part of a character.
         None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte)),
     };

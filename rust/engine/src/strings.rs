@@ -55,8 +55,8 @@ pub(crate) fn string_in_place(text: &str) -> GString {
     if text.is_ascii() {
         return string_of_ascii(text.as_bytes()).unwrap_or_else(|| documented_string(text));
     }
-    let fill = |room: &mut [u32]| {
-        room.iter_mut().zip(text.chars()).for_each(|(unit, character)| *unit = character.into());
+    let fill = |target: &mut [u32]| {
+        target.iter_mut().zip(text.chars()).for_each(|(unit, character)| *unit = character.into());
     };
     string_of(characters(text), fill).unwrap_or_else(|| documented_string(text))
 }
@@ -64,15 +64,15 @@ pub(crate) fn string_in_place(text: &str) -> GString {
 /// A String of these ASCII bytes; `None` if out of memory.
 #[inline(always)]
 fn string_of_ascii(bytes: &[u8]) -> Option<GString> {
-    string_of(bytes.len(), |room| {
-        room.iter_mut().zip(bytes).for_each(|(unit, byte)| *unit = (*byte).into());
+    string_of(bytes.len(), |target| {
+        target.iter_mut().zip(bytes).for_each(|(unit, byte)| *unit = (*byte).into());
     })
 }
 
 /// A String of these code units; `None` if out of memory.
 #[inline(always)]
 fn string_of_units_in_place(units: &[u32]) -> Option<GString> {
-    string_of(units.len(), |room| room.copy_from_slice(units))
+    string_of(units.len(), |target| target.copy_from_slice(units))
 }
 
 /// A String of `count` code units, which `fill` writes in place; `None` if out of memory.
@@ -86,7 +86,7 @@ fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     // SAFETY: the String is live. The engine allocates `count` code units and the terminating zero, or leaves the
     // pointer null, which is checked. A String is one pointer to them, over which GString is transparent, and a new one
     // is unshared.
-    let room = unsafe {
+    let target = unsafe {
         interface_fn!(string_resize)(string.sys_mut().cast(), count as i64 + 1);
         let first = std::ptr::from_ref(&string).cast::<*mut u32>().read();
         if first.is_null() {
@@ -95,7 +95,7 @@ fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
         first.add(count).write(0);
         std::slice::from_raw_parts_mut(first, count)
     };
-    fill(room);
+    fill(target);
     Some(string)
 }
 

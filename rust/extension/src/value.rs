@@ -53,8 +53,8 @@ pub fn encode_to(
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
-        let mut room = [0; SMALL_BYTES];
-        let mut encoder = Encoder::new(Buffer::new(&mut room[..]), options);
+        let mut small = [0; SMALL_BYTES];
+        let mut encoder = Encoder::new(Buffer::new(&mut small[..]), options);
         live.write_into(&mut encoder)?;
         return set_bytes(bytes, encoder.into_output().written());
     }

@@ -14,12 +14,12 @@ const FIRST: usize = 64;
 pub struct Charged<T> {
     items: Vec<T>,
     /// The number of items that are charged or free.
-    room: usize,
+    charged: usize,
 }
 
 impl<T> Default for Charged<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), room: FIRST }
+        Self { items: Vec::new(), charged: FIRST }
     }
 }
 
@@ -27,23 +27,25 @@ impl<T> Charged<T> {
     /// Clears the items for another message, which is charged again for the memory.
     pub fn restart(&mut self) {
         self.items.clear();
-        self.room = FIRST;
+        self.charged = FIRST;
     }
 
     /// Reserves room for more items.
     #[inline(always)]
     pub fn reserve(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
-        if self.items.len().saturating_add(more) > self.room { self.grow(more, budget) } else { Ok(()) }
+        if self.items.len().saturating_add(more) > self.charged { self.grow(more, budget) } else { Ok(()) }
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
-        let room = self.items.len().saturating_add(more).max(self.room.saturating_mul(2));
-        let bytes = room.saturating_mul(size_of::<T>());
+        let capacity = self.items.len().saturating_add(more).max(self.charged.saturating_mul(2));
+        let bytes = capacity.saturating_mul(size_of::<T>());
         budget.working(bytes)?;
-        self.items.try_reserve_exact(room - self.items.len()).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
-        self.room = room;
+        self.items
+            .try_reserve_exact(capacity - self.items.len())
+            .map_err(|_| ErrorKind::OutOfMemory(bytes))?;
+        self.charged = capacity;
         Ok(())
     }
 

@@ -267,7 +267,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Pours the message merged from these records, or from all bytes if there are none.
+    /// Writes the message merged from these records, or from all bytes if there are none.
     #[inline(never)]
     fn decode_message<S: Sink>(
         &mut self,
@@ -360,7 +360,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Pours the unknown fields from `first` on as an entry of a message, and forgets them.
+    /// Writes the unknown fields from `first` on as an entry of a message, and forgets them.
     #[inline(never)]
     fn decode_unknown<S: Sink>(
         &mut self,

@@ -16,15 +16,15 @@ pub(crate) const fn varint_len(value: u64) -> usize {
 const SEVENS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 const MARKS: u64 = !SEVENS;
 
-/// Writes a varint to the start of `room`, and returns how many bytes it takes.
+/// Writes a varint to the start of `target`, and returns how many bytes it takes.
 #[inline(always)]
-pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
+pub(crate) fn put_varint(target: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
     if value < 0x80 {
-        room[0] = value as u8;
+        target[0] = value as u8;
         return 1;
     }
     if value >= 1 << 56 {
-        return put_long_varint(room, value);
+        return put_long_varint(target, value);
     }
     // All groups of seven bits are spread in parallel.
     let value = value & 0x0FFF_FFFF | (value & 0x00FF_FFFF_F000_0000) << 4;
@@ -32,19 +32,19 @@ pub(crate) fn put_varint(room: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
     let value = value & 0x007F_007F_007F_007F | (value & 0x3F80_3F80_3F80_3F80) << 1;
     let last = value.ilog2() / 8;
     let marked = value | MARKS & ((1 << (8 * last)) - 1);
-    room[..8].copy_from_slice(&marked.to_le_bytes());
+    target[..8].copy_from_slice(&marked.to_le_bytes());
     last as usize + 1
 }
 
 #[inline(never)]
-fn put_long_varint(room: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
+fn put_long_varint(target: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     let mut at = 0;
     while value >= 0x80 && at < LONGEST_VARINT - 1 {
-        room[at] = value as u8 | 0x80;
+        target[at] = value as u8 | 0x80;
         value >>= 7;
         at += 1;
     }
-    room[at] = value as u8;
+    target[at] = value as u8;
     at + 1
 }
 
@@ -85,11 +85,11 @@ mod tests {
             for value in [(1_u64 << bits) - 1, 1 << bits, u64::MAX >> bits] {
                 let expected = (64 - value.leading_zeros() as usize).div_ceil(7).max(1);
                 assert_eq!(varint_len(value), expected, "{value}");
-                let (mut room, mut by_loop) = ([0xFF; LONGEST_VARINT], [0; LONGEST_VARINT]);
-                assert_eq!(put_varint(&mut room, value), expected, "{value}");
+                let (mut target, mut by_loop) = ([0xFF; LONGEST_VARINT], [0; LONGEST_VARINT]);
+                assert_eq!(put_varint(&mut target, value), expected, "{value}");
                 assert_eq!(put_long_varint(&mut by_loop, value), expected, "{value}");
-                assert_eq!(room[..expected], by_loop[..expected], "{value}");
-                let read = room.first_chunk().and_then(|bytes| short_varint(*bytes));
+                assert_eq!(target[..expected], by_loop[..expected], "{value}");
+                let read = target.first_chunk().and_then(|bytes| short_varint(*bytes));
                 assert_eq!(read, (expected <= 8).then_some((value, expected)), "{value}");
             }
         }

@@ -39,10 +39,10 @@ pub(crate) struct Tag {
 
 impl Tag {
     pub fn new(number: u32) -> Self {
-        let mut room = [0; LONGEST_VARINT];
-        let len = put_varint(&mut room, u64::from(number) << 3);
+        let mut target = [0; LONGEST_VARINT];
+        let len = put_varint(&mut target, u64::from(number) << 3);
         Self {
-            bytes: room.iter().take(8).rev().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
+            bytes: target.iter().take(8).rev().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
             len: len as u8,
         }
     }

@@ -232,11 +232,11 @@ cases! {
     }
     Refused "a value set aside while others fill it" {
         let mut building = Building::new();
-        building.open_aside();
+        building.open_detached();
         assert!(building.open_array(1, &ANY), "there is memory");
         let _left = building.leave_elements(1);
         building.close_array();
-        building.close_aside();
+        building.close_detached();
     }
     Refused "an open container finished" {
         in_array(1, &ANY).finish();

@@ -9,18 +9,23 @@ use crate::events::{ElementType, Sink, Source};
 use crate::findings::SpanKind;
 use crate::format::{self, ContainerKind, VariantType};
 use crate::limits::Strictness;
+use crate::wire::header::run_bytes;
+use crate::wire::{Declared, Header};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    /// The type that a container declares for its elements.
     #[inline]
     pub(super) fn element_type(&mut self, kind: ContainerKind) -> Result<ElementType<'a>> {
         let objects = self.budget.limits.allow_objects;
-        let at = self.at;
-        let element = match kind {
-            ContainerKind::Untyped => return Ok(ElementType::Untyped),
-            ContainerKind::Builtin => {
-                let id = self.u32_of(SpanKind::ElementType)? as i32;
+        let start = self.cursor;
+        let at = start.position();
+        let element = match self.cursor.declared(kind).ok_or_else(|| start.declared_fault(kind))? {
+            Declared::Untyped => return Ok(ElementType::Untyped),
+            Declared::Builtin(id) => {
+                self.span(at, SpanKind::ElementType);
+                self.span(at + 4, SpanKind::Content);
                 let ty = u8::try_from(id).ok().and_then(VariantType::from_id);
-                match ty.ok_or_else(|| self.error_at(at, ErrorKind::UnknownElementType(id)))? {
+                match ty.ok_or_else(|| self.error_at(at, ErrorKind::UnknownElementType(id as i32)))? {
                     VariantType::Nil => {
                         self.odd(true, at, Oddity::ElementType)?;
                         ElementType::Untyped
@@ -28,15 +33,18 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                     ty => ElementType::Builtin(ty),
                 }
             }
-            ContainerKind::Class => match self.name()? {
-                "" => {
-                    self.odd(true, at, Oddity::ElementType)?;
-                    ElementType::Builtin(VariantType::Object)
+            Declared::Class(name) => {
+                self.budget.name().at(at)?;
+                match self.padded_name(name, at)? {
+                    "" => {
+                        self.odd(true, at, Oddity::ElementType)?;
+                        ElementType::Builtin(VariantType::Object)
+                    }
+                    name => ElementType::Class(name.into()),
                 }
-                name => ElementType::Class(name.into()),
-            },
-            ContainerKind::Script => {
-                let path = self.string()?;
+            }
+            Declared::Script(path) => {
+                let path = self.padded_name(path, at)?;
                 self.odd(!path.starts_with(format::SCRIPT_PATH_PREFIX), at, Oddity::ScriptPath)?;
                 if objects {
                     self.check_script(path, at)?;
@@ -51,10 +59,16 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         })
     }
 
+    /// What an Array with this header declares for its elements, and how many there are.
+    #[inline(always)]
+    pub(super) fn array_head(&mut self, header: Header) -> Result<(ElementType<'a>, usize)> {
+        Ok((self.element_type(header.element_kind())?, self.container_count(4)?))
+    }
+
     /// The type of the next value, where there is a valid one.
     #[inline(always)]
     pub(super) fn next_type(&self) -> Option<VariantType> {
-        D::type_of(self.next_header()? as u8)
+        D::type_of(self.cursor.peek()? as u8)
     }
 
     /// The type of the next value, if a typed container does not take it.
@@ -67,7 +81,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(always)]
     pub(super) fn odd_misfit(&mut self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
         match self.misfit(element) {
-            Some(found) => self.refuse(self.at, || Self::wrong_type(container, element, found)),
+            Some(found) => self.refuse(self.position(), || Self::wrong_type(container, element, found)),
             None => Ok(()),
         }
     }
@@ -83,16 +97,15 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 
     #[inline(never)]
-    pub(super) fn decode_array<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
-        let at = self.at;
+    pub(super) fn decode_array<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
+        let at = self.position();
         self.check_key_depth(at - 4)?;
-        let element = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
-        let count = self.container_count(4)?;
+        let (element, count) = self.array_head(header)?;
         self.budget.array(count, element).at(at)?;
         let mut array = sink.begin_array(count, element).at(at)?;
         self.depth += 1;
         let first = match Self::part_bytes(sink) {
-            Some(bytes) if !self.in_key && self.left() > bytes => {
+            Some(bytes) if !self.in_key && self.cursor.rest().len() > bytes => {
                 self.decode_parts(sink, &mut array, count, element, bytes)?
             }
             _ => 0,
@@ -113,7 +126,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     ) -> Result<()> {
         let Range { start: mut index, end } = indexes;
         while index < end {
-            if !S::WANTS_PLACES && self.is_at_run() {
+            if !S::WANTS_PLACES && self.cursor.is_at_run::<D>() {
                 let written = self.decode_run(sink, array, element, index..end)?;
                 index += written;
                 if written > 0 {
@@ -137,8 +150,50 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         if self.strictness == Strictness::Strict {
             self.odd_misfit("Array", element)?;
         }
-        let at = self.at;
+        let at = self.position();
         self.write_into(sink)?;
         sink.end_element(array).at(at)
+    }
+
+    /// Writes those of the next elements that are of one type with nothing to be said against any of them, and returns
+    /// how many there were.
+    #[inline(never)]
+    pub(super) fn decode_run<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        array: &mut S::Array,
+        element: &ElementType<'_>,
+        indexes: Range<usize>,
+    ) -> Result<usize> {
+        let Some(header) = self.cursor.peek().and_then(Header::of::<D>) else { return Ok(0) };
+        let Header { ty, bits } = header;
+        if bits & !D::header_mask(ty) != 0
+            || self.depth > self.max_depth()
+            || (self.strictness == Strictness::Strict && !element.takes(ty))
+        {
+            return Ok(0);
+        }
+        // What is odd about numbers is harmless.
+        let all = self.strictness == Strictness::Lenient || self.budget.limits.allow_non_canonical;
+        let most = self.budget.values_left(ty).min(indexes.len());
+        let precision = header.precision();
+        let mut run = self.cursor.run(most);
+        let written = match (ty, run_bytes::<D>(bits)) {
+            (VariantType::Int, _) => sink.ints(array, &mut run.ints(all || D::HAS_CARELESS_WRITERS)),
+            (VariantType::Float, _) => sink.floats(array, &mut run.floats(all)),
+            (_, 8) => sink.fixed_run::<8>(array, ty, precision, &mut run.fixed(bits)),
+            (_, 12) => sink.fixed_run::<12>(array, ty, precision, &mut run.fixed(bits)),
+            (_, 16) => sink.fixed_run::<16>(array, ty, precision, &mut run.fixed(bits)),
+            (_, 24) => sink.fixed_run::<24>(array, ty, precision, &mut run.fixed(bits)),
+            (_, 32) => sink.fixed_run::<32>(array, ty, precision, &mut run.fixed(bits)),
+            _ => return Ok(0),
+        };
+        let count = most - run.left;
+        if let Err(error) = written {
+            return Err(error.at(run.last).inside(Step::Index(indexes.start + count.saturating_sub(1))));
+        }
+        self.cursor.jump(run.at);
+        self.budget.values(ty, count).at(run.last)?;
+        Ok(count)
     }
 }

@@ -1,22 +1,19 @@
-//! Single numbers and bytes, and what is wrong with them.
+//! The cursor's faults and oddities as errors, notes and spans.
 
 use super::Decoder;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Limit, Oddity, Result};
 use crate::findings::SpanKind;
 use crate::format;
+use crate::lanes;
 use crate::limits::Strictness;
+use crate::wire::{Cursor, Header, Padded};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    #[inline(always)]
-    pub(super) fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
-    }
-
     #[cold]
     #[inline(never)]
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind).at(self.at.min(self.bytes.len()))
+        Error::new(kind).at(self.position().min(self.cursor.bytes().len()))
     }
 
     #[cold]
@@ -82,82 +79,114 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     #[inline(always)]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        match self.bytes.get(self.at..).and_then(|rest| rest.get(..count)) {
-            Some(taken) => {
-                self.at += count;
-                Ok(taken)
-            }
-            None => Err(self.error(ErrorKind::UnexpectedEnd { needed: count, left: self.left() })),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>()) {
-            Some(taken) => {
-                self.at += N;
-                Ok(*taken)
-            }
-            None => Err(self.error(ErrorKind::UnexpectedEnd { needed: N, left: self.left() })),
-        }
+        self.cursor.try_take(count)
     }
 
     #[inline(always)]
     pub(super) fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.array()?))
+        self.cursor.u32().ok_or_else(|| self.cursor.end_fault(4))
     }
 
     /// A number that is not itself what the value is made of.
     #[inline(always)]
     pub(super) fn u32_of(&mut self, kind: SpanKind) -> Result<u32> {
-        self.span(self.at, kind);
+        self.span(self.position(), kind);
         let number = self.u32()?;
-        self.span(self.at, SpanKind::Content);
+        self.span(self.position(), SpanKind::Content);
         Ok(number)
     }
 
     #[inline(always)]
     pub(super) fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.array()?))
+        self.cursor.u64().ok_or_else(|| self.cursor.end_fault(8))
+    }
+
+    /// An int whose header says whether it is wide.
+    #[inline(always)]
+    pub(crate) fn int(&mut self, wide: bool) -> Result<i64> {
+        if wide { self.u64().map(|int| int as i64) } else { self.u32().map(|int| (int as i32).into()) }
+    }
+
+    /// A float whose header says whether it is wide.
+    #[inline(always)]
+    pub(super) fn float(&mut self, wide: bool) -> Result<f64> {
+        if wide {
+            self.u64().map(f64::from_bits)
+        } else {
+            self.u32().map(|bits| lanes::widen_quieting_nan(f32::from_bits(bits)))
+        }
+    }
+
+    /// The header with these bits, which start at `at`.
+    #[inline(always)]
+    pub(super) fn header_of(&self, bits: u32, at: usize) -> Result<Header> {
+        Header::of::<D>(bits).ok_or_else(|| self.error_at(at, D::unknown_type(bits as u8)))
     }
 
     /// A count of things that take at least `smallest` bytes each; a negative one is an error.
     #[inline(always)]
     pub(super) fn count(&mut self, smallest: usize) -> Result<usize> {
-        let at = self.at;
-        let count = self.u32_of(SpanKind::Count)? as i32;
-        match usize::try_from(count) {
-            Ok(count) if count <= self.left() / smallest => Ok(count),
-            _ => Err(self
-                .error_at(at, ErrorKind::BadCount { count: count.into(), left: self.bytes.len() - self.at })),
-        }
+        let start = self.cursor;
+        let count = self.cursor.count(smallest);
+        self.counted(start, count, Cursor::count_fault)
+    }
+
+    /// The same where the engine takes a negative one for zero.
+    #[inline(always)]
+    pub(super) fn signed_count(&mut self, smallest: usize) -> Result<usize> {
+        let start = self.cursor;
+        self.odd(start.is_at_negative(), start.position(), Oddity::NegativeCount)?;
+        let count = self.cursor.signed_count(smallest);
+        self.counted(start, count, Cursor::count_fault)
     }
 
     /// The count of a container, whose top bit is ignored.
     #[inline(always)]
     pub(super) fn container_count(&mut self, smallest: usize) -> Result<usize> {
-        let at = self.at;
-        let raw = self.u32_of(SpanKind::Count)?;
-        self.odd(raw & !format::COUNT_MASK != 0, at, Oddity::SharedBit)?;
-        let count = (raw & format::COUNT_MASK) as usize;
-        if count > self.left() / smallest {
-            return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
+        let start = self.cursor;
+        self.odd(start.is_at_negative(), start.position(), Oddity::SharedBit)?;
+        let count = self.cursor.container_count(smallest);
+        self.counted(start, count, Cursor::container_count_fault)
+    }
+
+    /// What has been counted from `start` on; `fault` says what is wrong there.
+    #[inline(always)]
+    pub(super) fn counted<T>(
+        &mut self,
+        start: Cursor<'a>,
+        found: Option<T>,
+        fault: impl FnOnce(Cursor<'a>) -> Error,
+    ) -> Result<T> {
+        self.span(start.position(), SpanKind::Count);
+        let found = found.ok_or_else(|| fault(start))?;
+        self.span(self.position(), SpanKind::Content);
+        Ok(found)
+    }
+
+    /// The bytes of a counted text; what follows is skipped as padding.
+    #[inline(always)]
+    pub(super) fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
+        let start = self.cursor;
+        self.span(start.position(), SpanKind::Count);
+        let found = self.cursor.text().ok_or_else(|| start.text_fault())?;
+        self.padded(found, start.position(), garbage_padding)
+    }
+
+    /// The text that was counted at `at`.
+    #[inline(always)]
+    pub(super) fn padded(
+        &mut self,
+        Padded { text, padding }: Padded<'a>,
+        at: usize,
+        garbage_padding: bool,
+    ) -> Result<&'a [u8]> {
+        self.span(at, SpanKind::Count);
+        self.span(at + 4, SpanKind::Content);
+        self.span(at + 4 + text.len(), SpanKind::Padding);
+        self.span(self.position(), SpanKind::Content);
+        if !garbage_padding && !D::HAS_CARELESS_WRITERS {
+            self.odd(padding.iter().any(|&byte| byte != 0), at, Oddity::Padding)?;
         }
-        Ok(count)
-    }
-
-    /// What follows so many bytes up to the next word.
-    #[inline(always)]
-    pub(super) fn padding(&mut self, count: usize) -> Result<&'a [u8]> {
-        self.span(self.at, SpanKind::Padding);
-        let padding = self.take(format::padding(count))?;
-        self.span(self.at, SpanKind::Content);
-        Ok(padding)
-    }
-
-    /// The header of the next value, where there is one.
-    #[inline(always)]
-    pub(super) fn next_header(&self) -> Option<u32> {
-        self.bytes.get(self.at..)?.first_chunk().copied().map(u32::from_le_bytes)
+        Ok(text)
     }
 }

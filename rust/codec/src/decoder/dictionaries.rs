@@ -4,43 +4,30 @@ use super::Decoder;
 use crate::dialect::Dialect;
 use crate::error::{Locate, Result, Step};
 use crate::events::{ElementType, Sink, Source};
-use crate::format::{self, ContainerKind, VariantType};
+use crate::format::{self, VariantType};
 use crate::limits::Strictness;
-
-/// Whether the untyped Dictionary whose header starts at `at` has a first key that is a text with this first byte.
-#[inline(always)]
-pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
-    const fn header(ty: VariantType) -> [u8; 4] {
-        (ty.id() as u32).to_le_bytes()
-    }
-    let Some([head, text, first]) = bytes.get(at..).and_then(|bytes| {
-        let (head, rest) = bytes.split_first_chunk::<8>()?;
-        let (text, rest) = rest.split_first_chunk::<8>()?;
-        Some([&head[..], &text[..], rest.get(..1)?])
-    }) else {
-        return false;
-    };
-    head[..4] == header(VariantType::Dictionary)
-        && head[4..] != [0; 4]
-        && (text[..4] == header(VariantType::StringName) || text[..4] == header(VariantType::String))
-        && text[4..] != [0; 4]
-        && *first == [start]
-}
+use crate::wire::Header;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
+    /// What a Dictionary with this header declares for its keys and values, and how many entries there are.
+    #[inline(always)]
+    pub(super) fn dictionary_head(&mut self, header: Header) -> Result<([ElementType<'a>; 2], usize)> {
+        let declared = [self.element_type(header.element_kind())?, self.element_type(header.value_kind())?];
+        Ok((declared, self.container_count(8)?))
+    }
+
     #[inline(never)]
-    pub(super) fn decode_dictionary<S: Sink>(&mut self, sink: &mut S, header: u32) -> Result<()> {
-        let at = self.at;
+    pub(super) fn decode_dictionary<S: Sink>(&mut self, sink: &mut S, header: Header) -> Result<()> {
+        let at = self.position();
         self.check_key_depth(at - 4)?;
-        let key = self.element_type(ContainerKind::of(header, format::KIND_SHIFT))?;
-        let value = self.element_type(ContainerKind::of(header, format::VALUE_KIND_SHIFT))?;
-        let count = self.container_count(8)?;
+        let ([key, value], count) = self.dictionary_head(header)?;
         self.budget.dictionary(count).at(at)?;
         let mut dictionary = sink.begin_dictionary(count, key, value).at(at)?;
         self.depth += 1;
-        let part_bytes = Self::part_bytes(sink).filter(|bytes| !self.in_key && self.left() > *bytes);
+        let part_bytes =
+            Self::part_bytes(sink).filter(|bytes| !self.in_key && self.cursor.rest().len() > *bytes);
         for index in 0..count {
-            let key_at = self.at;
+            let key_at = self.position();
             self.decode_key(sink, &mut dictionary, &key).map_err(|error| error.inside(Step::KeyAt(index)))?;
             if let Some(bytes) = part_bytes
                 && self.hand_value_over(sink, &mut dictionary, &value, bytes)?
@@ -61,7 +48,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         dictionary: &mut S::Dictionary,
         key: &ElementType<'_>,
     ) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         sink.begin_key(dictionary)?;
         let (max_container_depth, in_key) = (self.max_container_depth, self.in_key);
         self.in_key = true;
@@ -72,7 +59,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         if in_key {
-            self.budget.nested_key(self.at - at).at(at)?;
+            self.budget.nested_key(self.position() - at).at(at)?;
         }
         sink.begin_value(dictionary).at(at)
     }
@@ -84,7 +71,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         dictionary: &mut S::Dictionary,
         value: &ElementType<'_>,
     ) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         // In either strictness: a typed script would take the value for what it is not.
         if let Some(found) = self.misfit(value)
             && sink.keeps_entry(dictionary)
@@ -101,18 +88,17 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     pub(crate) fn step_of_key(&self, key_at: usize, index: usize) -> Step {
         let mut key = Decoder::<'_, D>::at_start(
             self.dialect.clone(),
-            self.bytes,
+            self.cursor.bytes(),
             Strictness::Lenient,
             self.budget.limits,
         );
-        key.at = key_at;
-        let Ok(header) = key.u32() else { return Step::KeyAt(index) };
-        let step = match D::type_of(header as u8) {
-            Some(VariantType::String | VariantType::StringName) => key.string().map(Step::text_key),
-            Some(VariantType::Int) if header & format::FLAG_64 != 0 => {
-                key.u64().map(|int| Step::int_key(int as i64))
-            }
-            Some(VariantType::Int) => key.u32().map(|int| Step::int_key((int as i32).into())),
+        key.cursor.jump(key_at);
+        let Ok(header) = key.u32().and_then(|bits| key.header_of(bits, key_at)) else {
+            return Step::KeyAt(index);
+        };
+        let step = match header.ty {
+            VariantType::String | VariantType::StringName => key.string().map(Step::text_key),
+            VariantType::Int => key.int(header.is_wide()).map(Step::int_key),
             _ => Ok(Step::KeyAt(index)),
         };
         step.unwrap_or(Step::KeyAt(index))

@@ -5,13 +5,12 @@ use std::ops::Range;
 use super::Decoder;
 use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
-use crate::error::{Error, ErrorKind, Locate, Oddity, Result, Step};
-use crate::events::{ElementType, Lanes, Precision, Sink, Source, Text};
-use crate::findings::SpanKind;
-use crate::format::{self, ContainerKind, Shape, VariantType};
-use crate::lanes;
-use crate::limits::{Limit, Limits, Strictness};
+use crate::error::{Error, Locate, Oddity, Result, Step};
+use crate::events::{ElementType, Precision, Sink, Source, Text};
+use crate::format::{Lane, Shape, VariantType};
+use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
+use crate::wire::Header;
 
 /// What stands before the values that a value holds.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +30,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     #[inline]
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
         let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
-        (decoder.at, decoder.depth) = (at, depth);
+        decoder.cursor.jump(at);
+        decoder.depth = depth;
         decoder
     }
 
@@ -42,72 +42,48 @@ impl<'a, D: Dialect> Decoder<'a, D> {
 
     /// The header of the value that starts here.
     #[inline]
-    pub(crate) fn header_here(&mut self) -> Result<(u32, VariantType)> {
-        let at = self.at;
+    pub(crate) fn header_here(&mut self) -> Result<Header> {
+        let at = self.position();
         if self.depth > self.max_depth() {
             return Err(self.too_deep());
         }
-        let header = self.u32()?;
-        let id = (header & format::TYPE_MASK) as u8;
-        let ty = D::type_of(id).ok_or_else(|| self.error_at(at, D::unknown_type(id)))?;
-        if let Err(error) = self.budget.value(ty) {
+        let bits = self.u32()?;
+        let header = self.header_of(bits, at)?;
+        if let Err(error) = self.budget.value(header.ty) {
             // Decoding looks at the bits first.
-            self.odd(header & !D::header_mask(ty) != 0, at, Oddity::HeaderBits)?;
+            self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
             return Err(error.at(at));
         }
-        Ok((if D::HAS_FLAGS { header } else { header & D::header_mask(ty) }, ty))
+        Ok(header)
     }
 
     /// What stands before the values that the value here holds. Stays where the first of them starts.
     pub(crate) fn head(&mut self) -> Result<Head<'a>> {
-        let at = self.at;
-        let (header, ty) = self.header_here()?;
-        let precision = Self::precision(header);
-        let mut head = Head { count: 0, first: 0, precision, declared: [ElementType::Untyped; 2] };
-        match ty.shape() {
+        let header = self.header_here()?;
+        let at = self.position();
+        let untyped = ElementType::Untyped;
+        let (declared, count) = match header.ty.shape() {
             Shape::Array => {
-                head.declared[0] = self.element_type(self.kind(header, format::KIND_SHIFT))?;
-                head.count = self.container_count(4)?;
+                let (element, count) = self.array_head(header)?;
+                ([element, untyped], count)
             }
             Shape::Dictionary => {
-                head.declared = [
-                    self.element_type(self.kind(header, format::KIND_SHIFT))?,
-                    self.element_type(self.kind(header, format::VALUE_KIND_SHIFT))?,
-                ];
-                head.count = self.container_count(8)?;
-                let limit = self.budget.limits.max_dictionary_entries;
-                if head.count as u64 > limit {
-                    let kind = ErrorKind::LimitExceeded(Limit::DictionaryEntries, limit);
-                    return Err(self.error_at(at + 4, kind));
-                }
+                let (declared, count) = self.dictionary_head(header)?;
+                self.budget.limits.check_entries(count).at(at)?;
+                (declared, count)
             }
             // One without a class has no count.
-            Shape::Object if header & format::FLAG_OBJECT_AS_ID == 0 && !self.name()?.is_empty() => {
-                head.count = self.property_count()?;
+            Shape::Object if !header.is_object_id() && !self.name()?.is_empty() => {
+                ([untyped; 2], self.signed_count(8)?)
             }
-            Shape::Packed(lane, per_element) => {
-                let element = per_element * lane.width(precision == Precision::Double);
-                head.count = self.count(element)?;
-            }
-            Shape::PackedStrings => {
-                let start = self.at;
-                let count = self.u32_of(SpanKind::Count)? as i32;
-                self.odd(count < 0, start, Oddity::NegativeCount)?;
-                head.count = match usize::try_from(count) {
-                    Ok(count) if count <= self.left() / 4 => count,
-                    _ => {
-                        let kind = ErrorKind::BadCount { count: count.into(), left: self.left() };
-                        return Err(self.error_at(start, kind));
-                    }
-                };
-            }
-            _ => {}
-        }
-        head.first = self.at;
-        Ok(head)
+            Shape::Packed(..) => ([untyped; 2], self.count(header.ty.lanes_bytes(header.precision()))?),
+            Shape::PackedStrings => ([untyped; 2], self.signed_count(4)?),
+            _ => ([untyped; 2], 0),
+        };
+        Ok(Head { count, first: self.position(), precision: header.precision(), declared })
     }
 
-    /// Pours elements of a list of this type, of which the first starts here, as an Array. They cost what one value does.
+    /// Writes elements of a list of this type, of which the first starts here, as an Array. They cost what one value does.
     pub(crate) fn decode_slice<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -115,7 +91,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         declared: ElementType<'_>,
         indexes: Range<usize>,
     ) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         self.budget.array(indexes.len(), declared).at(at)?;
         let mut array = sink.begin_array(indexes.len(), declared).at(at)?;
         if list.shape() == Shape::Array {
@@ -123,7 +99,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
             return sink.end_array(array).at(at);
         }
         for index in indexes {
-            let at = self.at;
+            let at = self.position();
             sink.begin_element(&mut array)?;
             let written = if list.shape() == Shape::PackedStrings {
                 self.decode_string(sink)
@@ -137,7 +113,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    /// Pours the keys of entries, or the names of properties, of which the first starts here, as an Array. They cost what one value does.
+    /// Writes the keys of entries, or the names of properties, of which the first starts here, as an Array. They cost what one value does.
     pub(crate) fn decode_keys<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -145,11 +121,11 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         declared: ElementType<'_>,
         count: usize,
     ) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         self.budget.array(count, declared).at(at)?;
         let mut array = sink.begin_array(count, declared).at(at)?;
         for index in 0..count {
-            let at = self.at;
+            let at = self.position();
             let inside = |error: Error| error.inside(Step::KeyAt(index));
             sink.begin_element(&mut array)?;
             let written = if are_names {
@@ -169,24 +145,26 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    fn kind(&self, header: u32, shift: u32) -> ContainerKind {
-        if D::HAS_FLAGS { ContainerKind::of(header, shift) } else { ContainerKind::Untyped }
-    }
-
     /// Passes over the value that starts here. Where that fails, it is judged as in decoding.
     #[inline]
     pub(crate) fn pass(&mut self) -> Result<()> {
-        let mut skimmer = Skimmer::<D>::new(self.bytes, self.at);
+        let mut skimmer = Skimmer::<D>::at(self.cursor);
         if skimmer.skip_all().is_some() {
-            self.at = skimmer.position();
+            self.cursor.jump(skimmer.position());
             return Ok(());
         }
+        self.pass_by_reading()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_by_reading(&mut self) -> Result<()> {
         self.write_into(&mut Measure::counting(EncodeOptions::default()))
     }
 
     /// Goes on to where a value is known to end.
     pub(crate) fn jump(&mut self, end: usize) {
-        self.at = end;
+        self.cursor.jump(end);
     }
 
     /// Passes over the counted text that starts here.
@@ -200,26 +178,16 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.name()
     }
 
-    /// The int whose header has been read.
-    #[inline]
-    pub(crate) fn int_here(&mut self, header: u32) -> Result<i64> {
-        if header & format::FLAG_64 != 0 {
-            self.u64().map(|int| int as i64)
-        } else {
-            self.u32().map(|int| (int as i32).into())
-        }
-    }
-
     /// The text of the String or StringName whose header has been read.
     pub(crate) fn text_here(&mut self) -> Result<D::Text<'a>> {
-        let at = self.at;
+        let at = self.position();
         let bytes = self.counted_bytes(false)?;
         self.text(bytes, at)
     }
 
-    /// Pours the element of a PackedStringArray that starts here as a String.
+    /// Writes the element of a PackedStringArray that starts here as a String.
     pub(crate) fn decode_string<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         self.budget.value(VariantType::String).at(at)?;
         let text = self.string_here()?;
         sink.text(VariantType::String, Text::Utf8(&text)).at(at)
@@ -227,65 +195,35 @@ impl<'a, D: Dialect> Decoder<'a, D> {
 
     /// The element of a PackedStringArray that starts here.
     pub(crate) fn string_here(&mut self) -> Result<D::Text<'a>> {
-        let at = self.at;
+        let at = self.position();
         let bytes = self.terminated_bytes()?;
         self.text(bytes, at)
     }
 
-    /// Pours the name of the property that starts here as a StringName.
+    /// Writes the name of the property that starts here as a StringName.
     pub(crate) fn decode_name<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         self.budget.value(VariantType::StringName).at(at)?;
         let name = self.name()?;
         sink.text(VariantType::StringName, name.into()).at(at)
     }
 
-    /// So many bytes from `at` on.
-    pub(crate) fn bytes_at(bytes: &'a [u8], at: usize, count: usize) -> Result<&'a [u8]> {
-        bytes.get(at..).and_then(|rest| rest.get(..count)).ok_or_else(|| {
-            let left = bytes.len().saturating_sub(at);
-            Error::new(ErrorKind::UnexpectedEnd { needed: count, left }).at(at)
-        })
-    }
-
-    /// Pours the element of a packed array of type `packed` that starts here.
+    /// Writes the element of a packed array of type `packed` that starts here.
     pub(crate) fn decode_packed_element<S: Sink>(
         &mut self,
         sink: &mut S,
         packed: VariantType,
         precision: Precision,
     ) -> Result<()> {
-        match packed {
-            VariantType::PackedByteArray => {
-                let [byte] = self.array()?;
+        let element = packed.element();
+        match (packed.shape(), element) {
+            (Shape::Packed(Lane::Byte, _), _) => {
+                let byte = self.cursor.u8().ok_or_else(|| self.cursor.end_fault(1))?;
                 sink.int(byte.into())
             }
-            VariantType::PackedInt32Array => {
-                let int = i32::from_le_bytes(self.array()?);
-                sink.int(int.into())
-            }
-            VariantType::PackedInt64Array => {
-                let int = i64::from_le_bytes(self.array()?);
-                sink.int(int)
-            }
-            VariantType::PackedFloat32Array => {
-                let float = f32::from_le_bytes(self.array()?);
-                sink.float(lanes::widen_quieting_nan(float))
-            }
-            VariantType::PackedFloat64Array => {
-                let float = f64::from_le_bytes(self.array()?);
-                sink.float(float)
-            }
-            VariantType::PackedVector2Array => self.decode_lanes(sink, VariantType::Vector2, precision),
-            VariantType::PackedVector3Array => self.decode_lanes(sink, VariantType::Vector3, precision),
-            VariantType::PackedColorArray => self.decode_lanes(sink, VariantType::Color, precision),
-            _ => self.decode_lanes(sink, VariantType::Vector4, precision),
+            (Shape::Packed(lane, _), VariantType::Int) => sink.int(self.int(lane == Lane::Int64)?),
+            (Shape::Packed(lane, _), VariantType::Float) => sink.float(self.float(lane == Lane::Float64)?),
+            _ => self.decode_fixed(sink, element, precision),
         }
-    }
-
-    fn decode_lanes<S: Sink>(&mut self, sink: &mut S, ty: VariantType, precision: Precision) -> Result<()> {
-        let Shape::Fixed(lane, count) = ty.shape() else { unreachable!("{ty} has no fixed components") };
-        let le = self.take(count * lane.width(precision == Precision::Double))?;
-        sink.fixed(ty, Lanes { precision, le })
     }
 }

@@ -4,8 +4,8 @@ use super::Decoder;
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Sink, Source};
-use crate::findings::SpanKind;
-use crate::format::{self, VariantType};
+use crate::format::VariantType;
+use crate::wire::Header;
 
 /// The key of the class in a Dictionary that stands for an object; no property can have this name.
 const CLASS_KEY: &str = "class";
@@ -15,8 +15,8 @@ const SCRIPT: &str = "script";
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     #[inline(never)]
-    pub(super) fn decode_object<S: Sink>(&mut self, sink: &mut S, header: u32, at: usize) -> Result<()> {
-        if header & format::FLAG_OBJECT_AS_ID != 0 {
+    pub(super) fn decode_object<S: Sink>(&mut self, sink: &mut S, header: Header, at: usize) -> Result<()> {
+        if header.is_object_id() {
             let id = self.u64()?;
             self.odd(id == 0, at, Oddity::NullObject)?;
             self.budget.object().at(at)?;
@@ -37,12 +37,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         if !allowed.is_empty() && !allowed.iter().any(|name| name == class) {
             return Err(self.error_at(at, ErrorKind::ClassNotAllowed(class.to_owned())));
         }
-        let count = self.property_count()?;
+        let count = self.signed_count(8)?;
         self.budget.object().at(at)?;
         let mut object = sink.begin_object(class.into(), count).at(at)?;
         self.depth += 1;
         for _ in 0..count {
-            let name_at = self.at;
+            let name_at = self.position();
             let name = self.name()?;
             if name == SCRIPT && !self.budget.limits.allowed_scripts.is_empty() {
                 self.check_next_script()?;
@@ -59,12 +59,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// Fails if a path of a script follows that is not allowed.
     fn check_next_script(&mut self) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         if self.next_type() == Some(VariantType::String) {
             self.u32()?;
             let path = self.string()?;
             self.check_script(path, at).map_err(|error| error.inside(Step::property(SCRIPT)))?;
-            self.at = at;
+            self.cursor.jump(at);
         }
         Ok(())
     }
@@ -78,18 +78,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Err(self.error_at(at, ErrorKind::ScriptNotAllowed(path.to_owned())))
     }
 
-    pub(super) fn property_count(&mut self) -> Result<usize> {
-        let at = self.at;
-        let raw = self.u32_of(SpanKind::Count)? as i32;
-        self.odd(raw < 0, at, Oddity::NegativeCount)?;
-        let count = usize::try_from(raw).unwrap_or(0);
-        if count > self.left() / 8 {
-            return Err(self.error_at(at, ErrorKind::BadCount { count: raw.into(), left: self.left() }));
-        }
-        Ok(count)
-    }
-
-    /// Pours an object that no Godot 4 can make as a Dictionary, if that is asked for.
+    /// Writes an object that no Godot 4 can make as a Dictionary, if that is asked for.
     pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
         // As Godot 3 without permission for objects: also one without a class, which is null with it.
@@ -101,7 +90,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             return sink.nil();
         }
         self.check_key_depth(at)?;
-        let count = self.property_count()?;
+        let count = self.signed_count(8)?;
         self.budget.value(VariantType::Dictionary).at(at)?;
         self.budget.dictionary(count + 1).at(at)?;
         let untyped = ElementType::Untyped;
@@ -113,7 +102,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_entry(&mut dictionary).at(at)?;
         self.depth += 1;
         for _ in 0..count {
-            let name_at = self.at;
+            let name_at = self.position();
             let name = self.name()?;
             sink.begin_key(&mut dictionary)?;
             sink.text(VariantType::String, name.into())

@@ -4,43 +4,36 @@ use super::Decoder;
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Locate, Oddity, Result, Step};
 use crate::events::{NodePathParts, Sink, Text};
-use crate::findings::SpanKind;
 use crate::format;
+use crate::wire::cursor::NodePathCounters;
+use crate::wire::{Cursor, Padded};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// The bytes of a counted text; what follows is skipped as padding.
-    #[inline(always)]
-    pub(super) fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
-        let garbage_padding = garbage_padding || D::HAS_CARELESS_WRITERS;
-        let at = self.at;
-        let count = self.count(1)?;
-        let bytes = self.take(count)?;
-        let padding = self.padding(count)?;
-        if !garbage_padding {
-            self.odd(padding.iter().any(|&byte| byte != 0), at, Oddity::Padding)?;
-        }
-        Ok(bytes)
-    }
-
     /// A counted text, as the engine reads it: one byte-order mark dropped, cut at the first NUL.
     #[inline(always)]
     pub(super) fn string(&mut self) -> Result<&'a str> {
-        let at = self.at;
+        let at = self.position();
         let bytes = self.counted_bytes(false)?;
+        self.name_text(bytes, at)
+    }
+
+    /// The same where the text has been counted at `at`.
+    pub(super) fn padded_name(&mut self, found: Padded<'a>, at: usize) -> Result<&'a str> {
+        let bytes = self.padded(found, at, false)?;
         self.name_text(bytes, at)
     }
 
     /// A counted text that the engine keeps as a name.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Result<&'a str> {
-        self.budget.name().at(self.at)?;
+        self.budget.name().at(self.position())?;
         self.string()
     }
 
     /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
     #[inline(always)]
     pub(super) fn node_path_part(&mut self) -> Result<(&'a [u8], usize)> {
-        let at = self.at;
+        let at = self.position();
         self.budget.name().at(at)?;
         Ok((self.counted_bytes(true)?, at))
     }
@@ -48,7 +41,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     /// The text of an element of a PackedStringArray, without the closing NUL, which is counted.
     #[inline(always)]
     pub(super) fn terminated_bytes(&mut self) -> Result<&'a [u8]> {
-        let at = self.at;
+        let at = self.position();
         let counted = self.counted_bytes(false)?;
         let (is_terminated, bytes) = match counted.split_last() {
             Some((0, bytes)) => (true, bytes),
@@ -65,7 +58,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink: &mut S,
         strings: &mut S::Strings,
     ) -> Result<()> {
-        let at = self.at;
+        let at = self.position();
         let bytes = self.terminated_bytes()?;
         if self.may_be_raw(bytes) && sink.raw_string(strings, bytes)? {
             return self.budget.text(bytes.len()).at(at);
@@ -111,18 +104,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     #[inline(never)]
     pub(super) fn decode_strings<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        let at = self.at;
-        let count = self.u32_of(SpanKind::Count)? as i32;
-        self.odd(count < 0, at, Oddity::NegativeCount)?;
-        // The engine takes a negative count for zero.
-        let count = usize::try_from(count).unwrap_or(0);
-        if count > self.left() / 4 {
-            return Err(self.error_at(at, ErrorKind::BadCount { count: count as i64, left: self.left() }));
-        }
+        let at = self.position();
+        let count = self.signed_count(4)?;
         self.budget.strings(count).at(at)?;
         let mut strings = sink.begin_strings(count).at(at)?;
         let first = match Self::part_bytes(sink) {
-            Some(bytes) if !self.in_key && self.left() > bytes => {
+            Some(bytes) if !self.in_key && self.cursor.rest().len() > bytes => {
                 self.hand_strings_over(sink, &mut strings, count, bytes)?
             }
             _ => 0,
@@ -136,23 +123,17 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     #[inline(never)]
     pub(super) fn decode_node_path<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
-        let at = self.at;
-        let first = self.u32_of(SpanKind::Count)?;
-        if first & format::NODE_PATH_NEW_FORMAT == 0 {
+        let at = self.position();
+        if self.cursor.is_at_old_node_path() {
             return Err(self.error_at(at, ErrorKind::OldNodePath));
         }
-        let names = first & !format::NODE_PATH_NEW_FORMAT;
-        let mut subnames = self.u32_of(SpanKind::Count)?;
-        let flags = self.u32_of(SpanKind::Count)?;
-        if flags & format::NODE_PATH_EXTRA_SUBNAME != 0 {
-            subnames = subnames.wrapping_add(1);
-        }
-        // The engine's counters wrap around.
-        let total = names.wrapping_add(subnames);
-        let odd = names > total || flags & !format::NODE_PATH_ABSOLUTE != 0;
-        self.odd(odd, at, Oddity::NodePathCounters)?;
-        if total as usize > self.left() / 4 {
-            return Err(self.error_at(at, ErrorKind::BadCount { count: total.into(), left: self.left() }));
+        let start = self.cursor;
+        let counters = self.cursor.node_path();
+        let counters = self.counted(start, counters, Cursor::node_path_fault)?;
+        let NodePathCounters { names, total, is_absolute, are_canonical } = counters;
+        self.odd(!are_canonical, at, Oddity::NodePathCounters)?;
+        if total as usize > self.cursor.rest().len() / 4 {
+            return Err(self.cursor.room_fault(at, total.into()));
         }
         self.budget.node_path(total as usize).at(at)?;
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
@@ -174,7 +155,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
         let (names, subnames) = parts.split_at(parts.len().min(names as usize));
         // Godot 3 makes nothing of the flag alone.
-        let absolute = flags & format::NODE_PATH_ABSOLUTE != 0 && (D::HAS_FLAGS || total > 0);
+        let absolute = is_absolute && (D::HAS_FLAGS || total > 0);
         sink.node_path(NodePathParts { absolute, names, subnames }).at(at)
     }
 }

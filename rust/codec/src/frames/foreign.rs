@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{FRAME_BYTES, VariantType};
 use crate::limits::Limits;
 use crate::outline::Outline;
+use crate::wire;
 
 /// The bytes at the start of a file that show its format.
 const HEAD: usize = 64;
@@ -121,7 +122,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     if let Some(found) = Foreign::by_head(&bytes) {
         return Ok(Some(found));
     }
-    let Some(length) = bytes.first_chunk::<FRAME_BYTES>().map(|frame| u32::from_le_bytes(*frame)) else {
+    let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {
         return Ok(None);
     };
     let size = source.size().map_err(Error::other)?;

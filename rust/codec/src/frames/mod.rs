@@ -30,6 +30,7 @@ pub use scan::scan;
 use crate::error::{Error, ErrorKind, Limit, Result};
 use crate::format;
 use crate::limits::Limits;
+use crate::wire;
 
 /// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
 /// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value
@@ -75,7 +76,7 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
 /// it has no bytes: no value has none, but after a power failure a file may end in zeros.
 fn record_length(frame: Option<&[u8; FRAME_BYTES]>, left: u64) -> std::result::Result<u64, ErrorKind> {
     let behind = left.saturating_sub(FRAME_BYTES as u64);
-    let (needed, left) = match frame.map(|frame| u64::from(u32::from_le_bytes(*frame))) {
+    let (needed, left) = match frame.map(|frame| u64::from(wire::record_length(*frame))) {
         None => (FRAME_BYTES as u64, left),
         Some(0) => return Err(ErrorKind::EmptyRecord),
         Some(length) if length <= behind => return Ok(length),

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::FRAME_BYTES;
 use crate::limits::Limits;
 use crate::memory::check_memory;
+use crate::wire;
 
 /// So much is read at once, or as much as a longer record takes.
 const BLOCK: usize = 1 << 20;
@@ -54,7 +55,7 @@ pub fn scan<S: ReadAt + ?Sized>(
     while index < records.end {
         let rest =
             usize::try_from(at - block_at).ok().and_then(|start| block.get(start..)).unwrap_or_default();
-        let length = rest.first_chunk().map_or(0, |frame| u32::from_le_bytes(*frame) as usize);
+        let length = rest.first_chunk().map_or(0, |frame| wire::record_length(*frame) as usize);
         if length > limits.max_bytes {
             let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
             return Err(Error::new(kind).at(size(at + FRAME_BYTES as u64)).inside(Step::Index(size(index))));

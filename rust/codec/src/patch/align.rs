@@ -6,23 +6,23 @@ use std::ops::Range;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::form::{push, room};
+use super::form::{push, with_capacity};
 use super::search;
 use crate::error::{ErrorKind, Result};
 use crate::format::VariantType;
 use crate::view::View;
 
-/// Elements of two lists that are not the same, in order. What stands between is.
+/// Items of two lists that are not the same, in order. What stands between is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// One thing that has changed: its index in either list.
     Changed(usize, usize),
-    /// Elements that are gone, and others that have come instead.
+    /// Items that are gone, and others that have come instead.
     Replaced(Range<usize>, Range<usize>),
 }
 
 /// What has become of the elements.
-pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece>> {
+pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
     let mut pieces = Vec::new();
     for Hunk { old: gone, new: come } in changed_ranges(old, new)? {
         if gone.len() == come.len() {
@@ -50,7 +50,7 @@ pub(super) fn pieces(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Piece
 }
 
 /// Where the lists differ. What they have in common at both ends costs nothing but the comparison.
-pub(super) fn changed_ranges(old: &Elements<'_>, new: &Elements<'_>) -> Result<Vec<Hunk>> {
+pub(super) fn changed_ranges(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Hunk>> {
     let (mut old_range, mut new_range) = (0..old.len(), 0..new.len());
     let is_same = |(a, b): &(&[u8], &[u8])| a == b;
     let prefix = old.each(old_range.clone()).zip(new.each(new_range.clone())).take_while(is_same).count();
@@ -70,15 +70,15 @@ fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
 }
 
 /// The elements of an Array or PackedStringArray.
-pub(super) struct Elements<'a> {
+pub(super) struct Items<'a> {
     list: View<'a>,
     /// Where each starts, and where the last one ends.
     starts: Vec<u32>,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> Items<'a> {
     pub fn of(list: &View<'a>) -> Result<Self> {
-        let mut starts = room(list.count()?.saturating_add(1))?;
+        let mut starts = with_capacity(list.count()?.saturating_add(1))?;
         let mut elements = list.elements()?;
         starts.push(elements.position() as u32);
         while let Some(element) = elements.next() {
@@ -137,7 +137,7 @@ fn hunks<'e>(
     new: impl ExactSizeIterator<Item = &'e [u8]>,
 ) -> Result<Vec<Hunk>> {
     let mut names = Names::default();
-    let (mut old_names, mut new_names) = (room(old.len())?, room(new.len())?);
+    let (mut old_names, mut new_names) = (with_capacity(old.len())?, with_capacity(new.len())?);
     for element in old {
         old_names.push(names.of(element)?);
     }

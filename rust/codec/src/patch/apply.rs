@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::form::{
-    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, room,
+    ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked,
+    with_capacity,
 };
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
@@ -102,7 +103,7 @@ fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
     if change.ty() != VariantType::Array || change.count()? > 4 {
         return Err(malformed(change, "a change is an Array of 2 to 4 elements"));
     }
-    let mut parts = room(change.count()?)?;
+    let mut parts = with_capacity(change.count()?)?;
     for part in change.elements()? {
         parts.push(part?);
     }
@@ -204,7 +205,7 @@ fn apply_to_dictionary(
     let count_at = writer.count_later()?;
     let start = writer.out.len();
     // Where each entry ends.
-    let mut ends: Vec<usize> = room(old.count()?.saturating_add(changes.count()?))?;
+    let mut ends: Vec<usize> = with_capacity(old.count()?.saturating_add(changes.count()?))?;
     for entry in old.checked_entries()? {
         let (key, value) = entry?;
         let key_bytes = key.bytes()?;
@@ -256,8 +257,8 @@ fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) ->
     if order.ty() != VariantType::PackedInt32Array || order.count()? != ends.len() {
         return Err(misfit(format!("an order of {} keys was expected", ends.len())));
     }
-    let mut entries = room(out.len() - start)?;
-    let mut is_done = room(ends.len())?;
+    let mut entries = with_capacity(out.len() - start)?;
+    let mut is_done = with_capacity(ends.len())?;
     is_done.resize(ends.len(), false);
     for position in order.elements()? {
         let position = index_of(&position?)?;

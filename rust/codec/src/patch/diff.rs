@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::align::{self, Elements, Hunk, Piece};
+use super::align::{self, Hunk, Items, Piece};
 use super::form::{
     ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, push,
-    reserve, room,
+    reserve, with_capacity,
 };
 use super::writer::Writer;
 use crate::error::{ErrorKind, Result};
@@ -18,7 +18,7 @@ use crate::view::View;
 const SMALL: usize = 64;
 /// A change may take this many bytes more than the new value. Above that, the value is replaced.
 const LONGER: usize = 256;
-/// Elements of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
+/// Items of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
 const GAP: usize = 48;
 
 /// The patch that makes the value in `new` of the one in `old`, both encoded. [`apply`](super::apply) gives `new` byte for byte.
@@ -121,7 +121,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     let mut entries = HashMap::new();
     let bytes = old_count.saturating_mul(size_of::<(&[u8], (View<'_>, bool))>());
     entries.try_reserve(old_count).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
-    let mut kept_keys = room(old_count)?;
+    let mut kept_keys = with_capacity(old_count)?;
     for entry in old.checked_entries()? {
         let (key, value) = entry?;
         let key = key.bytes()?;
@@ -141,7 +141,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     let mut replaced = Vec::new();
     let mut added = Vec::new();
     let mut added_keys = HashSet::new();
-    let mut new_keys = room(new_count)?;
+    let mut new_keys = with_capacity(new_count)?;
     for entry in new.checked_entries()? {
         let (key, value) = entry?;
         let key = key.bytes()?;
@@ -178,7 +178,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     }
     writer.set_count(change_count, changes);
 
-    let mut removed = room(old_count.saturating_sub(shared))?;
+    let mut removed = with_capacity(old_count.saturating_sub(shared))?;
     kept_keys.retain(|key| {
         let is_kept = entries.get(key).is_some_and(|(_, is_kept)| *is_kept);
         if !is_kept {
@@ -199,7 +199,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         let bytes = kept_keys.len().saturating_mul(2 * size_of::<(&[u8], u32)>());
         positions.try_reserve(kept_keys.len()).map_err(|_| ErrorKind::OutOfMemory(bytes))?;
         positions.extend(kept_keys.iter().enumerate().map(|(position, key)| (*key, position as u32)));
-        let mut order = room(new_keys.len())?;
+        let mut order = with_capacity(new_keys.len())?;
         order.extend(new_keys.iter().map(|key| positions.get(key).copied().unwrap_or_default()));
         writer.ints(&order)?;
     }
@@ -209,7 +209,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
 }
 
 fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
-    let (old, new) = (Elements::of(old)?, Elements::of(new)?);
+    let (old, new) = (Items::of(old)?, Items::of(new)?);
     let mut edits = Edits::default();
     let mut replaced = 0;
     for piece in align::pieces(&old, &new)? {
@@ -257,7 +257,7 @@ fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
 }
 
 fn strings(old: &View<'_>, new: &View<'_>) -> Result<Change> {
-    let (old, new) = (Elements::of(old)?, Elements::of(new)?);
+    let (old, new) = (Items::of(old)?, Items::of(new)?);
     let hunks = align::changed_ranges(&old, &new)?;
     if hunks.iter().map(|hunk| hunk.old.len()).sum::<usize>() == old.len() {
         return Ok(Change::Set);

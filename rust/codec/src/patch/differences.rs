@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::align::{Elements, Piece, pieces};
-use super::form::{MAX_CHANGES, checked, push, room};
+use super::align::{Items, Piece, pieces};
+use super::form::{MAX_CHANGES, checked, push, with_capacity};
 use crate::error::{ErrorKind, Result};
 use crate::format::Shape;
 use crate::limits::{Budget, Limits};
@@ -54,7 +54,7 @@ pub enum PathStep<'a> {
 
 /// Where two encoded values differ: at most so many places, in their order.
 ///
-/// Elements of Arrays that were added or removed are found as such, as far as a bounded search goes. The order of keys makes no
+/// Items of Arrays that were added or removed are found as such, as far as a bounded search goes. The order of keys makes no
 /// difference.
 ///
 /// ```
@@ -113,7 +113,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
             return Ok(());
         }
         self.budget.working(size_of::<Difference<'_>>() + self.path.len() * size_of::<PathStep<'_>>())?;
-        let mut path = room(self.path.len())?;
+        let mut path = with_capacity(self.path.len())?;
         path.extend(self.path.iter().map(|(step, side)| match step {
             PathStep::Index(index) => PathStep::Index(*index),
             PathStep::Key(key) => PathStep::Key(self.found_in(*key, *side)),
@@ -163,7 +163,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
     }
 
     fn compare_elements(&mut self, old: View<'e>, new: View<'e>) -> Result<()> {
-        let (old, new) = (Elements::of(&old)?, Elements::of(&new)?);
+        let (old, new) = (Items::of(&old)?, Items::of(&new)?);
         for piece in pieces(&old, &new)? {
             match piece {
                 Piece::Changed(gone, come) => {

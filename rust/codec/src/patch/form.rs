@@ -27,11 +27,11 @@ pub fn checked(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     check(bytes, limits)
 }
 
-/// A vector with room for so many.
-pub fn room<T>(count: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    reserve(&mut room, count)?;
-    Ok(room)
+/// An empty vector with this capacity.
+pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    reserve(&mut list, count)?;
+    Ok(list)
 }
 
 /// Makes room for so many more.

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::align::Hunk;
-use super::form::{push, room};
+use super::form::{push, with_capacity};
 use crate::error::Result;
 
 /// Steps for each element of both lists, and for all.
@@ -18,7 +18,7 @@ const MAX_CHANGES: usize = 512;
 
 /// Where the lists differ, in order. All numbers are less than `names`.
 pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>> {
-    let mut seen = room(names)?;
+    let mut seen = with_capacity(names)?;
     seen.resize(names, Seen::default());
     let steps = (old.len() + new.len()) * STEPS + FREE_STEPS;
     let mut search = Search { old, new, seen, steps, found: Vec::new() };
@@ -142,7 +142,7 @@ impl Search<'_> {
                 self.charge(steps);
                 return Ok(false);
             }
-            let mut round = room(rounds.len() + 1)?;
+            let mut round = with_capacity(rounds.len() + 1)?;
             let mut is_done = false;
             for diagonal in (-changes..=changes).step_by(2) {
                 let start = step(rounds.last(), diagonal, old_len, new_len).map_or(NOWHERE, |(at, _)| at);
@@ -162,7 +162,7 @@ impl Search<'_> {
         }
         self.charge(steps);
 
-        let mut changes = room(rounds.len())?;
+        let mut changes = with_capacity(rounds.len())?;
         let (mut old_at, mut new_at) = (old_len, new_len);
         rounds.pop();
         while !rounds.is_empty() {
@@ -211,7 +211,7 @@ fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> 
 /// The longest chain of pairs, which are in order, whose second numbers are in order, too.
 fn longest_chain(pairs: &[(u32, u32)]) -> Result<Vec<(usize, usize)>> {
     // The pair that ends the best chain of each length, and the pair before each pair.
-    let (mut ends, mut before) = (room::<usize>(pairs.len())?, room::<usize>(pairs.len())?);
+    let (mut ends, mut before) = (with_capacity::<usize>(pairs.len())?, with_capacity::<usize>(pairs.len())?);
     for (index, (_, new)) in pairs.iter().enumerate() {
         let length = ends.partition_point(|end| pairs[*end].1 < *new);
         before.push(length.checked_sub(1).map_or(usize::MAX, |length| ends[length]));
@@ -221,7 +221,7 @@ fn longest_chain(pairs: &[(u32, u32)]) -> Result<Vec<(usize, usize)>> {
             None => ends.push(index),
         }
     }
-    let mut chain = room(ends.len())?;
+    let mut chain = with_capacity(ends.len())?;
     let mut next = ends.last().copied();
     while let Some((old, new)) = next.and_then(|index| pairs.get(index)) {
         chain.push((*old as usize, *new as usize));

@@ -9,11 +9,6 @@ use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::VariantType;
 use crate::memory::check_memory;
 
-/// Reads little-endian components of `W` bytes.
-fn from_le<T, const W: usize>(le: &[u8], read: fn([u8; W]) -> T) -> Vec<T> {
-    le.as_chunks::<W>().0.iter().map(|bytes| read(*bytes)).collect()
-}
-
 /// Builds a [`Value`] from events.
 ///
 /// The value that was completed last waits in `current` until its container takes it.
@@ -143,25 +138,27 @@ impl ValueBuilder {
 }
 
 /// Components as an array of exactly `N`.
-fn fixed_lanes<T, const N: usize>(lanes: Vec<T>) -> Result<[T; N]> {
+fn fixed<T, const N: usize>(lanes: impl Iterator<Item = T>) -> Result<[T; N]> {
+    let lanes: Vec<T> = lanes.collect();
     lanes.try_into().map_err(|lanes: Vec<T>| ErrorKind::UnexpectedEnd { needed: N, left: lanes.len() }.into())
 }
 
 fn reals<const N: usize>(lanes: Lanes<'_>) -> Result<Reals<N>> {
     Ok(match lanes.precision {
-        Precision::Single => Reals::Single(fixed_lanes(from_le(lanes.le, f32::from_le_bytes))?),
-        Precision::Double => Reals::Double(fixed_lanes(from_le(lanes.le, f64::from_le_bytes))?),
+        Precision::Single => Reals::Single(fixed(lanes.f32s())?),
+        Precision::Double => Reals::Double(fixed(lanes.f64s())?),
     })
+}
+
+/// Elements of `N` components.
+fn elements<T: Clone, const N: usize>(lanes: impl Iterator<Item = T>) -> Vec<[T; N]> {
+    lanes.collect::<Vec<_>>().as_chunks().0.to_vec()
 }
 
 fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
     match lanes.precision {
-        Precision::Single => {
-            PackedReals::Single(from_le(lanes.le, f32::from_le_bytes).as_chunks::<N>().0.to_vec())
-        }
-        Precision::Double => {
-            PackedReals::Double(from_le(lanes.le, f64::from_le_bytes).as_chunks::<N>().0.to_vec())
-        }
+        Precision::Single => PackedReals::Single(elements(lanes.f32s())),
+        Precision::Double => PackedReals::Double(elements(lanes.f64s())),
     }
 }
 
@@ -202,24 +199,23 @@ impl Sink for ValueBuilder {
     #[inline(never)]
     fn fixed(&mut self, ty: VariantType, lanes: Lanes<'_>) -> Result<()> {
         use VariantType as T;
-        let ints = || from_le(lanes.le, i32::from_le_bytes);
         let value = match ty {
             T::Vector2 => Value::Vector2(reals(lanes)?),
-            T::Vector2i => Value::Vector2i(fixed_lanes(ints())?),
+            T::Vector2i => Value::Vector2i(fixed(lanes.i32s())?),
             T::Rect2 => Value::Rect2(reals(lanes)?),
-            T::Rect2i => Value::Rect2i(fixed_lanes(ints())?),
+            T::Rect2i => Value::Rect2i(fixed(lanes.i32s())?),
             T::Vector3 => Value::Vector3(reals(lanes)?),
-            T::Vector3i => Value::Vector3i(fixed_lanes(ints())?),
+            T::Vector3i => Value::Vector3i(fixed(lanes.i32s())?),
             T::Transform2D => Value::Transform2D(reals(lanes)?),
             T::Vector4 => Value::Vector4(reals(lanes)?),
-            T::Vector4i => Value::Vector4i(fixed_lanes(ints())?),
+            T::Vector4i => Value::Vector4i(fixed(lanes.i32s())?),
             T::Plane => Value::Plane(reals(lanes)?),
             T::Quaternion => Value::Quaternion(reals(lanes)?),
             T::Aabb => Value::Aabb(reals(lanes)?),
             T::Basis => Value::Basis(reals(lanes)?),
             T::Transform3D => Value::Transform3D(reals(lanes)?),
             T::Projection => Value::Projection(reals(lanes)?),
-            T::Color => Value::Color(fixed_lanes(from_le(lanes.le, f32::from_le_bytes))?),
+            T::Color => Value::Color(fixed(lanes.f32s())?),
             _ => unreachable!("{ty} has no fixed components"),
         };
         self.set(value)
@@ -231,16 +227,14 @@ impl Sink for ValueBuilder {
         self.takes(lanes.le.len().saturating_mul(2))?;
         let value = match ty {
             T::PackedByteArray => Value::PackedByteArray(lanes.le.to_vec()),
-            T::PackedInt32Array => Value::PackedInt32Array(from_le(lanes.le, i32::from_le_bytes)),
-            T::PackedInt64Array => Value::PackedInt64Array(from_le(lanes.le, i64::from_le_bytes)),
-            T::PackedFloat32Array => Value::PackedFloat32Array(from_le(lanes.le, f32::from_le_bytes)),
-            T::PackedFloat64Array => Value::PackedFloat64Array(from_le(lanes.le, f64::from_le_bytes)),
+            T::PackedInt32Array => Value::PackedInt32Array(lanes.i32s().collect()),
+            T::PackedInt64Array => Value::PackedInt64Array(lanes.i64s().collect()),
+            T::PackedFloat32Array => Value::PackedFloat32Array(lanes.f32s().collect()),
+            T::PackedFloat64Array => Value::PackedFloat64Array(lanes.f64s().collect()),
             T::PackedVector2Array => Value::PackedVector2Array(packed_reals(lanes)),
             T::PackedVector3Array => Value::PackedVector3Array(packed_reals(lanes)),
             T::PackedVector4Array => Value::PackedVector4Array(packed_reals(lanes)),
-            T::PackedColorArray => {
-                Value::PackedColorArray(from_le(lanes.le, f32::from_le_bytes).as_chunks::<4>().0.to_vec())
-            }
+            T::PackedColorArray => Value::PackedColorArray(elements(lanes.f32s())),
             _ => unreachable!("{ty} is no packed array"),
         };
         self.set(value)

@@ -127,7 +127,7 @@ fn is_run(values: &[Value]) -> bool {
     matches!(values, [Value::Int(_), Value::Int(_), ..] | [Value::Float(_), Value::Float(_), ..])
 }
 
-/// Pours the values up to the next one of another type than the first, and takes them away.
+/// Writes the values up to the next one of another type than the first, and takes them away.
 #[inline(never)]
 fn write_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array) -> Result<()> {
     match values {

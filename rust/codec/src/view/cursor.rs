@@ -16,6 +16,7 @@ use crate::format::{self, Shape, VariantType};
 use crate::limits::Limits;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
+use crate::wire::Cursor;
 
 static SAVE_FILES: Limits = Limits::for_save_files();
 
@@ -188,8 +189,8 @@ impl<'a, D: Dialect> View<'a, D> {
         if let Some(ty) = self.plain_type(at, depth) {
             return Ok(Self { at, depth, form: Form::Value(ty), ..self });
         }
-        let (_, ty) = Decoder::<D>::starting_at(self.bytes, at, depth, self.limits).header_here()?;
-        Ok(Self { at, depth, form: Form::Value(ty), ..self })
+        let header = Decoder::<D>::starting_at(self.bytes, at, depth, self.limits).header_here()?;
+        Ok(Self { at, depth, form: Form::Value(header.ty), ..self })
     }
 
     /// The type in a header with which nothing is wrong at first sight.
@@ -209,7 +210,12 @@ impl<'a, D: Dialect> View<'a, D> {
     /// The four bytes at `at`.
     #[inline]
     pub(super) fn word(&self, at: usize) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
+        Cursor::new(self.bytes, at).peek()
+    }
+
+    /// So many bytes from `at` on.
+    pub(super) fn bytes_at(&self, at: usize, count: usize) -> Result<&'a [u8]> {
+        Cursor::new(self.bytes, at).try_take(count)
     }
 
     #[inline]
@@ -226,7 +232,7 @@ impl<'a, D: Dialect> View<'a, D> {
     pub fn ty(&self) -> VariantType {
         match self.form {
             Form::Value(ty) => ty,
-            Form::Lanes(packed, _) => element_of(packed),
+            Form::Lanes(packed, _) => packed.element(),
             Form::Text => VariantType::String,
             Form::Name => VariantType::StringName,
         }
@@ -362,7 +368,7 @@ impl<'a, D: Dialect> View<'a, D> {
                 self.pass(&mut decoder)?;
                 decoder.position()
             }
-            Form::Lanes(ty, precision) => self.at + lanes_bytes(ty, precision),
+            Form::Lanes(ty, precision) => self.at + ty.lanes_bytes(precision),
             Form::Text | Form::Name => {
                 let mut decoder = self.decoder();
                 decoder.pass_text()?;
@@ -427,12 +433,12 @@ impl<'a, D: Dialect> View<'a, D> {
             Shape::Packed(..) => head.first + head.count * self.element_width()?,
             _ => self.range()?.end,
         };
-        Decoder::<D>::bytes_at(self.bytes, head.first, end - head.first)
+        self.bytes_at(head.first, end - head.first)
     }
 
     /// Bytes of each element of a packed array; 0 for others.
     pub(crate) fn element_width(&self) -> Result<usize> {
-        Ok(lanes_bytes(self.holder(), self.head()?.precision))
+        Ok(self.holder().lanes_bytes(self.head()?.precision))
     }
 
     /// The element at `index` of an Array or packed array.
@@ -551,7 +557,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
         match ty.shape() {
             Shape::Packed(..) => {
-                let at = head.first + index * lanes_bytes(ty, head.precision);
+                let at = head.first + index * ty.lanes_bytes(head.precision);
                 Ok(Some(self.written_as(Form::Lanes(ty, head.precision), at)))
             }
             Shape::Array => {
@@ -694,7 +700,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(found)
     }
 
-    /// Pours the value into a sink.
+    /// Writes the value into a sink.
     ///
     /// # Errors
     /// What is wrong with its bytes, with the offset; what the sink refuses.
@@ -716,26 +722,5 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut builder = ValueBuilder::strict();
         self.write_into(&mut builder)?;
         Ok(builder.into_value())
-    }
-}
-
-/// The type of a packed array's elements.
-fn element_of(packed: VariantType) -> VariantType {
-    use VariantType as T;
-    match packed {
-        T::PackedFloat32Array | T::PackedFloat64Array => T::Float,
-        T::PackedVector2Array => T::Vector2,
-        T::PackedVector3Array => T::Vector3,
-        T::PackedColorArray => T::Color,
-        T::PackedVector4Array => T::Vector4,
-        _ => T::Int,
-    }
-}
-
-/// Bytes of an element of a packed array.
-pub(super) fn lanes_bytes(packed: VariantType, precision: Precision) -> usize {
-    match packed.shape() {
-        Shape::Packed(lane, per_element) => per_element * lane.width(precision == Precision::Double),
-        _ => 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::cursor::{Form, View, lanes_bytes};
+use super::cursor::{Form, View};
 use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
 use crate::dialect::{Dialect, Godot4};
@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result, Step};
 use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
+use crate::wire::Cursor;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The elements of an Array or packed array; none of other values.
@@ -35,7 +36,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(elements)
     }
 
-    /// Pours the elements of an Array or packed array in a range, as far as there are any, as an Array; of a typed one, as a typed one.
+    /// Writes the elements of an Array or packed array in a range, as far as there are any, as an Array; of a typed one, as a typed one.
     /// The limits hold for all of them together.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl<'a, D: Dialect> View<'a, D> {
         self.decoder_inside(at).decode_slice(sink, (list, head.precision), head.declared[0], start..end)
     }
 
-    /// Pours the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
+    /// Writes the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
     /// all of them together.
     ///
     /// # Errors
@@ -132,7 +133,7 @@ impl<'a, D: Dialect> Elements<'a, D> {
         let found = match self.ty.shape() {
             Shape::Packed(..) => {
                 let found = self.view.written_as(Form::Lanes(self.ty, self.head.precision), self.at);
-                self.at += lanes_bytes(self.ty, self.head.precision);
+                self.at += self.ty.lanes_bytes(self.head.precision);
                 return Ok(found);
             }
             Shape::PackedStrings => {
@@ -257,7 +258,7 @@ impl<'a> Inner<'a> {
         let head = view.head()?;
         let ty = view.holder();
         let width = match ty.shape() {
-            Shape::Packed(..) => Some(lanes_bytes(ty, head.precision)),
+            Shape::Packed(..) => Some(ty.lanes_bytes(head.precision)),
             _ => None,
         };
         Ok(Self { bytes: view.bytes, at: head.first, width, limits: view.limits })
@@ -276,6 +277,6 @@ impl<'a> Inner<'a> {
                 decoder.position()
             }
         };
-        Decoder::<Godot4>::bytes_at(self.bytes, start, self.at - start)
+        Cursor::new(self.bytes, start).try_take(self.at - start)
     }
 }

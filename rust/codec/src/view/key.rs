@@ -92,15 +92,15 @@ impl<'k> Key<'k> {
     /// Whether the key of an entry that starts at `at` is this one.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
         let mut decoder = reader::<D>(bytes, at);
-        let Ok((header, ty)) = decoder.header_here() else { return false };
-        match (ty, self.text(), self) {
+        let Ok(header) = decoder.header_here() else { return false };
+        match (header.ty, self.text(), self) {
             (VariantType::String | VariantType::StringName, Some(text), _) => {
                 decoder.text_here().is_ok_and(|found| *found == *text)
             }
             (VariantType::Int, _, Self::Int(int)) => {
-                decoder.int_here(header).is_ok_and(|found| found == *int)
+                decoder.int(header.is_wide()).is_ok_and(|found| found == *int)
             }
-            (_, _, Self::Value(value)) if value.ty() == ty => {
+            (_, _, Self::Value(value)) if value.ty() == header.ty => {
                 read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
             }
             _ => false,
@@ -145,10 +145,10 @@ impl<T: Deref<Target = str>> KeyContent<T> {
     /// That of the key that starts at `at`.
     pub fn read<'a, D: Dialect<Text<'a> = T>>(bytes: &'a [u8], at: usize) -> Option<Self> {
         let mut decoder = reader::<D>(bytes, at);
-        let (header, ty) = decoder.header_here().ok()?;
-        match ty {
+        let header = decoder.header_here().ok()?;
+        match header.ty {
             VariantType::String | VariantType::StringName => decoder.text_here().ok().map(Self::Text),
-            VariantType::Int => decoder.int_here(header).ok().map(Self::Int),
+            VariantType::Int => decoder.int(header.is_wide()).ok().map(Self::Int),
             _ => read::<D>(bytes, at).map(Self::Other),
         }
     }

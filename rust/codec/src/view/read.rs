@@ -1,12 +1,12 @@
 //! Leaves as Rust's types.
 
-use super::cursor::{Form, View, lanes_bytes};
-use crate::decoder::Decoder;
+use super::cursor::{Form, View};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{Lanes, Precision};
-use crate::format::{self, Shape, VariantType};
+use crate::events::Lanes;
+use crate::format::{Shape, VariantType};
 use crate::value::Value;
+use crate::wire::{Cursor, Header, Number};
 
 /// Where a function gives an error, the value is of another type, or its bytes are bad.
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
@@ -23,13 +23,16 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// A bool.
     pub fn as_bool(&self) -> Result<bool> {
+        if let Some(Number::Bool(value)) = self.number() {
+            return Ok(value);
+        }
         let value = self.value_of(VariantType::Bool)?;
         value.as_bool().ok_or_else(|| self.unexpected("bool"))
     }
 
     /// An int.
     pub fn as_i64(&self) -> Result<i64> {
-        if let Some(int) = self.plain_int() {
+        if let Some(Number::Int(int)) = self.number() {
             return Ok(int);
         }
         let value = self.value_of(VariantType::Int)?;
@@ -38,11 +41,19 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// A float.
     pub fn as_f64(&self) -> Result<f64> {
-        if let Some(float) = self.plain_float() {
+        if let Some(Number::Float(float)) = self.number() {
             return Ok(float);
         }
         let value = self.value_of(VariantType::Float)?;
         value.as_f64().ok_or_else(|| self.unexpected("float"))
+    }
+
+    /// The number, if it takes as many bytes as an encoder writes.
+    #[inline]
+    fn number(&self) -> Option<Number> {
+        let Form::Value(_) = self.form else { return None };
+        let mut cursor = Cursor::new(self.bytes, self.at);
+        cursor.number().filter(|number| cursor.position() - self.at == number.encoded_bytes())
     }
 
     /// A String or StringName; borrowed, except where Godot 3's bytes have to be converted.
@@ -50,10 +61,8 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut decoder = self.decoder();
         match self.form {
             Form::Value(VariantType::String | VariantType::StringName) => {
-                let (header, ty) = decoder.header_here()?;
-                if header & !D::header_mask(ty) != 0 {
-                    self.value()?;
-                }
+                self.check_header()?;
+                decoder.header_here()?;
                 decoder.text_here()
             }
             Form::Name => decoder.text_here(),
@@ -64,60 +73,26 @@ impl<'a, D: Dialect> View<'a, D> {
 
     /// The components of a Vector2, a Transform3D, a Color, …, as they are encoded.
     pub fn as_lanes(&self) -> Result<Lanes<'a>> {
-        if let (Form::Value(ty), Some(header)) = (self.form, self.word(self.at))
-            && let Shape::Fixed(lane, count) = ty.shape()
-            && header & !D::header_mask(ty) == 0
-        {
-            let wide = D::HAS_FLAGS && header & format::FLAG_64 != 0;
-            let precision = if wide { Precision::Double } else { Precision::Single };
-            let le = Decoder::<D>::bytes_at(self.bytes, self.at + 4, count * lane.width(wide))?;
-            return Ok(Lanes { precision, le });
-        }
-        // Of an element of a packed array, or with an error.
-        match self.form {
-            Form::Lanes(packed, precision) if matches!(self.ty().shape(), Shape::Fixed(..)) => {
-                let le = Decoder::<D>::bytes_at(self.bytes, self.at, lanes_bytes(packed, precision))?;
-                Ok(Lanes { precision, le })
+        let (at, precision) = match (self.ty().shape(), self.form, self.header()) {
+            (Shape::Fixed(..), Form::Lanes(_, precision), _) => (self.at, precision),
+            (Shape::Fixed(..), Form::Value(_), Some(header)) => {
+                self.check_header()?;
+                (self.at + 4, header.precision())
             }
-            Form::Value(ty) if matches!(ty.shape(), Shape::Fixed(..)) => {
-                self.value()?;
-                Err(self.unexpected("a value of components"))
-            }
-            _ => Err(self.unexpected("a value of components")),
-        }
+            _ => return Err(self.unexpected("a value of components")),
+        };
+        Ok(Lanes { precision, le: self.bytes_at(at, self.ty().lanes_bytes(precision))? })
     }
 
-    /// An int in as many bytes as an encoder writes.
-    #[inline]
-    fn plain_int(&self) -> Option<i64> {
-        if self.form != Form::Value(VariantType::Int) {
-            return None;
-        }
-        let (header, low) = (self.word(self.at)?, self.word(self.at + 4)?);
-        match header.checked_sub(VariantType::Int.id().into())? {
-            0 => Some((low as i32).into()),
-            format::FLAG_64 => {
-                let wide = i64::from(self.word(self.at + 8)? as i32) << 32 | i64::from(low);
-                i32::try_from(wide).is_err().then_some(wide)
-            }
-            _ => None,
-        }
+    fn header(&self) -> Option<Header> {
+        Header::of::<D>(self.word(self.at)?)
     }
 
-    /// A float in as many bytes as an encoder writes.
-    #[inline]
-    fn plain_float(&self) -> Option<f64> {
-        if self.form != Form::Value(VariantType::Float) {
-            return None;
-        }
-        let (header, low) = (self.word(self.at)?, self.word(self.at + 4)?);
-        match header.checked_sub(VariantType::Float.id().into())? {
-            0 => Some(f32::from_bits(low)).filter(|narrow| !narrow.is_nan()).map(f64::from),
-            format::FLAG_64 => {
-                let wide = f64::from_bits(u64::from(self.word(self.at + 8)?) << 32 | u64::from(low));
-                (f64::from(wide as f32) != wide).then_some(wide)
-            }
-            _ => None,
+    /// Fails if the header has bits that mean nothing, unless that is allowed.
+    fn check_header(&self) -> Result<()> {
+        match self.word(self.at) {
+            Some(bits) if bits & !D::header_mask(self.ty()) != 0 => self.value().map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -127,6 +102,6 @@ impl<'a, D: Dialect> View<'a, D> {
             return Err(self.unexpected("PackedByteArray"));
         }
         let head = self.head()?;
-        Decoder::<D>::bytes_at(self.bytes, head.first, head.count)
+        self.bytes_at(head.first, head.count)
     }
 }

@@ -73,7 +73,7 @@ enum Open {
         gaps_before: usize,
     },
     /// A value outside of all containers.
-    Aside(Variant),
+    Detached(Variant),
 }
 
 impl Open {
@@ -83,7 +83,7 @@ impl Open {
             Self::Array { place, .. } => *place,
             Self::Dictionary { key, value, .. } if value.is_null() => key,
             Self::Dictionary { value, .. } => *value,
-            Self::Aside(value) => value,
+            Self::Detached(value) => value,
         }
     }
 }
@@ -269,41 +269,40 @@ impl<'s> Building<'s> {
         matches!(Reader::new().ty(value), Some(Array | Dictionary | PackedStringArray))
     }
 
-    /// Opens a value outside of all containers, which [`Building::close_aside`] returns.
-    pub fn open_aside(&mut self) {
-        let aside = nil(self.layout);
-        self.push(Open::Aside(aside));
+    /// Opens a value outside of all containers, which [`Building::close_detached`] returns.
+    pub fn open_detached(&mut self) {
+        self.push(Open::Detached(nil(self.layout)));
         self.place = self.open.last_mut().map_or(std::ptr::null_mut(), Open::place);
     }
 
-    /// Whether the next value is the one that [`Building::open_aside`] opened.
+    /// Whether the next value is the one that [`Building::open_detached`] opened.
     #[inline(always)]
-    pub fn is_aside(&self) -> bool {
-        matches!(self.open.last(), Some(Open::Aside(_)))
+    pub fn is_detached(&self) -> bool {
+        matches!(self.open.last(), Some(Open::Detached(_)))
     }
 
-    /// Takes the value that is aside; the next one comes in its place.
+    /// Takes the detached value; the next one comes in its place.
     ///
     /// # Panics
-    /// As [`Building::close_aside`].
+    /// As [`Building::close_detached`].
     #[inline(always)]
-    pub fn take_aside(&mut self) -> Variant {
+    pub fn take_detached(&mut self) -> Variant {
         assert!(self.gaps == 0, "the value is not finished");
         match self.open.last_mut() {
-            Some(Open::Aside(value)) => std::mem::replace(value, nil(self.layout)),
-            _ => panic!("nothing is put aside"),
+            Some(Open::Detached(value)) => std::mem::replace(value, nil(self.layout)),
+            _ => panic!("no detached value is open"),
         }
     }
 
-    /// The value that [`Building::open_aside`] opened.
+    /// The value that [`Building::open_detached`] opened.
     ///
     /// # Panics
     /// If none is open, or other threads may be filling parts of it.
-    pub fn close_aside(&mut self) -> Variant {
+    pub fn close_detached(&mut self) -> Variant {
         assert!(self.gaps == 0, "the value is not finished");
         match self.pop() {
-            Some(Open::Aside(value)) => value,
-            _ => panic!("nothing is put aside"),
+            Some(Open::Detached(value)) => value,
+            _ => panic!("no detached value is open"),
         }
     }
 

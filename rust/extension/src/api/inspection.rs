@@ -91,7 +91,7 @@ fn write_nodes<S: Sink>(outline: &Outline<'_>, sink: &mut S) -> Result<()> {
     })
 }
 
-/// Pours a node, whose children are given as little-endian 32-bit indexes.
+/// Writes a node, whose children are given as little-endian 32-bit indexes.
 fn write_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) -> Result<()> {
     let role = match &node.role {
         Role::Root => "root",
@@ -136,7 +136,7 @@ fn write_node<S: Sink>(node: &Node, parent: i64, children: &[u8], sink: &mut S) 
     entries.end()
 }
 
-/// Pours an `Array[Dictionary]` with one Dictionary for each item.
+/// Writes an `Array[Dictionary]` with one Dictionary for each item.
 fn write_dictionaries<S: Sink, T>(
     sink: &mut S,
     items: impl ExactSizeIterator<Item = T>,

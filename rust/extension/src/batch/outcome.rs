@@ -51,7 +51,7 @@ pub struct Outcome {
     created: Mutex<CreatedObjects>,
     memory: MemoryBudget,
     /// Whether memory ran out, so the whole batch fails.
-    no_room: OnceLock<Error>,
+    no_memory: OnceLock<Error>,
 }
 
 impl Outcome {
@@ -64,7 +64,7 @@ impl Outcome {
             dropped: AtomicUsize::new(0),
             created: Mutex::default(),
             memory: MemoryBudget::default(),
-            no_room: OnceLock::new(),
+            no_memory: OnceLock::new(),
         }
     }
 
@@ -80,12 +80,12 @@ impl Outcome {
 
     /// Whether there is memory for the next part; if not, its first item fails and the others are skipped.
     pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
-        let room = match self.no_room.get() {
+        let checked = match self.no_memory.get() {
             Some(error) => Err(error.clone()),
             None => self.memory.check(),
         };
-        let Err(error) = room else { return true };
-        self.no_room.get_or_init(|| error.clone());
+        let Err(error) = checked else { return true };
+        self.no_memory.get_or_init(|| error.clone());
         self.add_failed(slots.start(), error);
         slots.skip();
         false
@@ -132,7 +132,7 @@ impl Outcome {
 
     /// Out of memory for the slots or an item, there are no slots, and the first item has failed.
     pub fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
-        let filled = match self.no_room.get() {
+        let filled = match self.no_memory.get() {
             Some(error) => Err(error.clone()),
             None => filled,
         };

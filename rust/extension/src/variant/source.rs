@@ -114,7 +114,7 @@ impl Source for Live<'_, '_> {
     }
 }
 
-/// Pours a tail into a sink of its own.
+/// Writes a tail into a sink of its own.
 ///
 /// # Errors
 /// Whatever cannot be written, with a path that starts at the container.
@@ -187,7 +187,7 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Pours a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals would enlarge the
+    /// Writes a value of a fixed size or a String; `None` for others. Not inlined in WebAssembly: its locals would enlarge the
     /// frame of [`Self::write_into`], once for each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
@@ -248,7 +248,7 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    /// Pours a value of the other types that contain no Variants.
+    /// Writes a value of the other types that contain no Variants.
     #[inline(never)]
     fn write_rest<S: Sink>(self, variant: &'a Variant, sink: &mut S) -> Result<()> {
         use VariantType as T;
@@ -280,7 +280,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_strings(strings)
     }
 
-    /// Pours texts, and may split off the rest of them.
+    /// Writes texts, and may split off the rest of them.
     #[inline(always)]
     fn write_strings<S: Sink>(
         self,
@@ -370,7 +370,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_array(array)
     }
 
-    /// Pours elements, and may split off the rest of them.
+    /// Writes elements, and may split off the rest of them.
     #[inline(always)]
     fn write_elements<S: Sink>(
         self,
@@ -533,7 +533,7 @@ impl<'a, 's> Walker<'a, 's> {
         })
     }
 
-    /// Pours entries, and may split off the rest of them.
+    /// Writes entries, and may split off the rest of them.
     #[inline(always)]
     fn write_entries_in_place<S: Sink>(
         self,
@@ -772,7 +772,7 @@ fn dictionary_changed() -> Error {
     Error::argument("Dictionary changed by another thread during the call")
 }
 
-/// Pours a run that starts at `index` and returns how many elements it had.
+/// Writes a run that starts at `index` and returns how many elements it had.
 #[inline(never)]
 fn write_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
     let (ty, left) = (run.ty(), run.left());

@@ -118,7 +118,7 @@ impl<'k> Sink for Validator<'k> {
         _: ElementType<'_>,
     ) -> Result<KeysFrame> {
         if !self.in_key {
-            self.builder.open_aside();
+            self.builder.open_detached();
         }
         let frame = self.builder.begin_dictionary(len, built_in(key), ElementType::Untyped)?;
         Ok(KeysFrame(frame, self.in_key))
@@ -146,7 +146,7 @@ impl<'k> Sink for Validator<'k> {
     fn end_dictionary(&mut self, KeysFrame(dictionary, in_key): KeysFrame) -> Result<()> {
         self.builder.end_dictionary(dictionary)?;
         if !in_key {
-            drop(self.builder.close_aside());
+            drop(self.builder.close_detached());
         }
         Ok(())
     }

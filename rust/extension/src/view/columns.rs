@@ -121,17 +121,17 @@ impl Cells {
     }
 
     fn into_variant(self) -> Result<Variant> {
-        fn room<T>(cells: &[T]) -> Result<&[T]> {
+        fn with_memory<T>(cells: &[T]) -> Result<&[T]> {
             check_memory(size_of_val(cells)).map(|()| cells)
         }
         Ok(match self {
-            Self::Int(cells) => PackedInt64Array::from(room(&cells)?).to_variant(),
-            Self::Float(cells) => PackedFloat64Array::from(room(&cells)?).to_variant(),
-            Self::Text(cells) => PackedStringArray::from(room(&cells)?).to_variant(),
-            Self::Vector2(cells) => PackedVector2Array::from(room(&cells)?).to_variant(),
-            Self::Vector3(cells) => PackedVector3Array::from(room(&cells)?).to_variant(),
-            Self::Vector4(cells) => PackedVector4Array::from(room(&cells)?).to_variant(),
-            Self::Color(cells) => PackedColorArray::from(room(&cells)?).to_variant(),
+            Self::Int(cells) => PackedInt64Array::from(with_memory(&cells)?).to_variant(),
+            Self::Float(cells) => PackedFloat64Array::from(with_memory(&cells)?).to_variant(),
+            Self::Text(cells) => PackedStringArray::from(with_memory(&cells)?).to_variant(),
+            Self::Vector2(cells) => PackedVector2Array::from(with_memory(&cells)?).to_variant(),
+            Self::Vector3(cells) => PackedVector3Array::from(with_memory(&cells)?).to_variant(),
+            Self::Vector4(cells) => PackedVector4Array::from(with_memory(&cells)?).to_variant(),
+            Self::Color(cells) => PackedColorArray::from(with_memory(&cells)?).to_variant(),
             Self::Any(cells) => cells.to_variant(),
         })
     }

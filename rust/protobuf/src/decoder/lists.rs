@@ -31,7 +31,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Pours a list from its records.
+    /// Writes a list from its records.
     #[inline(always)]
     pub(super) fn decode_list<S: Sink>(
         &mut self,

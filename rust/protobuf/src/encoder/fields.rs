@@ -28,10 +28,10 @@ impl<'s> MessageEncoder<'s> {
 
     #[inline(always)]
     pub(super) fn put_fixed(&mut self, field: &Field, tag: u64, value: u64, len: usize) -> Result<()> {
-        self.out.put::<16>(|room| {
+        self.out.put::<16>(|target| {
             let at = usize::from(field.tag.len);
-            room[..8].copy_from_slice(&tag.to_le_bytes());
-            if let Some(rest) = room.get_mut(at..at + 8) {
+            target[..8].copy_from_slice(&tag.to_le_bytes());
+            if let Some(rest) = target.get_mut(at..at + 8) {
                 rest.copy_from_slice(&value.to_le_bytes());
             }
             at + len
@@ -110,10 +110,10 @@ impl<'s> MessageEncoder<'s> {
     pub(super) fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
         self.out.put_tagged(tag, field.tag.len, bytes as u64)?;
-        let room = self.out.take(bytes)?;
+        let target = self.out.take(bytes)?;
         match text {
-            Text::Utf8(text) => room.copy_from_slice(text.as_bytes()),
-            Text::Utf32(units) => put_utf8(room, units),
+            Text::Utf8(text) => target.copy_from_slice(text.as_bytes()),
+            Text::Utf32(units) => put_utf8(target, units),
         }
         Ok(())
     }

@@ -156,14 +156,14 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
     }
 
-    /// Opens a value outside of all containers, which [`VariantBuilder::close_aside`] returns.
-    pub fn open_aside(&mut self) {
-        self.building.open_aside();
+    /// Opens a value outside of all containers, which [`VariantBuilder::close_detached`] returns.
+    pub fn open_detached(&mut self) {
+        self.building.open_detached();
     }
 
-    /// The value that [`VariantBuilder::open_aside`] opened.
-    pub fn close_aside(&mut self) -> Variant {
-        self.building.close_aside()
+    /// The value that [`VariantBuilder::open_detached`] opened.
+    pub fn close_detached(&mut self) -> Variant {
+        self.building.close_detached()
     }
 
     /// Has the engine decode a value that extensions cannot make in any other way.

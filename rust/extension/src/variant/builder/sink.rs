@@ -7,7 +7,7 @@ use godot::obj::Singleton;
 use variant_codec::error::Oddity;
 use variant_codec::format::BOM;
 use variant_codec::stream::{
-    Decoder, ElementType, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
+    Decoder, ElementType, Header, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
 };
 use variant_codec::{Error, ErrorKind, Result, Strictness, VariantType};
 use variant_engine::{Building, ContainerType, StringSlots, raw_string, run_bytes, string};
@@ -80,7 +80,7 @@ impl VariantBuilder<'_, '_> {
     #[inline(never)]
     fn end_tagged(&mut self) -> Result<()> {
         if let Some(objects) = &mut self.objects {
-            self.building.close_aside();
+            self.building.close_detached();
             self.building.put(objects.end()?);
         }
         Ok(())
@@ -103,7 +103,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     const BUILDS: bool = true;
 
     #[inline(always)]
-    fn value_starts(&mut self, at: usize, _header: u32, _ty: VariantType) {
+    fn value_starts(&mut self, at: usize, _header: Header) {
         self.value_at = at;
     }
 
@@ -156,7 +156,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
     #[inline(always)]
     fn raw_text(&mut self, ty: VariantType, bytes: &[u8]) -> Result<bool> {
         if let Some(objects) = &mut self.objects
-            && self.building.is_aside()
+            && self.building.is_detached()
             && objects.passes(bytes)
         {
             return Ok(true);
@@ -352,8 +352,8 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                     && may_be_tagged
                     && tag::is_first_key(self.data, self.value_at)
                 {
-                    objects.begin(self.value_at, len, self.building.is_aside());
-                    self.building.open_aside();
+                    objects.begin(self.value_at, len, self.building.is_detached());
+                    self.building.open_detached();
                     Some(Special::Tagged)
                 } else {
                     self.building.open_dictionary(&ContainerType::Untyped, &ContainerType::Untyped);
@@ -424,7 +424,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             (Some(Special::Tagged), _) => {
                 let Some(objects) = &mut self.objects else { return Ok(()) };
                 if !objects.has_passed_key() {
-                    objects.key(&self.building.take_aside())?;
+                    objects.key(&self.building.take_detached())?;
                 }
             }
             (Some(Special::Typed(typed)), key) => {
@@ -462,7 +462,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
                 Ok(())
             }
             Some(Special::Tagged) => {
-                let value = self.building.take_aside();
+                let value = self.building.take_detached();
                 let Self { objects, created, .. } = self;
                 objects.as_mut().map_or(Ok(()), |objects| objects.value(value, created))
             }
@@ -502,12 +502,12 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     fn begin_property(&mut self, object: &mut NewObject, name: Text<'_>) -> Result<()> {
         object.begin_property(name);
-        self.open_aside();
+        self.open_detached();
         Ok(())
     }
 
     fn end_property(&mut self, object: &mut NewObject) -> Result<()> {
-        let value = self.close_aside();
+        let value = self.close_detached();
         self.keys.objects.set_property(object, &value, self.strictness)
     }
 

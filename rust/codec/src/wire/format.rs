@@ -10,6 +10,8 @@
 //! text    u32 byte count, that many bytes of UTF-8, zeros up to a multiple of 4
 //! ```
 
+use super::lanes::Precision;
+
 /// The part of a header that holds the type id.
 pub const TYPE_MASK: u32 = 0xFF;
 /// Header flag: an 8-byte payload (int, float) or 8-byte components (types made of `real_t`).
@@ -251,6 +253,30 @@ impl VariantType {
     #[inline(always)]
     pub const fn id(self) -> u8 {
         self as u8
+    }
+
+    /// The type of a packed array's elements; Nil for other types.
+    pub const fn element(self) -> Self {
+        match self {
+            Self::PackedByteArray | Self::PackedInt32Array | Self::PackedInt64Array => Self::Int,
+            Self::PackedFloat32Array | Self::PackedFloat64Array => Self::Float,
+            Self::PackedStringArray => Self::String,
+            Self::PackedVector2Array => Self::Vector2,
+            Self::PackedVector3Array => Self::Vector3,
+            Self::PackedColorArray => Self::Color,
+            Self::PackedVector4Array => Self::Vector4,
+            _ => Self::Nil,
+        }
+    }
+
+    /// Bytes of the components of a value with a fixed number of them, or of one element of a packed array; 0 for other types.
+    #[inline(always)]
+    pub const fn lanes_bytes(self, precision: Precision) -> usize {
+        let wide = matches!(precision, Precision::Double);
+        match self.shape() {
+            Shape::Fixed(lane, count) | Shape::Packed(lane, count) => count * lane.width(wide),
+            _ => 0,
+        }
     }
 
     /// The header bits that mean something for this type, its id included.

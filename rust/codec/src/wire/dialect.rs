@@ -235,15 +235,13 @@ impl Dialect for Godot3 {
     }
 }
 
+/// Bytes behind the header where [`fixed_bytes`] are numbers that a run may be of.
 const fn run_bytes(types: &[VariantType]) -> [[u8; 2]; 256] {
-    let mut bytes = [[0; 2]; 256];
+    let mut bytes = fixed_bytes(types, true);
     let mut id = 0;
     while id < types.len() {
         bytes[id] = match types[id].shape() {
-            Shape::Int | Shape::Float => [4, 8],
-            Shape::Fixed(lane, count) => {
-                [(count * lane.width(false)) as u8, (count * lane.width(true)) as u8]
-            }
+            Shape::Int | Shape::Float | Shape::Fixed(..) => [bytes[id][0] - 4, bytes[id][1] - 4],
             _ => [0; 2],
         };
         id += 1;

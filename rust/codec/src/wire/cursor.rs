@@ -1,0 +1,290 @@
+//! [`Cursor`]: what stands next in bytes.
+
+use super::format::{self, ContainerKind};
+use super::header::bits::{DICTIONARY, STRING, STRING_NAME};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A position in bytes, or past their end.
+///
+/// Its methods return `None` if the bytes end too early, or a count is larger than what they can hold. The `…_fault` methods of the
+/// cursor as it was before say what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// A counted text, and the padding behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Padded<'a> {
+    pub text: &'a [u8],
+    pub padding: &'a [u8],
+}
+
+/// The type that a container declares for its elements.
+#[derive(Clone, Copy, Debug)]
+pub enum Declared<'a> {
+    Untyped,
+    /// A type id.
+    Builtin(u32),
+    /// The name of a class.
+    Class(Padded<'a>),
+    /// The path of a script.
+    Script(Padded<'a>),
+}
+
+/// The counters in front of the names of a NodePath.
+#[derive(Clone, Copy, Debug)]
+pub struct NodePathCounters {
+    /// The names of nodes.
+    pub names: u32,
+    /// All names. The engine's counters wrap around.
+    pub total: u32,
+    /// Whether the path starts at the root.
+    pub is_absolute: bool,
+    /// Whether an encoder writes such counters.
+    pub are_canonical: bool,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline(always)]
+    pub fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// All bytes.
+    #[inline(always)]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    #[inline(always)]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at `position`, which may be past the end.
+    #[inline(always)]
+    pub fn jump(&mut self, position: usize) {
+        self.at = position;
+    }
+
+    /// How many bytes are left. Not past the end: something has been read before.
+    #[inline(always)]
+    fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// The bytes that are left.
+    #[inline(always)]
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next number, without going on.
+    #[inline(always)]
+    pub fn peek(&self) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
+    }
+
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    #[inline(always)]
+    pub fn u32(&mut self) -> Option<u32> {
+        let value = self.peek()?;
+        self.at += 4;
+        Some(value)
+    }
+
+    #[inline(always)]
+    pub fn u64(&mut self) -> Option<u64> {
+        let value = u64::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?);
+        self.at += 8;
+        Some(value)
+    }
+
+    #[inline(always)]
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes.get(self.at..)?.get(..count)?;
+        self.at += count;
+        Some(taken)
+    }
+
+    /// The same with the error.
+    #[inline(always)]
+    pub fn try_take(&mut self, count: usize) -> Result<&'a [u8]> {
+        self.take(count).ok_or_else(|| self.end_fault(count))
+    }
+
+    #[inline(always)]
+    pub fn skip(&mut self, count: usize) -> Option<()> {
+        (count <= self.left()).then(|| self.at += count)
+    }
+
+    /// Goes on behind these bytes; returns whether they are next.
+    #[inline(always)]
+    pub fn passes(&mut self, expected: &[u8]) -> bool {
+        let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(expected));
+        self.at += if is_next { expected.len() } else { 0 };
+        is_next
+    }
+
+    /// A count of things that take at least `smallest` bytes each.
+    #[inline(always)]
+    pub fn count(&mut self, smallest: usize) -> Option<usize> {
+        let count = usize::try_from(self.u32()? as i32).ok()?;
+        (count <= self.left() / smallest).then_some(count)
+    }
+
+    /// The same where the engine takes a negative one for zero.
+    #[inline(always)]
+    pub fn signed_count(&mut self, smallest: usize) -> Option<usize> {
+        let count = (self.u32()? as i32).max(0) as usize;
+        (count <= self.left() / smallest).then_some(count)
+    }
+
+    /// Whether a negative count is next.
+    #[inline(always)]
+    pub fn is_at_negative(&self) -> bool {
+        self.peek().is_some_and(|count| (count as i32) < 0)
+    }
+
+    /// The count of a container, without its top bit, which the engine ignores.
+    #[inline(always)]
+    pub fn container_count(&mut self, smallest: usize) -> Option<usize> {
+        let count = (self.u32()? & format::COUNT_MASK) as usize;
+        (count <= self.left() / smallest).then_some(count)
+    }
+
+    /// A counted text, and its padding.
+    #[inline(always)]
+    pub fn text(&mut self) -> Option<Padded<'a>> {
+        let count = self.u32()? as usize;
+        Some(Padded { text: self.take(count)?, padding: self.take(format::padding(count))? })
+    }
+
+    /// Goes on behind a counted text.
+    #[inline(always)]
+    pub fn skip_text(&mut self) -> Option<()> {
+        let count = self.u32()? as usize;
+        self.skip(count.checked_add(format::padding(count))?)
+    }
+
+    /// What a container declares for its elements, where its header says how.
+    #[inline(always)]
+    pub fn declared(&mut self, kind: ContainerKind) -> Option<Declared<'a>> {
+        Some(match kind {
+            ContainerKind::Untyped => Declared::Untyped,
+            ContainerKind::Builtin => Declared::Builtin(self.u32()?),
+            ContainerKind::Class => Declared::Class(self.text()?),
+            ContainerKind::Script => Declared::Script(self.text()?),
+        })
+    }
+
+    /// Goes on behind that.
+    #[inline(always)]
+    pub fn skip_declared(&mut self, kind: ContainerKind) -> Option<()> {
+        match kind {
+            ContainerKind::Untyped => Some(()),
+            ContainerKind::Builtin => self.skip(4),
+            ContainerKind::Class | ContainerKind::Script => self.skip_text(),
+        }
+    }
+
+    /// The counters of a NodePath.
+    pub fn node_path(&mut self) -> Option<NodePathCounters> {
+        let (first, subnames, flags) = (self.u32()?, self.u32()?, self.u32()?);
+        let names = first & !format::NODE_PATH_NEW_FORMAT;
+        let extra = u32::from(flags & format::NODE_PATH_EXTRA_SUBNAME != 0);
+        let total = names.wrapping_add(subnames).wrapping_add(extra);
+        Some(NodePathCounters {
+            names,
+            total,
+            is_absolute: flags & format::NODE_PATH_ABSOLUTE != 0,
+            are_canonical: names <= total && flags & !format::NODE_PATH_ABSOLUTE == 0,
+        })
+    }
+
+    /// Whether a NodePath in a format that no Godot 4 reads is next.
+    pub fn is_at_old_node_path(&self) -> bool {
+        self.peek().is_some_and(|first| first & format::NODE_PATH_NEW_FORMAT == 0)
+    }
+}
+
+/// Whether the untyped Dictionary whose header starts at `at` has a first key that is a text with this first byte.
+#[inline(always)]
+pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
+    let mut cursor = Cursor::new(bytes, at);
+    matches!((cursor.u32(), cursor.u32()), (Some(DICTIONARY), Some(1..)))
+        && matches!((cursor.u32(), cursor.u32()), (Some(STRING | STRING_NAME), Some(1..)))
+        && cursor.rest().first() == Some(&start)
+}
+
+/// What is wrong here.
+impl Cursor<'_> {
+    /// So many bytes are needed, and are not there.
+    #[cold]
+    #[inline(never)]
+    pub fn end_fault(self, needed: usize) -> Error {
+        let at = self.at.min(self.bytes.len());
+        Error::new(ErrorKind::UnexpectedEnd { needed, left: self.bytes.len() - at }).at(at)
+    }
+
+    /// The count is negative, or there is no room for so much.
+    #[cold]
+    #[inline(never)]
+    pub fn count_fault(mut self) -> Error {
+        let start = self;
+        match self.u32() {
+            Some(count) => self.room_fault(start.at, (count as i32).into()),
+            None => start.end_fault(4),
+        }
+    }
+
+    /// There is no room for what a container counts.
+    #[cold]
+    #[inline(never)]
+    pub fn container_count_fault(mut self) -> Error {
+        let start = self;
+        match self.u32() {
+            Some(count) => self.room_fault(start.at, (count & format::COUNT_MASK).into()),
+            None => start.end_fault(4),
+        }
+    }
+
+    /// There is no room behind the counters that started at `at` for so much.
+    #[cold]
+    #[inline(never)]
+    pub fn room_fault(self, at: usize, count: i64) -> Error {
+        Error::new(ErrorKind::BadCount { count, left: self.rest().len() }).at(at)
+    }
+
+    /// The counters of a NodePath do not fit.
+    #[cold]
+    pub fn node_path_fault(mut self) -> Error {
+        while self.u32().is_some() {}
+        self.end_fault(4)
+    }
+
+    /// What a container declares for its elements does not fit.
+    #[cold]
+    pub fn declared_fault(self, kind: ContainerKind) -> Error {
+        if kind == ContainerKind::Builtin { self.end_fault(4) } else { self.text_fault() }
+    }
+
+    /// The text does not fit.
+    #[cold]
+    #[inline(never)]
+    pub fn text_fault(mut self) -> Error {
+        let start = self;
+        match self.count(1) {
+            Some(count) => {
+                self.at += count;
+                self.end_fault(format::padding(count))
+            }
+            None => start.count_fault(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Components between 32 and 64 bits, with the engine's treatment of NaNs.
+//!
+//! ```
+//! use variant_codec::stream::Precision;
+//!
+//! let mut wide = Vec::new();
+//! variant_codec::lanes::convert(&1.5_f32.to_le_bytes(), Precision::Single, |lane| wide.extend_from_slice(lane));
+//! assert_eq!(wide, 1.5_f64.to_le_bytes());
+//! ```
+
+/// Whether `real_t` has 32 or 64 bits.
+///
+/// ```
+/// use variant_codec::Reals;
+/// use variant_codec::stream::Precision;
+///
+/// // What a plain Vector2 has.
+/// assert_eq!(Precision::default(), Precision::Single);
+/// let reals: Reals<2> = Reals::Single([1.0, 2.0]);
+/// # let _ = reals;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits, as in official builds.
+    #[default]
+    Single,
+    /// 64 bits, as in builds with `precision=double`.
+    Double,
+}
+
+/// Components of a mathematical value or of packed array elements.
+///
+/// ```
+/// use variant_codec::stream::{Encoder, Lanes, Precision, Sink};
+/// use variant_codec::{EncodeOptions, VariantType};
+///
+/// let le = [1.0_f32.to_le_bytes(), 2.0_f32.to_le_bytes()].concat();
+/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+/// encoder.fixed(VariantType::Vector2, Lanes { precision: Precision::Single, le: &le })?;
+/// assert_eq!(encoder.into_output()[4..], le);
+/// # Ok::<(), variant_codec::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<'a> {
+    /// The width of components that are `real_t`; the others have one width only.
+    pub precision: Precision,
+    /// The components, little-endian, in the order of the wire.
+    pub le: &'a [u8],
+}
+
+impl<'a> Lanes<'a> {
+    /// The components as 32-bit integers.
+    #[inline(always)]
+    pub fn i32s(self) -> impl ExactSizeIterator<Item = i32> + use<'a> {
+        self.le.as_chunks().0.iter().map(|le| i32::from_le_bytes(*le))
+    }
+
+    /// The components as 64-bit integers.
+    #[inline(always)]
+    pub fn i64s(self) -> impl ExactSizeIterator<Item = i64> + use<'a> {
+        self.le.as_chunks().0.iter().map(|le| i64::from_le_bytes(*le))
+    }
+
+    /// The components as 32-bit floats: those of 32 bits.
+    #[inline(always)]
+    pub fn f32s(self) -> impl ExactSizeIterator<Item = f32> + use<'a> {
+        self.le.as_chunks().0.iter().map(|le| f32::from_le_bytes(*le))
+    }
+
+    /// The components as 64-bit floats: those of 64 bits.
+    #[inline(always)]
+    pub fn f64s(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
+        self.le.as_chunks().0.iter().map(|le| f64::from_le_bytes(*le))
+    }
+}
+
+/// Bits of a 64-bit NaN that mark it as quiet.
+const QUIET_64: u64 = 1 << 51;
+/// Bits of a 32-bit NaN that mark it as quiet.
+const QUIET_32: u32 = 1 << 22;
+
+/// Widens a float as the engine's hardware does: exactly, signalling NaNs made quiet.
+///
+/// Spelled out because Rust leaves the bits of a converted NaN open.
+#[inline(always)]
+pub(crate) fn widen_quieting_nan(value: f32) -> f64 {
+    if value.is_nan() {
+        let bits = value.to_bits();
+        let sign = u64::from(bits >> 31) << 63;
+        let payload = u64::from(bits & 0x007F_FFFF) << 29;
+        f64::from_bits(sign | 0x7FF0_0000_0000_0000 | QUIET_64 | payload)
+    } else {
+        f64::from(value)
+    }
+}
+
+/// Narrows a float as the engine's hardware does: to the nearest, NaNs made quiet with their top bits kept.
+#[inline(always)]
+pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
+    if value.is_nan() {
+        let bits = value.to_bits();
+        let sign = ((bits >> 63) as u32) << 31;
+        let payload = (bits >> 29) as u32 & 0x007F_FFFF;
+        f32::from_bits(sign | 0x7F80_0000 | QUIET_32 | payload)
+    } else {
+        value as f32
+    }
+}
+
+/// Calls `put` with each component of `le`, converted between the two widths of `real_t`.
+#[inline]
+pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
+    let lanes = Lanes { precision: from, le };
+    match from {
+        Precision::Single => lanes.f32s().for_each(|lane| put(&widen_quieting_nan(lane).to_le_bytes())),
+        Precision::Double => lanes.f64s().for_each(|lane| put(&narrow_quieting_nan(lane).to_le_bytes())),
+    }
+}
+
+/// The first `N` components as 32-bit floats; 0 for those that are missing. Not for integers.
+#[inline]
+pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
+    match lanes.precision {
+        Precision::Single => first(lanes.f32s()),
+        Precision::Double => first(lanes.f64s().map(narrow_quieting_nan)),
+    }
+}
+
+/// The same as 64-bit floats.
+#[inline]
+pub fn doubles<const N: usize>(lanes: Lanes<'_>) -> [f64; N] {
+    match lanes.precision {
+        Precision::Single => first(lanes.f32s().map(widen_quieting_nan)),
+        Precision::Double => first(lanes.f64s()),
+    }
+}
+
+#[inline]
+fn first<T: Copy + Default, const N: usize>(values: impl Iterator<Item = T>) -> [T; N] {
+    let mut found = [T::default(); N];
+    found.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+    found
+}

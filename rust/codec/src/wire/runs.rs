@@ -1,0 +1,105 @@
+//! Numbers of one type that follow one another in an Array.
+
+use super::cursor::Cursor;
+use super::dialect::Dialect;
+use super::format::{FLAG_64, VariantType};
+use super::header::run_bytes;
+use super::lanes;
+
+/// Values of one type that follow one another.
+#[derive(Debug)]
+pub struct Run<'a> {
+    bytes: &'a [u8],
+    /// Where the next value starts.
+    pub at: usize,
+    /// Where the last value started.
+    pub last: usize,
+    /// How many more there may be.
+    pub left: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Whether the next two values are numbers of one type: that is worth a run.
+    #[inline(always)]
+    pub fn is_at_run<D: Dialect>(&self) -> bool {
+        let rest = self.rest();
+        let Some([id, _, flags, _]) = rest.first_chunk() else { return false };
+        let size = run_bytes::<D>(u32::from(*id) | u32::from(*flags) << 16);
+        size > 0 && rest.get(4 + size) == Some(id)
+    }
+
+    /// The run of at most so many values that starts here.
+    #[inline(always)]
+    pub fn run(&self, most: usize) -> Run<'a> {
+        let at = self.position();
+        Run { bytes: self.bytes(), at, last: at, left: most }
+    }
+}
+
+impl Run<'_> {
+    /// The header and payload of the next int or float and whether it is wide. None of the last few bytes, where a wide
+    /// one would not fit.
+    #[inline(always)]
+    fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
+        let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;
+        let [a, b, c, d, payload @ ..] = *chunk;
+        let payload = u64::from_le_bytes(payload);
+        // In every dialect.
+        let narrow = u32::from(ty.id());
+        let header = u32::from_le_bytes([a, b, c, d]);
+        let wide = header != narrow;
+        if self.left == 0 || (wide && header != narrow | FLAG_64) || !accept(wide, payload) {
+            return None;
+        }
+        self.left -= 1;
+        self.last = self.at;
+        self.at += if wide { 12 } else { 8 };
+        Some((wide, payload))
+    }
+
+    /// The next ints; with `all`, also those in more bytes than they need.
+    #[inline(always)]
+    pub fn ints(&mut self, all: bool) -> impl Iterator<Item = i64> {
+        let accept = move |wide: bool, payload: u64| !wide || all || i32::try_from(payload as i64).is_err();
+        std::iter::from_fn(move || {
+            let (wide, payload) = self.next_number(VariantType::Int, accept)?;
+            Some(if wide { payload as i64 } else { (payload as i32).into() })
+        })
+    }
+
+    /// The next floats; with `all`, also those in more bytes than they need, and NaNs in fewer.
+    #[inline(always)]
+    pub fn floats(&mut self, all: bool) -> impl Iterator<Item = f64> {
+        let accept = move |wide: bool, payload: u64| {
+            let value = f64::from_bits(payload);
+            all || if wide {
+                f64::from(value as f32) != value
+            } else {
+                !f32::from_bits(payload as u32).is_nan()
+            }
+        };
+        std::iter::from_fn(move || {
+            let (wide, payload) = self.next_number(VariantType::Float, accept)?;
+            Some(if wide {
+                f64::from_bits(payload)
+            } else {
+                lanes::widen_quieting_nan(f32::from_bits(payload as u32))
+            })
+        })
+    }
+
+    /// The components of the next values with this header.
+    #[inline(always)]
+    pub fn fixed<const N: usize>(&mut self, header: u32) -> impl Iterator<Item = [u8; N]> {
+        std::iter::from_fn(move || {
+            let value = self.bytes.get(self.at..)?.get(..4 + N)?;
+            if self.left == 0 || value.first_chunk() != Some(&header.to_le_bytes()) {
+                return None;
+            }
+            self.left -= 1;
+            self.last = self.at;
+            self.at += 4 + N;
+            value.last_chunk().copied()
+        })
+    }
+}

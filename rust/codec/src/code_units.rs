@@ -3,15 +3,6 @@
 use crate::error::{ErrorKind, Result};
 
 /// Which code units may be written as UTF-8.
-///
-/// ```
-/// use variant_codec::text::{Utf8Rule, utf8_len};
-///
-/// let lone_surrogate = [0xD800];
-/// assert_eq!(utf8_len(&lone_surrogate, Utf8Rule::Generalized)?, 3);
-/// assert!(utf8_len(&lone_surrogate, Utf8Rule::Scalars).is_err());
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf8Rule {
     /// All below 0x8000_0000, in one to six bytes, as the engine writes them.

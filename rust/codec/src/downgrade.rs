@@ -9,14 +9,6 @@ use crate::format::{Lane, Shape, VariantType};
 use crate::output::Output;
 
 /// What becomes of a type that Godot 3 lacks.
-///
-/// ```
-/// use variant_codec::VariantType;
-/// use variant_codec::godot3::COUNTERPARTS;
-///
-/// let of_names = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == VariantType::StringName);
-/// assert_eq!(of_names.map(|counterpart| counterpart.becomes), Some("String"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counterpart {
     /// The type.

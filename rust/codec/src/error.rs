@@ -16,24 +16,9 @@ use crate::format::{self, VariantType};
 use crate::frames::Foreign;
 
 /// The result of every fallible call of this crate.
-///
-/// ```
-/// fn hp(save: &variant_codec::Value) -> variant_codec::Result<i32> {
-///     (&save["hp"]).try_into()
-/// }
-///
-/// assert!(hp(&variant_codec::Value::Nil).is_err());
-/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, without the place.
-///
-/// ```
-/// use variant_codec::{ErrorKind, Limits, Value};
-///
-/// let error = Value::decode(&[99, 0, 0, 0], &Limits::for_network()).unwrap_err();
-/// assert_eq!(error.kind(), &ErrorKind::UnknownType(99));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -187,14 +172,6 @@ pub enum ErrorKind {
 }
 
 /// An error of another crate. Equal to those that say the same.
-///
-/// ```
-/// use variant_codec::{Error, ErrorKind};
-///
-/// let error = Error::other(std::fmt::Error);
-/// let ErrorKind::Other(other) = error.kind() else { unreachable!() };
-/// assert_eq!(other.downcast_ref(), Some(&std::fmt::Error));
-/// ```
 #[derive(Clone, Debug)]
 pub struct OtherError(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -220,18 +197,6 @@ impl fmt::Display for OtherError {
 }
 
 /// Bytes that the engine reads, but that no encoder writes.
-///
-/// ```
-/// use variant_codec::error::Oddity;
-/// use variant_codec::{ErrorKind, Limits, Strictness, Value};
-///
-/// let bool_of_two = [1, 0, 0, 0, 2, 0, 0, 0];
-/// let error = Value::decode(&bool_of_two, &Limits::for_network()).unwrap_err();
-/// assert_eq!(error.kind(), &ErrorKind::NotCanonical(Oddity::Bool));
-/// let value = Value::decode_as(&bool_of_two, Strictness::Lenient, &Limits::for_network())?;
-/// assert_eq!(value, Value::Bool(true));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Oddity {
@@ -312,16 +277,6 @@ impl Oddity {
 }
 
 /// One of [`Limits`](crate::Limits) that a value has exceeded.
-///
-/// ```
-/// use variant_codec::error::Limit;
-/// use variant_codec::{ErrorKind, Limits, Value};
-///
-/// let limits = Limits { max_depth: 0, ..Limits::for_network() };
-/// let error = Value::decode(&Value::from([1]).encode()?, &limits).unwrap_err();
-/// assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, 0));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// [`Limits::max_bytes`](crate::Limits::max_bytes).
@@ -361,15 +316,6 @@ impl Limit {
 }
 
 /// One step from a container to what it holds.
-///
-/// ```
-/// use variant_codec::error::Step;
-/// use variant_codec::{Error, ErrorKind};
-///
-/// // From the innermost step outwards.
-/// let error = Error::new(ErrorKind::InvalidUtf8).inside(Step::Index(3)).inside(Step::text_key("names"));
-/// assert_eq!(error.path(), r#"."names"[3]"#);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The element at this index.
@@ -535,16 +481,6 @@ impl Error {
 }
 
 /// Puts a place on errors of calls that know none.
-///
-/// ```
-/// use variant_codec::error::Locate;
-/// use variant_codec::limits::Budget;
-/// use variant_codec::{Limits, VariantType};
-///
-/// let limits = Limits { max_elements: 0, ..Limits::for_network() };
-/// let error = Budget::new(&limits).value(VariantType::Int).at(7).unwrap_err();
-/// assert_eq!(error.offset(), Some(7));
-/// ```
 pub trait Locate {
     /// The same, with the error at this byte, unless it has one already.
     #[must_use]

@@ -20,12 +20,6 @@ use crate::wire::Header;
 pub use crate::wire::lanes::{Lanes, Precision};
 
 /// Text as its source has it; the sink converts at most once.
-///
-/// ```
-/// use variant_codec::stream::Text;
-///
-/// assert_eq!(Text::Utf32(&[0x48, 0x50]).to_lossy(), "HP");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// Valid UTF-8.
@@ -65,14 +59,6 @@ impl<'a> From<&'a str> for Text<'a> {
 }
 
 /// The type that a container declares for its elements.
-///
-/// ```
-/// use variant_codec::VariantType;
-/// use variant_codec::stream::ElementType;
-///
-/// let ints = ElementType::Builtin(VariantType::Int);
-/// assert!(ints.takes(VariantType::Int) && !ints.takes(VariantType::Float));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType<'a> {
     /// Any Variant.
@@ -117,17 +103,6 @@ impl std::fmt::Display for ElementType<'_> {
 }
 
 /// The parts of a NodePath. Parts are opaque: they may be empty or hold `/` and `:`.
-///
-/// ```
-/// use variant_codec::EncodeOptions;
-/// use variant_codec::stream::{Encoder, NodePathParts, Sink};
-///
-/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-/// let path = NodePathParts { absolute: false, names: &["Player".into()], subnames: &["hp".into()] };
-/// encoder.node_path(path)?;
-/// assert_eq!(encoder.into_output(), variant_codec::Value::from("Player:hp".parse::<variant_codec::NodePath>()?).encode()?);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NodePathParts<'a> {
     /// Whether the path starts at the root.
@@ -140,14 +115,6 @@ pub struct NodePathParts<'a> {
 
 /// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be written by another
 /// one.
-///
-/// ```
-/// use variant_codec::stream::Part;
-///
-/// // Three elements of the outermost Array, in 24 bytes.
-/// let part = Part { bytes: 8..32, count: 3, depth: 1 };
-/// assert_eq!(part.bytes.len(), 24);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Where they stand.
@@ -465,50 +432,6 @@ pub trait Sink {
 }
 
 /// Receives what a [`Sink`] has others fill in: parts of the same bytes, which a decoder passes over. No keys come so.
-///
-/// ```
-/// use variant_codec::stream::{
-///     Decoder, ElementType, Encoder, Part, PartSink, Precision, Sink, Source, Text, ValueBuilder,
-/// };
-/// use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType};
-///
-/// /// Lets others read large Arrays.
-/// #[derive(Default)]
-/// struct Parts(Vec<Part>);
-///
-/// impl Sink for Parts {
-///     type Array = ();
-///     type Dictionary = ();
-///     type Object = ();
-///     type Strings = ();
-///     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> { Some(self) }
-///     fn begin_array(&mut self, _: usize, _: ElementType<'_>) -> Result<()> { Ok(()) }
-///     fn begin_dictionary(&mut self, _: usize, _: ElementType<'_>, _: ElementType<'_>) -> Result<()> { Ok(()) }
-///     fn begin_object(&mut self, _: Text<'_>, _: usize) -> Result<()> { Ok(()) }
-///     fn begin_strings(&mut self, _: usize) -> Result<()> { Ok(()) }
-/// }
-///
-/// impl PartSink<Self> for Parts {
-///     fn part_bytes(&self) -> usize { 64 }
-///     fn part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
-///     fn value_part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
-///     fn strings_part(&mut self, _: &mut (), part: Part) -> Result<()> { self.0.push(part); Ok(()) }
-/// }
-///
-/// let bytes = Value::from(vec!["a text of some length"; 8]).encode()?;
-/// let limits = Limits::for_network();
-/// let mut parts = Parts::default();
-/// Decoder::new(&bytes, Strictness::Strict, &limits).decode_only(&mut parts)?;
-/// // Perhaps on several threads:
-/// for part in &parts.0 {
-///     let mut builder = ValueBuilder::default();
-///     let mut array = builder.begin_array(part.count, ElementType::Untyped)?;
-///     Decoder::new(&bytes, Strictness::Strict, &limits).decode_part(part, &mut builder, &mut array)?;
-///     builder.end_array(array)?;
-///     assert_eq!(builder.into_value()[0], Value::from("a text of some length"));
-/// }
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub trait PartSink<S: Sink + ?Sized> {
     /// From how many bytes on elements come in parts.
     fn part_bytes(&self) -> usize;

@@ -3,13 +3,6 @@
 use crate::error::{Error, ErrorKind};
 
 /// What a reader has found odd, from the first on.
-///
-/// ```
-/// use variant_codec::outline::Outline;
-///
-/// let bool_of_two = [1, 0, 0, 0, 2, 0, 0, 0];
-/// assert_eq!(Outline::of(&bool_of_two, 1000).notes().first[0].offset(), Some(0));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// The errors that strict reading would have given, each with its offset.
@@ -34,16 +27,6 @@ impl Notes {
 }
 
 /// What bytes are there for.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::outline::{Outline, SpanKind};
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// let outline = Outline::of(&bytes, 1000);
-/// assert!(outline.spans().iter().any(|span| span.kind == SpanKind::Padding));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SpanKind {
@@ -60,15 +43,6 @@ pub enum SpanKind {
 }
 
 /// Bytes that are there for one thing, up to the next span.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::outline::{Outline, Span, SpanKind};
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// assert_eq!(Outline::of(&bytes, 1000).spans()[0], Span { start: 0, kind: SpanKind::Header });
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Where they start.

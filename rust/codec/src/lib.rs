@@ -105,13 +105,6 @@ pub mod godot3 {
 }
 
 /// Text between UTF-8 and the engine's code units, for crates that hold strings of a live engine.
-///
-/// ```
-/// use variant_codec::text::{Utf8Rule, utf8_len};
-///
-/// assert_eq!(utf8_len(&[0x48, 0xE9], Utf8Rule::Generalized)?, 3);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub mod text {
     pub use crate::code_units::{Utf8Rule, put_utf8, utf8_len};
     pub use crate::utf8::{is_ascii_without_nul, to_utf32};

@@ -109,16 +109,6 @@ const FREE_NESTED_KEYS: u64 = 1 << 20;
 
 /// How forgiving a reader is. Readers of other formats use it as well: for protobuf, what official implementations read
 /// takes the place of what the engine reads.
-///
-/// ```
-/// use variant_codec::{Limits, Strictness, Value};
-///
-/// // An int that fits in 4 bytes, in 8.
-/// let wide = [2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0];
-/// assert!(Value::decode_as(&wide, Strictness::Strict, &Limits::for_network()).is_err());
-/// assert_eq!(Value::decode_as(&wide, Strictness::Lenient, &Limits::for_network())?, Value::from(7));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
     /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
@@ -244,24 +234,6 @@ impl Default for Limits {
 }
 
 /// What values have used up of [`Limits`].
-///
-/// ```
-/// use variant_codec::limits::Spent;
-/// use variant_codec::stream::{Decoder, Measure};
-/// use variant_codec::{EncodeOptions, Limits, Strictness, Value};
-///
-/// // Two values that may not have more than three elements together.
-/// let limits = Limits { max_elements: 3, ..Limits::for_network() };
-/// let bytes = Value::from([1]).encode()?;
-/// let mut spent = Spent::default();
-/// for is_allowed in [true, false] {
-///     let mut decoder = Decoder::new(&bytes, Strictness::Strict, &limits).after(spent);
-///     let read = decoder.decode_only(&mut Measure::counting(EncodeOptions::default()));
-///     assert_eq!(read.is_ok(), is_allowed);
-///     spent = decoder.spent();
-/// }
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     elements: u64,
@@ -278,17 +250,6 @@ const AT_ONCE: u64 = 4 << 20;
 const AT_FIRST: u64 = 256 << 10;
 
 /// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
-///
-/// ```
-/// use variant_codec::limits::Budget;
-/// use variant_codec::{Limits, VariantType};
-///
-/// let limits = Limits { max_elements: 1, ..Limits::for_network() };
-/// let mut budget = Budget::new(&limits);
-/// budget.value(VariantType::Int)?;
-/// assert!(budget.value(VariantType::Int).is_err());
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Budget<'l> {
     /// The limits themselves.

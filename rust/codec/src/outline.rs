@@ -55,17 +55,6 @@ pub struct Outline<'a> {
 }
 
 /// One value.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::outline::Outline;
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// let outline = Outline::of(&bytes, 1000);
-/// let node = &outline.nodes()[2];
-/// assert_eq!((node.preview.as_str(), node.bytes.clone(), node.depth), ("7", 20..28, 1));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its type.
@@ -94,16 +83,6 @@ pub struct Node {
 }
 
 /// What a value is in the value that holds it.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::outline::{Outline, Role};
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// let outline = Outline::of(&bytes, 1000);
-/// assert_eq!((&outline.nodes()[1].role, &outline.nodes()[2].role), (&Role::Key(0), &Role::Value(0)));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The outermost value.
@@ -119,16 +98,6 @@ pub enum Role {
 }
 
 /// Values for which there was no room.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::outline::Outline;
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode()?;
-/// let outline = Outline::of(&bytes, 1);
-/// assert_eq!(outline.nodes()[0].left_out.count, 2);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// How many.

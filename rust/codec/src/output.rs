@@ -5,16 +5,6 @@ use crate::error::{ErrorKind, Result};
 use crate::format;
 
 /// Where encoded bytes go.
-///
-/// ```
-/// use variant_codec::EncodeOptions;
-/// use variant_codec::stream::{Encoder, Output, Sink};
-///
-/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-/// encoder.nil()?;
-/// assert_eq!(Output::len(encoder.output()), 4);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub trait Output {
     /// Bytes so far.
     fn len(&self) -> usize;
@@ -91,20 +81,6 @@ impl Output for Vec<u8> {
 }
 
 /// Storage that is written from its start on: of a fixed size, or growing. Faster than appending to a [`Vec`].
-///
-/// ```
-/// use variant_codec::stream::{Buffer, Encoder, Source};
-/// use variant_codec::{EncodeOptions, Value};
-///
-/// // The same memory for each packet.
-/// let mut memory = Vec::new();
-/// for hp in 0..3 {
-///     let mut encoder = Encoder::new(Buffer::new(&mut memory), EncodeOptions::default());
-///     (&Value::from(hp)).write_into(&mut encoder)?;
-///     assert_eq!(encoder.output().written().len(), 8);
-/// }
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Buffer<B> {
     bytes: B,
@@ -112,14 +88,6 @@ pub struct Buffer<B> {
 }
 
 /// Storage that a [`Buffer`] is made of.
-///
-/// ```
-/// use variant_codec::stream::Storage;
-///
-/// let mut memory = Vec::new();
-/// assert!((&mut memory).grow(64));
-/// assert!(!(&mut memory[..]).grow(128));
-/// ```
 pub trait Storage: AsMut<[u8]> + AsRef<[u8]> {
     /// Makes it at least so long, and says whether that was possible.
     fn grow(&mut self, bytes: usize) -> bool;
@@ -250,14 +218,6 @@ impl<B: Storage> Output for Buffer<B> {
 }
 
 /// An [`Output`] that only counts.
-///
-/// ```
-/// use variant_codec::stream::{Count, Output};
-///
-/// let mut count = Count::default();
-/// count.put(b"four");
-/// assert_eq!(count.len(), 4);
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count(pub(crate) usize);
 

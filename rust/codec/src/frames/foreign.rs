@@ -16,13 +16,6 @@ const HEAD: usize = 64;
 const WHOLE: u64 = 64 << 20;
 
 /// A format other than records, by its name and what to do.
-///
-/// ```
-/// use variant_codec::frames::Foreign;
-///
-/// assert_eq!(Foreign::by_head(b"GDEC...."), Some(Foreign::Encrypted));
-/// assert_eq!(Foreign::by_head(b"\x04\0\0\0...."), None);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Foreign {

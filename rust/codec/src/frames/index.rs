@@ -17,15 +17,6 @@ const NEAR_BLOCK: usize = STRIDE as usize;
 const LONG_BLOCK: usize = 512;
 
 /// Bytes that are read from anywhere, as those of a file.
-///
-/// ```
-/// use variant_codec::frames::ReadAt;
-///
-/// let mut two = [0; 2];
-/// assert_eq!([1, 2, 3][..].read_at(1, &mut two)?, 2);
-/// assert_eq!(two, [2, 3]);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub trait ReadAt {
     /// How many bytes there are now.
     ///

@@ -10,18 +10,6 @@ use crate::limits::{Budget, Limits};
 use crate::view::View;
 
 /// A place where two values differ.
-///
-/// ```
-/// use variant_codec::{Limits, Value, patch};
-///
-/// let old = Value::from_iter([("hp", 87)]).encode()?;
-/// let new = Value::from_iter([("hp", 86)]).encode()?;
-/// let limits = Limits::for_save_files();
-/// let found = patch::differences(&old, &new, 100, &limits)?;
-/// assert_eq!(found[0].old.unwrap().as_i64()?, 87);
-/// assert_eq!(found[0].path.len(), 1);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Difference<'a> {
     /// The steps that lead there.
@@ -33,17 +21,6 @@ pub struct Difference<'a> {
 }
 
 /// One step to a difference.
-///
-/// ```
-/// use variant_codec::patch::{PathStep, differences};
-/// use variant_codec::{Limits, Value};
-///
-/// let (old, new) = (Value::from([1, 2]).encode()?, Value::from([1, 3]).encode()?);
-/// let limits = Limits::for_save_files();
-/// let found = differences(&old, &new, 100, &limits)?;
-/// assert!(matches!(found[0].path[..], [PathStep::Index(1)]));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum PathStep<'a> {
     /// An element: its index in the old value, or in the new one if it has been added.

@@ -11,8 +11,8 @@ use serde::forward_to_deserialize_any;
 
 use super::{buffer, form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
-use crate::format::Shape;
-use crate::value::{Object, PackedReals, Reals, Value};
+use crate::format::{Shape, VariantType};
+use crate::value::{Components, Object, Value};
 
 impl de::Error for Error {
     fn custom<T: Display>(message: T) -> Self {
@@ -24,7 +24,6 @@ impl<'de> Deserializer<'de> for Value {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let mark = buffer::mark(self.ty());
         match self {
             Self::Nil | Self::Callable | Self::Object(Object::Null) => visitor.visit_unit(),
             Self::Bool(value) => visitor.visit_bool(value),
@@ -44,28 +43,15 @@ impl<'de> Deserializer<'de> for Value {
             Self::Dictionary(dictionary) => visitor.visit_map(Entries::new(dictionary.into_iter())),
             Self::Array(array) => visit_values(visitor, array.into_iter()),
             Self::PackedByteArray(bytes) => visitor.visit_byte_buf(bytes),
-            Self::PackedInt32Array(ints) => visit_lanes(visitor, 0, ints),
             Self::PackedInt64Array(ints) => visit_values(visitor, ints.into_iter()),
-            Self::PackedFloat32Array(floats) => visit_lanes(visitor, 0, floats),
             Self::PackedFloat64Array(floats) => visit_values(visitor, floats.into_iter()),
             Self::PackedStringArray(texts) => visit_values(visitor, texts.into_iter()),
-            Self::PackedColorArray(colors) => visit_elements(visitor, mark, colors),
-            Self::PackedVector2Array(reals) => visit_packed_reals(visitor, mark, reals),
-            Self::PackedVector3Array(reals) => visit_packed_reals(visitor, mark, reals),
-            Self::PackedVector4Array(reals) => visit_packed_reals(visitor, mark, reals),
-            Self::Vector2i(ints) => visit_lanes(visitor, mark, ints),
-            Self::Vector3i(ints) => visit_lanes(visitor, mark, ints),
-            Self::Rect2i(ints) | Self::Vector4i(ints) => visit_lanes(visitor, mark, ints),
-            Self::Color(components) => visit_lanes(visitor, mark, components),
-            Self::Vector2(reals) => visit_reals(visitor, mark, reals),
-            Self::Vector3(reals) => visit_reals(visitor, mark, reals),
-            Self::Rect2(reals) | Self::Vector4(reals) | Self::Plane(reals) | Self::Quaternion(reals) => {
-                visit_reals(visitor, mark, reals)
-            }
-            Self::Transform2D(reals) | Self::Aabb(reals) => visit_reals(visitor, mark, reals),
-            Self::Basis(reals) => visit_reals(visitor, mark, reals),
-            Self::Transform3D(reals) => visit_reals(visitor, mark, reals),
-            Self::Projection(reals) => visit_reals(visitor, mark, reals),
+            _ => match self.components() {
+                Some(Components::I32(ints)) => visit_components(visitor, self.ty(), ints),
+                Some(Components::F32(floats)) => visit_components(visitor, self.ty(), floats),
+                Some(Components::F64(floats)) => visit_components(visitor, self.ty(), floats),
+                _ => visitor.visit_unit(),
+            },
         }
     }
 
@@ -214,7 +200,7 @@ impl Visit for f64 {
     }
 }
 
-impl<T: Visit, const N: usize> Visit for [T; N] {
+impl<T: Visit + Copy> Visit for &[T] {
     fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value> {
         visit_lanes(visitor, mark, self)
     }
@@ -287,47 +273,32 @@ fn visit_values<'de, V: Visitor<'de>, T: Into<Value>>(
 }
 
 /// The components of a value or of an element, each with its bit of the mark.
-fn visit_lanes<'de, V: Visitor<'de>, T: Visit, I>(visitor: V, mark: u32, lanes: I) -> Result<V::Value>
-where
-    I: IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
-{
+fn visit_lanes<'de, V: Visitor<'de>, T: Visit + Copy>(
+    visitor: V,
+    mark: u32,
+    lanes: &[T],
+) -> Result<V::Value> {
     let mut mark = mark;
-    let lane = |component| {
+    let lane = |component: &T| {
         let bit = mark & 1;
         mark >>= 1;
-        Component { component, mark: bit }
+        Component { component: *component, mark: bit }
     };
-    visit_seq(visitor, lanes.into_iter().map(lane))
+    visit_seq(visitor, lanes.iter().map(lane))
 }
 
-/// The elements of a packed array, each with the whole mark.
-fn visit_elements<'de, V: Visitor<'de>, T: Visit>(
+/// The components of a value of this type: in a sequence for each element where elements have several, each with the whole mark.
+fn visit_components<'de, V: Visitor<'de>, T: Visit + Copy>(
     visitor: V,
-    mark: u32,
-    elements: Vec<T>,
+    ty: VariantType,
+    lanes: &[T],
 ) -> Result<V::Value> {
-    visit_seq(visitor, elements.into_iter().map(|component| Component { component, mark }))
-}
-
-fn visit_reals<'de, V: Visitor<'de>, const N: usize>(
-    visitor: V,
-    mark: u32,
-    reals: Reals<N>,
-) -> Result<V::Value> {
-    match reals {
-        Reals::Single(components) => visit_lanes(visitor, mark, components),
-        Reals::Double(components) => visit_lanes(visitor, mark, components),
-    }
-}
-
-fn visit_packed_reals<'de, V: Visitor<'de>, const N: usize>(
-    visitor: V,
-    mark: u32,
-    reals: PackedReals<N>,
-) -> Result<V::Value> {
-    match reals {
-        PackedReals::Single(elements) => visit_elements(visitor, mark, elements),
-        PackedReals::Double(elements) => visit_elements(visitor, mark, elements),
+    let mark = buffer::mark(ty);
+    match ty.shape() {
+        Shape::Packed(_, per_element @ 2..) => {
+            visit_seq(visitor, lanes.chunks(per_element).map(|component| Component { component, mark }))
+        }
+        _ => visit_lanes(visitor, mark, lanes),
     }
 }
 

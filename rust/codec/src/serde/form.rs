@@ -1,8 +1,10 @@
 //! How values are written for which other formats have no type.
 
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
+use crate::events::{Lanes, Precision, Sink as _};
 use crate::format::{Lane, Shape, VariantType};
-use crate::value::{Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value};
+use crate::value::builder::ValueBuilder;
+use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};
 
 /// The name of the enum whose variants are the forms; the codec's own formats know values by it.
 pub(super) const NAME: &str = concat!("$variant_codec::Value ", env!("CARGO_PKG_VERSION"));
@@ -22,19 +24,6 @@ pub(super) fn content(value: Value) -> Value {
     match value {
         Value::Float(float) if !float.is_finite() => float_text(float).into(),
         Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::String(_) => value,
-        Value::Vector2(reals) => floats(&reals),
-        Value::Vector3(reals) => floats(&reals),
-        Value::Rect2(reals) | Value::Vector4(reals) | Value::Plane(reals) | Value::Quaternion(reals) => {
-            floats(&reals)
-        }
-        Value::Transform2D(reals) | Value::Aabb(reals) => floats(&reals),
-        Value::Basis(reals) => floats(&reals),
-        Value::Transform3D(reals) => floats(&reals),
-        Value::Projection(reals) => floats(&reals),
-        Value::Vector2i(ints) => ints.into(),
-        Value::Vector3i(ints) => ints.into(),
-        Value::Rect2i(ints) | Value::Vector4i(ints) => ints.into(),
-        Value::Color(components) => widened(&components),
         Value::StringName(text) => text.into(),
         Value::NodePath(NodePath { absolute, names, subnames }) => Value::from_iter([
             ("absolute", absolute.into()),
@@ -63,17 +52,32 @@ pub(super) fn content(value: Value) -> Value {
                 ("entries", entries),
             ])
         }
-        Value::PackedByteArray(bytes) => bytes.into_iter().map(i64::from).collect(),
-        Value::PackedInt32Array(ints) => ints.into(),
-        Value::PackedInt64Array(ints) => ints.into(),
-        Value::PackedFloat32Array(floats) => widened(&floats),
-        Value::PackedFloat64Array(floats) => floats.into(),
         Value::PackedStringArray(texts) => texts.into(),
-        Value::PackedVector2Array(reals) => packed_floats(reals),
-        Value::PackedVector3Array(reals) => packed_floats(reals),
-        Value::PackedVector4Array(reals) => packed_floats(reals),
-        Value::PackedColorArray(colors) => colors.iter().map(|color| widened(color)).collect(),
+        _ => components(&value),
     }
+}
+
+/// Numbers, in an Array for each element where elements have several.
+fn components(value: &Value) -> Value {
+    let (numbers, is_wide): (Vec<Value>, bool) = match value.components() {
+        None => return Value::Nil,
+        Some(Components::U8(bytes)) => (bytes.iter().map(|byte| Value::from(*byte)).collect(), false),
+        Some(Components::I32(ints)) => (ints.iter().map(|int| Value::from(*int)).collect(), false),
+        Some(Components::I64(ints)) => (ints.iter().map(|int| Value::from(*int)).collect(), false),
+        Some(Components::F32(floats)) => {
+            (floats.iter().map(|float| Value::Float(widen(*float))).collect(), false)
+        }
+        Some(Components::F64(floats)) => {
+            (floats.iter().map(|float| Value::Float(*float)).collect(), is_real(value.ty()))
+        }
+    };
+    let list = match value.ty().shape() {
+        Shape::Packed(_, per_element @ 2..) => {
+            numbers.chunks(per_element).map(|element| element.iter().cloned().collect::<Value>()).collect()
+        }
+        _ => Value::from(numbers),
+    };
+    if is_wide { Value::from_iter([(WIDE, list)]) } else { list }
 }
 
 /// The value of the form with this name.
@@ -167,11 +171,6 @@ fn float_of_text(text: &str) -> Result<f64> {
     .ok_or_else(|| message(format!("expected inf, -inf, nan or nan:<bits>, found {}", quoted(text))))
 }
 
-/// 32-bit floats, widened; NaNs keep their bits.
-fn widened(floats: &[f32]) -> Value {
-    floats.iter().map(|float| Value::Float(widen(*float))).collect()
-}
-
 /// Like [`f64::from`], but NaNs keep their bits.
 pub(super) fn widen(float: f32) -> f64 {
     if !float.is_nan() {
@@ -208,20 +207,6 @@ pub(super) fn is_plain(dictionary: &Dictionary) -> bool {
     is_untyped(dictionary) && !is_like_a_form && dictionary.entries.iter().all(is_text)
 }
 
-fn floats<const N: usize>(reals: &Reals<N>) -> Value {
-    match reals {
-        Reals::Single(lanes) => widened(lanes),
-        Reals::Double(lanes) => Value::from_iter([(WIDE, Value::from(lanes))]),
-    }
-}
-
-fn packed_floats<const N: usize>(reals: PackedReals<N>) -> Value {
-    match reals {
-        PackedReals::Single(elements) => elements.iter().map(|element| widened(element)).collect(),
-        PackedReals::Double(elements) => Value::from_iter([(WIDE, Value::from(elements))]),
-    }
-}
-
 fn element_form(element: OwnedElementType) -> Value {
     match element {
         OwnedElementType::Untyped => Value::Nil,
@@ -247,22 +232,6 @@ pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
         T::Nil | T::Bool | T::Int | T::String => {
             return Err(ErrorKind::UnexpectedType { expected: ty.name(), found: payload.ty() }.into());
         }
-        T::Vector2 => Value::Vector2(reals(payload)?),
-        T::Vector2i => Value::Vector2i(ints(&payload)?),
-        T::Rect2 => Value::Rect2(reals(payload)?),
-        T::Rect2i => Value::Rect2i(ints(&payload)?),
-        T::Vector3 => Value::Vector3(reals(payload)?),
-        T::Vector3i => Value::Vector3i(ints(&payload)?),
-        T::Transform2D => Value::Transform2D(reals(payload)?),
-        T::Vector4 => Value::Vector4(reals(payload)?),
-        T::Vector4i => Value::Vector4i(ints(&payload)?),
-        T::Plane => Value::Plane(reals(payload)?),
-        T::Quaternion => Value::Quaternion(reals(payload)?),
-        T::Aabb => Value::Aabb(reals(payload)?),
-        T::Basis => Value::Basis(reals(payload)?),
-        T::Transform3D => Value::Transform3D(reals(payload)?),
-        T::Projection => Value::Projection(reals(payload)?),
-        T::Color => Value::Color(exactly(singles(&payload)?)?),
         T::StringName => Value::StringName(payload.try_into()?),
         T::NodePath => Value::NodePath(node_path(payload)?),
         T::Rid => Value::Rid(id(&payload)?),
@@ -271,11 +240,6 @@ pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
         T::Signal => Value::Signal { name: text(&payload, "name")?, object: id(field(&payload, "object")?)? },
         T::Dictionary => Value::Dictionary(dictionary(payload)?),
         T::Array => Value::Array(array(payload)?),
-        T::PackedByteArray => Value::PackedByteArray(all(&payload)?),
-        T::PackedInt32Array => Value::PackedInt32Array(all(&payload)?),
-        T::PackedInt64Array => Value::PackedInt64Array(all(&payload)?),
-        T::PackedFloat32Array => Value::PackedFloat32Array(singles(&payload)?),
-        T::PackedFloat64Array => Value::PackedFloat64Array(all(&payload)?),
         T::PackedStringArray => {
             let texts = Array::try_from(payload)?.into_iter().enumerate();
             let text = |(index, text): (usize, Value)| {
@@ -283,11 +247,40 @@ pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
             };
             Value::PackedStringArray(texts.map(text).collect::<Result<_>>()?)
         }
-        T::PackedVector2Array => Value::PackedVector2Array(packed_reals(payload)?),
-        T::PackedVector3Array => Value::PackedVector3Array(packed_reals(payload)?),
-        T::PackedVector4Array => Value::PackedVector4Array(packed_reals(payload)?),
-        T::PackedColorArray => Value::PackedColorArray(chunks(singles(&payload)?)?),
+        _ => of_components(ty, &payload)?,
     })
+}
+
+/// The mathematical value or packed array with these numbers.
+fn of_components(ty: VariantType, payload: &Value) -> Result<Value> {
+    let (Shape::Fixed(lane, count) | Shape::Packed(lane, count)) = ty.shape() else {
+        return Err(ErrorKind::UnexpectedType { expected: ty.name(), found: payload.ty() }.into());
+    };
+    let wide = wide(payload).filter(|_| lane == Lane::Real);
+    let precision = if wide.is_some() { Precision::Double } else { Precision::Single };
+    let le: Vec<u8> = match (lane, wide) {
+        (Lane::Byte, _) => all(payload)?,
+        (Lane::Int32, _) => all(payload)?.into_iter().flat_map(i32::to_le_bytes).collect(),
+        (Lane::Int64, _) => all(payload)?.into_iter().flat_map(i64::to_le_bytes).collect(),
+        (Lane::Float64, _) => all(payload)?.into_iter().flat_map(f64::to_le_bytes).collect(),
+        (_, Some(wide)) => all(wide)?.into_iter().flat_map(f64::to_le_bytes).collect(),
+        (_, None) => all(payload)?.into_iter().flat_map(|float: f64| narrow(float).to_le_bytes()).collect(),
+    };
+    let found = le.len() / lane.width(wide.is_some());
+    let mut builder = ValueBuilder::default();
+    let lanes = Lanes { precision, le: &le };
+    if let Shape::Fixed(..) = ty.shape() {
+        if found != count {
+            return Err(message(format!("expected {count} numbers, found {found}")));
+        }
+        builder.fixed(ty, lanes)?;
+    } else {
+        if !found.is_multiple_of(count) {
+            return Err(message(format!("{found} numbers are no elements of {count} each")));
+        }
+        builder.packed(ty, lanes)?;
+    }
+    Ok(builder.into_value())
 }
 
 /// Passes all numbers of an Array to `take`, in order, including those of nested Arrays.
@@ -312,45 +305,12 @@ fn all<'v, T: TryFrom<&'v Value, Error = Error>>(payload: &'v Value) -> Result<V
     Ok(found)
 }
 
-fn singles(payload: &Value) -> Result<Vec<f32>> {
-    Ok(all::<f64>(payload)?.into_iter().map(narrow).collect())
-}
-
-fn exactly<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {
-    found.try_into().map_err(|found: Vec<T>| message(format!("expected {N} numbers, found {}", found.len())))
-}
-
-fn ints<const N: usize>(payload: &Value) -> Result<[i32; N]> {
-    exactly(all(payload)?)
-}
-
 /// Components of 64 bits, where they are marked so.
 fn wide(payload: &Value) -> Option<&Value> {
     match payload.as_dictionary()?.entries.as_slice() {
         [(key, wide)] if key.as_str() == Some(WIDE) => Some(wide),
         _ => None,
     }
-}
-
-fn reals<const N: usize>(payload: Value) -> Result<Reals<N>> {
-    Ok(match wide(&payload) {
-        Some(wide) => Reals::Double(exactly(all(wide)?)?),
-        None => Reals::Single(exactly(singles(&payload)?)?),
-    })
-}
-
-fn chunks<T: Copy, const N: usize>(found: Vec<T>) -> Result<Vec<[T; N]>> {
-    match found.as_chunks::<N>() {
-        (elements, []) => Ok(elements.to_vec()),
-        (_, _) => Err(message(format!("{} numbers are no elements of {N} each", found.len()))),
-    }
-}
-
-fn packed_reals<const N: usize>(payload: Value) -> Result<PackedReals<N>> {
-    Ok(match wide(&payload) {
-        Some(wide) => PackedReals::Double(chunks(all(wide)?)?),
-        None => PackedReals::Single(chunks(singles(&payload)?)?),
-    })
 }
 
 fn id(payload: &Value) -> Result<u64> {

@@ -144,7 +144,6 @@ mod buffer;
 mod de;
 mod form;
 mod handover;
-mod key;
 mod ser;
 mod value;
 mod with;

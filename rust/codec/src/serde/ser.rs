@@ -1,14 +1,14 @@
 //! Anything → [`Value`].
 
-use std::collections::HashSet;
 use std::fmt::Display;
+use std::hash::RandomState;
 
 use serde::ser::{self, Serialize, Serializer};
 
-use super::key::Identity;
 use super::{form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format;
+use crate::value::same::{hash_of_key, repeated_key};
 use crate::value::{Array, Dictionary, Value};
 
 impl ser::Error for Error {
@@ -96,14 +96,16 @@ fn in_variant_step(variant: Option<&'static str>, error: Error) -> Error {
 /// Refuses keys that the engine considers equal, such as a field and the same name in a flattened map, or the tag of an
 /// enum.
 fn check_keys(dictionary: &Dictionary) -> Result<()> {
-    let mut known = HashSet::with_capacity(dictionary.len());
-    for (index, (key, _)) in dictionary.iter().enumerate() {
-        let identity = Identity::of(key).map_err(|error| error.inside(Step::KeyAt(index)))?;
-        if identity.is_some_and(|identity| !known.insert(identity)) {
-            return Err(Error::new(ErrorKind::Message("duplicate key".into())).inside(key.as_step(index)));
+    let hasher = RandomState::new();
+    let entries = &dictionary.entries;
+    let hashes: Vec<u64> = entries.iter().map(|(key, _)| hash_of_key(key, &hasher)).collect();
+    match repeated_key(entries, &hashes)? {
+        Some(index) => {
+            let error = Error::new(ErrorKind::Message("duplicate key".into()));
+            Err(error.inside(entries[index].0.as_step(index)))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 impl Entries {

@@ -21,90 +21,74 @@ use super::types::{Array, Dictionary, NodePath, Object, Value};
 /// ```
 pub trait Lookup: sealed::Sealed {
     #[doc(hidden)]
-    fn as_index(&self) -> Option<usize>;
-    #[doc(hidden)]
-    fn as_text(&self) -> Option<&str>;
-    #[doc(hidden)]
-    fn is_key(&self, key: &Value) -> bool;
+    fn wanted(&self) -> Wanted<'_>;
+}
+
+/// What a [`Lookup`] stands for.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    Index(usize),
+    Text(&'a str),
+    Key(&'a Value),
+}
+
+impl<'a> Wanted<'a> {
+    fn index(self) -> Option<usize> {
+        match self {
+            Self::Index(index) => Some(index),
+            Self::Text(_) => None,
+            Self::Key(key) => usize::try_from(key.as_i64()?).ok(),
+        }
+    }
+
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Index(_) => None,
+            Self::Text(text) => Some(text),
+            Self::Key(key) => key.as_str(),
+        }
+    }
+
+    fn is(self, key: &Value) -> bool {
+        match self {
+            Self::Index(index) => matches!(key, Value::Int(int) if usize::try_from(*int) == Ok(index)),
+            Self::Text(text) => key.as_str() == Some(text),
+            Self::Key(wanted) => is_same_key(wanted, key),
+        }
+    }
 }
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for str {}
-    impl Sealed for String {}
-    impl Sealed for usize {}
-    impl Sealed for super::Value {}
     impl<T: Sealed + ?Sized> Sealed for &T {}
 }
 
-impl Lookup for str {
-    fn as_index(&self) -> Option<usize> {
-        None
-    }
-
-    fn as_text(&self) -> Option<&str> {
-        Some(self)
-    }
-
-    fn is_key(&self, key: &Value) -> bool {
-        key.as_str() == Some(self)
-    }
-}
-
-impl Lookup for String {
-    fn as_index(&self) -> Option<usize> {
-        None
-    }
-
-    fn as_text(&self) -> Option<&str> {
-        Some(self)
-    }
-
-    fn is_key(&self, key: &Value) -> bool {
-        key.as_str() == Some(self)
-    }
-}
-
-impl Lookup for usize {
-    fn as_index(&self) -> Option<usize> {
-        Some(*self)
-    }
-
-    fn as_text(&self) -> Option<&str> {
-        None
-    }
-
-    fn is_key(&self, key: &Value) -> bool {
-        matches!(key, Value::Int(int) if usize::try_from(*int) == Ok(*self))
-    }
-}
-
-impl Lookup for Value {
-    fn as_index(&self) -> Option<usize> {
-        usize::try_from(self.as_i64()?).ok()
-    }
-
-    fn as_text(&self) -> Option<&str> {
-        self.as_str()
-    }
-
-    fn is_key(&self, key: &Value) -> bool {
-        is_same_key(self, key)
-    }
-}
-
 impl<T: Lookup + ?Sized> Lookup for &T {
-    fn as_index(&self) -> Option<usize> {
-        (**self).as_index()
+    fn wanted(&self) -> Wanted<'_> {
+        (**self).wanted()
     }
+}
 
-    fn as_text(&self) -> Option<&str> {
-        (**self).as_text()
-    }
+macro_rules! lookups {
+    ($($ty:ty, $wanted:expr;)*) => {
+        $(
+            impl sealed::Sealed for $ty {}
 
-    fn is_key(&self, key: &Value) -> bool {
-        (**self).is_key(key)
-    }
+            impl Lookup for $ty {
+                fn wanted(&self) -> Wanted<'_> {
+                    $wanted(self)
+                }
+            }
+        )*
+    };
+}
+
+lookups! {
+    str, Wanted::Text;
+    String, Wanted::Text;
+    usize, |index: &usize| Wanted::Index(*index);
+    Value, Wanted::Key;
 }
 
 /// What is at an index or key that is not there.
@@ -114,10 +98,10 @@ impl Value {
     /// The element, the value at a key, or the property; `None` where there is none, or where this holds no others.
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
         match self {
-            Self::Array(array) => array.values.get(key.as_index()?),
+            Self::Array(array) => array.values.get(key.wanted().index()?),
             Self::Dictionary(dictionary) => dictionary.get(key),
             Self::Object(Object::Full { properties, .. }) => {
-                let name = key.as_text()?;
+                let name = key.wanted().text()?;
                 properties.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value)
             }
             _ => None,
@@ -127,10 +111,10 @@ impl Value {
     /// The same, to be changed.
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
         match self {
-            Self::Array(array) => array.values.get_mut(key.as_index()?),
+            Self::Array(array) => array.values.get_mut(key.wanted().index()?),
             Self::Dictionary(dictionary) => dictionary.get_mut(key),
             Self::Object(Object::Full { properties, .. }) => {
-                let name = key.as_text()?;
+                let name = key.wanted().text()?;
                 properties.iter_mut().rev().find(|(found, _)| found == name).map(|(_, value)| value)
             }
             _ => None,
@@ -140,22 +124,6 @@ impl Value {
     /// Whether it is Nil or the null object, which the wire does not tell from it.
     pub fn is_nil(&self) -> bool {
         matches!(self, Self::Nil | Self::Object(Object::Null))
-    }
-
-    /// The bool.
-    pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Self::Bool(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// The int.
-    pub fn as_i64(&self) -> Option<i64> {
-        match self {
-            Self::Int(value) => Some(*value),
-            _ => None,
-        }
     }
 
     /// The int, if it is not negative.
@@ -172,69 +140,39 @@ impl Value {
         }
     }
 
-    /// The text of a String or StringName.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::String(text) | Self::StringName(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The bytes of a PackedByteArray.
-    pub fn as_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Self::PackedByteArray(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-
-    /// The Array.
-    pub fn as_array(&self) -> Option<&Array> {
-        match self {
-            Self::Array(array) => Some(array),
-            _ => None,
-        }
-    }
-
     /// The Array, to be changed.
     pub fn as_array_mut(&mut self) -> Option<&mut Array> {
-        match self {
-            Self::Array(array) => Some(array),
-            _ => None,
-        }
-    }
-
-    /// The Dictionary.
-    pub fn as_dictionary(&self) -> Option<&Dictionary> {
-        match self {
-            Self::Dictionary(dictionary) => Some(dictionary),
-            _ => None,
-        }
+        if let Self::Array(array) = self { Some(array) } else { None }
     }
 
     /// The Dictionary, to be changed.
     pub fn as_dictionary_mut(&mut self) -> Option<&mut Dictionary> {
-        match self {
-            Self::Dictionary(dictionary) => Some(dictionary),
-            _ => None,
-        }
+        if let Self::Dictionary(dictionary) = self { Some(dictionary) } else { None }
     }
+}
 
-    /// The NodePath.
-    pub fn as_node_path(&self) -> Option<&NodePath> {
-        match self {
-            Self::NodePath(path) => Some(path),
-            _ => None,
+macro_rules! getters {
+    ($($doc:literal $name:ident -> $ty:ty, $pattern:pat => $found:expr;)*) => {
+        impl Value {
+            $(
+                #[doc = $doc]
+                pub fn $name(&self) -> Option<$ty> {
+                    if let $pattern = self { Some($found) } else { None }
+                }
+            )*
         }
-    }
+    };
+}
 
-    /// The object.
-    pub fn as_object(&self) -> Option<&Object> {
-        match self {
-            Self::Object(object) => Some(object),
-            _ => None,
-        }
-    }
+getters! {
+    "The bool." as_bool -> bool, Self::Bool(value) => *value;
+    "The int." as_i64 -> i64, Self::Int(value) => *value;
+    "The text of a String or StringName." as_str -> &str, Self::String(text) | Self::StringName(text) => text;
+    "The bytes of a PackedByteArray." as_bytes -> &[u8], Self::PackedByteArray(bytes) => bytes;
+    "The Array." as_array -> &Array, Self::Array(array) => array;
+    "The Dictionary." as_dictionary -> &Dictionary, Self::Dictionary(dictionary) => dictionary;
+    "The NodePath." as_node_path -> &NodePath, Self::NodePath(path) => path;
+    "The object." as_object -> &Object, Self::Object(object) => object;
 }
 
 /// The same number as a float, if there is one.
@@ -361,12 +299,12 @@ impl Dictionary {
 
     /// The value at this key. Of equal keys, which only bytes have, the last one counts, as in the engine.
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
-        self.entries.iter().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
+        self.entries.iter().rev().find(|(found, _)| key.wanted().is(found)).map(|(_, value)| value)
     }
 
     /// The value at this key, to be changed.
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
-        self.entries.iter_mut().rev().find(|(found, _)| key.is_key(found)).map(|(_, value)| value)
+        self.entries.iter_mut().rev().find(|(found, _)| key.wanted().is(found)).map(|(_, value)| value)
     }
 
     /// Whether there is such a key.
@@ -389,7 +327,7 @@ impl Dictionary {
 
     /// Takes a key and its value out. The others keep their order.
     pub fn remove(&mut self, key: impl Lookup) -> Option<Value> {
-        let index = self.entries.iter().rposition(|(found, _)| key.is_key(found))?;
+        let index = self.entries.iter().rposition(|(found, _)| key.wanted().is(found))?;
         Some(self.entries.remove(index).1)
     }
 
@@ -425,11 +363,6 @@ impl<K: Lookup> Index<K> for Dictionary {
 }
 
 /// Keys and values of a Dictionary, in order; [`Dictionary::iter`] gives it.
-///
-/// ```
-/// let player = variant_codec::Dictionary::from_iter([("hp", 7)]);
-/// assert_eq!(player.iter().len(), 1);
-/// ```
 #[derive(Clone, Debug)]
 pub struct Entries<'a>(std::slice::Iter<'a, (Value, Value)>);
 

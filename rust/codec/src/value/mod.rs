@@ -14,11 +14,14 @@
 mod access;
 pub(crate) mod builder;
 mod codec;
+mod components;
 mod convert;
 pub(crate) mod same;
 mod source;
 mod types;
 
 pub use access::{Entries, Lookup};
+#[cfg(feature = "serde")]
+pub(crate) use components::Components;
 pub use convert::Element;
 pub use types::{Array, Dictionary, NodePath, Object, OwnedElementType, PackedReals, Reals, Value};

@@ -4,7 +4,8 @@ use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::types::{PackedReals, Reals, Value};
+use super::components::Components;
+use super::types::Value;
 use crate::error::{ErrorKind, Oddity, Result};
 
 /// So few keys are compared one by one.
@@ -13,15 +14,21 @@ const FEW: usize = 8;
 /// Refuses a Dictionary that has a key twice, which the engine's encoder never writes: decoded by the engine, the last value would
 /// count. Keys that are the same have the same of these hashes.
 pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)], hashes: &[u64]) -> Result<()> {
-    let repeated = || Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
+    match repeated_key(entries, hashes)? {
+        Some(_) => Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into()),
+        None => Ok(()),
+    }
+}
+
+/// The index of the first key that is the same as one before it. Keys that are the same have the same of these hashes.
+pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result<Option<usize>> {
     if entries.len() <= FEW {
-        let is_before = |(index, ((key, _), hash)): (usize, (&(Value, Value), &u64))| {
-            entries[..index]
-                .iter()
-                .zip(hashes)
-                .any(|((other, _), other_hash)| hash == other_hash && is_same_key(key, other))
+        let is_before = |&index: &usize| {
+            let ((key, _), hash) = (&entries[index], hashes[index]);
+            let mut before = entries[..index].iter().zip(hashes);
+            before.any(|((other, _), other_hash)| hash == *other_hash && is_same_key(key, other))
         };
-        return if entries.iter().zip(hashes).enumerate().any(is_before) { repeated() } else { Ok(()) };
+        return Ok((0..entries.len()).find(is_before));
     }
     let mut seen = HashTable::new();
     if seen.try_reserve(entries.len(), |(hash, _): &(u64, usize)| *hash).is_err() {
@@ -34,11 +41,11 @@ pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)], hashes: &[u64]) -
         }
         let is_same = |(_, other): &(u64, usize)| is_same_key(&entries[*other].0, key);
         if seen.find(hash, is_same).is_some() {
-            return repeated();
+            return Ok(Some(index));
         }
         seen.insert_unique(hash, (hash, index), |(hash, _)| *hash);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The same for keys that are the same.
@@ -71,23 +78,6 @@ fn hash(value: &Value, state: &mut impl Hasher) {
         V::String(text) | V::StringName(text) => text.hash(state),
         V::Int(int) => state.write_i64(*int),
         V::Float(float) => hash_reals(&[*float], state),
-        V::Vector2(reals) => hash_each(reals, state),
-        V::Rect2(reals) => hash_each(reals, state),
-        V::Vector3(reals) => hash_each(reals, state),
-        V::Transform2D(reals) => hash_each(reals, state),
-        V::Vector4(reals) | V::Plane(reals) => hash_each(reals, state),
-        V::Quaternion(reals) => hash_each(reals, state),
-        V::Aabb(reals) => hash_each(reals, state),
-        V::Basis(reals) => hash_each(reals, state),
-        V::Transform3D(reals) => hash_each(reals, state),
-        V::Projection(reals) => hash_each(reals, state),
-        V::Color(reals) => hash_reals(reals, state),
-        V::PackedFloat32Array(reals) => hash_reals(reals, state),
-        V::PackedFloat64Array(reals) => hash_reals(reals, state),
-        V::PackedVector2Array(reals) => hash_packed(reals, state),
-        V::PackedVector3Array(reals) => hash_packed(reals, state),
-        V::PackedVector4Array(reals) => hash_packed(reals, state),
-        V::PackedColorArray(reals) => hash_reals(reals.as_flattened(), state),
         // With the counts, no two trees have the same sequence of hashed numbers.
         V::Array(array) => {
             state.write_usize(array.len());
@@ -100,8 +90,12 @@ fn hash(value: &Value, state: &mut impl Hasher) {
                 hash(value, state);
             });
         }
-        // Without reals, equal values have equal bytes.
-        _ => state.write(&value.encode().unwrap_or_default()),
+        _ => match value.components() {
+            Some(Components::F32(floats)) => hash_reals(floats, state),
+            Some(Components::F64(floats)) => hash_reals(floats, state),
+            // Without reals, equal values have equal bytes.
+            _ => state.write(&value.encode().unwrap_or_default()),
+        },
     }
 }
 
@@ -112,20 +106,6 @@ fn hash_reals<T: Copy + Into<f64>>(reals: &[T], state: &mut impl Hasher) {
         let real: f64 = (*real).into();
         let real = if real == 0.0 { 0.0 } else { real };
         state.write_u64(if real.is_nan() { f64::NAN } else { real }.to_bits());
-    }
-}
-
-fn hash_each<const N: usize>(reals: &Reals<N>, state: &mut impl Hasher) {
-    match reals {
-        Reals::Single(reals) => hash_reals(reals, state),
-        Reals::Double(reals) => hash_reals(reals, state),
-    }
-}
-
-fn hash_packed<const N: usize>(reals: &PackedReals<N>, state: &mut impl Hasher) {
-    match reals {
-        PackedReals::Single(reals) => hash_reals(reals.as_flattened(), state),
-        PackedReals::Double(reals) => hash_reals(reals.as_flattened(), state),
     }
 }
 
@@ -143,23 +123,6 @@ fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
     let same = |a: f64, b: f64| a == b || nans && a.is_nan() && b.is_nan();
     match (a, b) {
         (V::Float(a), V::Float(b)) => same(*a, *b),
-        (V::Vector2(a), V::Vector2(b)) => are_same(a, b),
-        (V::Rect2(a), V::Rect2(b)) => are_same(a, b),
-        (V::Vector3(a), V::Vector3(b)) => are_same(a, b),
-        (V::Transform2D(a), V::Transform2D(b)) => are_same(a, b),
-        (V::Vector4(a), V::Vector4(b)) | (V::Plane(a), V::Plane(b)) => are_same(a, b),
-        (V::Quaternion(a), V::Quaternion(b)) => are_same(a, b),
-        (V::Aabb(a), V::Aabb(b)) => are_same(a, b),
-        (V::Basis(a), V::Basis(b)) => are_same(a, b),
-        (V::Transform3D(a), V::Transform3D(b)) => are_same(a, b),
-        (V::Projection(a), V::Projection(b)) => are_same(a, b),
-        (V::Color(a), V::Color(b)) => all_same(a, b),
-        (V::PackedFloat32Array(a), V::PackedFloat32Array(b)) => all_same(a, b),
-        (V::PackedFloat64Array(a), V::PackedFloat64Array(b)) => all_same(a, b),
-        (V::PackedVector2Array(a), V::PackedVector2Array(b)) => packed_same(a, b),
-        (V::PackedVector3Array(a), V::PackedVector3Array(b)) => packed_same(a, b),
-        (V::PackedVector4Array(a), V::PackedVector4Array(b)) => packed_same(a, b),
-        (V::PackedColorArray(a), V::PackedColorArray(b)) => all_same(a.as_flattened(), b.as_flattened()),
         (V::Array(a), V::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same(a, b, false))
         }
@@ -169,7 +132,15 @@ fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
                     .zip(b.iter())
                     .all(|((a_key, a), (b_key, b))| is_same_key(a_key, b_key) && is_same(a, b, false))
         }
-        _ => a == b,
+        _ if a.ty() != b.ty() => false,
+        // An engine has one precision: components that differ only in their width are the same.
+        _ => match (a.components(), b.components()) {
+            (Some(Components::F32(a)), Some(Components::F32(b))) => all_same(a, b),
+            (Some(Components::F64(a)), Some(Components::F64(b))) => all_same(a, b),
+            (Some(Components::F32(a)), Some(Components::F64(b))) => all_same(a, b),
+            (Some(Components::F64(a)), Some(Components::F32(b))) => all_same(a, b),
+            _ => a == b,
+        },
     }
 }
 
@@ -179,23 +150,6 @@ fn all_same<A: Copy + Into<f64>, B: Copy + Into<f64>>(a: &[A], b: &[B]) -> bool 
         a == b || a.is_nan() && b.is_nan()
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
-}
-
-fn are_same<const N: usize>(a: &Reals<N>, b: &Reals<N>) -> bool {
-    match (a, b) {
-        (Reals::Single(a), Reals::Single(b)) => all_same(a, b),
-        (Reals::Double(a), Reals::Double(b)) => all_same(a, b),
-        (Reals::Single(a), Reals::Double(b)) | (Reals::Double(b), Reals::Single(a)) => all_same(a, b),
-    }
-}
-
-fn packed_same<const N: usize>(a: &PackedReals<N>, b: &PackedReals<N>) -> bool {
-    match (a, b) {
-        (PackedReals::Single(a), PackedReals::Single(b)) => all_same(a.as_flattened(), b.as_flattened()),
-        (PackedReals::Double(a), PackedReals::Double(b)) => all_same(a.as_flattened(), b.as_flattened()),
-        (PackedReals::Single(a), PackedReals::Double(b))
-        | (PackedReals::Double(b), PackedReals::Single(a)) => all_same(a.as_flattened(), b.as_flattened()),
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! [`Value`] → events.
 
-use super::types::{Object, PackedReals, Reals, Value};
+use super::types::{Object, Value};
 use crate::error::{ErrorKind, Result, Step};
-use crate::events::{Lanes, NodePathParts, Precision, Sink, Source, Text};
-use crate::format::{self, VariantType};
+use crate::events::{NodePathParts, Sink, Source, Text};
+use crate::format::{self, Shape};
 
 impl Value {
     fn write_at<S: Sink>(&self, sink: &mut S, depth: u32) -> Result<()> {
@@ -17,21 +17,6 @@ impl Value {
             Self::Int(value) => sink.int(*value),
             Self::Float(value) => sink.float(*value),
             Self::String(text) | Self::StringName(text) => sink.text(ty, text.as_str().into()),
-            Self::Vector2(reals) => write_reals(sink, ty, reals),
-            Self::Vector3(reals) => write_reals(sink, ty, reals),
-            Self::Rect2(reals) | Self::Vector4(reals) | Self::Plane(reals) | Self::Quaternion(reals) => {
-                write_reals(sink, ty, reals)
-            }
-            Self::Transform2D(reals) | Self::Aabb(reals) => write_reals(sink, ty, reals),
-            Self::Basis(reals) => write_reals(sink, ty, reals),
-            Self::Transform3D(reals) => write_reals(sink, ty, reals),
-            Self::Projection(reals) => write_reals(sink, ty, reals),
-            Self::Vector2i(lanes) => write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
-            Self::Vector3i(lanes) => write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened()),
-            Self::Rect2i(lanes) | Self::Vector4i(lanes) => {
-                write_single(sink, ty, lanes.map(i32::to_le_bytes).as_flattened())
-            }
-            Self::Color(lanes) => write_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
             Self::NodePath(path) => {
                 let (names, subnames) = (texts(&path.names), texts(&path.subnames));
                 sink.node_path(NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames })
@@ -82,16 +67,6 @@ impl Value {
                 }
                 sink.end_array(open)
             }
-            Self::PackedByteArray(bytes) => {
-                sink.packed(ty, Lanes { precision: Precision::Single, le: bytes })
-            }
-            Self::PackedInt32Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedInt64Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedFloat32Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedFloat64Array(values) => write_packed(sink, ty, &le(values, |v| v.to_le_bytes())),
-            Self::PackedColorArray(values) => {
-                write_packed(sink, ty, &le(values.as_flattened(), |v| v.to_le_bytes()))
-            }
             Self::PackedStringArray(texts) => {
                 let mut strings = sink.begin_strings(texts.len())?;
                 for (index, text) in texts.iter().enumerate() {
@@ -100,9 +75,13 @@ impl Value {
                 }
                 sink.end_strings(strings)
             }
-            Self::PackedVector2Array(reals) => write_packed_reals(sink, ty, reals),
-            Self::PackedVector3Array(reals) => write_packed_reals(sink, ty, reals),
-            Self::PackedVector4Array(reals) => write_packed_reals(sink, ty, reals),
+            _ => {
+                let Some(components) = self.components() else { unreachable!("{ty} has no components") };
+                components.encoded(ty, |lanes| match ty.shape() {
+                    Shape::Fixed(..) => sink.fixed(ty, lanes),
+                    _ => sink.packed(ty, lanes),
+                })
+            }
         }
     }
 
@@ -152,41 +131,4 @@ fn write_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array)
 
 fn texts(parts: &[String]) -> Vec<Text<'_>> {
     parts.iter().map(|part| part.as_str().into()).collect()
-}
-
-/// Values as little-endian bytes.
-fn le<T: Copy, const W: usize>(values: &[T], bytes: impl Fn(T) -> [u8; W]) -> Vec<u8> {
-    values.iter().flat_map(|&value| bytes(value)).collect()
-}
-
-fn write_single<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
-    sink.fixed(ty, Lanes { precision: Precision::Single, le })
-}
-
-fn write_packed<S: Sink>(sink: &mut S, ty: VariantType, le: &[u8]) -> Result<()> {
-    sink.packed(ty, Lanes { precision: Precision::Single, le })
-}
-
-/// Not inlined: the bytes would lie on the stack at each level of nesting.
-#[inline(never)]
-fn write_reals<S: Sink, const N: usize>(sink: &mut S, ty: VariantType, reals: &Reals<N>) -> Result<()> {
-    match reals {
-        Reals::Single(lanes) => write_single(sink, ty, lanes.map(f32::to_le_bytes).as_flattened()),
-        Reals::Double(lanes) => {
-            let le = lanes.map(f64::to_le_bytes);
-            sink.fixed(ty, Lanes { precision: Precision::Double, le: le.as_flattened() })
-        }
-    }
-}
-
-fn write_packed_reals<S: Sink, const N: usize>(
-    sink: &mut S,
-    ty: VariantType,
-    reals: &PackedReals<N>,
-) -> Result<()> {
-    let (precision, le) = match reals {
-        PackedReals::Single(elements) => (Precision::Single, le(elements.as_flattened(), f32::to_le_bytes)),
-        PackedReals::Double(elements) => (Precision::Double, le(elements.as_flattened(), f64::to_le_bytes)),
-    };
-    sink.packed(ty, Lanes { precision, le: &le })
 }

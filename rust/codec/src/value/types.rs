@@ -4,14 +4,6 @@ use crate::events::ElementType;
 use crate::format::VariantType;
 
 /// `N` components of the engine's `real_t`, in the width that was read.
-///
-/// ```
-/// use variant_codec::{Reals, Value};
-///
-/// let position = Value::Vector3(Reals::Single([1.0, 2.0, 3.0]));
-/// assert_eq!(position.encode()?.len(), 4 + 3 * 4);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reals<const N: usize> {
     /// 32 bits each.
@@ -21,14 +13,6 @@ pub enum Reals<const N: usize> {
 }
 
 /// Elements of `N` components of the engine's `real_t`, in the width that was read.
-///
-/// ```
-/// use variant_codec::{PackedReals, Value};
-///
-/// let polygon = Value::PackedVector2Array(PackedReals::Single(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]));
-/// assert_eq!(polygon.encode()?.len(), 8 + 3 * 8);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum PackedReals<const N: usize> {
     /// 32 bits each.
@@ -38,16 +22,6 @@ pub enum PackedReals<const N: usize> {
 }
 
 /// The type that a container declares for its elements.
-///
-/// ```
-/// use variant_codec::value::OwnedElementType;
-/// use variant_codec::{Array, VariantType};
-///
-/// // An Array[int].
-/// let element = OwnedElementType::Builtin(VariantType::Int);
-/// let ints = Array { element, values: vec![1.into(), 2.into()] };
-/// # let _ = ints;
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OwnedElementType {
     /// Any Variant.
@@ -84,15 +58,6 @@ impl From<ElementType<'_>> for OwnedElementType {
 }
 
 /// An Array, plain or typed.
-///
-/// ```
-/// use variant_codec::{Array, Value};
-///
-/// let mut array = Array::from_iter([1, 2]);
-/// array.push("three");
-/// assert_eq!(Value::from(array).encode()?.len(), 8 + 2 * 8 + 16);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Array {
     /// What the elements are declared to be.
@@ -245,50 +210,22 @@ pub enum Value {
     PackedVector4Array(PackedReals<4>),
 }
 
-impl Value {
-    /// The value's type.
-    pub fn ty(&self) -> VariantType {
-        use VariantType as T;
-        match self {
-            Self::Nil => T::Nil,
-            Self::Bool(_) => T::Bool,
-            Self::Int(_) => T::Int,
-            Self::Float(_) => T::Float,
-            Self::String(_) => T::String,
-            Self::Vector2(_) => T::Vector2,
-            Self::Vector2i(_) => T::Vector2i,
-            Self::Rect2(_) => T::Rect2,
-            Self::Rect2i(_) => T::Rect2i,
-            Self::Vector3(_) => T::Vector3,
-            Self::Vector3i(_) => T::Vector3i,
-            Self::Transform2D(_) => T::Transform2D,
-            Self::Vector4(_) => T::Vector4,
-            Self::Vector4i(_) => T::Vector4i,
-            Self::Plane(_) => T::Plane,
-            Self::Quaternion(_) => T::Quaternion,
-            Self::Aabb(_) => T::Aabb,
-            Self::Basis(_) => T::Basis,
-            Self::Transform3D(_) => T::Transform3D,
-            Self::Projection(_) => T::Projection,
-            Self::Color(_) => T::Color,
-            Self::StringName(_) => T::StringName,
-            Self::NodePath(_) => T::NodePath,
-            Self::Rid(_) => T::Rid,
-            Self::Object(_) => T::Object,
-            Self::Callable => T::Callable,
-            Self::Signal { .. } => T::Signal,
-            Self::Dictionary(_) => T::Dictionary,
-            Self::Array(_) => T::Array,
-            Self::PackedByteArray(_) => T::PackedByteArray,
-            Self::PackedInt32Array(_) => T::PackedInt32Array,
-            Self::PackedInt64Array(_) => T::PackedInt64Array,
-            Self::PackedFloat32Array(_) => T::PackedFloat32Array,
-            Self::PackedFloat64Array(_) => T::PackedFloat64Array,
-            Self::PackedStringArray(_) => T::PackedStringArray,
-            Self::PackedVector2Array(_) => T::PackedVector2Array,
-            Self::PackedVector3Array(_) => T::PackedVector3Array,
-            Self::PackedColorArray(_) => T::PackedColorArray,
-            Self::PackedVector4Array(_) => T::PackedVector4Array,
+macro_rules! types {
+    ($($name:ident)*) => {
+        impl Value {
+            /// The value's type.
+            pub fn ty(&self) -> VariantType {
+                match self {
+                    $(Self::$name { .. } => VariantType::$name,)*
+                }
+            }
         }
-    }
+    };
+}
+
+types! {
+    Nil Bool Int Float String Vector2 Vector2i Rect2 Rect2i Vector3 Vector3i Transform2D Vector4 Vector4i Plane Quaternion Aabb Basis
+    Transform3D Projection Color StringName NodePath Rid Object Callable Signal Dictionary Array PackedByteArray PackedInt32Array
+    PackedInt64Array PackedFloat32Array PackedFloat64Array PackedStringArray PackedVector2Array PackedVector3Array PackedColorArray
+    PackedVector4Array
 }

@@ -52,16 +52,6 @@ pub struct View<'a, D: Dialect = Godot4> {
 }
 
 /// Where a view's value is: [`View::spot`].
-///
-/// ```
-/// use variant_codec::{Limits, Value, View};
-///
-/// let (bytes, limits) = (Value::from(vec!["a", "b"]).encode()?, Limits::for_save_files());
-/// let spot = View::within(&bytes, &limits)?.index(1)?.spot();
-/// let again: View<'_> = View::at_spot(&bytes, &limits, spot)?;
-/// assert_eq!(again.as_str()?, "b");
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     at: usize,

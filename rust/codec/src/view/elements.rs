@@ -92,18 +92,6 @@ impl<'a, D: Dialect> View<'a, D> {
 }
 
 /// The elements of an Array or packed array: [`View::elements`]. Ends after the first error.
-///
-/// ```
-/// use variant_codec::{Value, View};
-///
-/// let bytes = Value::from([1, 2, 3]).encode()?;
-/// let mut sum = 0;
-/// for element in View::new(&bytes)?.elements()? {
-///     sum += element?.as_i64()?;
-/// }
-/// assert_eq!(sum, 6);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Elements<'a, D: Dialect> {
     view: View<'a, D>,
@@ -170,17 +158,6 @@ impl<'a, D: Dialect> Iterator for Elements<'a, D> {
 }
 
 /// Keys and values of a Dictionary, names and values of an Object: [`View::entries`]. Ends after the first error.
-///
-/// ```
-/// use variant_codec::{Value, View};
-///
-/// let bytes = Value::from_iter([("hp", 87)]).encode()?;
-/// for entry in View::new(&bytes)?.entries()? {
-///     let (key, value) = entry?;
-///     assert_eq!((key.as_str()?, value.as_i64()?), ("hp", 87));
-/// }
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Entries<'a, D: Dialect> {
     view: View<'a, D>,

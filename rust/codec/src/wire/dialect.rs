@@ -30,13 +30,6 @@ use crate::utf8;
 
 /// A version of the format, as what [`Decoder`](crate::stream::Decoder) reads and [`Encoder`](crate::stream::Encoder) writes. A type, so
 /// that none pays for the others.
-///
-/// ```
-/// use variant_codec::dialect::{Dialect, Godot3};
-/// use variant_codec::VariantType;
-///
-/// assert_eq!(Godot3::id_of(VariantType::Vector2i), None);
-/// ```
 pub trait Dialect: Clone + Debug + Default + 'static {
     /// Whether header bits tell reals of 64 bits and typed containers, and RIDs have an id.
     const HAS_FLAGS: bool;
@@ -72,12 +65,6 @@ pub trait Dialect: Clone + Debug + Default + 'static {
 }
 
 /// Godot 4, from 4.0 on.
-///
-/// ```
-/// use variant_codec::dialect::{Dialect, Godot4};
-///
-/// assert_eq!(Godot4::id_of(variant_codec::VariantType::Int), Some(2));
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Godot4;
 
@@ -120,17 +107,6 @@ impl Dialect for Godot4 {
 }
 
 /// Godot 3, from 3.0 on.
-///
-/// ```
-/// use variant_codec::dialect::{Dialect, Godot3};
-/// use variant_codec::godot3::Loss;
-///
-/// // A lone surrogate.
-/// assert!(Godot3::default().text(b"\xED\xA0\x80").is_err());
-/// let mut lossy = Godot3 { loss: Loss::Accepted, ..Godot3::default() };
-/// assert_eq!(&*lossy.text(b"\xED\xA0\x80").unwrap(), "\u{FFFD}");
-/// assert_eq!(lossy.changes[0].count, 1);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Godot3 {
     /// Whether what Godot 4 cannot hold is replaced by what comes next to it, or is an error.

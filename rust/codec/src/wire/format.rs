@@ -53,12 +53,6 @@ pub const SCRIPT_PATH_PREFIX: &str = "res://";
 pub const BOM: &str = "\u{FEFF}";
 
 /// How the type of a container's elements is described: the kind bits of its header.
-///
-/// ```
-/// use variant_codec::format::{ContainerKind, KIND_SHIFT};
-///
-/// assert_eq!(ContainerKind::of(0x0001_001C, KIND_SHIFT), ContainerKind::Builtin);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ContainerKind {
@@ -85,12 +79,6 @@ impl ContainerKind {
 }
 
 /// What one component of a mathematical value or packed array element is.
-///
-/// ```
-/// use variant_codec::format::Lane;
-///
-/// assert_eq!((Lane::Real.width(false), Lane::Real.width(true)), (4, 8));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// One byte.
@@ -126,13 +114,6 @@ impl Lane {
 }
 
 /// What follows the header of a type.
-///
-/// ```
-/// use variant_codec::VariantType;
-/// use variant_codec::format::{Lane, Shape};
-///
-/// assert_eq!(VariantType::Color.shape(), Shape::Fixed(Lane::Float32, 4));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing: Nil and Callable.

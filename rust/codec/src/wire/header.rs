@@ -5,14 +5,6 @@ use super::format::{ContainerKind, FLAG_64, KIND_SHIFT, TYPE_MASK, VALUE_KIND_SH
 use super::lanes::Precision;
 
 /// The header of a value: its type, and flags for what follows.
-///
-/// ```
-/// use variant_codec::VariantType;
-/// use variant_codec::stream::Header;
-///
-/// let header = Header::of_godot4(2 | 1 << 16).unwrap();
-/// assert!(header.ty == VariantType::Int && header.is_wide());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The type.

@@ -9,16 +9,6 @@
 //! ```
 
 /// Whether `real_t` has 32 or 64 bits.
-///
-/// ```
-/// use variant_codec::Reals;
-/// use variant_codec::stream::Precision;
-///
-/// // What a plain Vector2 has.
-/// assert_eq!(Precision::default(), Precision::Single);
-/// let reals: Reals<2> = Reals::Single([1.0, 2.0]);
-/// # let _ = reals;
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 32 bits, as in official builds.
@@ -29,17 +19,6 @@ pub enum Precision {
 }
 
 /// Components of a mathematical value or of packed array elements.
-///
-/// ```
-/// use variant_codec::stream::{Encoder, Lanes, Precision, Sink};
-/// use variant_codec::{EncodeOptions, VariantType};
-///
-/// let le = [1.0_f32.to_le_bytes(), 2.0_f32.to_le_bytes()].concat();
-/// let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
-/// encoder.fixed(VariantType::Vector2, Lanes { precision: Precision::Single, le: &le })?;
-/// assert_eq!(encoder.into_output()[4..], le);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
     /// The width of components that are `real_t`; the others have one width only.

@@ -4,15 +4,6 @@ use super::cursor::Cursor;
 use super::header::bits::{BOOL, FLOAT, INT, WIDE_FLOAT, WIDE_INT};
 
 /// A bool, an int or a float.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::stream::{Number, number};
-///
-/// assert_eq!(number(&Value::from(7).encode()?), Some(Number::Int(7)));
-/// assert_eq!(number(&Value::from("7").encode()?), None);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A bool.

@@ -203,7 +203,7 @@ fn accessors_give_their_type_and_nothing_else() {
 fn dictionaries_are_changed() {
     let mut empty = (Array::new(), Dictionary::new());
     assert!(empty.0.is_empty() && empty.1.is_empty() && empty.1.insert("a", 1).is_none());
-    empty.1.values_mut().for_each(|value| *value = 2.into());
+    *empty.1.get_mut("a").unwrap() = 2.into();
     assert_eq!((empty.0.get(0), empty.1.get("a"), empty.1.len()), (None, Some(&Value::Int(2)), 1));
     let mut dictionary = Dictionary::from_iter([("a", 1), ("b", 2), ("c", 3)]);
     assert_eq!(dictionary.insert(Value::StringName("a".into()), 4), Some(Value::Int(1)));

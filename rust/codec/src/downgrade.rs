@@ -48,17 +48,6 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 ///
 /// What Godot 3 has no type for becomes what holds the same numbers and characters. Where something would be lost, that
 /// is an error, unless a lossy conversion is asked for; [`COUNTERPARTS`] says what becomes of which type.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::godot3::{Downgrade, Loss};
-/// use variant_codec::stream::Source;
-///
-/// let mut downgrade = Downgrade::new(Vec::new(), Loss::Refused);
-/// (&Value::Vector2i([1, 2])).write_into(&mut downgrade)?;
-/// assert_eq!(downgrade.into_changes()[0].to, "Vector2");
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,

@@ -11,17 +11,6 @@ use crate::lanes;
 use crate::output::{Count, Output};
 
 /// How values are written.
-///
-/// ```
-/// use variant_codec::stream::Precision;
-/// use variant_codec::{EncodeOptions, Reals, Value};
-///
-/// // For an engine that was compiled with precision=double.
-/// let options = EncodeOptions { precision: Precision::Double, ..EncodeOptions::default() };
-/// let bytes = Value::Vector2(Reals::Single([1.0, 2.0])).encode_as(options)?;
-/// assert_eq!(bytes.len(), 4 + 2 * 8);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
     /// The width of `real_t` on the wire, which is the engine's own; components of the other width are converted.
@@ -70,16 +59,6 @@ pub struct Encoder<O, D = Godot4> {
 }
 
 /// Counts what an [`Encoder`] would write, by the same code.
-///
-/// ```
-/// use variant_codec::stream::{Measure, Source};
-/// use variant_codec::{EncodeOptions, Value};
-///
-/// let mut measure = Measure::counting(EncodeOptions::default());
-/// (&Value::from("hp")).write_into(&mut measure)?;
-/// assert_eq!(measure.bytes(), 12);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub type Measure = Encoder<Count>;
 
 impl Measure {
@@ -145,6 +124,13 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
             return Err(ErrorKind::TooLarge.into());
         }
         self.out.reserve(bytes)
+    }
+
+    /// Appends bytes as they are.
+    pub(crate) fn put_raw(&mut self, bytes: &[u8]) -> Result<()> {
+        self.reserve(bytes.len())?;
+        self.out.put(bytes);
+        Ok(())
     }
 
     #[inline(always)]

@@ -56,16 +56,6 @@ impl Fingerprint {
 
 /// The fingerprint of the value that `bytes` hold.
 ///
-/// ```
-/// use variant_codec::stream::Precision;
-/// use variant_codec::{Limits, Value, fingerprint};
-///
-/// let value = Value::from_iter([("hp", 7)]);
-/// let found = fingerprint(&value.encode()?, Precision::Single, &Limits::for_network())?;
-/// assert_eq!(found, value.fingerprint()?);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// As [`Value::decode`].
 pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Result<u64> {

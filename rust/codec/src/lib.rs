@@ -64,17 +64,6 @@ pub use wire::{dialect, format, lanes};
 /// Values as events: what writes them, what takes them, and what they carry.
 ///
 /// For everything that [`Value`] does not do: reading into types of your own, measuring, re-encoding.
-///
-/// ```
-/// use variant_codec::stream::{Decoder, Measure};
-/// use variant_codec::{EncodeOptions, Limits, Strictness, Value};
-///
-/// // Whether a packet is good, without building it.
-/// let packet = Value::from([1, 2]).encode()?;
-/// let mut measure = Measure::counting(EncodeOptions::default());
-/// Decoder::new(&packet, Strictness::Strict, &Limits::for_network()).decode_only(&mut measure)?;
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};

@@ -94,19 +94,6 @@ fn text(head: &[u8]) -> Option<&str> {
 /// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged and there
 /// are no more than 64 MiB.
 ///
-/// ```
-/// use variant_codec::frames::{Foreign, append, foreign};
-/// use variant_codec::{Limits, Value};
-///
-/// let limits = Limits::for_save_files();
-/// let value = Value::from(["a", "b"]).encode()?;
-/// assert_eq!(foreign(&value[..], &limits)?, Some(Foreign::OneValue));
-/// let mut batch = Vec::new();
-/// append(&mut batch, &value);
-/// assert_eq!(foreign(&batch[..], &limits)?, None);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
 pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option<Foreign>> {

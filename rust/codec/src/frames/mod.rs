@@ -35,15 +35,6 @@ use crate::wire;
 /// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
 /// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value
 /// may take.
-///
-/// ```
-/// use variant_codec::{Limits, frames};
-///
-/// // A record of one byte, and the start of another.
-/// let (records, damage) = frames::records(&[1, 0, 0, 0, 7, 5, 0], &Limits::for_network());
-/// assert_eq!(records, [4..5]);
-/// assert_eq!(damage.and_then(|error| error.offset()), Some(5));
-/// ```
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
@@ -108,15 +99,6 @@ pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
 
 /// Where the record starts that the end of a file of `length` bytes cuts off, or that has no bytes, as [`records`] finds it; `None` if
 /// all are whole. The file is read from its start.
-///
-/// ```
-/// use std::io::Cursor;
-///
-/// use variant_codec::frames::find_torn;
-///
-/// assert_eq!(find_torn(&mut Cursor::new([1, 0, 0, 0, 7, 5, 0]), 7)?, Some(5));
-/// # Ok::<(), std::io::Error>(())
-/// ```
 ///
 /// # Errors
 /// Those of the file.

@@ -59,8 +59,8 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
-    checked(&writer.out, limits).map_err(bad_result)?;
-    Ok(writer.out)
+    checked(writer.out(), limits).map_err(bad_result)?;
+    Ok(writer.into_out())
 }
 
 /// The levels of a patch around the values in it, and how many more values than its result it may hold: each element that changes
@@ -203,7 +203,7 @@ fn apply_to_dictionary(
 
     writer.raw(old.declared()?)?;
     let count_at = writer.count_later()?;
-    let start = writer.out.len();
+    let start = writer.out().len();
     // Where each entry ends.
     let mut ends: Vec<usize> = with_capacity(old.count()?.saturating_add(changes.count()?))?;
     for entry in old.checked_entries()? {
@@ -221,7 +221,7 @@ fn apply_to_dictionary(
                 writer.raw(value.bytes()?)?;
             }
         }
-        ends.push(writer.out.len());
+        ends.push(writer.out().len());
     }
     if !wanted.is_empty() {
         for entry in changes.checked_entries()? {
@@ -236,7 +236,7 @@ fn apply_to_dictionary(
                 [kind, value] if kind.as_str().is_ok_and(|kind| kind == SET) => writer.raw(value.bytes()?)?,
                 _ => return Err(misfit(format!("there is no key {}", words(&key)))),
             }
-            ends.push(writer.out.len());
+            ends.push(writer.out().len());
         }
     }
     if !wanted.is_empty() {
@@ -247,7 +247,7 @@ fn apply_to_dictionary(
     }
     writer.set_count(count_at, ends.len());
     match order {
-        Some(order) => reorder(&mut writer.out, start, &ends, order),
+        Some(order) => reorder(writer.out(), start, &ends, order),
         None => Ok(()),
     }
 }
@@ -338,11 +338,11 @@ fn list<'a>(edits: &View<'a>) -> Result<crate::view::Elements<'a, crate::dialect
 fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Result<()> {
     writer.raw(old.declared()?)?;
     let count_at = writer.count_later()?;
-    let start = writer.out.len();
+    let start = writer.out().len();
     let total = old.count()?;
     let (mut index, mut count) = (0, 0);
     // Texts have no fixed width, and are walked.
-    let mut places = old.inner_walk()?;
+    let mut places = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
         let parts = parts(&edit)?;
@@ -356,16 +356,16 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
         if inserted.ty() != old.ty() || inserted.declared()? != old.declared()? {
             return Err(misfit(format!("{} cannot be inserted in {}", inserted.ty(), old.ty())));
         }
-        writer.raw(places.take(at - index)?)?;
-        places.take(end - at)?;
+        writer.raw(places.take_bytes(at - index)?)?;
+        places.take_bytes(end - at)?;
         writer.raw(inserted.inner()?)?;
         count += at - index + inserted.count()?;
         index = end;
     }
-    writer.raw(places.take(total - index)?)?;
+    writer.raw(places.take_bytes(total - index)?)?;
     count += total - index;
     writer.set_count(count_at, count);
-    let bytes = writer.out.len() - start;
+    let bytes = writer.out().len() - start;
     writer.raw(&[0; 3][..crate::format::padding(bytes)])
 }
 

@@ -58,7 +58,7 @@ fn written(change: &Change, new: &View<'_>) -> Result<Vec<u8>> {
         change.write(&mut writer, new)?;
         writer.set_count(count, 2);
     }
-    Ok(writer.out)
+    Ok(writer.into_out())
 }
 
 /// What becomes of a value.
@@ -205,7 +205,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     }
     let parts = if !is_ordered { 4 } else { 2 + usize::from(!removed.is_empty()) };
     writer.set_count(part_count, parts);
-    Ok(Change::Inside(writer.out))
+    Ok(Change::Inside(writer.into_out()))
 }
 
 fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
@@ -253,7 +253,7 @@ fn array(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
             }
         }
     }
-    Ok(Change::Inside(writer.out))
+    Ok(Change::Inside(writer.into_out()))
 }
 
 fn strings(old: &View<'_>, new: &View<'_>) -> Result<Change> {
@@ -271,7 +271,7 @@ fn strings(old: &View<'_>, new: &View<'_>) -> Result<Change> {
         writer.set_count(count, come.len());
         writer.raw(new.bytes(come))?;
     }
-    Ok(Change::Inside(writer.out))
+    Ok(Change::Inside(writer.into_out()))
 }
 
 fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
@@ -292,7 +292,7 @@ fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
         writer.set_count(count, come.len());
         writer.padded(&new[come.start * width..come.end * width])?;
     }
-    Ok(Change::Inside(writer.out))
+    Ok(Change::Inside(writer.into_out()))
 }
 
 /// Where elements of so many bytes differ.

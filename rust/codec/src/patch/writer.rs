@@ -1,12 +1,14 @@
 //! Encoded containers of which the count comes last.
 
-use crate::error::{ErrorKind, Result};
+use crate::encoder::Encoder;
+use crate::error::Result;
+use crate::events::{ElementType, Lanes, Precision, Sink as _};
 use crate::format::{self, VariantType};
 
 /// Writes encoded values.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
-    pub out: Vec<u8>,
+    encoder: Encoder<Vec<u8>>,
 }
 
 /// Where the count of a container stands.
@@ -14,83 +16,61 @@ pub(super) struct Writer {
 pub(super) struct CountAt(usize);
 
 impl Writer {
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        self.encoder.output_mut()
+    }
+
+    pub fn into_out(self) -> Vec<u8> {
+        self.encoder.into_output()
+    }
+
     /// Appends bytes as they are.
     pub fn raw(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() > format::MAX_BYTES.saturating_sub(self.out.len()) {
-            return Err(ErrorKind::TooLarge.into());
-        }
-        self.out.try_reserve(bytes.len()).map_err(|_| ErrorKind::OutOfMemory(bytes.len()))?;
-        self.out.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn u32(&mut self, number: u32) -> Result<()> {
-        self.raw(&number.to_le_bytes())
-    }
-
-    fn header(&mut self, ty: VariantType) -> Result<()> {
-        self.u32(ty.id().into())
+        self.encoder.put_raw(bytes)
     }
 
     /// An untyped container, whose count is [set](Self::set_count) later.
     pub fn container(&mut self, ty: VariantType) -> Result<CountAt> {
-        self.header(ty)?;
+        self.raw(&u32::from(ty.id()).to_le_bytes())?;
         self.count_later()
     }
 
     /// A count that is [set](Self::set_count) later.
     pub fn count_later(&mut self) -> Result<CountAt> {
-        let at = CountAt(self.out.len());
-        self.u32(0)?;
+        let at = CountAt(self.out().len());
+        self.raw(&[0; 4])?;
         Ok(at)
     }
 
     pub fn set_count(&mut self, CountAt(at): CountAt, count: usize) {
-        if let Some(place) = self.out.get_mut(at..at + 4) {
+        if let Some(place) = self.out().get_mut(at..at + 4) {
             place.copy_from_slice(&(count as u32).to_le_bytes());
         }
     }
 
     /// An Array of so many elements, which follow.
     pub fn array(&mut self, count: usize) -> Result<()> {
-        let at = self.container(VariantType::Array)?;
-        self.set_count(at, count);
-        Ok(())
+        self.encoder.begin_array(count, ElementType::Untyped)
     }
 
     pub fn text(&mut self, text: &str) -> Result<()> {
-        self.header(VariantType::String)?;
-        self.u32(text.len() as u32)?;
-        self.padded(text.as_bytes())
+        self.encoder.text(VariantType::String, text.into())
     }
 
-    /// A number that is not negative.
     pub fn int(&mut self, int: usize) -> Result<()> {
-        let narrow = u32::from(VariantType::Int.id());
-        match i32::try_from(int) {
-            Ok(int) => {
-                self.u32(narrow)?;
-                self.u32(int as u32)
-            }
-            Err(_) => {
-                self.u32(narrow | format::FLAG_64)?;
-                self.raw(&(int as u64).to_le_bytes())
-            }
-        }
+        self.encoder.int(int as i64)
     }
 
     /// A PackedByteArray.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let at = self.container(VariantType::PackedByteArray)?;
-        self.set_count(at, bytes.len());
-        self.padded(bytes)
+        self.encoder.packed(VariantType::PackedByteArray, Lanes { precision: Precision::Single, le: bytes })
     }
 
     /// A PackedInt32Array.
     pub fn ints(&mut self, ints: &[u32]) -> Result<()> {
         let at = self.container(VariantType::PackedInt32Array)?;
         self.set_count(at, ints.len());
-        ints.iter().try_for_each(|int| self.u32(*int))
+        ints.iter().try_for_each(|int| self.raw(&int.to_le_bytes()))
     }
 
     pub fn padded(&mut self, bytes: &[u8]) -> Result<()> {

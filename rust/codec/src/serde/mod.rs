@@ -161,15 +161,6 @@ pub use with::*;
 
 /// Reads the one value that `bytes` hold, strictly, into a type.
 ///
-/// ```
-/// use variant_codec::{Limits, Value};
-///
-/// let bytes = Value::from_iter([("a", 1), ("b", 2)]).encode()?;
-/// let map: std::collections::BTreeMap<String, u8> = variant_codec::serde::from_bytes(&bytes, &Limits::for_network())?;
-/// assert_eq!(map["b"], 2);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// What is wrong with the bytes, with its offset, as [`Value::decode`] has it; what the type does not take, with the path
 /// to it.
@@ -178,13 +169,6 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> Result<
 }
 
 /// The bytes that an official engine writes for the same.
-///
-/// ```
-/// // var_to_bytes([1, 2])
-/// let bytes = variant_codec::serde::to_bytes(&(1, 2))?;
-/// assert_eq!(bytes, variant_codec::Value::from([1, 2]).encode()?);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 ///
 /// # Errors
 /// What does not fit into a value, with the path to it; as [`Value::encode`]; and what [`from_bytes`] would refuse, such as text
@@ -202,15 +186,6 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 
 /// A value as a type.
 ///
-/// ```
-/// use variant_codec::Value;
-///
-/// let value = Value::from_iter([Value::from(1), Value::from("a")]);
-/// let pair: (u8, String) = variant_codec::serde::from_value(value)?;
-/// assert_eq!(pair, (1, "a".into()));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// What the type does not take, with the path to it.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
@@ -218,11 +193,6 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
 }
 
 /// Anything as a value.
-///
-/// ```
-/// assert_eq!(variant_codec::serde::to_value(&Some(7))?, variant_codec::Value::Int(7));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 ///
 /// # Errors
 /// What does not fit into a value, with the path to it.

@@ -1,6 +1,8 @@
 //! Looking into values: `get`, `as_*`, indexes, iterators.
 
+use std::iter::Map;
 use std::ops::Index;
+use std::slice::{Iter, IterMut};
 
 use super::same::is_same_key;
 use super::types::{Array, Dictionary, NodePath, Object, Value};
@@ -232,12 +234,12 @@ impl Array {
     }
 
     /// The elements.
-    pub fn iter(&self) -> std::slice::Iter<'_, Value> {
+    pub fn iter(&self) -> Iter<'_, Value> {
         self.values.iter()
     }
 
     /// The elements, to be changed.
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Value> {
+    pub fn iter_mut(&mut self) -> IterMut<'_, Value> {
         self.values.iter_mut()
     }
 }
@@ -263,7 +265,7 @@ impl IntoIterator for Array {
 
 impl<'a> IntoIterator for &'a Array {
     type Item = &'a Value;
-    type IntoIter = std::slice::Iter<'a, Value>;
+    type IntoIter = Iter<'a, Value>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.values.iter()
@@ -272,7 +274,7 @@ impl<'a> IntoIterator for &'a Array {
 
 impl<'a> IntoIterator for &'a mut Array {
     type Item = &'a mut Value;
-    type IntoIter = std::slice::IterMut<'a, Value>;
+    type IntoIter = IterMut<'a, Value>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.values.iter_mut()
@@ -333,7 +335,7 @@ impl Dictionary {
 
     /// Keys and values, in order.
     pub fn iter(&self) -> Entries<'_> {
-        Entries(self.entries.iter())
+        self.entries.iter().map(|(key, value)| (key, value))
     }
 
     /// The keys, in order.
@@ -344,11 +346,6 @@ impl Dictionary {
     /// The values, in order.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.entries.iter().map(|(_, value)| value)
-    }
-
-    /// The values, to be changed.
-    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
-        self.entries.iter_mut().map(|(_, value)| value)
     }
 }
 
@@ -363,28 +360,7 @@ impl<K: Lookup> Index<K> for Dictionary {
 }
 
 /// Keys and values of a Dictionary, in order; [`Dictionary::iter`] gives it.
-#[derive(Clone, Debug)]
-pub struct Entries<'a>(std::slice::Iter<'a, (Value, Value)>);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = (&'a Value, &'a Value);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key, value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Entries<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(key, value)| (key, value))
-    }
-}
-
-impl ExactSizeIterator for Entries<'_> {}
+pub type Entries<'a> = Map<Iter<'a, (Value, Value)>, fn(&(Value, Value)) -> (&Value, &Value)>;
 
 impl IntoIterator for Dictionary {
     type Item = (Value, Value);

@@ -12,16 +12,6 @@ use crate::memory::check_memory;
 /// Builds a [`Value`] from events.
 ///
 /// The value that was completed last waits in `current` until its container takes it.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::stream::{Sink, ValueBuilder};
-///
-/// let mut builder = ValueBuilder::default();
-/// builder.int(7)?;
-/// assert_eq!(builder.into_value(), Value::Int(7));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct ValueBuilder {
     current: Value,

@@ -317,14 +317,6 @@ impl<'a, D: Dialect> View<'a, D> {
         )
     }
 
-    /// What the elements of an Array, or the keys of a Dictionary, are declared to be.
-    ///
-    /// # Errors
-    /// A declaration that is none.
-    pub fn declared_type(&self) -> Result<ElementType<'a>> {
-        Ok(self.head()?.declared[0])
-    }
-
     /// How many elements, entries or properties it has; 0 where it holds none. Walks over a Dictionary or typed Array.
     ///
     /// # Errors

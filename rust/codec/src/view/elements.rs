@@ -3,14 +3,11 @@
 use std::ops::Range;
 
 use super::cursor::{Form, View};
-use crate::decoder::Decoder;
 use crate::decoder::heads::Head;
-use crate::dialect::{Dialect, Godot4};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
-use crate::limits::Limits;
-use crate::wire::Cursor;
 
 impl<'a, D: Dialect> View<'a, D> {
     /// The elements of an Array or packed array; none of other values.
@@ -20,19 +17,6 @@ impl<'a, D: Dialect> View<'a, D> {
     pub fn elements(&self) -> Result<Elements<'a, D>> {
         let elements = Elements::of(*self)?;
         self.refuse_misfits(&elements.head)?;
-        Ok(elements)
-    }
-
-    /// The elements from the one at `index` on.
-    ///
-    /// # Errors
-    /// As [`View::index`], except that there may be none.
-    pub fn elements_from(&self, index: usize) -> Result<Elements<'a, D>> {
-        let mut elements = Elements::of(*self)?;
-        elements.index = index.min(elements.head.count);
-        if let Some(first) = self.element(index)? {
-            elements.at = first.at;
-        }
         Ok(elements)
     }
 
@@ -84,11 +68,6 @@ impl<'a, D: Dialect> View<'a, D> {
     pub(crate) fn checked_entries(&self) -> Result<Entries<'a, D>> {
         Entries::of(*self)
     }
-
-    /// Walks over the bytes of a packed array's elements.
-    pub(crate) fn inner_walk(&self) -> Result<Inner<'a>> {
-        Inner::of(self)
-    }
 }
 
 /// The elements of an Array or packed array: [`View::elements`]. Ends after the first error.
@@ -114,6 +93,24 @@ impl<'a, D: Dialect> Elements<'a, D> {
     /// Where the next one starts, or the last one has ended.
     pub(crate) fn position(&self) -> usize {
         self.at
+    }
+
+    /// The bytes of the next so many elements.
+    pub(crate) fn take_bytes(&mut self, count: usize) -> Result<&'a [u8]> {
+        let start = self.at;
+        match self.ty.shape() {
+            // Those of one width are not walked.
+            Shape::Packed(..) => {
+                let width = self.ty.lanes_bytes(self.head.precision);
+                self.at = start.saturating_add(count.saturating_mul(width));
+            }
+            _ => {
+                for _ in 0..count {
+                    self.step()?;
+                }
+            }
+        }
+        self.view.bytes_at(start, self.at - start)
     }
 
     fn step(&mut self) -> Result<View<'a, D>> {
@@ -218,42 +215,5 @@ impl<'a, D: Dialect> Iterator for Entries<'a, D> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (0, Some(self.head.count - self.index))
-    }
-}
-
-/// The bytes of elements of a packed array, without their headers, in order.
-pub(crate) struct Inner<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// Of each element; `None` for texts.
-    width: Option<usize>,
-    limits: &'a Limits,
-}
-
-impl<'a> Inner<'a> {
-    fn of<D: Dialect>(view: &View<'a, D>) -> Result<Self> {
-        let head = view.head()?;
-        let ty = view.holder();
-        let width = match ty.shape() {
-            Shape::Packed(..) => Some(ty.lanes_bytes(head.precision)),
-            _ => None,
-        };
-        Ok(Self { bytes: view.bytes, at: head.first, width, limits: view.limits })
-    }
-
-    /// The bytes of the next so many elements.
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let start = self.at;
-        self.at = match self.width {
-            Some(width) => start.saturating_add(count.saturating_mul(width)),
-            None => {
-                let mut decoder = Decoder::<Godot4>::starting_at(self.bytes, start, 0, self.limits);
-                for _ in 0..count {
-                    decoder.pass_text()?;
-                }
-                decoder.position()
-            }
-        };
-        Cursor::new(self.bytes, start).try_take(self.at - start)
     }
 }

@@ -8,11 +8,13 @@ use crate::decoder::Decoder;
 use crate::dialect::Dialect;
 use crate::error::{Result, Step, quoted};
 use crate::events::Source;
-use crate::format::VariantType;
+use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
+use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
 use crate::value::same::{hash_of_key, is_same_key};
+use crate::wire::{Cursor, Header};
 
 /// Keys are only looked at: limits are for what is read.
 static ANY: Limits = {
@@ -91,6 +93,9 @@ impl<'k> Key<'k> {
 
     /// Whether the key of an entry that starts at `at` is this one.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
+        if let (Some(wanted), Some(found)) = (self.text(), ascii_at::<D>(bytes, at)) {
+            return wanted.as_bytes() == found;
+        }
         let mut decoder = reader::<D>(bytes, at);
         let Ok(header) = decoder.header_here() else { return false };
         match (header.ty, self.text(), self) {
@@ -106,6 +111,15 @@ impl<'k> Key<'k> {
             _ => false,
         }
     }
+}
+
+/// The String or StringName that starts at `at`, if it is one that every reader takes as it is.
+#[inline]
+fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(bytes, at);
+    let header = Header::of::<D>(cursor.u32()?)?;
+    let text = cursor.text()?.text;
+    (header.ty.shape() == Shape::Text && is_ascii_without_nul(text)).then_some(text)
 }
 
 /// Reads keys as the engine does: one that it takes for another must not be missed.

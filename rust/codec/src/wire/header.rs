@@ -14,11 +14,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header with these bits in Godot 4; `None` if the type id is unknown.
-    pub fn of_godot4(bits: u32) -> Option<Self> {
-        VariantType::from_id(bits as u8).map(|ty| Self { ty, bits })
-    }
-
     /// The header with these bits; `None` if the type id is unknown.
     #[inline(always)]
     pub(crate) fn of<D: Dialect>(bits: u32) -> Option<Self> {

@@ -201,8 +201,8 @@ pub fn has_equal_keys(value: &Value) -> bool {
     })
 }
 
-/// The same text for keys that the engine takes for one: both text types, both zeros, all NaNs, containers whatever the
-/// types that they declare.
+/// The same text for keys that the engine takes for one: both text types, both zeros, all NaNs, components that it rounds to one, containers
+/// whatever the types that they declare.
 fn identity(key: &Value) -> String {
     match key {
         Value::Array(array) => format!("{:?}", array.values.iter().map(identity).collect::<Vec<_>>()),
@@ -210,7 +210,14 @@ fn identity(key: &Value) -> String {
             let entries = dictionary.entries.iter().map(|(key, value)| (identity(key), identity(value)));
             format!("{{{:?}}}", entries.collect::<Vec<_>>())
         }
-        _ => format!("{key:?}").replace("StringName(", "String(").replace("-0.0", "0.0"),
+        _ => {
+            let limits = Limits { allow_objects: true, ..Limits::unlimited() };
+            let rounded =
+                key.encode().and_then(|bytes| Value::decode_as(&bytes, Strictness::Lenient, &limits));
+            format!("{:?}", rounded.as_ref().unwrap_or(key))
+                .replace("StringName(", "String(")
+                .replace("-0.0", "0.0")
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use variant_codec::stream::{Precision, ValueBuilder};
 use variant_codec::value::OwnedElementType;
 use variant_codec::view::{Fields, Key, KnownOffsets};
 use variant_codec::{
-    Array, Dictionary, ErrorKind, Limits, Reals, Strictness, Value, VariantType, View, fingerprint, patch,
+    Array, Dictionary, EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Strictness, Value, VariantType,
+    View, fingerprint, patch,
 };
 
 fn saves() -> Vec<u8> {
@@ -108,15 +109,22 @@ fn list_of(elements: &[&[u8]]) -> Vec<u8> {
 #[test]
 fn a_repeated_key_is_refused_by_every_reader() {
     let twice = |key: Value| {
-        let entry =
-            |key: &Value, value: i64| [key.encode().unwrap(), Value::from(value).encode().unwrap()].concat();
-        let entries = [entry(&key, 1), entry(&"b".into(), 2), entry(&key, 3)].concat();
+        let entry = |key: &Value, value: i64, precision: Precision| {
+            let key = key.encode_as(EncodeOptions { precision, strict_text: true }).unwrap();
+            [key, Value::from(value).encode().unwrap()].concat()
+        };
+        // The engine rounds components of 64 bits.
+        let (narrow, wide) = (Precision::Single, Precision::Double);
+        let entries = [entry(&key, 1, narrow), entry(&"b".into(), 2, narrow), entry(&key, 3, wide)].concat();
         [[27, 0, 0, 0, 3, 0, 0, 0].as_slice(), &entries].concat()
     };
     let limits = Limits::for_save_files();
     let keys = [
         0.5.into(),
         Value::Vector2(Reals::Single([-0.0, f32::NAN])),
+        Value::Vector2(Reals::Double([0.1, 1e300])),
+        Value::PackedVector3Array(PackedReals::Double(vec![[0.1, 0.2, 0.3]])),
+        Value::from([Value::Aabb(Reals::Double([0.1; 6]))]),
         7.into(),
         "a".into(),
         Value::from([1, 2]),

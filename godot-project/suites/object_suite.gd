@@ -171,6 +171,39 @@ func test_accessors_that_meddle() -> bool:
 	return true
 
 
+## The engine's own functions overflow the stack here.
+func test_accessors_that_call_without_end() -> bool:
+	var limits := FastVariantLimits.unlimited()
+	limits.allow_objects = true
+	for levels: int in [0, 10, 300, 1000]:
+		checks.subject(TYPE_OBJECT, "accessors that call without end, %d levels deep" % levels)
+		var meddler := Meddler.new()
+		var value: Variant = meddler
+		for i in levels:
+			value = [value]
+		var bytes := var_to_bytes_with_objects(value)
+		var encode := func() -> FastVariantResult: return FastVariantCodec.try_encode(value, true)
+		var decode := func() -> FastVariantResult:
+			var result := FastVariantCodec.try_decode(bytes, limits)
+			var made: Variant = result.value
+			while made is Array:
+				made = made[0]
+			if made is Object:
+				made.free()
+			return result
+		for call: Callable in [encode, decode]:
+			var errors: Array[String] = []
+			Meddler.on_access = func() -> void:
+				var result: FastVariantResult = call.call()
+				if not result.is_ok():
+					errors.append(result.message)
+			var outermost: FastVariantResult = call.call()
+			Meddler.on_access = Callable()
+			checks.truth("the innermost call fails", outermost.is_ok() and errors.size() == 1 and "inside of each other" in errors[0], str(errors))
+		meddler.free()
+	return true
+
+
 func test_objects_nested_deeply() -> bool:
 	for depth: int in [10, 500, 1022, 1023, 1024, 1025, 1026]:
 		checks.subject(TYPE_OBJECT, "objects nested %d deep" % depth)

@@ -74,7 +74,7 @@ pub mod stream {
     pub use crate::output::{Buffer, Count, Output, Storage};
     pub use crate::value::builder::ValueBuilder;
     pub use crate::wire::cursor::first_key_starts_with;
-    pub use crate::wire::{Header, Number, number};
+    pub use crate::wire::{Header, Leaf, Number, leaf, number};
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.

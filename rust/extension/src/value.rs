@@ -7,9 +7,9 @@ use godot::builtin::{PackedByteArray, Variant};
 use godot::global::var_to_bytes;
 use variant_codec::limits::Spent;
 use variant_codec::memory::{check_memory, copied};
-use variant_codec::stream::{Buffer, Decoder, Encoder, Measure, Number, Source as _, number};
+use variant_codec::stream::{Buffer, Decoder, Encoder, Leaf, Measure, Number, Source as _, leaf, number};
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, VariantType, frames, quick_check};
-use variant_engine::{self as engine, Building, HeldObject, PRECISION, set_bytes};
+use variant_engine::{self as engine, Building, HeldObject, PRECISION, raw_string, set_bytes};
 
 use crate::encode_buffer::with_encoder;
 use crate::parts;
@@ -51,6 +51,7 @@ pub fn encode_to(
     strict: bool,
 ) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
+    let _running = objects.are_full().then(Nested::enter).transpose()?;
     let mut live = Live::new(value, objects, strict);
     if live.is_small() {
         let mut small = [0; SMALL_BYTES];
@@ -97,6 +98,7 @@ fn encode_packed(
 /// As [`encode`]; then nothing has been appended.
 pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: bool) -> Result<()> {
     let options = EncodeOptions { precision: PRECISION, strict_text: strict };
+    let _running = objects.are_full().then(Nested::enter).transpose()?;
     encode_with(value, objects, options, |encoded| {
         let bytes = match &encoded {
             Encoded::InBuffer(bytes) => bytes,
@@ -188,18 +190,27 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// A bool, an int or a float that is the whole input. Decoding it cannot fail, so it needs neither limits nor a
-/// builder.
+/// A small value that holds no others and is the whole input. Decoding it cannot fail, so it needs neither limits nor a builder.
 #[inline(always)]
-pub fn decode_number(bytes: &[u8]) -> Option<Variant> {
-    if !matches!(bytes.len(), 8 | 12) {
-        return None;
-    }
+pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
+    let Some(number) = number(bytes) else { return decode_other_leaf(bytes) };
     let mut building = Building::new();
-    match number(bytes)? {
+    match number {
         Number::Bool(value) => building.put_bool(value),
         Number::Int(value) => building.put_int(value),
         Number::Float(value) => building.put_float(value),
+    }
+    Some(building.finish())
+}
+
+#[inline(never)]
+fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
+    let leaf = leaf(bytes)?;
+    let mut building = Building::new();
+    match leaf {
+        Leaf::Nil => {}
+        Leaf::Lanes(ty, lanes) => building.put_lanes(ty, lanes),
+        Leaf::Text(text) => building.put_string(raw_string(text, &mut Vec::new())?),
     }
     Some(building.finish())
 }

@@ -125,7 +125,7 @@ pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
             form::read(ty, value)
         }
         Value::Array(array) if is_packed && array.iter().all(is_element) => form::read(ty, array.into()),
-        Value::Array(_) if form::is_real(ty) => {
+        Value::Array(_) if ty.is_real() => {
             let or = format!("a {ty} whose 64-bit components have lost their type in serde's buffer");
             Err(ErrorKind::Message(format!("expected {ty}, found an Array, or {or}").into()).into())
         }

@@ -68,7 +68,7 @@ fn components(value: &Value) -> Value {
             (floats.iter().map(|float| Value::Float(widen(*float))).collect(), false)
         }
         Some(Components::F64(floats)) => {
-            (floats.iter().map(|float| Value::Float(*float)).collect(), is_real(value.ty()))
+            (floats.iter().map(|float| Value::Float(*float)).collect(), value.ty().is_real())
         }
     };
     let list = match value.ty().shape() {
@@ -117,7 +117,7 @@ pub(super) fn of_plain(ty: VariantType, value: Value) -> Result<Value> {
     match value {
         Value::Nil | Value::Dictionary(_) => Ok(value),
         value if value.ty() == ty => Ok(value),
-        Value::Array(_) if is_real(ty) && !fits_singles(&value)? => {
+        Value::Array(_) if ty.is_real() && !fits_singles(&value)? => {
             read(ty, Value::from_iter([(WIDE, value)]))
         }
         Value::Array(_) | Value::String(_) => read(ty, value),
@@ -138,11 +138,6 @@ fn positional(value: Value) -> Value {
         Value::Array(array) => array.into_iter().map(positional).collect(),
         other => other,
     }
-}
-
-/// Whether the components of this type are as wide as the engine's `real_t`.
-pub(super) fn is_real(ty: VariantType) -> bool {
-    matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
 }
 
 /// Whether these numbers fit in 32 bits exactly.

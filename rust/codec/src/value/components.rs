@@ -2,7 +2,7 @@
 
 use super::types::{PackedReals, Reals, Value};
 use crate::events::{Lanes, Precision};
-use crate::format::{Lane, Shape, VariantType};
+use crate::format::VariantType;
 
 /// The components of a mathematical value, or of all elements of a packed array, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +66,7 @@ impl<'a, const N: usize> From<&'a PackedReals<N>> for Components<'a> {
 impl Components<'_> {
     /// Calls `write` with the components of a value of this type as they are encoded.
     pub fn encoded<R>(self, ty: VariantType, write: impl FnOnce(Lanes<'_>) -> R) -> R {
-        let is_real = matches!(ty.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _));
-        let is_double = is_real && matches!(self, Self::F64(_));
+        let is_double = ty.is_real() && matches!(self, Self::F64(_));
         let precision = if is_double { Precision::Double } else { Precision::Single };
         let write = |le: &[u8]| write(Lanes { precision, le });
         match self {

@@ -77,7 +77,7 @@ fn hash(value: &Value, state: &mut impl Hasher) {
         V::Bool(bool) => bool.hash(state),
         V::String(text) | V::StringName(text) => text.hash(state),
         V::Int(int) => state.write_i64(*int),
-        V::Float(float) => hash_reals(&[*float], state),
+        V::Float(float) => hash_reals([*float].into_iter(), state),
         // With the counts, no two trees have the same sequence of hashed numbers.
         V::Array(array) => {
             state.write_usize(array.len());
@@ -90,22 +90,34 @@ fn hash(value: &Value, state: &mut impl Hasher) {
                 hash(value, state);
             });
         }
-        _ => match value.components() {
-            Some(Components::F32(floats)) => hash_reals(floats, state),
-            Some(Components::F64(floats)) => hash_reals(floats, state),
+        _ => match reals(value) {
+            Some(reals) => hash_reals(reals, state),
             // Without reals, equal values have equal bytes.
-            _ => state.write(&value.encode().unwrap_or_default()),
+            None => state.write(&value.encode().unwrap_or_default()),
         },
     }
 }
 
 /// Zeros are the same, and so are NaNs.
-fn hash_reals<T: Copy + Into<f64>>(reals: &[T], state: &mut impl Hasher) {
+fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher) {
     state.write_usize(reals.len());
     for real in reals {
-        let real: f64 = (*real).into();
         let real = if real == 0.0 { 0.0 } else { real };
         state.write_u64(if real.is_nan() { f64::NAN } else { real }.to_bits());
+    }
+}
+
+/// The floats that a value is made of, as an engine holds them: it has one precision, and rounds components that are written in the other
+/// one.
+fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
+    let is_rounded = value.ty().is_real() && !cfg!(feature = "double");
+    match value.components()? {
+        Components::F32(reals) => Some(Box::new(reals.iter().map(|real| f64::from(*real)))),
+        Components::F64(reals) if is_rounded => {
+            Some(Box::new(reals.iter().map(|real| (*real as f32).into())))
+        }
+        Components::F64(reals) => Some(Box::new(reals.iter().copied())),
+        _ => None,
     }
 }
 
@@ -133,23 +145,13 @@ fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
                     .all(|((a_key, a), (b_key, b))| is_same_key(a_key, b_key) && is_same(a, b, false))
         }
         _ if a.ty() != b.ty() => false,
-        // An engine has one precision: components that differ only in their width are the same.
-        _ => match (a.components(), b.components()) {
-            (Some(Components::F32(a)), Some(Components::F32(b))) => all_same(a, b),
-            (Some(Components::F64(a)), Some(Components::F64(b))) => all_same(a, b),
-            (Some(Components::F32(a)), Some(Components::F64(b))) => all_same(a, b),
-            (Some(Components::F64(a)), Some(Components::F32(b))) => all_same(a, b),
+        _ => match (reals(a), reals(b)) {
+            (Some(mut a), Some(mut b)) => {
+                a.len() == b.len() && a.all(|a| b.next().is_some_and(|b| a == b || a.is_nan() && b.is_nan()))
+            }
             _ => a == b,
         },
     }
-}
-
-fn all_same<A: Copy + Into<f64>, B: Copy + Into<f64>>(a: &[A], b: &[B]) -> bool {
-    let same = |(a, b): (&A, &B)| {
-        let (a, b): (f64, f64) = ((*a).into(), (*b).into());
-        a == b || a.is_nan() && b.is_nan()
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 #[cfg(test)]

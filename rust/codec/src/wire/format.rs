@@ -236,6 +236,11 @@ impl VariantType {
         self as u8
     }
 
+    /// Whether the components are of type `real_t`, as wide as the engine was compiled for.
+    pub const fn is_real(self) -> bool {
+        matches!(self.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
+    }
+
     /// The type of a packed array's elements; Nil for other types.
     pub const fn element(self) -> Self {
         match self {
@@ -264,11 +269,8 @@ impl VariantType {
     pub const fn header_mask(self) -> u32 {
         TYPE_MASK
             | match self.shape() {
-                Shape::Int
-                | Shape::Float
-                | Shape::Object
-                | Shape::Fixed(Lane::Real, _)
-                | Shape::Packed(Lane::Real, _) => FLAG_64,
+                Shape::Int | Shape::Float | Shape::Object => FLAG_64,
+                _ if self.is_real() => FLAG_64,
                 Shape::Array => KIND_MASK << KIND_SHIFT,
                 Shape::Dictionary => KIND_MASK << KIND_SHIFT | KIND_MASK << VALUE_KIND_SHIFT,
                 _ => 0,

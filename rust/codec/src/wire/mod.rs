@@ -9,12 +9,12 @@ pub mod dialect;
 pub mod format;
 pub mod header;
 pub mod lanes;
-pub mod number;
+pub mod leaf;
 pub mod runs;
 
 pub use cursor::{Cursor, Declared, Padded};
 pub use header::Header;
-pub use number::{Number, number};
+pub use leaf::{Leaf, Number, leaf, number};
 
 /// The length of the record behind a frame.
 #[inline]

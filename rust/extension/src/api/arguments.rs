@@ -14,6 +14,12 @@ pub fn strict_limits(limits: OptionalLimits) -> Limits {
 }
 
 /// The engine's own limits.
-pub fn engine_limits(allow_objects: bool) -> Limits {
-    Limits { allow_objects, ..Limits::unlimited() }
+pub fn engine_limits(allow_objects: bool) -> &'static Limits {
+    static WITHOUT_OBJECTS: Limits = Limits::unlimited();
+    static WITH_OBJECTS: Limits = {
+        let mut limits = Limits::unlimited();
+        limits.allow_objects = true;
+        limits
+    };
+    if allow_objects { &WITH_OBJECTS } else { &WITHOUT_OBJECTS }
 }

@@ -91,15 +91,15 @@ impl StaticMethod for Decode {
     fn call(bytes: &PackedByteArray, allow_objects: bool, value: &mut Variant) {
         const METHOD: &str = "FastVariantCodec.decode";
         let decoded = catch_panic(METHOD, || {
-            if let Some(number) = value::decode_number(engine::bytes(bytes)) {
-                *value = number;
+            if let Some(leaf) = value::decode_leaf(engine::bytes(bytes)) {
+                *value = leaf;
                 return Ok(());
             }
             // Setters may change the caller's variable.
             let input = if allow_objects { Input::Owned(bytes.clone()) } else { Input::Shared(bytes) };
             let (limits, mut keys) = (engine_limits(allow_objects), KeyCache::default());
             let (strictness, keys) = (Strictness::Lenient, &mut keys);
-            let built = value::decode_all(Reading { input: &input, strictness, limits: &limits, keys })?;
+            let built = value::decode_all(Reading { input: &input, strictness, limits, keys })?;
             let dropped = built.dropped;
             *value = built.into_value();
             if dropped > 0 {

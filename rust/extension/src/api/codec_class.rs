@@ -80,7 +80,7 @@ impl FastVariantCodec {
     fn decode_batch(buffers: AnyArray, #[opt(default = false)] allow_objects: bool) -> VarArray {
         guard("FastVariantCodec.decode_batch", || {
             let batch =
-                batch::decode(&buffers, Strictness::Lenient, &engine_limits(allow_objects), Reasons::First);
+                batch::decode(&buffers, Strictness::Lenient, engine_limits(allow_objects), Reasons::First);
             report::batch("FastVariantCodec.decode_batch", &batch.failed);
             if batch.failed.indexes.is_empty() && batch.dropped > 0 {
                 report::dropped("FastVariantCodec.decode_batch", batch.dropped);
@@ -351,7 +351,7 @@ impl FastVariantCodec {
             match godot3::decode(
                 engine::bytes(&bytes),
                 Strictness::Lenient,
-                &limits,
+                limits,
                 Loss::accepted_if(lossy),
                 &mut KeyCache::default(),
             ) {
@@ -388,7 +388,7 @@ impl FastVariantCodec {
         guard("FastVariantCodec.decode_godot3_batch", || {
             let limits = engine_limits(false);
             let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {
-                godot3::decode(input.bytes(), Strictness::Lenient, &limits, Loss::accepted_if(lossy), keys)
+                godot3::decode(input.bytes(), Strictness::Lenient, limits, Loss::accepted_if(lossy), keys)
                     .map(|(built, _)| built)
             });
             report::batch("FastVariantCodec.decode_godot3_batch", &batch.failed);

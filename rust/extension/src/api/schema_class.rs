@@ -149,7 +149,7 @@ impl FastProtobufSchema {
     fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
             let this = this.bind();
-            let limits = engine_limits(false);
+            let limits = engine_limits(false).clone();
             this.decoded(&message_name, &bytes, limits).unwrap_or_else(|error| {
                 report::failure("FastProtobufSchema.decode", &error);
                 Variant::nil()
@@ -193,7 +193,7 @@ impl FastProtobufSchema {
         guard("FastProtobufSchema.decode_batch", || {
             let this = this.bind();
             const METHOD: &str = "FastProtobufSchema.decode_batch";
-            let options = this.decode_options(engine_limits(false));
+            let options = this.decode_options(engine_limits(false).clone());
             match this.message(&message_name) {
                 Ok(message) => {
                     let batch = batch::decode_each(&buffers, Reasons::First, |input, keys| {

@@ -4,36 +4,55 @@ use std::cell::Cell;
 
 use variant_codec::{Error, Result};
 
-/// A call whose scripts may call again. Without a limit, a setter that decodes its own data would overflow the stack: each level takes up
-/// to 10 KB of it.
+/// A call whose scripts may call again. Without a limit, a setter that decodes its own data, or a getter that encodes its object, would
+/// overflow the stack.
 pub struct Nested(());
 
+/// The calls on a thread.
+#[derive(Clone, Copy)]
+struct Running {
+    calls: u32,
+    /// Where the stack was at the first one.
+    start: usize,
+}
+
 thread_local! {
-    /// How many there are on this thread.
-    static RUNNING: Cell<u32> = const { Cell::new(0) };
+    static RUNNING: Cell<Running> = const { Cell::new(Running { calls: 0, start: 0 }) };
 }
 
 impl Nested {
     const MOST: u32 = 64;
+    /// The stack that calls may use before another one begins: the first one may be at level 1024, where it has used 4 MiB.
+    const MOST_STACK: usize = 1 << 20;
 
     /// Begins a call, which ends when this is dropped.
     ///
     /// # Errors
-    /// Fails if there are too many.
+    /// Fails if there are too many, or they use too much stack.
     pub fn enter() -> Result<Self> {
-        let outer = RUNNING.get();
-        if outer >= Self::MOST {
+        let Running { calls, start } = RUNNING.get();
+        let here = stack_position();
+        let start = if calls == 0 { here } else { start };
+        if calls >= Self::MOST || start.abs_diff(here) > Self::MOST_STACK {
             return Err(Error::argument(format!(
-                "{outer} calls inside of each other: a setter, getter or `_init` calls without end"
+                "{calls} calls inside of each other: a setter, getter or `_init` calls without end, or on deeply nested values"
             )));
         }
-        RUNNING.set(outer + 1);
+        RUNNING.set(Running { calls: calls + 1, start });
         Ok(Self(()))
     }
 }
 
+/// The address of something on the stack.
+#[inline(never)]
+fn stack_position() -> usize {
+    let marker = 0_u8;
+    std::hint::black_box(&raw const marker).addr()
+}
+
 impl Drop for Nested {
     fn drop(&mut self) {
-        RUNNING.set(RUNNING.get() - 1);
+        let running = RUNNING.get();
+        RUNNING.set(Running { calls: running.calls - 1, ..running });
     }
 }

@@ -19,6 +19,7 @@ use variant_engine::{
 use registered::{Registered, has_tag};
 
 use super::lost_objects;
+use super::nested::Nested;
 use super::splitter::{Splitter, Tail, TailItems};
 use super::stored::{StoredProperties, label, script_path};
 use crate::thresholds::SMALL_BYTES;
@@ -45,7 +46,8 @@ impl<'c> Objects<'c> {
         if full { Self::Full(stored) } else { otherwise }
     }
 
-    fn are_full(self) -> bool {
+    /// Whether getters run.
+    pub fn are_full(self) -> bool {
         matches!(self, Self::Full(_))
     }
 
@@ -749,6 +751,7 @@ fn lost(object: &Variant) -> Error {
 /// # Errors
 /// Why the value cannot be written, with the path to the place.
 pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
+    let _running = objects.are_full().then(Nested::enter).transpose()?;
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
     Live::new(value, objects, false).write_into(&mut measure)?;
     Ok(measure.bytes())

@@ -13,7 +13,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::format::{self, VariantType};
-use crate::frames::Foreign;
 
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -169,6 +168,41 @@ pub enum ErrorKind {
     /// What a source or sink of another crate refuses.
     #[error("{0}")]
     Other(OtherError),
+}
+
+/// A format other than records, by its name and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// One encoded value, without a length before it.
+    #[error("one encoded value, not records: read all bytes and use `decode`")]
+    OneValue,
+    /// A file of `FileAccess.open_encrypted`.
+    #[error("encrypted file: open it with `FileAccess.open_encrypted`, and use `unpack_batch` for the bytes")]
+    Encrypted,
+    /// A file of `FileAccess.open_compressed`.
+    #[error(
+        "compressed file: open it with `FileAccess.open_compressed`, and use `unpack_batch` for the bytes"
+    )]
+    Compressed,
+    /// A `.res` or `.scn` file.
+    #[error("binary resource, not encoded values: use `ResourceLoader.load`")]
+    Resource,
+    /// A `.tres` or `.tscn` file.
+    #[error("text resource, not encoded values: use `ResourceLoader.load`")]
+    TextResource,
+    /// A PNG image.
+    #[error("PNG image, not encoded values: use `Image.load_from_file`")]
+    Png,
+    /// A ZIP archive.
+    #[error("ZIP archive, not encoded values: use `ZIPReader`")]
+    Zip,
+    /// JSON.
+    #[error("JSON, not encoded values: use `JSON.parse_string`")]
+    Json,
+    /// Other text.
+    #[error("text, not encoded values: use `FileAccess.get_as_text`")]
+    Text,
 }
 
 /// An error of another crate. Equal to those that say the same.

@@ -209,6 +209,7 @@ fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
     let mut building = Building::new();
     match leaf {
         Leaf::Nil => {}
+        Leaf::Rid(id) => building.put_rid(id),
         Leaf::Lanes(ty, lanes) => building.put_lanes(ty, lanes),
         Leaf::Text(text) => building.put_string(raw_string(text, &mut Vec::new())?),
     }

@@ -4,6 +4,7 @@ use std::str;
 
 use super::index::ReadAt;
 use super::scan::read_block;
+pub use crate::error::Foreign;
 use crate::error::{Error, Result};
 use crate::format::{FRAME_BYTES, VariantType};
 use crate::limits::Limits;
@@ -14,41 +15,6 @@ use crate::wire;
 const HEAD: usize = 64;
 /// In larger files, one value is not looked for: it would have to be read as a whole.
 const WHOLE: u64 = 64 << 20;
-
-/// A format other than records, by its name and what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Foreign {
-    /// One encoded value, without a length before it.
-    #[error("one encoded value, not records: read all bytes and use `decode`")]
-    OneValue,
-    /// A file of `FileAccess.open_encrypted`.
-    #[error("encrypted file: open it with `FileAccess.open_encrypted`, and use `unpack_batch` for the bytes")]
-    Encrypted,
-    /// A file of `FileAccess.open_compressed`.
-    #[error(
-        "compressed file: open it with `FileAccess.open_compressed`, and use `unpack_batch` for the bytes"
-    )]
-    Compressed,
-    /// A `.res` or `.scn` file.
-    #[error("binary resource, not encoded values: use `ResourceLoader.load`")]
-    Resource,
-    /// A `.tres` or `.tscn` file.
-    #[error("text resource, not encoded values: use `ResourceLoader.load`")]
-    TextResource,
-    /// A PNG image.
-    #[error("PNG image, not encoded values: use `Image.load_from_file`")]
-    Png,
-    /// A ZIP archive.
-    #[error("ZIP archive, not encoded values: use `ZIPReader`")]
-    Zip,
-    /// JSON.
-    #[error("JSON, not encoded values: use `JSON.parse_string`")]
-    Json,
-    /// Other text.
-    #[error("text, not encoded values: use `FileAccess.get_as_text`")]
-    Text,
-}
 
 impl Foreign {
     /// The format that bytes start with. `None` for encoded values, records and unknown formats.

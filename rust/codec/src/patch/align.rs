@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::form::{push, with_capacity};
-use super::search;
+use super::search::{self, Hunk};
 use crate::error::{ErrorKind, Result};
 use crate::format::VariantType;
 use crate::view::View;
@@ -122,13 +122,6 @@ fn similarity_key<'a>(element: &View<'a>) -> Option<&'a [u8]> {
         VariantType::Array => element.elements().ok()?.next()?.ok()?.bytes().ok(),
         _ => None,
     }
-}
-
-/// A place where two lists differ: elements of the one, and those that stand in the other instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hunk {
-    pub old: Range<usize>,
-    pub new: Range<usize>,
 }
 
 /// Where two lists differ, in order. Not always the fewest places: the search is bounded.

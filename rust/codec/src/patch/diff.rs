@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::align::{self, Hunk, Items, Piece};
+use super::align::{self, Items, Piece};
 use super::form::{
     ARRAY, BYTES, CHANGE_KEY, DICTIONARY, MAX_CHANGES, PACKED, SET, VERSION, VERSION_KEY, checked, push,
     reserve, with_capacity,
 };
+use super::search::Hunk;
 use super::writer::Writer;
 use crate::error::{ErrorKind, Result};
 use crate::format::{Shape, VariantType};

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::align::Hunk;
 use super::form::{push, with_capacity};
 use crate::error::Result;
 
@@ -15,6 +14,13 @@ const STEPS: usize = 16;
 const FREE_STEPS: usize = 1 << 10;
 /// More changes are not searched for in one place: memory grows with their square.
 const MAX_CHANGES: usize = 512;
+
+/// A place where two lists differ: elements of the one, and those that stand in the other instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hunk {
+    pub old: Range<usize>,
+    pub new: Range<usize>,
+}
 
 /// Where the lists differ, in order. All numbers are less than `names`.
 pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>> {

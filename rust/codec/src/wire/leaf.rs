@@ -53,6 +53,8 @@ pub fn number(bytes: &[u8]) -> Option<Number> {
 pub enum Leaf<'a> {
     /// Nil.
     Nil,
+    /// An RID.
+    Rid(u64),
     /// A mathematical value.
     Lanes(VariantType, Lanes<'a>),
     /// A String without a byte-order mark. Whether it is UTF-8 without a NUL has not been checked.
@@ -82,6 +84,7 @@ impl<'a> Cursor<'a> {
                 let text = self.text()?.text;
                 (text.first() != BOM.as_bytes().first()).then_some(Leaf::Text(text))
             }
+            Shape::Rid => Some(Leaf::Rid(self.u64()?)),
             Shape::Empty if ty == VariantType::Nil => Some(Leaf::Nil),
             _ => None,
         }

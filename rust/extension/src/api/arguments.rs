@@ -1,9 +1,12 @@
 //! Conversion of arguments from scripts.
 
-use variant_codec::Limits;
+use godot::builtin::Variant;
+use variant_codec::{Limits, Result};
 use variant_engine::OrNull;
 
 use super::limits_class::FastVariantLimits;
+use crate::variant::source::Objects;
+use crate::variant::stored::StoredProperties;
 
 /// Optional limits.
 pub type OptionalLimits = OrNull<FastVariantLimits>;
@@ -22,4 +25,20 @@ pub fn engine_limits(allow_objects: bool) -> &'static Limits {
         limits
     };
     if allow_objects { &WITH_OBJECTS } else { &WITHOUT_OBJECTS }
+}
+
+/// Calls `encode` with the value and `otherwise`; for full objects, with a copy of the value, because getters may change the
+/// caller's variable.
+#[inline(always)]
+pub fn held<T>(
+    value: &Variant,
+    full_objects: bool,
+    otherwise: Objects<'_>,
+    encode: impl FnOnce(&Variant, Objects<'_>) -> Result<T>,
+) -> Result<T> {
+    if full_objects {
+        encode(&value.clone(), Objects::Full(&StoredProperties::default()))
+    } else {
+        encode(value, otherwise)
+    }
 }

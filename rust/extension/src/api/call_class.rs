@@ -1,10 +1,10 @@
 //! The methods of FastVariantCodec that scripts call once per value: `encode`, `decode`, `encoded_size`.
 
 use godot::builtin::{PackedByteArray, Variant};
-use variant_codec::{ErrorKind, Result, Strictness};
+use variant_codec::{ErrorKind, Strictness};
 use variant_engine::{self as engine, StaticMethod};
 
-use super::arguments::engine_limits;
+use super::arguments::{engine_limits, held};
 use super::codec_class::FastVariantCodec;
 use super::report;
 use crate::panics::catch_panic;
@@ -12,7 +12,6 @@ use crate::value;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Objects, encoded_size};
-use crate::variant::stored::StoredProperties;
 
 /// Registers the methods. Returns their help.
 pub fn register() -> String {
@@ -143,21 +142,5 @@ impl StaticMethod for EncodedSize {
             },
             |size| size as i64,
         );
-    }
-}
-
-/// Calls `encode` with the value and `otherwise`; for full objects, with a copy of the value, because getters may change the
-/// caller's variable.
-#[inline(always)]
-pub fn held<T>(
-    value: &Variant,
-    full_objects: bool,
-    otherwise: Objects<'_>,
-    encode: impl FnOnce(&Variant, Objects<'_>) -> Result<T>,
-) -> Result<T> {
-    if full_objects {
-        encode(&value.clone(), Objects::Full(&StoredProperties::default()))
-    } else {
-        encode(value, otherwise)
     }
 }

@@ -14,8 +14,7 @@ use variant_codec::outline::Outline;
 use variant_codec::{Error, Limits, Strictness};
 use variant_engine as engine;
 
-use super::arguments::{OptionalLimits, engine_limits, strict_limits};
-use super::call_class::held;
+use super::arguments::{OptionalLimits, engine_limits, held, strict_limits};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;

@@ -1,0 +1,52 @@
+//! `check`: a verdict for people and pipelines.
+
+use std::path::PathBuf;
+
+use variant_codec::{Limits, Value, quick_check};
+
+use crate::Holds;
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Input};
+
+/// Checks each file; all are checked, whatever is wrong with the others.
+pub fn check(files: &[PathBuf], holds: Option<Holds>, allow_non_canonical: bool) -> Outcome<()> {
+    let limits = Limits { allow_non_canonical, ..input::limits() };
+    let (mut damaged, mut unread) = (false, false);
+    for file in files {
+        let checked = Input::open(file, holds).and_then(|input| one(&input, &limits));
+        match checked {
+            Ok(said) => anstream::println!("{said}"),
+            Err(failure) => {
+                match failure {
+                    Failure::File(_) => unread = true,
+                    _ => damaged = true,
+                }
+                failure.report();
+            }
+        }
+    }
+    match (unread, damaged) {
+        (true, _) => Err(Failure::File(String::new())),
+        (false, true) => Err(Failure::Data(String::new())),
+        (false, false) => Ok(()),
+    }
+}
+
+fn one(input: &Input, limits: &Limits) -> Outcome<String> {
+    let (mut count, mut size) = (0_u64, 0_u64);
+    input.each(0..u64::MAX, |index, offset, bytes| {
+        (count, size) = (count + 1, size + bytes.len() as u64);
+        // What is not certainly good is read to find out.
+        if quick_check(bytes, limits).is_none() {
+            let read = Value::decode(bytes, limits);
+            read.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+        }
+        Ok(())
+    })?;
+    let name = &input.name;
+    Ok(match (input.has_records, count) {
+        (false, _) => format!("{name}: one value of {size} bytes, good"),
+        (true, 1) => format!("{name}: 1 record of {size} bytes, good"),
+        (true, count) => format!("{name}: {count} records of {size} bytes, good"),
+    })
+}

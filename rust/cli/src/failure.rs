@@ -1,0 +1,85 @@
+//! What goes wrong: a message for people, and an exit code for pipelines.
+
+use std::fmt::Write as _;
+use std::io;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use variant_codec::Error;
+
+/// The result of a command.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Why a command fails.
+#[derive(Debug)]
+pub enum Failure {
+    /// The data are damaged, or differ; nothing more is printed for an empty text.
+    Data(String),
+    /// A file cannot be read or written.
+    File(String),
+    /// Standard output has been closed: a pager that was quit, `head`.
+    Closed,
+}
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+
+impl Failure {
+    /// An error in the data of this name.
+    pub fn data(name: &str, error: &Error) -> Self {
+        Self::Data(format!("{name}: {error}"))
+    }
+
+    /// The same with the bytes around the bad one. `bytes` start at `start` in the file.
+    pub fn data_at(name: &str, error: Error, bytes: &[u8], start: u64) -> Self {
+        let excerpt = error.offset().map_or_else(String::new, |at| excerpt(bytes, at, start));
+        let error = error.shifted(usize::try_from(start).unwrap_or(usize::MAX));
+        Self::Data(format!("{name}: {error}{excerpt}"))
+    }
+
+    /// An error of the file of this name.
+    pub fn file(name: impl std::fmt::Display, error: &io::Error) -> Self {
+        Self::File(format!("{name}: {error}"))
+    }
+
+    /// An error of standard output.
+    pub fn output(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::file("standard output", &error),
+        }
+    }
+
+    /// Prints the message, and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (text, code) = match self {
+            Self::Data(text) => (text, 1),
+            Self::File(text) => (text, 3),
+            Self::Closed => (String::new(), 0),
+        };
+        if !text.is_empty() {
+            anstream::eprintln!("{RED}error:{RED:#} {text}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+/// The bytes around the one at `at`, which is marked. They start at `offset` in the file.
+fn excerpt(bytes: &[u8], at: usize, offset: u64) -> String {
+    const AROUND: usize = 8;
+
+    let start = at.saturating_sub(AROUND) / 4 * 4;
+    let Some(shown) = bytes.get(start..bytes.len().min(at.saturating_add(AROUND))) else {
+        return String::new();
+    };
+    let (mut hex, mut marks) = (String::new(), String::new());
+    for index in start..=start + shown.len() {
+        let byte = bytes.get(index).filter(|_| index < start + shown.len());
+        let _ = match byte {
+            Some(byte) => write!(hex, " {byte:02x}"),
+            None if index == at => write!(hex, " end"),
+            None => Ok(()),
+        };
+        marks.push_str(if index == at { " ^^" } else { "   " });
+    }
+    format!("\n  {:>8}:{hex}\n  {:>8} {}", offset + start as u64, "", marks.trim_end())
+}

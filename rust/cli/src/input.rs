@@ -1,0 +1,207 @@
+//! What commands read.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Mutex;
+
+use variant_codec::frames::{self, Foreign, Index, ReadAt};
+use variant_codec::view::Key;
+use variant_codec::{Error, ErrorKind, Limits, View};
+
+use crate::Holds;
+use crate::failure::{Failure, Outcome};
+
+/// A file, and what it holds.
+pub struct Input {
+    /// Its name for messages.
+    pub name: String,
+    source: Box<dyn ReadAt>,
+    /// Whether it holds records, and not one value.
+    pub has_records: bool,
+}
+
+/// Bytes that have been read.
+struct Held(Vec<u8>);
+
+impl ReadAt for Held {
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(at, into)
+    }
+}
+
+/// For files of the user's own: everything that the format has.
+pub fn limits() -> Limits {
+    Limits { allow_objects: true, ..Limits::for_save_files() }
+}
+
+/// Reads a file, or standard input for `-`, as a whole.
+pub fn read(path: &Path) -> Outcome<(String, Vec<u8>)> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::file("standard input", &error))?;
+        return Ok(("standard input".to_owned(), bytes));
+    }
+    let name = path.display().to_string();
+    regular(path)?;
+    let bytes = fs::read(path).map_err(|error| Failure::file(&name, &error))?;
+    Ok((name, bytes))
+}
+
+/// Refuses folders, pipes and devices: some have no end.
+fn regular(path: &Path) -> Outcome<()> {
+    let name = path.display();
+    let kind = fs::metadata(path).map_err(|error| Failure::file(&name, &error))?.file_type();
+    match kind {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err(Failure::File(format!("{name}: a folder, not a file"))),
+        _ => Err(Failure::File(format!("{name}: not a file; to read a pipe, use - and redirect it"))),
+    }
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`, and recognises what it holds unless that is known.
+    pub fn open(path: &Path, holds: Option<Holds>) -> Outcome<Self> {
+        let (name, source): (String, Box<dyn ReadAt>) = if path == Path::new("-") {
+            let (name, bytes) = read(path)?;
+            (name, Box::new(Held(bytes)))
+        } else {
+            regular(path)?;
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
+            (name, Box::new(Mutex::new(file)))
+        };
+        let has_records = match holds {
+            Some(holds) => holds == Holds::Records,
+            None => match frames::foreign(&*source, &limits()).map_err(|error| of_file(&name, &error))? {
+                None => true,
+                Some(Foreign::OneValue) => false,
+                Some(Foreign::Json) => {
+                    return Err(Failure::Data(format!("{name}: JSON, which `gdvar from-json` encodes")));
+                }
+                Some(foreign) => return Err(Failure::Data(format!("{name}: {foreign}"))),
+            },
+        };
+        Ok(Self { name, source, has_records })
+    }
+
+    /// Calls `each` with the index, the offset and the bytes of each of these records, or with one value as the first record. No more than
+    /// 1 MiB is held, or one record.
+    pub fn each(
+        &self,
+        records: Range<u64>,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        if !self.has_records {
+            return each(0, 0, &self.whole()?);
+        }
+        let mut failed = None;
+        let scanned =
+            frames::scan(&*self.source, &Index::default(), records, &limits(), |index, offset, record| {
+                each(index, offset, record).map_err(|failure| {
+                    failed = Some(failure);
+                    Error::new(ErrorKind::Argument("".into()))
+                })
+            });
+        match (failed, scanned) {
+            (Some(failure), _) => Err(failure),
+            (None, scanned) => scanned.map_err(|error| of_file(&self.name, &error)),
+        }
+    }
+
+    /// All bytes.
+    pub fn whole(&self) -> Outcome<Vec<u8>> {
+        let read = || {
+            let size = self.source.size()?;
+            let size = usize::try_from(size).map_err(io::Error::other)?;
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(size).map_err(io::Error::other)?;
+            bytes.resize(size, 0);
+            let count = self.source.read_at(0, &mut bytes)?;
+            bytes.truncate(count);
+            Ok(bytes)
+        };
+        read().map_err(|error| Failure::file(&self.name, &error))
+    }
+
+    /// The name of a value in messages: that of the file, and the index of its record.
+    pub fn name_of(&self, index: u64) -> String {
+        if self.has_records { format!("{}: record {index}", self.name) } else { self.name.clone() }
+    }
+}
+
+/// An error of the file itself, or of how its records lie.
+fn of_file(name: &str, error: &Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Other(_) => Failure::File(format!("{name}: {error}")),
+        _ => Failure::data(name, error),
+    }
+}
+
+/// A path of keys and indexes in text. In a file of records, the first step is the index of one.
+pub struct Place<'p> {
+    /// The record; `None` for all of them.
+    pub record: Option<u64>,
+    /// The steps in the value.
+    pub steps: Vec<Key<'p>>,
+}
+
+impl<'p> Place<'p> {
+    /// What a path means in this input.
+    pub fn of(input: &Input, path: &'p str) -> Outcome<Self> {
+        if !input.has_records || path.is_empty() {
+            return Ok(Self { record: None, steps: Key::path(path) });
+        }
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        let record = first.parse().map_err(|_| {
+            Failure::Data(format!(
+                "{}: a file of records: the path starts with the index of one, not {first:?}",
+                input.name
+            ))
+        })?;
+        Ok(Self { record: Some(record), steps: Key::path(rest) })
+    }
+
+    /// Calls `each` with the values that the path leads to, with their index and offset in the file.
+    pub fn each(
+        &self,
+        input: &Input,
+        mut each: impl FnMut(u64, u64, View<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let limits = limits();
+        self.each_value(input, |index, offset, bytes| {
+            let place = View::within(bytes, &limits).and_then(|view| view.at(&self.steps));
+            let view =
+                place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+            each(index, offset, view)
+        })
+    }
+
+    /// Calls `each` with the value, or the records, that the steps start in.
+    pub fn each_value(
+        &self,
+        input: &Input,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let records = self.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
+        let mut found = false;
+        input.each(records, |index, offset, bytes| {
+            found = true;
+            each(index, offset, bytes)
+        })?;
+        match self.record {
+            Some(record) if !found => {
+                Err(Failure::Data(format!("{}: there is no record {record}", input.name)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

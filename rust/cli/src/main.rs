@@ -1,0 +1,179 @@
+//! `gdvar`: the command that shows, compares, checks and converts Godot's encoded Variants.
+
+mod check;
+mod compare;
+mod failure;
+mod input;
+mod json;
+mod output;
+mod show;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use failure::{Failure, Outcome};
+use input::Input;
+
+/// Shows, compares, checks and converts Godot's encoded Variants.
+///
+/// FILE is a save of records, as `FileAccess.store_var` and `FastVariantCodec.save_batch` write it, or one value, as `var_to_bytes`
+/// gives it; which of them is recognised. `-` is standard input.
+///
+/// Exit codes: 0 if all is well; 1 if data are damaged or differ; 2 for wrong arguments; 3 if a file cannot be read or written.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print values as a tree, as far as they are good
+    Show(Show),
+    /// Print one part as JSON, without reading the others
+    Get(Get),
+    /// Print everything as JSON, from which `from-json` makes the same bytes
+    Json(Json),
+    /// Write what `json` has printed as a save, or as one encoded value
+    FromJson(FromJson),
+    /// Check files as strictly as `try_decode`, and print what is wrong and where
+    Check(Check),
+    /// Print which paths differ between two files
+    Diff(Diff),
+    /// Print 64 bits that tell values apart, the same as `FastVariantCodec.fingerprint`
+    Fingerprint(OneFile),
+}
+
+/// What a file holds, where it is not to be recognised.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Holds {
+    /// One encoded value
+    Value,
+    /// Records, each behind its length
+    Records,
+}
+
+#[derive(Args)]
+struct OneFile {
+    /// The file
+    file: PathBuf,
+    /// What it holds, if that is not to be recognised
+    #[arg(long = "as", value_name = "WHAT")]
+    holds: Option<Holds>,
+}
+
+impl OneFile {
+    fn open(&self) -> Outcome<Input> {
+        Input::open(&self.file, self.holds)
+    }
+}
+
+#[derive(Args)]
+struct Show {
+    #[command(flatten)]
+    file: OneFile,
+    /// The part to show, as keys and indexes: players/0/name
+    #[arg(default_value = "")]
+    path: String,
+    /// Print where each value starts
+    #[arg(long)]
+    offsets: bool,
+    /// The most values to show of each record
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    most: usize,
+}
+
+#[derive(Args)]
+struct Get {
+    #[command(flatten)]
+    file: OneFile,
+    /// The part, as keys and indexes: players/0/name
+    path: String,
+    /// Print its encoded bytes instead
+    #[arg(long)]
+    bytes: bool,
+}
+
+#[derive(Args)]
+struct Json {
+    #[command(flatten)]
+    file: OneFile,
+    /// One line for each record
+    #[arg(long)]
+    lines: bool,
+}
+
+#[derive(Args)]
+struct FromJson {
+    /// The JSON; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// The file to write; without it, standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write each element of the outermost array, or each line, as a record
+    #[arg(long)]
+    records: bool,
+    /// Replace a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
+struct Check {
+    /// The files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What they hold, if that is not to be recognised
+    #[arg(long = "as", value_name = "WHAT")]
+    holds: Option<Holds>,
+    /// Accept what other writers than an engine write, if nothing is lost
+    #[arg(long)]
+    allow_non_canonical: bool,
+}
+
+#[derive(Args)]
+struct Diff {
+    /// The old file
+    old: PathBuf,
+    /// The new file
+    new: PathBuf,
+    /// The most differences to print
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    most: usize,
+}
+
+/// Stack for values of 1024 levels, each up to five levels of JSON, in debug builds. Only what is used takes memory.
+const STACK: usize = 512 << 20;
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| run(command));
+    let done = thread
+        .map_err(|error| Failure::file("cannot start a thread", &error))
+        .and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+fn run(command: Command) -> Outcome<()> {
+    match command {
+        Command::Show(Show { file, path, offsets, most }) => {
+            file.open().and_then(|input| show::show(&input, &path, offsets, most))
+        }
+        Command::Get(Get { file, path, bytes }) => {
+            file.open().and_then(|input| json::get(&input, &path, bytes))
+        }
+        Command::Json(Json { file, lines }) => file.open().and_then(|input| json::json(&input, lines)),
+        Command::FromJson(FromJson { file, output, records, force }) => {
+            json::from_json(&file, output.as_deref(), records, force)
+        }
+        Command::Check(Check { files, holds, allow_non_canonical }) => {
+            check::check(&files, holds, allow_non_canonical)
+        }
+        Command::Diff(Diff { old, new, most }) => compare::diff(&old, &new, most),
+        Command::Fingerprint(file) => file.open().and_then(|input| compare::fingerprint(&input)),
+    }
+}

@@ -1,0 +1,127 @@
+//! `show`: values as a tree.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use variant_codec::error::quoted;
+use variant_codec::outline::{Node, Outline, Role};
+use variant_codec::{ErrorKind, VariantType, View};
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{Input, Place};
+
+const NAME: Style = AnsiColor::Cyan.on_default();
+const TEXT: Style = AnsiColor::Green.on_default();
+const NUMBER: Style = AnsiColor::Yellow.on_default();
+const FAINT: Style = Style::new().dimmed();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
+pub fn show(input: &Input, path: &str, offsets: bool, most: usize) -> Outcome<()> {
+    let place = Place::of(input, path)?;
+    let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut is_damaged = false;
+    let mut tree = |out: &mut dyn Write, index: u64, start: u64, bytes: &[u8]| {
+        let outline = Outline::of(bytes, most);
+        let label = if input.has_records { format!("[{index}]") } else { String::new() };
+        is_damaged |= outline.error().is_some() || outline.end() < bytes.len();
+        Tree { outline: &outline, bytes, start, offsets }.write(out, &label).map_err(Failure::output)
+    };
+    if place.steps.is_empty() {
+        place.each_value(input, |index, offset, bytes| tree(&mut out, index, offset, bytes))?;
+    } else {
+        place.each(input, |index, offset, view: View<'_>| {
+            let range = view.range().map_err(|error| Failure::data(&input.name_of(index), &error))?;
+            tree(
+                &mut out,
+                index,
+                offset + range.start as u64,
+                view.remaining().get(..range.len()).unwrap_or_default(),
+            )
+        })?;
+    }
+    out.flush().map_err(Failure::output)?;
+    if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }
+}
+
+struct Tree<'o> {
+    outline: &'o Outline<'o>,
+    bytes: &'o [u8],
+    /// Where the bytes start in the file.
+    start: u64,
+    offsets: bool,
+}
+
+impl Tree<'_> {
+    fn write(&self, out: &mut dyn Write, root: &str) -> std::io::Result<()> {
+        let nodes = self.outline.nodes();
+        let mut label = root.to_owned();
+        // A key and what it holds stand before its value, in the label.
+        let mut key_depth = None;
+        for node in nodes {
+            if key_depth.is_some_and(|depth| node.depth > depth) {
+                continue;
+            }
+            key_depth = None;
+            match &node.role {
+                Role::Key(_) => {
+                    (label, key_depth) = (key(node), Some(node.depth));
+                    continue;
+                }
+                Role::Element(index) => label = format!("[{index}]"),
+                Role::Property(name) => label = format!("{}:", quoted(name)),
+                Role::Root | Role::Value(_) => {}
+            }
+            self.node(out, node, &std::mem::take(&mut label))?;
+        }
+        let left_out: usize = nodes.iter().map(|node| node.left_out.count).sum();
+        if left_out > 0 {
+            writeln!(out, "{FAINT}… and {left_out} more values; --most shows them, or name a part{FAINT:#}")?;
+        }
+        let end = self.outline.end();
+        match self.outline.error() {
+            Some(error) => self.error(out, error.kind(), error.offset().unwrap_or(end)),
+            None if end < self.bytes.len() => {
+                self.error(out, &ErrorKind::TrailingBytes(self.bytes.len() - end), end)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn node(&self, out: &mut dyn Write, node: &Node, label: &str) -> std::io::Result<()> {
+        if self.offsets {
+            write!(out, "{FAINT}{:>10}{FAINT:#}  ", self.start + node.bytes.start as u64)?;
+        }
+        write!(out, "{}", "  ".repeat(node.depth as usize))?;
+        if !label.is_empty() {
+            write!(out, "{NAME}{label}{NAME:#} ")?;
+        }
+        let element_types = match &node.element_types[..] {
+            [] => String::new(),
+            types => format!("[{}]", types.join(", ")),
+        };
+        write!(out, "{FAINT}{}{element_types}{FAINT:#}", node.ty)?;
+        let style = match node.ty {
+            VariantType::String | VariantType::StringName | VariantType::NodePath => TEXT,
+            VariantType::Array | VariantType::Dictionary | VariantType::Object => FAINT,
+            _ => NUMBER,
+        };
+        if !node.preview.is_empty() {
+            write!(out, " {style}{}{style:#}", node.preview)?;
+        }
+        let incomplete = if node.is_complete { "" } else { " (incomplete)" };
+        writeln!(out, "{BAD}{incomplete}{BAD:#}")
+    }
+
+    fn error(&self, out: &mut dyn Write, kind: &ErrorKind, at: usize) -> std::io::Result<()> {
+        writeln!(out, "{BAD}damaged at byte {}: {kind}{BAD:#}", self.start + at as u64)
+    }
+}
+
+/// A key as a label: its text, or its type and value.
+fn key(node: &Node) -> String {
+    match node.ty {
+        VariantType::String | VariantType::StringName | VariantType::Int => format!("{}:", node.preview),
+        ty => format!("{ty} {}:", node.preview),
+    }
+}

@@ -7,6 +7,8 @@ mod input;
 mod json;
 mod output;
 mod show;
+mod stats;
+mod textconv;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,8 +43,19 @@ enum Command {
     FromJson(FromJson),
     /// Check files as strictly as `try_decode`, and print what is wrong and where
     Check(Check),
+    /// Print which keys and types take the most bytes
+    Stats(Stats),
     /// Print which paths differ between two files
     Diff(Diff),
+    /// Print each value behind its path, for `git diff`
+    ///
+    /// With these three lines, `git diff`, `git log -p` and `git show` compare saves by their values:
+    ///
+    ///     echo '*.dat diff=gdvar' >> .gitattributes
+    ///     git config diff.gdvar.textconv 'gdvar textconv'
+    ///     git config diff.gdvar.cachetextconv true
+    #[command(verbatim_doc_comment)]
+    Textconv(OneFile),
     /// Print 64 bits that tell values apart, the same as `FastVariantCodec.fingerprint`
     Fingerprint(OneFile),
 }
@@ -136,6 +149,15 @@ struct Check {
 }
 
 #[derive(Args)]
+struct Stats {
+    #[command(flatten)]
+    file: OneFile,
+    /// The most rows of each table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    most: usize,
+}
+
+#[derive(Args)]
 struct Diff {
     /// The old file
     old: PathBuf,
@@ -174,6 +196,8 @@ fn run(command: Command) -> Outcome<()> {
             check::check(&files, holds, allow_non_canonical)
         }
         Command::Diff(Diff { old, new, most }) => compare::diff(&old, &new, most),
+        Command::Textconv(file) => textconv::textconv(file.open()),
+        Command::Stats(Stats { file, most }) => file.open().and_then(|input| stats::stats(&input, most)),
         Command::Fingerprint(file) => file.open().and_then(|input| compare::fingerprint(&input)),
     }
 }

@@ -3,7 +3,17 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
+use anstream::{AutoStream, ColorChoice, StripStream};
+
 use crate::failure::{Failure, Outcome};
+
+/// Standard output in large pieces, without colours where they are not wanted.
+pub fn coloured() -> Box<dyn io::Write> {
+    let stdout = io::stdout();
+    let choice = AutoStream::choice(&stdout);
+    let buffered: Box<dyn io::Write> = Box::new(io::BufWriter::new(stdout.lock()));
+    if choice == ColorChoice::Never { Box::new(StripStream::new(buffered)) } else { buffered }
+}
 
 /// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none.
 pub fn write(path: Option<&Path>, parts: &[Vec<u8>], force: bool) -> Outcome<()> {

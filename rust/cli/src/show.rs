@@ -9,6 +9,7 @@ use variant_codec::{ErrorKind, VariantType, View};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{Input, Place};
+use crate::output;
 
 const NAME: Style = AnsiColor::Cyan.on_default();
 const TEXT: Style = AnsiColor::Green.on_default();
@@ -19,7 +20,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
 pub fn show(input: &Input, path: &str, offsets: bool, most: usize) -> Outcome<()> {
     let place = Place::of(input, path)?;
-    let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut out = output::coloured();
     let mut is_damaged = false;
     let mut tree = |out: &mut dyn Write, index: u64, start: u64, bytes: &[u8]| {
         let outline = Outline::of(bytes, most);
@@ -109,8 +110,10 @@ impl Tree<'_> {
         if !node.preview.is_empty() {
             write!(out, " {style}{}{style:#}", node.preview)?;
         }
-        let incomplete = if node.is_complete { "" } else { " (incomplete)" };
-        writeln!(out, "{BAD}{incomplete}{BAD:#}")
+        if !node.is_complete {
+            write!(out, " {BAD}(incomplete){BAD:#}")?;
+        }
+        writeln!(out)
     }
 
     fn error(&self, out: &mut dyn Write, kind: &ErrorKind, at: usize) -> std::io::Result<()> {

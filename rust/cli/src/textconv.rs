@@ -1,0 +1,112 @@
+//! `textconv`: values as lines that git compares.
+
+use std::io::{self, Write};
+
+use variant_codec::error::quoted;
+use variant_codec::value::OwnedElementType;
+use variant_codec::{Object, Value};
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Input};
+use crate::output;
+
+/// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case.
+pub fn textconv(input: Outcome<Input>) -> Outcome<()> {
+    let mut out = output::coloured();
+    let written = input.and_then(|input| lines(&input, &mut *out));
+    match written {
+        Err(Failure::Data(damage)) => writeln!(out, "{damage}").map_err(Failure::output)?,
+        written => written?,
+    }
+    out.flush().map_err(Failure::output)
+}
+
+fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {
+    let limits = input::limits();
+    input.each(0..u64::MAX, |index, offset, bytes| {
+        let mut path = if input.has_records { format!("[{index}]") } else { String::new() };
+        let written = match Value::decode(bytes, &limits) {
+            Ok(value) => Lines { out, path: &mut path }.value(&value),
+            Err(error) => {
+                let error = error.shifted(usize::try_from(offset).unwrap_or(usize::MAX));
+                writeln!(out, "{path}: damaged: {error}")
+            }
+        };
+        written.map_err(Failure::output)
+    })
+}
+
+struct Lines<'o> {
+    out: &'o mut dyn Write,
+    path: &'o mut String,
+}
+
+impl Lines<'_> {
+    fn value(&mut self, value: &Value) -> io::Result<()> {
+        match value {
+            Value::Array(array) if !array.is_empty() => {
+                self.declared("Array", &[&array.element])?;
+                array
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(index, element)| self.at(&format!("[{index}]"), element))
+            }
+            Value::Dictionary(dictionary) if !dictionary.is_empty() => {
+                self.declared("Dictionary", &[&dictionary.key, &dictionary.value])?;
+                dictionary.iter().try_for_each(|(key, value)| match key {
+                    Value::String(text) => self.at(&format!(".{}", text_key(text)), value),
+                    key => {
+                        let key = json(key)?;
+                        self.at(&format!("[{key}]"), value)
+                    }
+                })
+            }
+            Value::Object(Object::Full { class, properties }) => {
+                writeln!(self.out, "{}: {}", self.path, quoted(class))?;
+                properties
+                    .iter()
+                    .try_for_each(|(name, value)| self.at(&format!(".{}", text_key(name)), value))
+            }
+            leaf => {
+                let leaf = json(leaf)?;
+                writeln!(self.out, "{} = {leaf}", self.path)
+            }
+        }
+    }
+
+    /// The value behind this step.
+    fn at(&mut self, step: &str, value: &Value) -> io::Result<()> {
+        let before = self.path.len();
+        self.path.push_str(step);
+        self.value(value)?;
+        self.path.truncate(before);
+        Ok(())
+    }
+
+    /// A line for a typed container.
+    fn declared(&mut self, container: &str, types: &[&OwnedElementType]) -> io::Result<()> {
+        if types.iter().all(|ty| **ty == OwnedElementType::Untyped) {
+            return Ok(());
+        }
+        let names: Vec<String> = types.iter().map(|ty| name(ty)).collect();
+        writeln!(self.out, "{}: {container}[{}]", self.path, names.join(", "))
+    }
+}
+
+fn name(ty: &OwnedElementType) -> String {
+    match ty {
+        OwnedElementType::Untyped => "Variant".to_owned(),
+        OwnedElementType::Builtin(ty) => ty.name().to_owned(),
+        OwnedElementType::Class(name) | OwnedElementType::Script(name) => quoted(name),
+    }
+}
+
+/// A key as in paths: as it is if it is a name, else as JSON.
+fn text_key(text: &str) -> String {
+    let is_name = !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_');
+    if is_name { text.to_owned() } else { format!("{text:?}") }
+}
+
+fn json(value: &Value) -> io::Result<String> {
+    serde_json::to_string(value).map_err(io::Error::from)
+}

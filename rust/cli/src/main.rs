@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod json;
 mod output;
+mod repair;
 mod show;
 mod stats;
 mod textconv;
@@ -43,6 +44,8 @@ enum Command {
     FromJson(FromJson),
     /// Check files as strictly as `try_decode`, and print what is wrong and where
     Check(Check),
+    /// Write the records of a damaged file that are still whole to another file
+    Repair(Repair),
     /// Print which keys and types take the most bytes
     Stats(Stats),
     /// Print which paths differ between two files
@@ -149,6 +152,18 @@ struct Check {
 }
 
 #[derive(Args)]
+struct Repair {
+    #[command(flatten)]
+    file: OneFile,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
 struct Stats {
     #[command(flatten)]
     file: OneFile,
@@ -197,6 +212,9 @@ fn run(command: Command) -> Outcome<()> {
         }
         Command::Diff(Diff { old, new, most }) => compare::diff(&old, &new, most),
         Command::Textconv(file) => textconv::textconv(file.open()),
+        Command::Repair(Repair { file, output, force }) => {
+            file.open().and_then(|input| repair::repair(&input, &output, force))
+        }
         Command::Stats(Stats { file, most }) => file.open().and_then(|input| stats::stats(&input, most)),
         Command::Fingerprint(file) => file.open().and_then(|input| compare::fingerprint(&input)),
     }

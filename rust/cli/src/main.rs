@@ -14,7 +14,8 @@ mod textconv;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use failure::{Failure, Outcome};
 use input::Input;
@@ -61,6 +62,13 @@ enum Command {
     Textconv(OneFile),
     /// Print 64 bits that tell values apart, the same as `FastVariantCodec.fingerprint`
     Fingerprint(OneFile),
+    /// Print what a shell needs to complete the arguments of gdvar
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
 }
 
 /// What a file holds, where it is not to be recognised.
@@ -216,6 +224,16 @@ fn run(command: Command) -> Outcome<()> {
             file.open().and_then(|input| repair::repair(&input, &output, force))
         }
         Command::Stats(Stats { file, most }) => file.open().and_then(|input| stats::stats(&input, most)),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", &mut script);
+            output::text(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
+            rendered.map_err(Failure::output).and_then(|()| output::text(&page))
+        }
         Command::Fingerprint(file) => file.open().and_then(|input| compare::fingerprint(&input)),
     }
 }

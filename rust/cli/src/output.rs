@@ -15,6 +15,12 @@ pub fn coloured() -> Box<dyn io::Write> {
     if choice == ColorChoice::Never { Box::new(StripStream::new(buffered)) } else { buffered }
 }
 
+/// Prints a text.
+pub fn text(text: &[u8]) -> Outcome<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text).and_then(|()| out.flush()).map_err(Failure::output)
+}
+
 /// Writes a whole file at once, so that it is there as a whole or not at all; standard output for none.
 pub fn write(path: Option<&Path>, parts: &[Vec<u8>], force: bool) -> Outcome<()> {
     let Some(path) = path else {

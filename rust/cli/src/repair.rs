@@ -29,7 +29,11 @@ pub fn repair(input: &Input, to: &Path, force: bool) -> Outcome<()> {
     for lost in &found.lost {
         anstream::println!("lost: {} bytes at byte {}", lost.len(), lost.start);
     }
-    anstream::println!("{}: {} records are whole", to.display(), found.whole.len());
+    let records = match found.whole.len() {
+        1 => "1 record is".to_owned(),
+        count => format!("{count} records are"),
+    };
+    anstream::println!("{}: {records} whole", to.display());
     Ok(())
 }
 

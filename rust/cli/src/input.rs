@@ -79,18 +79,24 @@ impl Input {
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
             (name, Box::new(Mutex::new(file)))
         };
-        let has_records = match holds {
-            Some(holds) => holds == Holds::Records,
-            None => match frames::foreign(&*source, &limits()).map_err(|error| of_file(&name, &error))? {
-                None => true,
-                Some(Foreign::OneValue) => false,
-                Some(Foreign::Json) => {
-                    return Err(Failure::Data(format!("{name}: JSON, which `gdvar from-json` encodes")));
-                }
-                Some(foreign) => return Err(Failure::Data(format!("{name}: {foreign}"))),
+        Self { name, source, has_records: holds == Some(Holds::Records) }.recognised(holds)
+    }
+
+    fn recognised(self, holds: Option<Holds>) -> Outcome<Self> {
+        let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
+        match found {
+            Some(Foreign::Text) => match self.whole().map(|text| from_hex(&text))? {
+                Some(bytes) => Self { source: Box::new(Held(bytes)), ..self }.recognised(holds),
+                None => Err(Failure::Data(format!("{}: text, not encoded values", self.name))),
             },
-        };
-        Ok(Self { name, source, has_records })
+            _ if holds.is_some() => Ok(self),
+            None => Ok(Self { has_records: true, ..self }),
+            Some(Foreign::OneValue) => Ok(Self { has_records: false, ..self }),
+            Some(Foreign::Json) => {
+                Err(Failure::Data(format!("{}: JSON, which `gdvar from-json` encodes", self.name)))
+            }
+            Some(foreign) => Err(Failure::Data(format!("{}: {foreign}", self.name))),
+        }
     }
 
     /// Calls `each` with the index, the offset and the bytes of each of these records, or with one value as the first record. No more than
@@ -136,6 +142,15 @@ impl Input {
     pub fn name_of(&self, index: u64) -> String {
         if self.has_records { format!("{}: record {index}", self.name) } else { self.name.clone() }
     }
+}
+
+/// The bytes that hexadecimal text spells, as it is copied from a debugger or a log; `None` for other text.
+fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digits = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let digits: Vec<u8> =
+        digits.map(|byte| char::from(*byte).to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 /// An error of the file itself, or of how its records lie.

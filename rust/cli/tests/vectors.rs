@@ -74,6 +74,13 @@ fn damaged_files_are_reported() {
             );
         }
     }
+    let spelled = records.first().map(hex::encode).expect("a vector");
+    fs::write(folder.path().join("value.txt"), format!("{spelled}\n")).expect("written");
+    assert_eq!(
+        gdvar(&["show", "value.txt"], folder.path()).status.code(),
+        Some(1),
+        "the first vector is broken"
+    );
     let shown = gdvar(&["show", "save.dat", "--as", "records"], folder.path());
     assert_eq!(shown.status.code(), Some(1));
     let shown = String::from_utf8(shown.stdout).expect("UTF-8");

@@ -135,11 +135,18 @@ impl KeyCache {
         Self { collisions, ..Self::default() }
     }
 
+    /// Whether this text is not cached.
+    #[inline(always)]
+    pub fn passes(&mut self, text: &[u8]) -> bool {
+        let passes = text.len() > Self::LONGEST || self.seen < Self::PASSED;
+        self.seen += usize::from(passes);
+        passes
+    }
+
     /// Caches the String of this text; `None` if it is not cached.
     #[inline(always)]
     pub fn keep(&mut self, text: &str) -> Option<CachedKey> {
-        if text.len() > Self::LONGEST || self.seen < Self::PASSED {
-            self.seen += 1;
+        if self.passes(text.as_bytes()) {
             return None;
         }
         if self.kept.is_empty() {
@@ -169,9 +176,6 @@ impl KeyCache {
     /// The cached key with these bytes.
     #[inline(always)]
     pub fn find(&self, bytes: &[u8]) -> Option<CachedKey> {
-        if bytes.len() > Self::LONGEST {
-            return None;
-        }
         let hash = hash(bytes);
         let index = self.slot_of(hash);
         let (kept, _) = self.kept.get(index)?.as_ref()?;

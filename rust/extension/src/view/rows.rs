@@ -14,6 +14,7 @@ use super::records::Records;
 use super::shown::Shown;
 use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
+use crate::variant::nested::Nested;
 
 /// What looks at the fields of each row.
 pub trait EachRow {
@@ -71,6 +72,8 @@ pub struct Test {
     number: Option<Number>,
     /// For `in`: the type of the Array's elements, or of the Dictionary's keys.
     declared: Option<ContainerType>,
+    /// For `in` an Object: its `_get` runs.
+    _running: Option<Nested>,
 }
 
 #[derive(Clone, Copy)]
@@ -83,7 +86,7 @@ impl Test {
     /// Fields that are `operator` the value, as GDScript compares.
     ///
     /// # Errors
-    /// Other operators.
+    /// Other operators; too many calls inside of each other.
     pub fn new(operator: &str, value: &Variant) -> Result<Self> {
         let operator = match operator {
             "==" => VariantOperator::EQUAL,
@@ -109,7 +112,9 @@ impl Test {
             Some(VariantType::Dictionary) => Some(reader.dictionary_types(value).0),
             _ => None,
         };
-        Ok(Self { operator, value: value.clone(), number, declared })
+        let runs_scripts = operator == VariantOperator::IN && reader.ty(value) == Some(VariantType::Object);
+        let _running = runs_scripts.then(Nested::enter).transpose()?;
+        Ok(Self { operator, value: value.clone(), number, declared, _running })
     }
 
     fn is_met<D: Dialect>(

@@ -168,6 +168,9 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             // Cached keys have been checked.
             if self.keys.is_next(self.cursor, bytes) {
                 self.key = Key::Next;
+            } else if self.keys.passes(bytes) {
+                let Some(string) = raw_string(bytes, &mut self.units) else { return Ok(false) };
+                self.building.put_string(string);
             } else if let Some(cached) = self.keys.find(bytes) {
                 self.key = Key::Cached(cached);
             } else {

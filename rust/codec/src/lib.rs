@@ -78,16 +78,6 @@ pub mod stream {
 }
 
 /// Godot 3's format: what its values become in Godot 4, and the reverse.
-///
-/// ```
-/// use variant_codec::godot3::Loss;
-/// use variant_codec::{Limits, Value};
-///
-/// let bytes = Value::from_iter([("hp", 7)]).encode_godot3(Loss::Refused)?;
-/// let value = Value::decode_godot3(&bytes, &Limits::for_network(), Loss::Refused)?;
-/// assert_eq!(value["hp"].as_i64(), Some(7));
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 pub mod godot3 {
     pub use crate::changes::{Change, Loss, add_change};
     pub use crate::downgrade::{COUNTERPARTS, Counterpart, Downgrade};

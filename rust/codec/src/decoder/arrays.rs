@@ -155,8 +155,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_element(array).at(at)
     }
 
-    /// Writes those of the next elements that are of one type with nothing to be said against any of them, and returns
-    /// how many there were.
+    /// Writes the next elements as far as they are valid and of one type, and returns how many there were.
     #[inline(never)]
     pub(super) fn decode_run<S: Sink>(
         &mut self,

@@ -1,4 +1,4 @@
-//! The cursor's faults and oddities as errors, notes and spans.
+//! Reads numbers, counts and texts, with errors for what is wrong and notes for what is odd.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -131,7 +131,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::count_fault)
     }
 
-    /// The same where the engine takes a negative one for zero.
+    /// As [`Decoder::count`], where the engine takes a negative count for zero.
     #[inline(always)]
     pub(super) fn signed_count(&mut self, smallest: usize) -> Result<usize> {
         let start = self.cursor;
@@ -149,7 +149,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::container_count_fault)
     }
 
-    /// What has been counted from `start` on; `fault` says what is wrong there.
+    /// What was read at `start`, or the error that `fault` gives there.
     #[inline(always)]
     pub(super) fn counted<T>(
         &mut self,

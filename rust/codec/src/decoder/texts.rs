@@ -17,7 +17,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.name_text(bytes, at)
     }
 
-    /// The same where the text has been counted at `at`.
+    /// As [`Decoder::string`], for a text that was read at `at`.
     pub(super) fn padded_name(&mut self, found: Padded<'a>, at: usize) -> Result<&'a str> {
         let bytes = self.padded(found, at, false)?;
         self.name_text(bytes, at)

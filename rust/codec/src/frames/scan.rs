@@ -16,22 +16,6 @@ const BLOCK: usize = 1 << 20;
 /// Calls `each` with the index of each of these records, its offset in the file, and its bytes. No more than 1 MiB is held, or one
 /// record if it is longer. `index` finds the first one.
 ///
-/// ```
-/// use variant_codec::Limits;
-/// use variant_codec::frames::{Index, append, scan};
-///
-/// let mut batch = Vec::new();
-/// append(&mut batch, b"one");
-/// append(&mut batch, b"three");
-/// let mut found = Vec::new();
-/// scan(&batch[..], &Index::default(), 0..u64::MAX, &Limits::for_network(), |index, offset, record| {
-///     found.push((index, offset, record.len()));
-///     Ok(())
-/// })?;
-/// assert_eq!(found, [(0, 4, 3), (1, 11, 5)]);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; one without bytes; a record of more bytes than the limits allow; errors of
 /// the file; what `each` returns.

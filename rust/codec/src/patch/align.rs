@@ -12,12 +12,12 @@ use crate::error::{ErrorKind, Result};
 use crate::format::VariantType;
 use crate::view::View;
 
-/// Items of two lists that are not the same, in order. What stands between is.
+/// A difference between two lists. Items between two pieces are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// One thing that has changed: its index in either list.
     Changed(usize, usize),
-    /// Items that are gone, and others that have come instead.
+    /// Items that were removed, and others that were inserted in their place.
     Replaced(Range<usize>, Range<usize>),
 }
 

@@ -19,7 +19,7 @@ use crate::view::View;
 const SMALL: usize = 64;
 /// A change may take this many bytes more than the new value. Above that, the value is replaced.
 const LONGER: usize = 256;
-/// Items of packed arrays that have not changed, between ones that have, if there are no more bytes of them.
+/// Unchanged items between two changed ones of a packed array are written again if they take no more bytes than this.
 const GAP: usize = 48;
 
 /// The patch that makes the value in `new` of the one in `old`, both encoded. [`apply`](super::apply) gives `new` byte for byte.

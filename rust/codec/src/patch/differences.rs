@@ -34,16 +34,6 @@ pub enum PathStep<'a> {
 /// Items of Arrays that were added or removed are found as such, as far as a bounded search goes. The order of keys makes no
 /// difference.
 ///
-/// ```
-/// use variant_codec::{Limits, Value, patch};
-///
-/// let (old, new) = (Value::from([1, 2, 3]).encode()?, Value::from([1, 3]).encode()?);
-/// let limits = Limits::for_save_files();
-/// let found = patch::differences(&old, &new, 100, &limits)?;
-/// assert!(found[0].new.is_none(), "the 2 is gone");
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
-///
 /// # Errors
 /// As [`Value::decode`](crate::Value::decode), for either; differences that take more memory than the limits allow.
 pub fn differences<'a>(

@@ -14,13 +14,6 @@ use super::types::{Array, Dictionary, NodePath, Object, Value};
 /// | `&str`, `String` | | the value at the String or StringName | the property |
 /// | `usize` | the element | the value at the int | |
 /// | `&Value` | the element, if an int | the value at the key | the property, if text |
-///
-/// ```
-/// use variant_codec::Value;
-///
-/// let saves = Value::from_iter([("slots", Value::from([7, 8, 9]))]);
-/// assert_eq!(saves.get("slots").and_then(|slots| slots.get(2)), Some(&Value::Int(9)));
-/// ```
 pub trait Lookup: sealed::Sealed {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted<'_>;

@@ -26,18 +26,6 @@ const SMALL: usize = 512;
 ///
 /// It grows with the bytes that are walked: by 8 bytes for each 256 in Arrays, by up to 16 for each key of a Dictionary that takes 512
 /// or more. Where there is no memory, it forgets. Any thread may use it.
-///
-/// ```
-/// use variant_codec::view::KnownOffsets;
-/// use variant_codec::{Value, View};
-///
-/// let bytes = Value::from(vec!["a text of some length"; 1000]).encode()?;
-/// let known = KnownOffsets::default();
-/// let view = View::new(&bytes)?.remembering(&known);
-/// assert_eq!(view.index(999)?.range()?.len(), 32);
-/// assert!(known.memory() > 0);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,

@@ -6,8 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A position in bytes, or past their end.
 ///
-/// Its methods return `None` if the bytes end too early, or a count is larger than what they can hold. The `…_fault` methods of the
-/// cursor as it was before say what is wrong.
+/// A method returns `None` if the bytes end too early, or if a count is larger than what they can hold. For the error with its offset, call the
+/// `…_fault` method on a copy of the cursor that was made before.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -63,13 +63,13 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Goes on at `position`, which may be past the end.
+    /// Moves to `position`, which may be past the end.
     #[inline(always)]
     pub fn jump(&mut self, position: usize) {
         self.at = position;
     }
 
-    /// How many bytes are left. Not past the end: something has been read before.
+    /// The number of bytes that are left. Only for a cursor that is not past the end.
     #[inline(always)]
     fn left(&self) -> usize {
         self.bytes.len() - self.at
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The next number, without going on.
+    /// The next number. The cursor stays where it is.
     #[inline(always)]
     pub fn peek(&self) -> Option<u32> {
         Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// The same with the error.
+    /// As [`Cursor::take`], with the error.
     #[inline(always)]
     pub fn try_take(&mut self, count: usize) -> Result<&'a [u8]> {
         self.take(count).ok_or_else(|| self.end_fault(count))
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
         (count <= self.left()).then(|| self.at += count)
     }
 
-    /// Goes on behind these bytes; returns whether they are next.
+    /// Skips these bytes if they are next; returns whether they are.
     #[inline(always)]
     pub fn passes(&mut self, expected: &[u8]) -> bool {
         let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(expected));
@@ -131,14 +131,14 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
-    /// A count of things that take at least `smallest` bytes each.
+    /// A count of elements that take at least `smallest` bytes each.
     #[inline(always)]
     pub fn count(&mut self, smallest: usize) -> Option<usize> {
         let count = usize::try_from(self.u32()? as i32).ok()?;
         (count <= self.left() / smallest).then_some(count)
     }
 
-    /// The same where the engine takes a negative one for zero.
+    /// As [`Cursor::count`], where the engine takes a negative count for zero.
     #[inline(always)]
     pub fn signed_count(&mut self, smallest: usize) -> Option<usize> {
         let count = (self.u32()? as i32).max(0) as usize;
@@ -165,14 +165,14 @@ impl<'a> Cursor<'a> {
         Some(Padded { text: self.take(count)?, padding: self.take(format::padding(count))? })
     }
 
-    /// Goes on behind a counted text.
+    /// Skips a counted text and its padding.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Option<()> {
         let count = self.u32()? as usize;
         self.skip(count.checked_add(format::padding(count))?)
     }
 
-    /// What a container declares for its elements, where its header says how.
+    /// The declared type of a container, which its header describes by `kind`.
     #[inline(always)]
     pub fn declared(&mut self, kind: ContainerKind) -> Option<Declared<'a>> {
         Some(match kind {
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Goes on behind that.
+    /// Skips the declared type of a container.
     #[inline(always)]
     pub fn skip_declared(&mut self, kind: ContainerKind) -> Option<()> {
         match kind {
@@ -222,9 +222,9 @@ pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
         && cursor.rest().first() == Some(&start)
 }
 
-/// What is wrong here.
+/// Errors for what cannot be read here.
 impl Cursor<'_> {
-    /// So many bytes are needed, and are not there.
+    /// The bytes end before `needed` more.
     #[cold]
     #[inline(never)]
     pub fn end_fault(self, needed: usize) -> Error {
@@ -232,7 +232,7 @@ impl Cursor<'_> {
         Error::new(ErrorKind::UnexpectedEnd { needed, left: self.bytes.len() - at }).at(at)
     }
 
-    /// The count is negative, or there is no room for so much.
+    /// The count is negative, or larger than what the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn count_fault(mut self) -> Error {
@@ -243,7 +243,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// There is no room for what a container counts.
+    /// The count of a container is larger than what the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn container_count_fault(mut self) -> Error {
@@ -254,27 +254,27 @@ impl Cursor<'_> {
         }
     }
 
-    /// There is no room behind the counters that started at `at` for so much.
+    /// The count, which starts at `at` and has been read, is larger than what the bytes can hold.
     #[cold]
     #[inline(never)]
     pub fn room_fault(self, at: usize, count: i64) -> Error {
         Error::new(ErrorKind::BadCount { count, left: self.rest().len() }).at(at)
     }
 
-    /// The counters of a NodePath do not fit.
+    /// The bytes end within the counters of a NodePath.
     #[cold]
     pub fn node_path_fault(mut self) -> Error {
         while self.u32().is_some() {}
         self.end_fault(4)
     }
 
-    /// What a container declares for its elements does not fit.
+    /// The declared type of a container is cut off.
     #[cold]
     pub fn declared_fault(self, kind: ContainerKind) -> Error {
         if kind == ContainerKind::Builtin { self.end_fault(4) } else { self.text_fault() }
     }
 
-    /// The text does not fit.
+    /// The text, or its padding, is cut off.
     #[cold]
     #[inline(never)]
     pub fn text_fault(mut self) -> Error {

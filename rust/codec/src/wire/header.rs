@@ -9,7 +9,7 @@ use super::lanes::Precision;
 pub struct Header {
     /// The type.
     pub ty: VariantType,
-    /// As it stands; without the bits that the dialect ignores.
+    /// The word itself; in Godot 3, without the bits that its readers ignore.
     pub bits: u32,
 }
 
@@ -27,7 +27,7 @@ impl Header {
         self.bits & FLAG_64 != 0
     }
 
-    /// The same as a precision.
+    /// [`Header::is_wide`] as a precision.
     #[inline(always)]
     pub fn precision(self) -> Precision {
         if self.is_wide() { Precision::Double } else { Precision::Single }

@@ -33,15 +33,6 @@ impl Number {
 
 /// The number that is all of `bytes`, as the engine reads it. `None` for other values, for bools other than 0 and 1, and for 4-byte
 /// NaNs: decode those.
-///
-/// ```
-/// use variant_codec::Value;
-/// use variant_codec::stream::{Number, number};
-///
-/// assert_eq!(number(&Value::from(7).encode()?), Some(Number::Int(7)));
-/// assert_eq!(number(&Value::from("7").encode()?), None);
-/// # Ok::<(), variant_codec::Error>(())
-/// ```
 #[inline(always)]
 pub fn number(bytes: &[u8]) -> Option<Number> {
     let mut cursor = Cursor::new(bytes, 0);

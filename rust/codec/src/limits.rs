@@ -178,11 +178,6 @@ impl Limits {
     /// The format's 1024 levels need 4 MiB of stack in release builds; the threads that Rust starts have 2
     /// MiB. In debug builds, 2 MiB are enough for about 100 levels, and 1024 need 32 MiB, or 8 MiB with this
     /// in `Cargo.toml`:
-    ///
-    /// ```toml
-    /// [profile.dev.package."*"]
-    /// opt-level = 1
-    /// ```
     pub const fn for_save_files() -> Self {
         let mut limits = Self::unlimited();
         limits.allow_trailing_bytes = false;

@@ -41,8 +41,14 @@ pub fn scan<S: ReadAt + ?Sized>(
             usize::try_from(at - block_at).ok().and_then(|start| block.get(start..)).unwrap_or_default();
         let length = rest.first_chunk().map_or(0, |frame| wire::record_length(*frame) as usize);
         if length > limits.max_bytes {
-            let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
-            return Err(Error::new(kind).at(size(at + FRAME_BYTES as u64)).inside(Step::Index(size(index))));
+            let left = source.size().map_err(Error::other)?.saturating_sub(at);
+            let error = match record_length(rest.first_chunk(), left) {
+                Err(ErrorKind::UnexpectedEnd { .. }) if ignores_torn => return Ok(()),
+                Err(kind) => Error::new(kind).at(size(at)),
+                Ok(_) => Error::new(ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64))
+                    .at(size(at + FRAME_BYTES as u64)),
+            };
+            return Err(error.inside(Step::Index(size(index))));
         }
         if let Ok(length) = record_length(rest.first_chunk(), rest.len() as u64) {
             let (offset, length) = (at + FRAME_BYTES as u64, length as usize);

@@ -36,7 +36,7 @@ fn one(input: &Input, limits: &Limits) -> Outcome<String> {
     let (mut count, mut size) = (0_u64, 0_u64);
     input.each(0..u64::MAX, |index, offset, bytes| {
         (count, size) = (count + 1, size + bytes.len() as u64);
-        // What is not certainly good is read to find out.
+        // If the quick check cannot tell, decoding does.
         if quick_check(bytes, limits).is_none() {
             let read = Value::decode(bytes, limits);
             read.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;

@@ -1,4 +1,4 @@
-//! What goes wrong: a message for people, and an exit code for pipelines.
+//! Failures of commands: a message for people, and an exit code for pipelines.
 
 use std::fmt::Write as _;
 use std::io;

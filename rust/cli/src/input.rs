@@ -1,4 +1,4 @@
-//! What commands read.
+//! Input files: opens them and recognises their contents.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -13,12 +13,12 @@ use variant_codec::{Error, ErrorKind, Limits, View};
 use crate::Holds;
 use crate::failure::{Failure, Outcome};
 
-/// A file, and what it holds.
+/// An open file.
 pub struct Input {
     /// Its name for messages.
     pub name: String,
     source: Box<dyn ReadAt>,
-    /// Whether it holds records, and not one value.
+    /// Whether it contains records; otherwise it contains one value.
     pub has_records: bool,
 }
 
@@ -68,7 +68,7 @@ fn regular(path: &Path) -> Outcome<()> {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`, and recognises what it holds unless that is known.
+    /// Opens a file, or standard input for `-`, and recognises its contents unless the user has stated them.
     pub fn open(path: &Path, holds: Option<Holds>) -> Outcome<Self> {
         let (name, source): (String, Box<dyn ReadAt>) = if path == Path::new("-") {
             let (name, bytes) = read(path)?;
@@ -170,7 +170,10 @@ pub struct Place<'p> {
 }
 
 impl<'p> Place<'p> {
-    /// What a path means in this input.
+    /// Parses a path in this input.
+    ///
+    /// # Errors
+    /// Fails if the input contains records and the path does not start with the index of one.
     pub fn of(input: &Input, path: &'p str) -> Outcome<Self> {
         if !input.has_records || path.is_empty() {
             return Ok(Self { record: None, steps: Key::path(path) });

@@ -71,7 +71,7 @@ enum Command {
     Man,
 }
 
-/// What a file holds, where it is not to be recognised.
+/// The contents of a file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Holds {
     /// One encoded value
@@ -84,7 +84,7 @@ enum Holds {
 struct OneFile {
     /// The file
     file: PathBuf,
-    /// What it holds, if that is not to be recognised
+    /// The contents of the file, instead of recognising them
     #[arg(long = "as", value_name = "WHAT")]
     holds: Option<Holds>,
 }
@@ -151,7 +151,7 @@ struct Check {
     /// The files
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What they hold, if that is not to be recognised
+    /// The contents of the files, instead of recognising them
     #[arg(long = "as", value_name = "WHAT")]
     holds: Option<Holds>,
     /// Accept what other writers than an engine write, if nothing is lost

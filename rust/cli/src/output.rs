@@ -1,4 +1,4 @@
-//! What commands write.
+//! Output: standard output, and files that are written as a whole.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `repair`: what is still whole in a damaged file of records.
+//! `repair`: takes the whole records out of a damaged file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn repair(input: &Input, to: &Path, force: bool) -> Outcome<()> {
         return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
     }
     let bytes = input.whole()?;
-    let found = Search { bytes: &bytes, limits: input::limits(), work: 0 }.run();
+    let found = Search::new(&bytes).run();
     let mut batch = Vec::new();
     for record in &found.whole {
         let appended = frames::try_append(&mut batch, bytes.get(record.clone()).unwrap_or_default());
@@ -47,18 +47,26 @@ struct Found {
 struct Search<'b> {
     bytes: &'b [u8],
     limits: Limits,
-    /// Bytes that have been read while looking for the next whole record.
+    /// How many more bytes may be read: damage may look like records again and again.
     work: usize,
 }
 
-impl Search<'_> {
+impl<'b> Search<'b> {
+    fn new(bytes: &'b [u8]) -> Self {
+        /// How often all bytes are read at most.
+        const READINGS: usize = 64;
+
+        Self { bytes, limits: input::limits(), work: bytes.len().saturating_mul(READINGS) }
+    }
+
     fn run(mut self) -> Found {
         let mut found = Found::default();
         let mut at = 0;
         while at < self.bytes.len() {
             // The length may be damaged, or have been taken for the end of a record that lacks bytes.
-            let without_length = || self.value_at(at + FRAME).or_else(|| self.value_at(at));
-            if let Some(record) = self.record_at(at).or_else(without_length) {
+            let framed = self.record_at(at);
+            let record = framed.or_else(|| self.value_at(at + FRAME)).or_else(|| self.value_at(at));
+            if let Some(record) = record {
                 at = record.end;
                 found.whole.push(record);
                 continue;
@@ -71,21 +79,24 @@ impl Search<'_> {
     }
 
     /// The record behind the length at `at`, if it is whole and fills its length.
-    fn record_at(&self, at: usize) -> Option<Range<usize>> {
+    fn record_at(&mut self, at: usize) -> Option<Range<usize>> {
         let length = self.word(at)? as usize;
         let start = at + FRAME;
         let record = self.bytes.get(start..)?.get(..length).filter(|record| !record.is_empty())?;
+        self.work = self.work.saturating_sub(length);
         let is_whole =
             quick_check(record, &self.limits).is_some() || Value::decode(record, &self.limits).is_ok();
         is_whole.then_some(start..start + length)
     }
 
     /// The value that starts here without a length, if it is followed by a whole record or the end.
-    fn value_at(&self, start: usize) -> Option<Range<usize>> {
-        let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty())?;
+    fn value_at(&mut self, start: usize) -> Option<Range<usize>> {
+        let bytes = self.bytes.get(start..).filter(|bytes| !bytes.is_empty() && self.work > 0)?;
         let mut decoder = Decoder::new(bytes, Strictness::Strict, &self.limits);
-        decoder.write_into(&mut Measure::counting(EncodeOptions::default())).ok()?;
+        let read = decoder.write_into(&mut Measure::counting(EncodeOptions::default()));
         let end = start + decoder.position();
+        self.work = self.work.saturating_sub(decoder.position());
+        read.ok()?;
         let value = self.bytes.get(start..end)?;
         let is_followed = end == self.bytes.len() || self.record_at(end).is_some();
         (is_followed && Value::decode(value, &self.limits).is_ok()).then_some(start..end)
@@ -93,12 +104,11 @@ impl Search<'_> {
 
     /// Where the next whole record starts, with its length. Values fill multiples of four bytes, but bytes may be missing.
     fn next_whole(&mut self, at: usize) -> Option<usize> {
-        /// How often all bytes are read at most, for bytes that look like records without being any.
-        const READINGS: usize = 64;
-
         // If only the value is damaged, the next record is behind it.
         let behind = self.word(at).map(|length| at.saturating_add(FRAME).saturating_add(length as usize));
-        if let Some(behind) = behind.filter(|behind| *behind > at + FRAME && self.is_start(*behind)) {
+        if let Some(behind) = behind.filter(|behind| *behind > at + FRAME)
+            && self.is_start(behind)
+        {
             return Some(behind);
         }
         for start in at + 1..self.bytes.len() {
@@ -109,8 +119,7 @@ impl Search<'_> {
             if !is_likely {
                 continue;
             }
-            self.work += length as usize;
-            if self.work > self.bytes.len().saturating_mul(READINGS) {
+            if self.work == 0 {
                 return None;
             }
             if self.is_start(start) {
@@ -122,7 +131,7 @@ impl Search<'_> {
 
     /// Whether a whole record starts at `at`. A number in a damaged value may look like the length of the next one: something must
     /// follow that is whole as well.
-    fn is_start(&self, at: usize) -> bool {
+    fn is_start(&mut self, at: usize) -> bool {
         let Some(record) = self.record_at(at) else { return false };
         let holds_more = self.word(record.start).is_some_and(|header| {
             let ty = VariantType::from_id(header as u8);

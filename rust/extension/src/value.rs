@@ -205,7 +205,8 @@ pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
 
 #[inline(never)]
 fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
-    let leaf = leaf(bytes)?;
+    // Memory is checked only for larger values.
+    let leaf = leaf(bytes).filter(|_| bytes.len() <= SMALL_BYTES)?;
     let mut building = Building::new();
     match leaf {
         Leaf::Nil => {}

@@ -34,15 +34,21 @@ pub fn check(files: &[PathBuf], holds: Option<Holds>, allow_non_canonical: bool)
 
 fn one(input: &Input, limits: &Limits) -> Outcome<String> {
     let (mut count, mut size) = (0_u64, 0_u64);
-    input.each(0..u64::MAX, |index, offset, bytes| {
-        (count, size) = (count + 1, size + bytes.len() as u64);
-        // If the quick check cannot tell, decoding does.
-        if quick_check(bytes, limits).is_none() {
-            let read = Value::decode(bytes, limits);
-            read.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
-        }
-        Ok(())
-    })?;
+    input.each_in_parallel(
+        |found: &mut (u64, u64), index, offset, bytes| {
+            *found = (found.0 + 1, found.1 + bytes.len() as u64);
+            // If the quick check cannot tell, decoding does.
+            if quick_check(bytes, limits) != Some(bytes.len()) {
+                let read = Value::decode(bytes, limits);
+                read.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+            }
+            Ok(())
+        },
+        |found| {
+            (count, size) = (count + found.0, size + found.1);
+            Ok(())
+        },
+    )?;
     let name = &input.name;
     Ok(match (input.has_records, count) {
         (false, _) => format!("{name}: one value of {size} bytes, good"),

@@ -15,6 +15,8 @@ pub type Outcome<T> = Result<T, Failure>;
 pub enum Failure {
     /// The data are damaged, or differ; nothing more is printed for an empty text.
     Data(String),
+    /// An argument is wrong.
+    Arguments(String),
     /// A file cannot be read or written.
     File(String),
     /// Standard output has been closed: a pager that was quit, `head`.
@@ -53,6 +55,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let (text, code) = match self {
             Self::Data(text) => (text, 1),
+            Self::Arguments(text) => (text, 2),
             Self::File(text) => (text, 3),
             Self::Closed => (String::new(), 0),
         };

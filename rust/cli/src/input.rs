@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
+use rayon::prelude::*;
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
 use variant_codec::view::Key;
 use variant_codec::{Error, ErrorKind, Limits, View};
@@ -17,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 pub struct Input {
     /// Its name for messages.
     pub name: String,
-    source: Box<dyn ReadAt>,
+    source: Box<dyn ReadAt + Sync>,
     /// Whether it contains records; otherwise it contains one value.
     pub has_records: bool,
 }
@@ -70,7 +71,7 @@ fn regular(path: &Path) -> Outcome<()> {
 impl Input {
     /// Opens a file, or standard input for `-`, and recognises its contents unless the user has stated them.
     pub fn open(path: &Path, holds: Option<Holds>) -> Outcome<Self> {
-        let (name, source): (String, Box<dyn ReadAt>) = if path == Path::new("-") {
+        let (name, source): (String, Box<dyn ReadAt + Sync>) = if path == Path::new("-") {
             let (name, bytes) = read(path)?;
             (name, Box::new(Held(bytes)))
         } else {
@@ -123,6 +124,35 @@ impl Input {
         }
     }
 
+    /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with what each group came to, in
+    /// order.
+    pub fn each_in_parallel<T: Default + Send>(
+        &self,
+        work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
+        mut take: impl FnMut(T) -> Outcome<()>,
+    ) -> Outcome<()> {
+        /// So many bytes are held for all cores.
+        const BATCH: usize = 8 << 20;
+
+        let mut take_groups = |groups: Vec<(T, Outcome<()>)>| {
+            groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
+        };
+        let mut batch = Batch::default();
+        let read = self.each(0..u64::MAX, |index, offset, bytes| {
+            // One that fills a batch need not be copied.
+            if bytes.len() >= BATCH {
+                take_groups(batch.take_groups(&work))?;
+                let mut found = T::default();
+                let done = work(&mut found, index, offset, bytes);
+                return take_groups(vec![(found, done)]);
+            }
+            batch.push(index, offset, bytes);
+            if batch.bytes.len() >= BATCH { take_groups(batch.take_groups(&work)) } else { Ok(()) }
+        });
+        // What was read before the damage is good.
+        take_groups(batch.take_groups(&work)).and(read)
+    }
+
     /// All bytes.
     pub fn whole(&self) -> Outcome<Vec<u8>> {
         let read = || {
@@ -141,6 +171,44 @@ impl Input {
     /// The name of a value in messages: that of the file, and the index of its record.
     pub fn name_of(&self, index: u64) -> String {
         if self.has_records { format!("{}: record {index}", self.name) } else { self.name.clone() }
+    }
+}
+
+/// Values for all cores.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// The index of each, its offset in the file, and its place in `bytes`.
+    values: Vec<(u64, u64, Range<usize>)>,
+}
+
+impl Batch {
+    fn push(&mut self, index: u64, offset: u64, bytes: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.values.push((index, offset, start..self.bytes.len()));
+    }
+
+    /// What each group came to, and whether all of its values are good. Nothing is held afterwards.
+    fn take_groups<T: Default + Send>(
+        &mut self,
+        work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
+    ) -> Vec<(T, Outcome<()>)> {
+        /// Enough groups for cores that are busy with something else.
+        const PER_CORE: usize = 8;
+
+        let size = self.values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
+        let groups = self.values.par_chunks(size).map(|group| {
+            let mut found = T::default();
+            let done = group.iter().try_for_each(|(index, offset, place)| {
+                work(&mut found, *index, *offset, self.bytes.get(place.clone()).unwrap_or_default())
+            });
+            (found, done)
+        });
+        let groups = groups.collect();
+        self.values.clear();
+        self.bytes.clear();
+        groups
     }
 }
 

@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod json;
 mod output;
+mod query;
 mod repair;
 mod show;
 mod stats;
@@ -19,6 +20,8 @@ use clap_complete::Shell;
 
 use failure::{Failure, Outcome};
 use input::Input;
+use json::Notation;
+use query::Options;
 
 /// Shows, compares, checks and converts Godot's encoded Variants.
 ///
@@ -43,6 +46,8 @@ enum Command {
     Json(Json),
     /// Write what `json` has printed as a save, or as one encoded value
     FromJson(FromJson),
+    /// Run a filter in jq's language over everything, one record after the other
+    Query(Query),
     /// Check files as strictly as `try_decode`, and print what is wrong and where
     Check(Check),
     /// Write the records of a damaged file that are still whole to another file
@@ -116,8 +121,11 @@ struct Get {
     file: OneFile,
     /// The part, as keys and indexes: players/0/name
     path: String,
-    /// Print its encoded bytes instead
+    /// For people and other programs: types that JSON does not have become what is nearest in JSON
     #[arg(long)]
+    plain: bool,
+    /// Print its encoded bytes instead
+    #[arg(long, conflicts_with = "plain")]
     bytes: bool,
 }
 
@@ -128,6 +136,33 @@ struct Json {
     /// One line for each record
     #[arg(long)]
     lines: bool,
+    /// For people and other programs: types that JSON does not have become what is nearest in JSON. `from-json` then makes other values
+    /// of it
+    #[arg(long)]
+    plain: bool,
+}
+
+#[derive(Args)]
+struct Query {
+    #[command(flatten)]
+    file: OneFile,
+    /// The filter, as of jq: .players[0].name
+    filter: String,
+    /// For people and other programs: types that JSON does not have become what is nearest in JSON
+    #[arg(long)]
+    plain: bool,
+    /// Print texts without quotes
+    #[arg(short, long)]
+    raw_output: bool,
+    /// Print each result on one line
+    #[arg(short, long)]
+    compact_output: bool,
+    /// Run the filter once, on an array of all records
+    #[arg(short, long)]
+    slurp: bool,
+    /// Run the filter once, on null; `input` and `inputs` take the records
+    #[arg(short, long, conflicts_with = "slurp")]
+    null_input: bool,
 }
 
 #[derive(Args)]
@@ -196,11 +231,15 @@ const STACK: usize = 512 << 20;
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| run(command));
-    let done = thread
-        .map_err(|error| Failure::file("cannot start a thread", &error))
-        .and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
+    let done = pool
+        .map_err(|error| Failure::File(format!("cannot start threads: {error}")))
+        .and_then(|pool| pool.install(|| run(command)));
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+fn notation(plain: bool) -> Notation {
+    if plain { Notation::Plain } else { Notation::Lossless }
 }
 
 fn run(command: Command) -> Outcome<()> {
@@ -208,10 +247,17 @@ fn run(command: Command) -> Outcome<()> {
         Command::Show(Show { file, path, offsets, most }) => {
             file.open().and_then(|input| show::show(&input, &path, offsets, most))
         }
-        Command::Get(Get { file, path, bytes }) => {
-            file.open().and_then(|input| json::get(&input, &path, bytes))
+        Command::Get(Get { file, path, plain, bytes }) => {
+            file.open().and_then(|input| json::get(&input, &path, notation(plain), bytes))
         }
-        Command::Json(Json { file, lines }) => file.open().and_then(|input| json::json(&input, lines)),
+        Command::Json(Json { file, lines, plain }) => {
+            file.open().and_then(|input| json::json(&input, lines, notation(plain)))
+        }
+        Command::Query(Query { file, filter, plain, raw_output, compact_output, slurp, null_input }) => {
+            let notation = notation(plain);
+            let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
+            file.open().and_then(|input| query::query(&input, &filter, &options))
+        }
         Command::FromJson(FromJson { file, output, records, force }) => {
             json::from_json(&file, output.as_deref(), records, force)
         }

@@ -8,6 +8,7 @@ use variant_codec::{Object, Value};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
+use crate::json::{Notation, write};
 use crate::output;
 
 /// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case.
@@ -108,5 +109,7 @@ fn text_key(text: &str) -> String {
 }
 
 fn json(value: &Value) -> io::Result<String> {
-    serde_json::to_string(value).map_err(io::Error::from)
+    let mut text = Vec::new();
+    write(|| value, Notation::Lossless, &mut text).map_err(io::Error::other)?;
+    String::from_utf8(text).map_err(io::Error::other)
 }

@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use super::form;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Lane, Shape, VariantType};
+use crate::lanes::widen;
 use crate::value::{Dictionary, Value};
 
 /// Whether an error type is that of this crate's own serializer and deserializer. What serde puts around them keeps it.
@@ -63,7 +64,7 @@ impl Found {
         match self {
             Self::Whole(value) | Self::Element(_, value) => value,
             Self::Int(int) => int.into(),
-            Self::Float(float) => Value::Float(form::widen(float)),
+            Self::Float(float) => Value::Float(widen(float)),
         }
     }
 

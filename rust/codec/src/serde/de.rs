@@ -12,6 +12,7 @@ use serde::forward_to_deserialize_any;
 use super::{buffer, form, handover};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::{Shape, VariantType};
+use crate::lanes::widen;
 use crate::value::{Components, Object, Value};
 
 impl de::Error for Error {
@@ -190,7 +191,7 @@ impl Visit for i32 {
 
 impl Visit for f32 {
     fn visit<'de, V: Visitor<'de>>(self, mark: u32, visitor: V) -> Result<V::Value> {
-        if mark == 0 { visitor.visit_f32(self) } else { visitor.visit_f64(form::widen(self)) }
+        if mark == 0 { visitor.visit_f32(self) } else { visitor.visit_f64(widen(self)) }
     }
 }
 

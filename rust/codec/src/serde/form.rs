@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
 use crate::events::{Lanes, Precision, Sink as _};
 use crate::format::{Lane, Shape, VariantType};
+use crate::lanes::widen;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};
 
@@ -164,15 +165,6 @@ fn float_of_text(text: &str) -> Result<f64> {
         _ => text.strip_prefix(NAN).and_then(|rest| rest.strip_prefix(':')).and_then(bits),
     }
     .ok_or_else(|| message(format!("expected inf, -inf, nan or nan:<bits>, found {}", quoted(text))))
-}
-
-/// Like [`f64::from`], but NaNs keep their bits.
-pub(super) fn widen(float: f32) -> f64 {
-    if !float.is_nan() {
-        return float.into();
-    }
-    let bits = u64::from(float.to_bits());
-    f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
 }
 
 /// Rounds to the nearest, as the engine does for floats of scripts; NaNs get back the bits that they had before

@@ -12,6 +12,7 @@ use super::form::{self, form_named};
 use super::handover;
 use super::ser::ValueSerializer;
 use crate::format::VariantType;
+use crate::lanes::widen;
 use crate::value::{Array, Dictionary, OwnedElementType, Value};
 
 /// Whether a serializer is this crate's own, without another one around it, such as those that serde flattens fields
@@ -152,7 +153,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_f32<E>(self, value: f32) -> Result<Value, E> {
-        Ok(Value::Float(form::widen(value)))
+        Ok(Value::Float(widen(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {

@@ -73,6 +73,15 @@ pub(crate) fn widen_quieting_nan(value: f32) -> f64 {
     }
 }
 
+/// Like [`f64::from`], but NaNs keep their bits.
+pub fn widen(float: f32) -> f64 {
+    if !float.is_nan() {
+        return float.into();
+    }
+    let bits = u64::from(float.to_bits());
+    f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
+}
+
 /// Narrows a float as the engine's hardware does: to the nearest, NaNs made quiet with their top bits kept.
 #[inline(always)]
 pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {

@@ -1,61 +1,75 @@
 //! `json`, `get`, `from-json`: values as JSON, in the forms that docs/gdvar.md describes.
 
+mod writer;
+
 use std::io::Write;
 use std::path::Path;
 
-use variant_codec::{Value, frames};
+use variant_codec::stream::Decoder;
+use variant_codec::{Limits, Result, Strictness, Value, frames, quick_check};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
 use crate::output;
+pub use writer::{Notation, write};
+
+/// Appends a value as JSON, if it is one that strict decoding accepts.
+pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u8>) -> Result<()> {
+    if quick_check(bytes, limits) != Some(bytes.len()) {
+        Value::decode(bytes, limits)?;
+    }
+    write(|| Decoder::new(bytes, Strictness::Strict, limits), notation, out)
+}
 
 /// Prints all values: one, or an array of records, or a record on each line.
-pub fn json(input: &Input, lines: bool) -> Outcome<()> {
+pub fn json(input: &Input, lines: bool, notation: Notation) -> Outcome<()> {
     let limits = input::limits();
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::stdout().lock();
     let is_list = input.has_records && !lines;
-    let mut count = 0_u64;
-    input.each(0..u64::MAX, |index, offset, bytes| {
-        let value = Value::decode(bytes, &limits);
-        let value = value.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
-        let before = match (is_list, index) {
-            (false, _) => "",
-            (true, 0) => "[\n",
-            (true, _) => ",\n",
-        };
-        count += 1;
-        out.write_all(before.as_bytes()).map_err(Failure::output)?;
-        written(&mut out, &value)?;
-        if is_list { Ok(()) } else { out.write_all(b"\n").map_err(Failure::output) }
-    })?;
-    let end = match (is_list, count) {
-        (true, 0) => "[]\n",
-        (true, _) => "\n]\n",
+    let mut is_empty = true;
+    input.each_in_parallel(
+        |text: &mut Vec<u8>, index, offset, bytes| {
+            if is_list {
+                text.extend_from_slice(if index == 0 { b"[\n" } else { b",\n" });
+            }
+            append(bytes, &limits, notation, text)
+                .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+            if !is_list {
+                text.push(b'\n');
+            }
+            Ok(())
+        },
+        |text| {
+            is_empty &= text.is_empty();
+            out.write_all(&text).map_err(Failure::output)
+        },
+    )?;
+    let end = match (is_list, is_empty) {
+        (true, true) => "[]\n",
+        (true, false) => "\n]\n",
         (false, _) => "",
     };
     out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
 }
 
-fn written(out: &mut impl Write, value: &Value) -> Outcome<()> {
-    serde_json::to_writer(out, value).map_err(|error| Failure::output(error.into()))
-}
-
 /// Prints the part at a path, as JSON or encoded.
-pub fn get(input: &Input, path: &str, bytes: bool) -> Outcome<()> {
+pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool) -> Outcome<()> {
     let place = Place::of(input, path)?;
     let mut encoded = Vec::new();
     place.each(input, |index, _, view| {
         let failed = |error| Failure::data(&input.name_of(index), &error);
+        // Elements of packed arrays have no bytes of their own.
         let value = view.value().map_err(failed)?;
-        if bytes {
+        if as_bytes {
             encoded.push(value.encode().map_err(failed)?);
             return Ok(());
         }
-        let mut out = std::io::stdout().lock();
-        written(&mut out, &value)?;
-        out.write_all(b"\n").map_err(Failure::output)
+        let mut text = Vec::new();
+        write(|| &value, notation, &mut text).map_err(failed)?;
+        text.push(b'\n');
+        output::text(&text)
     })?;
-    if bytes { output::write(None, &encoded, false) } else { Ok(()) }
+    if as_bytes { output::write(None, &encoded, false) } else { Ok(()) }
 }
 
 /// Encodes JSON: one value, or records.

@@ -1,0 +1,110 @@
+//! `query`: filters in jq's language.
+
+use std::io::{self, Write as _};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+
+use jaq_all::data::{self, Filter, Runner};
+use jaq_all::jaq_core::unwrap_valr;
+use jaq_all::json::write::{self, Pp, Styles};
+use jaq_all::json::{Val, read};
+use jaq_all::load::FileReportsDisp;
+
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Input};
+use crate::json::{self, Notation};
+use crate::{STACK, output};
+
+/// How results are printed, and what the filter gets.
+pub struct Options {
+    /// As `json` prints values.
+    pub notation: Notation,
+    /// Texts without quotes.
+    pub raw: bool,
+    /// Each result on one line.
+    pub compact: bool,
+    /// All records in one array, instead of one after the other.
+    pub slurp: bool,
+    /// null, instead of the records, which the filter takes by `input` and `inputs`.
+    pub null_input: bool,
+}
+
+/// Prints what the filter makes of each value.
+pub fn query(input: &Input, filter: &str, options: &Options) -> Outcome<()> {
+    let filter = compiled(filter)?;
+    // Values of jaq stay on their thread.
+    thread::scope(|scope| {
+        /// Enough to keep both threads busy.
+        const WAITING: usize = 4;
+
+        let (sender, receiver) = mpsc::sync_channel(WAITING);
+        let reader = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, move || read_values(input, options.notation, &sender))
+            .map_err(|error| Failure::file("cannot start a thread", &error))?;
+        let printed = print(&filter, options, receiver);
+        let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        printed.and(read)
+    })
+}
+
+fn compiled(filter: &str) -> Outcome<Filter> {
+    jaq_all::compile_with(filter, definitions(), data::base_funs(), &[]).map_err(|reports| {
+        let reports = reports.iter().map(|report| FileReportsDisp::new(report).to_string());
+        Failure::Arguments(format!("the filter is not valid\n{}", reports.collect::<String>().trim_end()))
+    })
+}
+
+fn definitions() -> impl Iterator<Item = jaq_all::jaq_core::load::parse::Def<&'static str>> {
+    jaq_all::jaq_core::defs().chain(jaq_all::jaq_std::defs()).chain(jaq_all::json::defs())
+}
+
+/// Sends all values as JSON, many at a time, until nobody wants more.
+fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) -> Outcome<()> {
+    const SENT_AT_ONCE: usize = 64 << 10;
+
+    let limits = input::limits();
+    let mut text = Vec::new();
+    let read = input.each(0..u64::MAX, |index, offset, bytes| {
+        json::append(bytes, &limits, notation, &mut text)
+            .map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+        text.push(b'\n');
+        if text.len() < SENT_AT_ONCE {
+            return Ok(());
+        }
+        sender.send(std::mem::take(&mut text)).map_err(|_| Failure::Closed)
+    });
+    match read {
+        Err(Failure::Closed) => Ok(()),
+        read => {
+            // If the filter needs no more, nobody receives this.
+            let _ = sender.send(text);
+            read
+        }
+    }
+}
+
+fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>) -> Outcome<()> {
+    let mut out = output::coloured();
+    let pretty = Pp {
+        indent: (!options.compact).then(|| "  ".to_owned()),
+        styles: Styles::ansi(),
+        sep_space: !options.compact,
+        ..Pp::default()
+    };
+    let mut values = values.into_iter().flat_map(|text| read::parse_many(&text).collect::<Vec<_>>());
+    let slurped = options.slurp.then(|| values.by_ref().collect::<Result<Val, _>>());
+    let runner = Runner { null_input: options.null_input, ..Runner::default() };
+    let name = Val::Null;
+    let input = (&name, slurped.into_iter().chain(values));
+    data::run(&runner, filter, Default::default(), input, Failure::Data, |result| {
+        let value =
+            unwrap_valr(result).map_err(|error| Failure::Data(format!("the filter fails: {error}")))?;
+        let written: io::Result<()> = match &value {
+            Val::TStr(text) | Val::BStr(text) if options.raw => out.write_all(text),
+            value => write::write(&mut out, &pretty, 0, value),
+        };
+        written.and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
+    })?;
+    out.flush().map_err(Failure::output)
+}

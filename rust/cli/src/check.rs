@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use variant_codec::{Limits, Value, quick_check};
 
-use crate::Holds;
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input::{self, Format, Input};
 
 /// Checks each file; all are checked, whatever is wrong with the others.
-pub fn check(files: &[PathBuf], holds: Option<Holds>, allow_non_canonical: bool) -> Outcome<()> {
+pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool) -> Outcome<()> {
     let limits = Limits { allow_non_canonical, ..input::limits() };
     let (mut damaged, mut unread) = (false, false);
     for file in files {
-        let checked = Input::open(file, holds).and_then(|input| one(&input, &limits));
+        let checked = Input::open(file, format).and_then(|input| one(&input, &limits));
         match checked {
             Ok(said) => anstream::println!("{said}"),
             Err(failure) => {
@@ -49,10 +48,11 @@ fn one(input: &Input, limits: &Limits) -> Outcome<String> {
             Ok(())
         },
     )?;
-    let name = &input.name;
-    Ok(match (input.has_records, count) {
-        (false, _) => format!("{name}: one value of {size} bytes, good"),
-        (true, 1) => format!("{name}: 1 record of {size} bytes, good"),
-        (true, count) => format!("{name}: {count} records of {size} bytes, good"),
-    })
+    let records = match (input.has_records, count) {
+        (false, _) => "one value".to_owned(),
+        (true, 1) => "1 record".to_owned(),
+        (true, count) => format!("{count} records"),
+    };
+    let format = if input.godot3.is_some() { ", in Godot 3's format" } else { "" };
+    Ok(format!("{}: {records} of {size} bytes, good{format}", input.name))
 }

@@ -10,14 +10,14 @@ use variant_codec::stream::Precision;
 use variant_codec::{View, fingerprint as fingerprint_of};
 
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input::{self, Format, Input};
 
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 
 /// Prints what differs, and fails if anything does.
-pub fn diff(old: &Path, new: &Path, most: usize) -> Outcome<()> {
-    let (old, new) = (Input::open(old, None)?, Input::open(new, None)?);
+pub fn diff(old: &Path, new: &Path, format: &Format, most: usize) -> Outcome<()> {
+    let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     let (old_values, new_values) = (values(&old)?, values(&new)?);
     let limits = input::limits();
     let mut left = most;

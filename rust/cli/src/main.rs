@@ -2,10 +2,12 @@
 
 mod check;
 mod compare;
+mod convert;
 mod failure;
 mod input;
 mod json;
 mod output;
+mod patch;
 mod query;
 mod repair;
 mod show;
@@ -15,12 +17,15 @@ mod textconv;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use variant_codec::godot3::Loss;
 
+use convert::To;
 use failure::{Failure, Outcome};
-use input::Input;
+use input::{Format, Input};
 use json::Notation;
+use output::Target;
 use query::Options;
 
 /// Shows, compares, checks and converts Godot's encoded Variants.
@@ -56,6 +61,10 @@ enum Command {
     Stats(Stats),
     /// Print which paths differ between two files
     Diff(Diff),
+    /// Write what `diff --patch` makes of an old file: the new one
+    Patch(Patch),
+    /// Write the same values as one value or as records, in Godot 3's or Godot 4's format, compressed, encrypted or plain
+    Convert(Convert),
     /// Print each value behind its path, for `git diff`
     ///
     /// With these three lines, `git diff`, `git log -p` and `git show` compare saves by their values:
@@ -76,27 +85,17 @@ enum Command {
     Man,
 }
 
-/// The contents of a file.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Holds {
-    /// One encoded value
-    Value,
-    /// Records, each behind its length
-    Records,
-}
-
 #[derive(Args)]
 struct OneFile {
     /// The file
     file: PathBuf,
-    /// The contents of the file, instead of recognising them
-    #[arg(long = "as", value_name = "WHAT")]
-    holds: Option<Holds>,
+    #[command(flatten)]
+    format: Format,
 }
 
 impl OneFile {
     fn open(&self) -> Outcome<Input> {
-        Input::open(&self.file, self.holds)
+        Input::open(&self.file, &self.format)
     }
 }
 
@@ -170,15 +169,37 @@ struct FromJson {
     /// The JSON; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// The file to write; without it, standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Write each element of the outermost array, or each line, as a record
     #[arg(long)]
     records: bool,
-    /// Replace a file that exists
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+struct Convert {
+    #[command(flatten)]
+    file: OneFile,
+    /// What to write, instead of what the file holds
+    #[arg(long, value_name = "WHAT")]
+    to: Option<To>,
+    /// Write Godot 3's format
     #[arg(long)]
-    force: bool,
+    to_godot3: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Args)]
+struct Patch {
+    /// The old file
+    file: PathBuf,
+    /// The patch, of `diff --patch` or `FastVariantCodec.diff`
+    patch: PathBuf,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Args)]
@@ -186,9 +207,8 @@ struct Check {
     /// The files
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The contents of the files, instead of recognising them
-    #[arg(long = "as", value_name = "WHAT")]
-    holds: Option<Holds>,
+    #[command(flatten)]
+    format: Format,
     /// Accept what other writers than an engine write, if nothing is lost
     #[arg(long)]
     allow_non_canonical: bool,
@@ -221,9 +241,17 @@ struct Diff {
     old: PathBuf,
     /// The new file
     new: PathBuf,
+    #[command(flatten)]
+    format: Format,
     /// The most differences to print
     #[arg(long, value_name = "N", default_value_t = 1000)]
     most: usize,
+    /// Write a patch to this file instead; `gdvar patch` and `FastVariantCodec.patch` make the new file of it and the old one
+    #[arg(long, value_name = "FILE")]
+    patch: Option<PathBuf>,
+    /// Replace a patch that exists
+    #[arg(long, requires = "patch")]
+    force: bool,
 }
 
 /// Stack for values of 1024 levels, each up to five levels of JSON, in debug builds. Only what is used takes memory.
@@ -258,13 +286,21 @@ fn run(command: Command) -> Outcome<()> {
             let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
             file.open().and_then(|input| query::query(&input, &filter, &options))
         }
-        Command::FromJson(FromJson { file, output, records, force }) => {
-            json::from_json(&file, output.as_deref(), records, force)
+        Command::FromJson(FromJson { file, records, target }) => json::from_json(&file, records, &target),
+        Command::Convert(Convert { file, to, to_godot3, target }) => {
+            let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
+            file.open().and_then(|input| convert::convert(&input, to, to_godot3.then_some(loss), &target))
         }
-        Command::Check(Check { files, holds, allow_non_canonical }) => {
-            check::check(&files, holds, allow_non_canonical)
+        Command::Patch(Patch { file, patch, format, target }) => {
+            patch::apply(&file, &patch, &format, &target)
         }
-        Command::Diff(Diff { old, new, most }) => compare::diff(&old, &new, most),
+        Command::Check(Check { files, format, allow_non_canonical }) => {
+            check::check(&files, &format, allow_non_canonical)
+        }
+        Command::Diff(Diff { old, new, format, most, patch, force }) => match patch {
+            Some(patch) => patch::write(&old, &new, &format, &patch, force),
+            None => compare::diff(&old, &new, &format, most),
+        },
         Command::Textconv(file) => textconv::textconv(file.open()),
         Command::Repair(Repair { file, output, force }) => {
             file.open().and_then(|input| repair::repair(&input, &output, force))

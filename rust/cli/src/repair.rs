@@ -18,14 +18,17 @@ pub fn repair(input: &Input, to: &Path, force: bool) -> Outcome<()> {
     if !input.has_records {
         return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
     }
-    let bytes = input.whole()?;
+    if input.godot3.is_some() {
+        return Err(Failure::Data(format!("{}: Godot 3's format, which is not repaired", input.name)));
+    }
+    let bytes = input.raw()?;
     let found = Search::new(&bytes).run();
     let mut batch = Vec::new();
     for record in &found.whole {
         let appended = frames::try_append(&mut batch, bytes.get(record.clone()).unwrap_or_default());
         appended.map_err(|error| Failure::data(&input.name, &error))?;
     }
-    output::write(Some(to), &[batch], force)?;
+    output::write(Some(to), batch, force)?;
     for lost in &found.lost {
         anstream::println!("lost: {} bytes at byte {}", lost.len(), lost.start);
     }

@@ -25,6 +25,8 @@ enum What {
     Vectors,
     /// tests/vectors/godot3.tsv: what Godot 3 writes and reads
     Godot3,
+    /// tests/vectors/wrapped.tsv: the compressed and encrypted files of Godot 4
+    Wrapped,
     /// tests/vectors/serde.tsv: what Godot 4 writes for types of Rust programs
     Serde,
     /// The generated tables in docs/errors.md and docs/security.md
@@ -35,7 +37,7 @@ enum What {
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let has = |what| options.what.is_empty() || options.what.contains(&what);
     let file = |name: &str| workspace.root.join("tests/vectors").join(name);
-    if has(What::Vectors) || has(What::Serde) {
+    if [What::Vectors, What::Wrapped, What::Serde].into_iter().any(has) {
         let godot = godot::find_or_install(workspace)?;
         build::build(workspace, &Build::default())?;
         let write = |script: &str, name: &str, write: Write| -> Result<()> {
@@ -45,6 +47,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         };
         if has(What::Vectors) {
             write("Godot 4", "godot4.tsv", suite::write_vectors)?;
+        }
+        if has(What::Wrapped) {
+            write("Godot 4's files", "wrapped.tsv", suite::write_wrapped_vectors)?;
         }
         if has(What::Serde) {
             write("types of Rust programs", "serde.tsv", suite::write_serde_vectors)?;

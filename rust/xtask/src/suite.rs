@@ -302,6 +302,12 @@ pub fn write_serde_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> R
     vectors_of(&bundled(workspace, godot, &folder)?, "res://suites/write_serde_vectors.gd", to)
 }
 
+/// The compressed and encrypted files of this engine; returns how many lines were written.
+pub fn write_wrapped_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
+    let folder = workspace.project();
+    vectors_of(&bundled(workspace, godot, &folder)?, "res://suites/write_wrapped_vectors.gd", to)
+}
+
 fn vectors_of(project: &Project<'_>, script: &str, to: &Path) -> Result<usize> {
     let lines = printed(project, script)?;
     if let Some(parent) = to.parent() {

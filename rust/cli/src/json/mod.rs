@@ -10,7 +10,7 @@ use variant_codec::{Limits, Result, Strictness, Value, frames, quick_check};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
-use crate::output;
+use crate::output::{self, Target};
 pub use writer::{Notation, write};
 
 /// Appends a value as JSON, if it is one that strict decoding accepts.
@@ -61,7 +61,7 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool) -> Out
         // Elements of packed arrays have no bytes of their own.
         let value = view.value().map_err(failed)?;
         if as_bytes {
-            encoded.push(value.encode().map_err(failed)?);
+            encoded.extend(value.encode().map_err(failed)?);
             return Ok(());
         }
         let mut text = Vec::new();
@@ -69,14 +69,13 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool) -> Out
         text.push(b'\n');
         output::text(&text)
     })?;
-    if as_bytes { output::write(None, &encoded, false) } else { Ok(()) }
+    if as_bytes { output::write(None, encoded, false) } else { Ok(()) }
 }
 
 /// Encodes JSON: one value, or records.
-pub fn from_json(file: &Path, to: Option<&Path>, records: bool, force: bool) -> Outcome<()> {
+pub fn from_json(file: &Path, records: bool, target: &Target) -> Outcome<()> {
     let (name, text) = input::read(file)?;
     let failed = |error: &dyn std::fmt::Display| Failure::Data(format!("{name}: {error}"));
-    let encoded = |value: &Value| value.encode().map_err(|error| failed(&error));
     if depth(&text) > MOST_LEVELS {
         return Err(failed(&format_args!("nested deeper than {MOST_LEVELS} levels, which no value is")));
     }
@@ -86,24 +85,24 @@ pub fn from_json(file: &Path, to: Option<&Path>, records: bool, force: bool) -> 
     for value in json.into_iter::<Value>() {
         values.push(value.map_err(|error| failed(&error))?);
     }
-    let parts = match (&values[..], records) {
-        ([value], false) => vec![encoded(value)?],
+    let contents = match (&values[..], records) {
+        ([value], false) => value.encode(),
         (_, false) => {
             return Err(failed(&format_args!("{} values; --records writes each as a record", values.len())));
         }
-        (values, true) => {
-            let elements: Vec<&Value> = match values {
-                [Value::Array(array)] => array.iter().collect(),
-                values => values.iter().collect(),
-            };
-            let mut batch = Vec::new();
-            for element in elements {
-                frames::try_append(&mut batch, &encoded(element)?).map_err(|error| failed(&error))?;
-            }
-            vec![batch]
-        }
+        ([Value::Array(array)], true) => batch(array.iter()),
+        (values, true) => batch(values.iter()),
     };
-    output::write(to, &parts, force)
+    target.write(contents.map_err(|error| failed(&error))?)
+}
+
+/// A save of these values.
+pub fn batch<'v>(values: impl Iterator<Item = &'v Value>) -> Result<Vec<u8>> {
+    let mut batch = Vec::new();
+    for value in values {
+        frames::try_append(&mut batch, &value.encode()?)?;
+    }
+    Ok(batch)
 }
 
 /// Levels of JSON for a value of 1024 levels: a typed Dictionary takes five.

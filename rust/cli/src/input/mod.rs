@@ -1,18 +1,66 @@
 //! Input files: opens them and recognises their contents.
 
+mod batch;
+mod place;
+mod wrapped;
+
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-use rayon::prelude::*;
+use clap::{Args, ValueEnum};
 use variant_codec::frames::{self, Foreign, Index, ReadAt};
-use variant_codec::view::Key;
-use variant_codec::{Error, ErrorKind, Limits, View};
+use variant_codec::godot3::Loss;
+use variant_codec::stream::{Decoder, Encoder, Source as _};
+use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, quick_check};
 
-use crate::Holds;
 use crate::failure::{Failure, Outcome};
+use batch::{BATCH, Batch};
+pub use place::Place;
+pub use wrapped::{Key, compress, encrypt};
+
+/// The contents of a file.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Holds {
+    /// One encoded value
+    Value,
+    /// Records, each behind its length
+    Records,
+}
+
+/// What the user says of a file.
+#[derive(Args, Default)]
+pub struct Format {
+    /// The contents of the file, instead of recognising them
+    #[arg(long = "as", value_name = "WHAT")]
+    pub holds: Option<Holds>,
+    /// The pass of a file that FileAccess.open_encrypted_with_pass has written
+    #[arg(long, env = "GDVAR_PASS", hide_env_values = true)]
+    pub pass: Option<String>,
+    /// The key of a file that FileAccess.open_encrypted has written: 32 bytes in hexadecimal
+    #[arg(long, value_name = "HEX", conflicts_with = "pass")]
+    pub key: Option<String>,
+    /// The file is in Godot 3's format, instead of recognising it
+    #[arg(long)]
+    pub godot3: bool,
+    /// Read objects of Godot 3 as Dictionaries, and replace its characters that are none
+    #[arg(long)]
+    pub lossy: bool,
+}
+
+impl Format {
+    fn key(&self) -> Outcome<Option<Key>> {
+        match (&self.key, &self.pass) {
+            (Some(hex), _) => match from_hex(hex.as_bytes()).and_then(|bytes| Key::of_bytes(&bytes)) {
+                Some(key) => Ok(Some(key)),
+                None => Err(Failure::Arguments("a key has 32 bytes in hexadecimal".to_owned())),
+            },
+            (None, pass) => Ok(pass.as_deref().map(Key::of_pass)),
+        }
+    }
+}
 
 /// An open file.
 pub struct Input {
@@ -21,6 +69,8 @@ pub struct Input {
     source: Box<dyn ReadAt + Sync>,
     /// Whether it contains records; otherwise it contains one value.
     pub has_records: bool,
+    /// Whether it is in Godot 3's format. Values are then converted before they are used.
+    pub godot3: Option<Loss>,
 }
 
 /// Bytes that have been read.
@@ -70,7 +120,8 @@ fn regular(path: &Path) -> Outcome<()> {
 
 impl Input {
     /// Opens a file, or standard input for `-`, and recognises its contents unless the user has stated them.
-    pub fn open(path: &Path, holds: Option<Holds>) -> Outcome<Self> {
+    pub fn open(path: &Path, format: &Format) -> Outcome<Self> {
+        let key = format.key()?;
         let (name, source): (String, Box<dyn ReadAt + Sync>) = if path == Path::new("-") {
             let (name, bytes) = read(path)?;
             (name, Box::new(Held(bytes)))
@@ -80,24 +131,73 @@ impl Input {
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
             (name, Box::new(Mutex::new(file)))
         };
-        Self { name, source, has_records: holds == Some(Holds::Records) }.recognised(holds)
+        let input = Self { name, source, has_records: format.holds == Some(Holds::Records), godot3: None };
+        let mut input = input.recognised(format, key.as_ref())?;
+        if format.godot3 || input.is_of_godot3()? {
+            input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
+        }
+        Ok(input)
     }
 
-    fn recognised(self, holds: Option<Holds>) -> Outcome<Self> {
+    fn recognised(self, format: &Format, key: Option<&wrapped::Key>) -> Outcome<Self> {
         let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
-        match found {
-            Some(Foreign::Text) => match self.whole().map(|text| from_hex(&text))? {
-                Some(bytes) => Self { source: Box::new(Held(bytes)), ..self }.recognised(holds),
-                None => Err(Failure::Data(format!("{}: text, not encoded values", self.name))),
-            },
-            _ if holds.is_some() => Ok(self),
-            None => Ok(Self { has_records: true, ..self }),
-            Some(Foreign::OneValue) => Ok(Self { has_records: false, ..self }),
-            Some(Foreign::Json) => {
-                Err(Failure::Data(format!("{}: JSON, which `gdvar from-json` encodes", self.name)))
+        let damaged = |error: String| Failure::Data(format!("{}: {error}", self.name));
+        let unwrapped = match found {
+            Some(Foreign::Text) => {
+                from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
             }
-            Some(foreign) => Err(Failure::Data(format!("{}: {foreign}", self.name))),
+            Some(Foreign::Compressed) => wrapped::decompress(&self.raw()?).map_err(damaged)?,
+            Some(Foreign::Encrypted) => match key {
+                Some(key) => wrapped::decrypt(&self.raw()?, key).map_err(damaged)?,
+                None => {
+                    return Err(damaged(
+                        "encrypted: --pass or --key decrypts it, and so does GDVAR_PASS in the environment"
+                            .to_owned(),
+                    ));
+                }
+            },
+            Some(Foreign::Json) if format.holds.is_none() => {
+                return Err(damaged("JSON, which `gdvar from-json` encodes".to_owned()));
+            }
+            None | Some(Foreign::OneValue) if format.holds.is_none() => {
+                return Ok(Self { has_records: found.is_none(), ..self });
+            }
+            Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
+            _ => return Ok(self),
+        };
+        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key)
+    }
+
+    /// Whether the first value is none of Godot 4 and one of Godot 3. If it seems to be a record and is not, the whole file may be a value.
+    fn is_of_godot3(&mut self) -> Outcome<bool> {
+        /// More bytes are not read to find out.
+        const MOST: u64 = 64 << 20;
+
+        let limits = limits();
+        let is_good =
+            |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
+        let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
+        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        if size > MOST {
+            return Ok(false);
         }
+        let mut first = None;
+        if self.has_records {
+            // What is wrong with the records is found later.
+            let _ = self.each(0..1, |_, _, bytes| {
+                first = Some((is_good(bytes), is_godot3(bytes)));
+                Ok(())
+            });
+            match first {
+                Some((false, true)) => return Ok(true),
+                Some((true, _)) => return Ok(false),
+                _ => {}
+            }
+        }
+        let whole = self.raw()?;
+        let is_one = !whole.is_empty() && !is_good(&whole) && is_godot3(&whole);
+        self.has_records &= !is_one;
+        Ok(is_one)
     }
 
     /// Calls `each` with the index, the offset and the bytes of each of these records, or with one value as the first record. No more than
@@ -107,8 +207,15 @@ impl Input {
         records: Range<u64>,
         mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
+        let mut each = |index, offset, bytes: &[u8]| {
+            let Some(loss) = self.godot3 else { return each(index, offset, bytes) };
+            let converted = to_godot4(bytes, &limits(), loss);
+            let converted =
+                converted.map_err(|error| Failure::data_at(&self.name_of(index), error, bytes, offset))?;
+            each(index, offset, &converted)
+        };
         if !self.has_records {
-            return each(0, 0, &self.whole()?);
+            return each(0, 0, &self.raw()?);
         }
         let mut failed = None;
         let scanned =
@@ -131,9 +238,6 @@ impl Input {
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
         mut take: impl FnMut(T) -> Outcome<()>,
     ) -> Outcome<()> {
-        /// So many bytes are held for all cores.
-        const BATCH: usize = 8 << 20;
-
         let mut take_groups = |groups: Vec<(T, Outcome<()>)>| {
             groups.into_iter().try_for_each(|(found, done)| take(found).and(done))
         };
@@ -147,14 +251,14 @@ impl Input {
                 return take_groups(vec![(found, done)]);
             }
             batch.push(index, offset, bytes);
-            if batch.bytes.len() >= BATCH { take_groups(batch.take_groups(&work)) } else { Ok(()) }
+            if batch.is_full() { take_groups(batch.take_groups(&work)) } else { Ok(()) }
         });
         // What was read before the damage is good.
         take_groups(batch.take_groups(&work)).and(read)
     }
 
-    /// All bytes.
-    pub fn whole(&self) -> Outcome<Vec<u8>> {
+    /// All bytes of the file, without what is around its contents.
+    pub fn raw(&self) -> Outcome<Vec<u8>> {
         let read = || {
             let size = self.source.size()?;
             let size = usize::try_from(size).map_err(io::Error::other)?;
@@ -174,44 +278,6 @@ impl Input {
     }
 }
 
-/// Values for all cores.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// The index of each, its offset in the file, and its place in `bytes`.
-    values: Vec<(u64, u64, Range<usize>)>,
-}
-
-impl Batch {
-    fn push(&mut self, index: u64, offset: u64, bytes: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        self.values.push((index, offset, start..self.bytes.len()));
-    }
-
-    /// What each group came to, and whether all of its values are good. Nothing is held afterwards.
-    fn take_groups<T: Default + Send>(
-        &mut self,
-        work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
-    ) -> Vec<(T, Outcome<()>)> {
-        /// Enough groups for cores that are busy with something else.
-        const PER_CORE: usize = 8;
-
-        let size = self.values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
-        let groups = self.values.par_chunks(size).map(|group| {
-            let mut found = T::default();
-            let done = group.iter().try_for_each(|(index, offset, place)| {
-                work(&mut found, *index, *offset, self.bytes.get(place.clone()).unwrap_or_default())
-            });
-            (found, done)
-        });
-        let groups = groups.collect();
-        self.values.clear();
-        self.bytes.clear();
-        groups
-    }
-}
-
 /// The bytes that hexadecimal text spells, as it is copied from a debugger or a log; `None` for other text.
 fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     let digits = text.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -221,73 +287,18 @@ fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
+/// A value of Godot 3, encoded for Godot 4.
+fn to_godot4(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Vec<u8>, Error> {
+    let mut encoder = Encoder::new(Vec::new(), EncodeOptions::default());
+    let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, limits, loss);
+    decoder.write_into(&mut encoder)?;
+    Ok(encoder.into_output())
+}
+
 /// An error of the file itself, or of how its records lie.
 fn of_file(name: &str, error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::Other(_) => Failure::File(format!("{name}: {error}")),
         _ => Failure::data(name, error),
-    }
-}
-
-/// A path of keys and indexes in text. In a file of records, the first step is the index of one.
-pub struct Place<'p> {
-    /// The record; `None` for all of them.
-    pub record: Option<u64>,
-    /// The steps in the value.
-    pub steps: Vec<Key<'p>>,
-}
-
-impl<'p> Place<'p> {
-    /// Parses a path in this input.
-    ///
-    /// # Errors
-    /// Fails if the input contains records and the path does not start with the index of one.
-    pub fn of(input: &Input, path: &'p str) -> Outcome<Self> {
-        if !input.has_records || path.is_empty() {
-            return Ok(Self { record: None, steps: Key::path(path) });
-        }
-        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-        let record = first.parse().map_err(|_| {
-            Failure::Data(format!(
-                "{}: a file of records: the path starts with the index of one, not {first:?}",
-                input.name
-            ))
-        })?;
-        Ok(Self { record: Some(record), steps: Key::path(rest) })
-    }
-
-    /// Calls `each` with the values that the path leads to, with their index and offset in the file.
-    pub fn each(
-        &self,
-        input: &Input,
-        mut each: impl FnMut(u64, u64, View<'_>) -> Outcome<()>,
-    ) -> Outcome<()> {
-        let limits = limits();
-        self.each_value(input, |index, offset, bytes| {
-            let place = View::within(bytes, &limits).and_then(|view| view.at(&self.steps));
-            let view =
-                place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
-            each(index, offset, view)
-        })
-    }
-
-    /// Calls `each` with the value, or the records, that the steps start in.
-    pub fn each_value(
-        &self,
-        input: &Input,
-        mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
-    ) -> Outcome<()> {
-        let records = self.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
-        let mut found = false;
-        input.each(records, |index, offset, bytes| {
-            found = true;
-            each(index, offset, bytes)
-        })?;
-        match self.record {
-            Some(record) if !found => {
-                Err(Failure::Data(format!("{}: there is no record {record}", input.name)))
-            }
-            _ => Ok(()),
-        }
     }
 }

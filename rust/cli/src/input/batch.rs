@@ -1,0 +1,54 @@
+//! [`Batch`]: values that all cores work on.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::failure::Outcome;
+
+/// So many bytes are held for all cores.
+pub const BATCH: usize = 8 << 20;
+
+/// Values for all cores.
+#[derive(Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// The index of each, its offset in the file, and its place in `bytes`.
+    values: Vec<(u64, u64, Range<usize>)>,
+}
+
+impl Batch {
+    /// Whether there is enough for all cores.
+    pub fn is_full(&self) -> bool {
+        self.bytes.len() >= BATCH
+    }
+
+    /// Adds a value.
+    pub fn push(&mut self, index: u64, offset: u64, bytes: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.values.push((index, offset, start..self.bytes.len()));
+    }
+
+    /// What each group came to, and whether all of its values are good. Nothing is held afterwards.
+    pub fn take_groups<T: Default + Send>(
+        &mut self,
+        work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,
+    ) -> Vec<(T, Outcome<()>)> {
+        /// Enough groups for cores that are busy with something else.
+        const PER_CORE: usize = 8;
+
+        let size = self.values.len().div_ceil(rayon::current_num_threads() * PER_CORE).max(1);
+        let groups = self.values.par_chunks(size).map(|group| {
+            let mut found = T::default();
+            let done = group.iter().try_for_each(|(index, offset, place)| {
+                work(&mut found, *index, *offset, self.bytes.get(place.clone()).unwrap_or_default())
+            });
+            (found, done)
+        });
+        let groups = groups.collect();
+        self.values.clear();
+        self.bytes.clear();
+        groups
+    }
+}

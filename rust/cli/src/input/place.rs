@@ -1,0 +1,70 @@
+//! [`Place`]: a part of a file, by its path.
+
+use variant_codec::View;
+use variant_codec::view::Key;
+
+use super::{Input, limits};
+use crate::failure::{Failure, Outcome};
+
+/// A path of keys and indexes in text. In a file of records, the first step is the index of one.
+pub struct Place<'p> {
+    /// The record; `None` for all of them.
+    pub record: Option<u64>,
+    /// The steps in the value.
+    pub steps: Vec<Key<'p>>,
+}
+
+impl<'p> Place<'p> {
+    /// Parses a path in this input.
+    ///
+    /// # Errors
+    /// Fails if the input contains records and the path does not start with the index of one.
+    pub fn of(input: &Input, path: &'p str) -> Outcome<Self> {
+        if !input.has_records || path.is_empty() {
+            return Ok(Self { record: None, steps: Key::path(path) });
+        }
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        let record = first.parse().map_err(|_| {
+            Failure::Data(format!(
+                "{}: a file of records: the path starts with the index of one, not {first:?}",
+                input.name
+            ))
+        })?;
+        Ok(Self { record: Some(record), steps: Key::path(rest) })
+    }
+
+    /// Calls `each` with the values that the path leads to, with their index and offset in the file.
+    pub fn each(
+        &self,
+        input: &Input,
+        mut each: impl FnMut(u64, u64, View<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let limits = limits();
+        self.each_value(input, |index, offset, bytes| {
+            let place = View::within(bytes, &limits).and_then(|view| view.at(&self.steps));
+            let view =
+                place.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
+            each(index, offset, view)
+        })
+    }
+
+    /// Calls `each` with the value, or the records, that the steps start in.
+    pub fn each_value(
+        &self,
+        input: &Input,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let records = self.record.map_or(0..u64::MAX, |record| record..record.saturating_add(1));
+        let mut found = false;
+        input.each(records, |index, offset, bytes| {
+            found = true;
+            each(index, offset, bytes)
+        })?;
+        match self.record {
+            Some(record) if !found => {
+                Err(Failure::Data(format!("{}: there is no record {record}", input.name)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What `FileAccess.open_compressed`, `open_encrypted` and `open_encrypted_with_pass` write around the contents of a file.
+//!
+//! A compressed file, all numbers little-endian:
+//!
+//! ```text
+//! "GCPF" | mode u32 | block size u32 | size u32 | compressed size of each block u32 … | blocks … | "GCPF"
+//! ```
+//!
+//! There is one block more than whole blocks fit in the size, so that the last one may be empty. An encrypted file, in AES-256 and CFB:
+//!
+//! ```text
+//! "GDEC" | MD5 of the contents, 16 bytes | size u64 | initialization vector, 16 bytes | contents, filled up to 16 bytes
+//! ```
+
+use std::io::{self, Read};
+
+use aes::Aes256;
+use aes::cipher::KeyIvInit as _;
+use flate2::read::{GzDecoder, ZlibDecoder};
+use md5::{Digest as _, Md5};
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+const COMPRESSED: &[u8; 4] = b"GCPF";
+const ENCRYPTED: &[u8; 4] = b"GDEC";
+const ZSTD: u32 = 2;
+/// The size of blocks that the engine writes.
+const BLOCK: usize = 4096;
+/// FastLZ compresses no fewer bytes than this: the engine appends zeros.
+const LEAST_FASTLZ: usize = 16;
+/// AES works on so many bytes.
+const CIPHER_BLOCK: usize = 16;
+
+/// The key of an encrypted file.
+#[derive(Clone)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// The key of `open_encrypted_with_pass`: the MD5 of the pass, in hexadecimal.
+    pub fn of_pass(pass: &str) -> Self {
+        let mut key = [0; 32];
+        let digits = Md5::digest(pass).into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        key.iter_mut()
+            .zip(digits)
+            .for_each(|(place, digit)| *place = b"0123456789abcdef"[usize::from(digit)]);
+        Self(key)
+    }
+
+    /// The key of `open_encrypted`; `None` unless there are 32 bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+/// Reads a file from its start.
+struct Fields<'b>(&'b [u8]);
+
+impl<'b> Fields<'b> {
+    fn take(&mut self, count: usize) -> Result<&'b [u8], String> {
+        let (found, rest) = self.0.split_at_checked(count).ok_or("the file is cut off")?;
+        self.0 = rest;
+        Ok(found)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        self.take(N).map(|bytes| *bytes.first_chunk().unwrap_or(&[0; N]))
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        self.array().map(u32::from_le_bytes)
+    }
+}
+
+/// The contents of a compressed file.
+///
+/// # Errors
+/// Fails if the file is damaged or compressed in an unknown mode.
+pub fn decompress(file: &[u8]) -> Result<Vec<u8>, String> {
+    let mut fields = Fields(file);
+    fields.take(COMPRESSED.len())?;
+    let (mode, block_size, size) = (fields.u32()?, fields.u32()? as usize, fields.u32()? as usize);
+    if block_size == 0 {
+        return Err("the block size is 0".to_owned());
+    }
+    let blocks = size / block_size + 1;
+    let mut sizes = Fields(fields.take(blocks.saturating_mul(size_of::<u32>()))?);
+    let mut contents = Vec::new();
+    for index in 0..blocks {
+        let block = fields.take(sizes.u32()? as usize)?;
+        let expected = block_size.min(size - contents.len());
+        let start = contents.len();
+        decompress_block(mode, block, expected, &mut contents)
+            .map_err(|error| format!("block {index} of {blocks} is damaged: {error}"))?;
+        let found = contents.len() - start;
+        if found != expected {
+            return Err(format!("block {index} of {blocks} is damaged: {found} bytes instead of {expected}"));
+        }
+    }
+    Ok(contents)
+}
+
+/// Appends no more bytes than are expected.
+fn decompress_block(mode: u32, block: &[u8], expected: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    let mut read = |source: &mut dyn Read| source.take(expected as u64).read_to_end(into).map(drop);
+    match mode {
+        0 => {
+            // The file may claim anything: a byte of a block stands for fewer than 256.
+            let most = block.len().saturating_mul(256);
+            let mut found = vec![0; expected.min(most).max(LEAST_FASTLZ)];
+            let count = fastlz_rs::decompress_to_buf(block, &mut found)
+                .map_err(|error| io::Error::other(format!("{error:?}")))?;
+            into.extend_from_slice(found.get(..count.min(expected)).unwrap_or_default());
+            Ok(())
+        }
+        1 => read(&mut ZlibDecoder::new(block)),
+        ZSTD => read(&mut StreamingDecoder::new(block).map_err(io::Error::other)?),
+        3 => read(&mut GzDecoder::new(block)),
+        unknown => Err(io::Error::other(format!("unknown compression mode {unknown}"))),
+    }
+}
+
+/// A file with these contents, compressed with Zstandard. The engine finds the mode in the file.
+///
+/// # Errors
+/// Fails if there are more than 4 GiB.
+pub fn compress(contents: &[u8]) -> Result<Vec<u8>, String> {
+    let size = u32::try_from(contents.len()).map_err(|_| "a compressed file has at most 4 GiB".to_owned())?;
+    let whole = contents.chunks_exact(BLOCK);
+    let last = whole.remainder();
+    let blocks: Vec<Vec<u8>> =
+        whole.chain([last]).map(|block| compress_to_vec(block, CompressionLevel::Fastest)).collect();
+    let mut file = COMPRESSED.to_vec();
+    for number in [ZSTD, BLOCK as u32, size] {
+        file.extend_from_slice(&number.to_le_bytes());
+    }
+    blocks.iter().for_each(|block| file.extend_from_slice(&(block.len() as u32).to_le_bytes()));
+    blocks.iter().for_each(|block| file.extend_from_slice(block));
+    file.extend_from_slice(COMPRESSED);
+    Ok(file)
+}
+
+/// The contents of an encrypted file.
+///
+/// # Errors
+/// Fails if the file is damaged, or the key is another one.
+pub fn decrypt(file: &[u8], key: &Key) -> Result<Vec<u8>, String> {
+    let mut fields = Fields(file);
+    fields.take(ENCRYPTED.len())?;
+    let md5: [u8; 16] = fields.array()?;
+    let size = u64::from_le_bytes(fields.array()?);
+    let vector: [u8; CIPHER_BLOCK] = fields.array()?;
+    let size = usize::try_from(size).map_err(|_| format!("a size of {size} bytes"))?;
+    // The engine needs no whole block at the end.
+    let mut contents = fields.take(size)?.to_vec();
+    cfb_mode::Decryptor::<Aes256>::new(&key.0.into(), &vector.into()).decrypt(&mut contents);
+    if Md5::digest(&contents).as_slice() != md5 {
+        return Err("the pass is wrong, or the file is damaged".to_owned());
+    }
+    Ok(contents)
+}
+
+/// A file with these contents, encrypted.
+///
+/// # Errors
+/// Fails if the system has no random numbers.
+pub fn encrypt(contents: &[u8], key: &Key) -> Result<Vec<u8>, String> {
+    let mut vector = [0; CIPHER_BLOCK];
+    getrandom::fill(&mut vector).map_err(|error| error.to_string())?;
+    let mut blocks = contents.to_vec();
+    blocks.resize(contents.len().next_multiple_of(CIPHER_BLOCK), 0);
+    cfb_mode::Encryptor::<Aes256>::new(&key.0.into(), &vector.into()).encrypt(&mut blocks);
+    let size = contents.len() as u64;
+    Ok([&ENCRYPTED[..], &Md5::digest(contents), &size.to_le_bytes(), &vector, &blocks].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the engine has written.
+    #[test]
+    fn the_engines_files_are_read() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/wrapped.tsv");
+        let table = std::fs::read_to_string(path).expect("the vectors are there");
+        let bytes = |hex: &str| hex::decode(hex).expect("hexadecimal");
+        let pass = Key::of_pass("größer");
+        let key = Key::of_bytes(&(0..32).collect::<Vec<u8>>()).expect("32 bytes");
+        let mut count = 0;
+        for row in table.lines().skip(1) {
+            let [_, label, file, md5] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            let (file, md5) = (bytes(file), bytes(md5));
+            let read = |file: &[u8]| match label.split(' ').next() {
+                Some("pass") => decrypt(file, &pass),
+                Some("key") => decrypt(file, &key),
+                _ => decompress(file),
+            };
+            let contents = read(&file).unwrap_or_else(|error| panic!("{label}: {error}"));
+            assert_eq!(Md5::digest(&contents).as_slice(), md5, "{label}");
+            assert_eq!(
+                decompress(&compress(&contents).expect("compressed")),
+                Ok(contents.clone()),
+                "{label}"
+            );
+            assert_eq!(decrypt(&encrypt(&contents, &key).expect("encrypted"), &key), Ok(contents), "{label}");
+            // The end of the last block of the cipher is not needed, and that of the file neither.
+            for end in 0..file.len().saturating_sub(CIPHER_BLOCK) {
+                assert!(read(&file[..end]).is_err(), "{label}: {end} of {} bytes", file.len());
+            }
+            count += 1;
+        }
+        assert_eq!(count, 29);
+        let wrong = encrypt(b"contents", &key).and_then(|file| decrypt(&file, &pass));
+        assert_eq!(wrong, Err("the pass is wrong, or the file is damaged".to_owned()));
+    }
+}

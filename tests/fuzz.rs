@@ -51,6 +51,14 @@ fn batches() -> Vec<Vec<u8>> {
     values().chunks(4).map(batch).collect()
 }
 
+/// Compressed and encrypted files, and batches.
+fn files() -> Vec<Vec<u8>> {
+    let table = include_str!("vectors/wrapped.tsv").lines().skip(1);
+    let files =
+        table.filter_map(|row| row.split('\t').nth(2)).map(|file| hex::decode(file).expect("hexadecimal"));
+    files.chain(batches()).collect()
+}
+
 /// Bytes that mean nothing.
 fn noise() -> Vec<Vec<u8>> {
     let mut rng = Rng::with_seed(1);
@@ -134,6 +142,7 @@ mod target {
         text: noise;
         views: values_of_both;
         patches: batches;
+        commands: files;
         protobuf: messages;
         schemas: schemas;
     }

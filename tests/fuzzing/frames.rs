@@ -55,7 +55,7 @@ pub fn check(data: &[u8]) {
     let max_bytes = tail.below(data.len() as u64 + 2) as usize;
     let (within, too_long) = frames::records(data, &Limits { max_bytes, ..everything() });
     if max_bytes < data.len() {
-        assert_eq!(within, []);
+        assert!(within.is_empty());
         let kind = ErrorKind::LimitExceeded(Limit::Bytes, max_bytes as u64);
         assert_eq!(too_long.as_ref().map(|error| error.kind()), Some(&kind));
     } else {

@@ -2,6 +2,7 @@
 //!
 //! Here rather than there, so that an ordinary test can run them, too: on what fuzzing has found, and on a few more.
 
+pub mod commands;
 pub mod decode;
 pub mod frames;
 pub mod godot3;

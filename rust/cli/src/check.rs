@@ -1,20 +1,26 @@
 //! `check`: a verdict for people and pipelines.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use variant_codec::{Limits, Value, quick_check};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
+use crate::output::Output;
 
 /// Checks each file; all are checked, whatever is wrong with the others.
-pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool) -> Outcome<()> {
+pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out: &mut Output) -> Outcome<()> {
     let limits = Limits { allow_non_canonical, ..input::limits() };
     let (mut damaged, mut unread) = (false, false);
     for file in files {
-        let checked = Input::open(file, format).and_then(|input| one(&input, &limits));
+        let checked = Input::open(file, format).and_then(|input| verdict(&input, &limits));
         match checked {
-            Ok(said) => anstream::println!("{said}"),
+            // Before the errors of other files.
+            Ok(said) => {
+                writeln!(out.text(), "{said}").map_err(Failure::output)?;
+                out.bytes().flush().map_err(Failure::output)?;
+            }
             Err(failure) => {
                 match failure {
                     Failure::File(_) => unread = true,
@@ -31,7 +37,11 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool) -> O
     }
 }
 
-fn one(input: &Input, limits: &Limits) -> Outcome<String> {
+/// The verdict on one file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
     let (mut count, mut size) = (0_u64, 0_u64);
     input.each_in_parallel(
         |found: &mut (u64, u64), index, offset, bytes| {

@@ -1,5 +1,6 @@
 //! `diff` and `fingerprint`.
 
+use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
@@ -11,15 +12,17 @@ use variant_codec::{View, fingerprint as fingerprint_of};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Format, Input};
+use crate::output::Output;
 
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 
 /// Prints what differs, and fails if anything does.
-pub fn diff(old: &Path, new: &Path, format: &Format, most: usize) -> Outcome<()> {
+pub fn diff(old: &Path, new: &Path, format: &Format, most: usize, out: &mut Output) -> Outcome<()> {
     let (old, new) = (Input::open(old, format)?, Input::open(new, format)?);
     let (old_values, new_values) = (values(&old)?, values(&new)?);
     let limits = input::limits();
+    let mut text = out.text();
     let mut left = most;
     let mut differs = false;
     for index in 0..old_values.len().max(new_values.len()) {
@@ -33,15 +36,21 @@ pub fn diff(old: &Path, new: &Path, format: &Format, most: usize) -> Outcome<()>
                 })?;
                 left -= found.len();
                 differs |= a != b;
-                found.iter().for_each(|difference| print(&record, difference));
+                found.iter().try_for_each(|difference| print(&mut text, &record, difference))?;
             }
-            (Some(a), None) => (differs, left) = (true, line(&record, Some(&summary(a)), None, left)),
+            (Some(a), None) => {
+                differs = true;
+                line(&mut text, &record, Some(&summary(a)), None)?;
+                left = left.saturating_sub(1);
+            }
             (None, b) => {
-                (differs, left) = (true, line(&record, None, b.map(|b| summary(b)).as_deref(), left))
+                differs = true;
+                line(&mut text, &record, None, b.map(|b| summary(b)).as_deref())?;
+                left = left.saturating_sub(1);
             }
         }
         if left == 0 {
-            anstream::println!("… there may be more; --most prints them");
+            writeln!(text, "… there may be more; --most prints them").map_err(Failure::output)?;
             break;
         }
     }
@@ -57,7 +66,7 @@ fn values(input: &Input) -> Outcome<Vec<Vec<u8>>> {
     Ok(values)
 }
 
-fn print(record: &str, difference: &Difference<'_>) {
+fn print(out: &mut dyn Write, record: &str, difference: &Difference<'_>) -> Outcome<()> {
     let mut path = record.to_owned();
     for step in &difference.path {
         match step {
@@ -67,18 +76,18 @@ fn print(record: &str, difference: &Difference<'_>) {
     }
     let shown = |view: &View<'_>| view.bytes().map(summary).unwrap_or_default();
     let (old, new) = (difference.old.as_ref().map(shown), difference.new.as_ref().map(shown));
-    line(&path, old.as_deref(), new.as_deref(), usize::MAX);
+    line(out, &path, old.as_deref(), new.as_deref())
 }
 
-/// Prints one difference; returns how many more may be printed.
-fn line(path: &str, old: Option<&str>, new: Option<&str>, left: usize) -> usize {
+/// Prints one difference.
+fn line(out: &mut dyn Write, path: &str, old: Option<&str>, new: Option<&str>) -> Outcome<()> {
     let path = if path.is_empty() { "(all)" } else { path };
-    match (old, new) {
-        (Some(old), Some(new)) => anstream::println!("{path}: {OLD}{old}{OLD:#} → {NEW}{new}{NEW:#}"),
-        (Some(old), None) => anstream::println!("{path}: {OLD}removed {old}{OLD:#}"),
-        (None, new) => anstream::println!("{path}: {NEW}added {}{NEW:#}", new.unwrap_or_default()),
-    }
-    left.saturating_sub(1)
+    let written = match (old, new) {
+        (Some(old), Some(new)) => writeln!(out, "{path}: {OLD}{old}{OLD:#} → {NEW}{new}{NEW:#}"),
+        (Some(old), None) => writeln!(out, "{path}: {OLD}removed {old}{OLD:#}"),
+        (None, new) => writeln!(out, "{path}: {NEW}added {}{NEW:#}", new.unwrap_or_default()),
+    };
+    written.map_err(Failure::output)
 }
 
 fn label(key: &View<'_>) -> String {
@@ -97,12 +106,11 @@ fn summary(bytes: &[u8]) -> String {
 }
 
 /// Prints the fingerprint of each value.
-pub fn fingerprint(input: &Input) -> Outcome<()> {
+pub fn fingerprint(input: &Input, out: &mut Output) -> Outcome<()> {
     let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
         let found = fingerprint_of(bytes, Precision::Single, &limits);
         let found = found.map_err(|error| Failure::data_at(&input.name_of(index), error, bytes, offset))?;
-        anstream::println!("{}", found.cast_signed());
-        Ok(())
+        writeln!(out.text(), "{}", found.cast_signed()).map_err(Failure::output)
     })
 }

@@ -7,7 +7,7 @@ use variant_codec::{Error, Result, Value, frames};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
-use crate::output::Target;
+use crate::output::{Output, Target};
 
 /// What is written.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -19,7 +19,13 @@ pub enum To {
 }
 
 /// Writes all values, in this form or as they are.
-pub fn convert(input: &Input, to: Option<To>, for_godot3: Option<Loss>, target: &Target) -> Outcome<()> {
+pub fn convert(
+    input: &Input,
+    to: Option<To>,
+    for_godot3: Option<Loss>,
+    target: &Target,
+    out: &mut Output,
+) -> Outcome<()> {
     let values = values(input)?;
     let failed = |error: Error| Failure::data(&input.name, &error);
     let has_records = to.map_or(input.has_records, |to| to == To::Records);
@@ -31,11 +37,11 @@ pub fn convert(input: &Input, to: Option<To>, for_godot3: Option<Loss>, target: 
     let encoded = values.iter().map(|value| encode(value, for_godot3)).collect::<Result<Vec<_>>>();
     let encoded = encoded.map_err(failed)?;
     if !has_records {
-        return target.write(encoded.concat());
+        return target.write(encoded.concat(), out);
     }
     let mut batch = Vec::new();
     encoded.iter().try_for_each(|value| frames::try_append(&mut batch, value)).map_err(failed)?;
-    target.write(batch)
+    target.write(batch, out)
 }
 
 fn encode(value: &Value, for_godot3: Option<Loss>) -> Result<Vec<u8>> {

@@ -1,19 +1,5 @@
 //! `gdvar`: the command that shows, compares, checks and converts Godot's encoded Variants.
 
-mod check;
-mod compare;
-mod convert;
-mod failure;
-mod input;
-mod json;
-mod output;
-mod patch;
-mod query;
-mod repair;
-mod show;
-mod stats;
-mod textconv;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,12 +7,20 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use variant_codec::godot3::Loss;
 
-use convert::To;
-use failure::{Failure, Outcome};
-use input::{Format, Input};
-use json::Notation;
-use output::Target;
-use query::Options;
+use gdvar::STACK;
+use gdvar::check::check;
+use gdvar::compare;
+use gdvar::convert::{To, convert};
+use gdvar::failure::{Failure, Outcome};
+use gdvar::input::{Format, Input};
+use gdvar::json::{self, Notation};
+use gdvar::output::{Output, Target};
+use gdvar::patch;
+use gdvar::query::{Options, query};
+use gdvar::repair::repair;
+use gdvar::show::show;
+use gdvar::stats::stats;
+use gdvar::textconv::textconv;
 
 /// Shows, compares, checks and converts Godot's encoded Variants.
 ///
@@ -254,68 +248,71 @@ struct Diff {
     force: bool,
 }
 
-/// Stack for values of 1024 levels, each up to five levels of JSON, in debug builds. Only what is used takes memory.
-const STACK: usize = 512 << 20;
-
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let done = pool
         .map_err(|error| Failure::File(format!("cannot start threads: {error}")))
-        .and_then(|pool| pool.install(|| run(command)));
+        .and_then(|pool| pool.install(|| print(command)));
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+fn print(command: Command) -> Outcome<()> {
+    let is_paged = matches!(command, Command::Show(_) | Command::Diff(_) | Command::Textconv(_));
+    let mut out = if is_paged { Output::paged() } else { Output::stdout() };
+    let done = run(command, &mut out);
+    let printed = out.finish();
+    done.and(printed)
+}
+
+fn run(command: Command, out: &mut Output) -> Outcome<()> {
+    match command {
+        Command::Show(Show { file, path, offsets, most }) => show(&file.open()?, &path, offsets, most, out),
+        Command::Get(Get { file, path, plain, bytes }) => {
+            json::get(&file.open()?, &path, notation(plain), bytes, out)
+        }
+        Command::Json(Json { file, lines, plain }) => json::json(&file.open()?, lines, notation(plain), out),
+        Command::Query(Query { file, filter, plain, raw_output, compact_output, slurp, null_input }) => {
+            let notation = notation(plain);
+            let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
+            query(&file.open()?, &filter, &options, out)
+        }
+        Command::FromJson(FromJson { file, records, target }) => {
+            json::from_json(&file, records, &target, out)
+        }
+        Command::Convert(Convert { file, to, to_godot3, target }) => {
+            let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
+            convert(&file.open()?, to, to_godot3.then_some(loss), &target, out)
+        }
+        Command::Patch(Patch { file, patch, format, target }) => {
+            patch::apply(&file, &patch, &format, &target, out)
+        }
+        Command::Check(Check { files, format, allow_non_canonical }) => {
+            check(&files, &format, allow_non_canonical, out)
+        }
+        Command::Diff(Diff { old, new, format, most, patch, force }) => match patch {
+            Some(patch) => patch::write(&old, &new, &format, &patch, force, out),
+            None => compare::diff(&old, &new, &format, most, out),
+        },
+        Command::Textconv(file) => textconv(file.open(), out),
+        Command::Repair(Repair { file, output, force }) => {
+            // Damage may look like Godot 3's format.
+            let mut input = file.open()?;
+            input.godot3 = file.format.godot3.then_some(Loss::Refused);
+            repair(&input, &output, force, out)
+        }
+        Command::Stats(Stats { file, most }) => stats(&file.open()?, most, out),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", out.bytes());
+            Ok(())
+        }
+        Command::Man => {
+            clap_mangen::Man::new(Arguments::command()).render(out.bytes()).map_err(Failure::output)
+        }
+        Command::Fingerprint(file) => compare::fingerprint(&file.open()?, out),
+    }
 }
 
 fn notation(plain: bool) -> Notation {
     if plain { Notation::Plain } else { Notation::Lossless }
-}
-
-fn run(command: Command) -> Outcome<()> {
-    match command {
-        Command::Show(Show { file, path, offsets, most }) => {
-            file.open().and_then(|input| show::show(&input, &path, offsets, most))
-        }
-        Command::Get(Get { file, path, plain, bytes }) => {
-            file.open().and_then(|input| json::get(&input, &path, notation(plain), bytes))
-        }
-        Command::Json(Json { file, lines, plain }) => {
-            file.open().and_then(|input| json::json(&input, lines, notation(plain)))
-        }
-        Command::Query(Query { file, filter, plain, raw_output, compact_output, slurp, null_input }) => {
-            let notation = notation(plain);
-            let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
-            file.open().and_then(|input| query::query(&input, &filter, &options))
-        }
-        Command::FromJson(FromJson { file, records, target }) => json::from_json(&file, records, &target),
-        Command::Convert(Convert { file, to, to_godot3, target }) => {
-            let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
-            file.open().and_then(|input| convert::convert(&input, to, to_godot3.then_some(loss), &target))
-        }
-        Command::Patch(Patch { file, patch, format, target }) => {
-            patch::apply(&file, &patch, &format, &target)
-        }
-        Command::Check(Check { files, format, allow_non_canonical }) => {
-            check::check(&files, &format, allow_non_canonical)
-        }
-        Command::Diff(Diff { old, new, format, most, patch, force }) => match patch {
-            Some(patch) => patch::write(&old, &new, &format, &patch, force),
-            None => compare::diff(&old, &new, &format, most),
-        },
-        Command::Textconv(file) => textconv::textconv(file.open()),
-        Command::Repair(Repair { file, output, force }) => {
-            file.open().and_then(|input| repair::repair(&input, &output, force))
-        }
-        Command::Stats(Stats { file, most }) => file.open().and_then(|input| stats::stats(&input, most)),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "gdvar", &mut script);
-            output::text(&script)
-        }
-        Command::Man => {
-            let mut page = Vec::new();
-            let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
-            rendered.map_err(Failure::output).and_then(|()| output::text(&page))
-        }
-        Command::Fingerprint(file) => file.open().and_then(|input| compare::fingerprint(&input)),
-    }
 }

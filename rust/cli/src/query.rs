@@ -1,6 +1,6 @@
 //! `query`: filters in jq's language.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
@@ -10,10 +10,11 @@ use jaq_all::json::write::{self, Pp, Styles};
 use jaq_all::json::{Val, read};
 use jaq_all::load::FileReportsDisp;
 
+use crate::STACK;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::json::{self, Notation};
-use crate::{STACK, output};
+use crate::output::Output;
 
 /// How results are printed, and what the filter gets.
 pub struct Options {
@@ -30,7 +31,7 @@ pub struct Options {
 }
 
 /// Prints what the filter makes of each value.
-pub fn query(input: &Input, filter: &str, options: &Options) -> Outcome<()> {
+pub fn query(input: &Input, filter: &str, options: &Options, out: &mut Output) -> Outcome<()> {
     let filter = compiled(filter)?;
     // Values of jaq stay on their thread.
     thread::scope(|scope| {
@@ -42,7 +43,7 @@ pub fn query(input: &Input, filter: &str, options: &Options) -> Outcome<()> {
             .stack_size(STACK)
             .spawn_scoped(scope, move || read_values(input, options.notation, &sender))
             .map_err(|error| Failure::file("cannot start a thread", &error))?;
-        let printed = print(&filter, options, receiver);
+        let printed = print(&filter, options, receiver, out);
         let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         printed.and(read)
     })
@@ -84,14 +85,14 @@ fn read_values(input: &Input, notation: Notation, sender: &SyncSender<Vec<u8>>) 
     }
 }
 
-fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>) -> Outcome<()> {
-    let mut out = output::coloured();
+fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>, out: &mut Output) -> Outcome<()> {
     let pretty = Pp {
         indent: (!options.compact).then(|| "  ".to_owned()),
-        styles: Styles::ansi(),
+        styles: if out.is_coloured() { Styles::ansi() } else { Styles::default() },
         sep_space: !options.compact,
         ..Pp::default()
     };
+    let out = out.bytes();
     let mut values = values.into_iter().flat_map(|text| read::parse_many(&text).collect::<Vec<_>>());
     let slurped = options.slurp.then(|| values.by_ref().collect::<Result<Val, _>>());
     let runner = Runner { null_input: options.null_input, ..Runner::default() };
@@ -102,9 +103,8 @@ fn print(filter: &Filter, options: &Options, values: Receiver<Vec<u8>>) -> Outco
             unwrap_valr(result).map_err(|error| Failure::Data(format!("the filter fails: {error}")))?;
         let written: io::Result<()> = match &value {
             Val::TStr(text) | Val::BStr(text) if options.raw => out.write_all(text),
-            value => write::write(&mut out, &pretty, 0, value),
+            value => write::write(&mut *out, &pretty, 0, value),
         };
         written.and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
-    })?;
-    out.flush().map_err(Failure::output)
+    })
 }

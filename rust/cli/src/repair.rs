@@ -1,5 +1,6 @@
 //! `repair`: takes the whole records out of a damaged file.
 
+use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use variant_codec::{EncodeOptions, Limits, Strictness, Value, VariantType, frame
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
-use crate::output;
+use crate::output::{self, Output};
 
 /// Bytes of a record's length.
 const FRAME: usize = frames::FRAME_BYTES;
 
 /// Writes the records that are whole to another file, and says what is not.
-pub fn repair(input: &Input, to: &Path, force: bool) -> Outcome<()> {
+pub fn repair(input: &Input, to: &Path, force: bool, out: &mut Output) -> Outcome<()> {
     if !input.has_records {
         return Err(Failure::Data(format!("{}: one value, of which no records can be taken", input.name)));
     }
@@ -22,29 +23,36 @@ pub fn repair(input: &Input, to: &Path, force: bool) -> Outcome<()> {
         return Err(Failure::Data(format!("{}: Godot 3's format, which is not repaired", input.name)));
     }
     let bytes = input.raw()?;
-    let found = Search::new(&bytes).run();
+    let found = search(&bytes);
     let mut batch = Vec::new();
     for record in &found.whole {
         let appended = frames::try_append(&mut batch, bytes.get(record.clone()).unwrap_or_default());
         appended.map_err(|error| Failure::data(&input.name, &error))?;
     }
-    output::write(Some(to), batch, force)?;
+    output::write(Some(to), batch, force, out)?;
+    let mut text = out.text();
     for lost in &found.lost {
-        anstream::println!("lost: {} bytes at byte {}", lost.len(), lost.start);
+        writeln!(text, "lost: {} bytes at byte {}", lost.len(), lost.start).map_err(Failure::output)?;
     }
     let records = match found.whole.len() {
         1 => "1 record is".to_owned(),
         count => format!("{count} records are"),
     };
-    anstream::println!("{}: {records} whole", to.display());
-    Ok(())
+    writeln!(text, "{}: {records} whole", to.display()).map_err(Failure::output)
 }
 
-/// Where whole records lie, without their lengths, and where damage.
+/// What a file of records holds.
 #[derive(Default)]
-struct Found {
-    whole: Vec<Range<usize>>,
-    lost: Vec<Range<usize>>,
+pub struct Found {
+    /// Where whole records lie, without their lengths.
+    pub whole: Vec<Range<usize>>,
+    /// Where damage lies.
+    pub lost: Vec<Range<usize>>,
+}
+
+/// Finds whole records, in time linear in the size.
+pub fn search(bytes: &[u8]) -> Found {
+    Search::new(bytes).run()
 }
 
 struct Search<'b> {

@@ -9,7 +9,7 @@ use variant_codec::{ErrorKind, VariantType, View};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{Input, Place};
-use crate::output;
+use crate::output::Output;
 
 const NAME: Style = AnsiColor::Cyan.on_default();
 const TEXT: Style = AnsiColor::Green.on_default();
@@ -18,9 +18,9 @@ const FAINT: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints what the path leads to. Damaged values are shown as far as they go; then the outcome is an error.
-pub fn show(input: &Input, path: &str, offsets: bool, most: usize) -> Outcome<()> {
+pub fn show(input: &Input, path: &str, offsets: bool, most: usize, out: &mut Output) -> Outcome<()> {
     let place = Place::of(input, path)?;
-    let mut out = output::coloured();
+    let mut out = out.text();
     let mut is_damaged = false;
     let mut tree = |out: &mut dyn Write, index: u64, start: u64, bytes: &[u8]| {
         let outline = Outline::of(bytes, most);
@@ -41,7 +41,6 @@ pub fn show(input: &Input, path: &str, offsets: bool, most: usize) -> Outcome<()
             )
         })?;
     }
-    out.flush().map_err(Failure::output)?;
     if is_damaged { Err(Failure::Data(String::new())) } else { Ok(()) }
 }
 

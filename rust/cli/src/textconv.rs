@@ -9,17 +9,17 @@ use variant_codec::{Object, Value};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::json::{Notation, write};
-use crate::output;
+use crate::output::Output;
 
 /// Prints each value behind its path. What is damaged, or another format, is a line as well: git needs a text in any case.
-pub fn textconv(input: Outcome<Input>) -> Outcome<()> {
-    let mut out = output::coloured();
-    let written = input.and_then(|input| lines(&input, &mut *out));
+pub fn textconv(input: Outcome<Input>, out: &mut Output) -> Outcome<()> {
+    let out = out.bytes();
+    let written = input.and_then(|input| lines(&input, out));
     match written {
         Err(Failure::Data(damage)) => writeln!(out, "{damage}").map_err(Failure::output)?,
         written => written?,
     }
-    out.flush().map_err(Failure::output)
+    Ok(())
 }
 
 fn lines(input: &Input, out: &mut dyn Write) -> Outcome<()> {

@@ -121,7 +121,6 @@ fn regular(path: &Path) -> Outcome<()> {
 impl Input {
     /// Opens a file, or standard input for `-`, and recognises its contents unless the user has stated them.
     pub fn open(path: &Path, format: &Format) -> Outcome<Self> {
-        let key = format.key()?;
         let (name, source): (String, Box<dyn ReadAt + Sync>) = if path == Path::new("-") {
             let (name, bytes) = read(path)?;
             (name, Box::new(Held(bytes)))
@@ -131,6 +130,16 @@ impl Input {
             let file = File::open(path).map_err(|error| Failure::file(&name, &error))?;
             (name, Box::new(Mutex::new(file)))
         };
+        Self::of(name, source, format)
+    }
+
+    /// The same for bytes that have been read.
+    pub fn of_bytes(name: &str, bytes: Vec<u8>, format: &Format) -> Outcome<Self> {
+        Self::of(name.to_owned(), Box::new(Held(bytes)), format)
+    }
+
+    fn of(name: String, source: Box<dyn ReadAt + Sync>, format: &Format) -> Outcome<Self> {
+        let key = format.key()?;
         let input = Self { name, source, has_records: format.holds == Some(Holds::Records), godot3: None };
         let mut input = input.recognised(format, key.as_ref())?;
         if format.godot3 || input.is_of_godot3()? {
@@ -168,34 +177,35 @@ impl Input {
         Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key)
     }
 
-    /// Whether the first value is none of Godot 4 and one of Godot 3. If it seems to be a record and is not, the whole file may be a value.
+    /// Whether the first values are all of Godot 3, and not all of Godot 4. If these seem to be no records, the whole file may be a value.
     fn is_of_godot3(&mut self) -> Outcome<bool> {
-        /// More bytes are not read to find out.
-        const MOST: u64 = 64 << 20;
+        /// More are not read to find out.
+        const RECORDS: u64 = 16;
+        const BYTES: u64 = 64 << 20;
 
         let limits = limits();
-        let is_good =
+        let is_godot4 =
             |bytes: &[u8]| quick_check(bytes, &limits).is_some() || Value::decode(bytes, &limits).is_ok();
         let is_godot3 = |bytes: &[u8]| to_godot4(bytes, &limits, Loss::Accepted).is_ok();
         let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
-        if size > MOST {
+        if size > BYTES {
             return Ok(false);
         }
-        let mut first = None;
         if self.has_records {
+            let (mut all_godot4, mut all_godot3, mut count) = (true, true, 0);
             // What is wrong with the records is found later.
-            let _ = self.each(0..1, |_, _, bytes| {
-                first = Some((is_good(bytes), is_godot3(bytes)));
+            let read = self.each(0..RECORDS, |_, _, bytes| {
+                count += 1;
+                all_godot4 = all_godot4 && is_godot4(bytes);
+                all_godot3 = all_godot3 && is_godot3(bytes);
                 Ok(())
             });
-            match first {
-                Some((false, true)) => return Ok(true),
-                Some((true, _)) => return Ok(false),
-                _ => {}
+            if read.is_ok() || count > 1 {
+                return Ok(all_godot3 && !all_godot4);
             }
         }
         let whole = self.raw()?;
-        let is_one = !whole.is_empty() && !is_good(&whole) && is_godot3(&whole);
+        let is_one = !whole.is_empty() && !is_godot4(&whole) && is_godot3(&whole);
         self.has_records &= !is_one;
         Ok(is_one)
     }

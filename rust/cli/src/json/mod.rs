@@ -2,7 +2,6 @@
 
 mod writer;
 
-use std::io::Write;
 use std::path::Path;
 
 use variant_codec::stream::Decoder;
@@ -10,7 +9,7 @@ use variant_codec::{Limits, Result, Strictness, Value, frames, quick_check};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Place};
-use crate::output::{self, Target};
+use crate::output::{self, Output, Target};
 pub use writer::{Notation, write};
 
 /// Appends a value as JSON, if it is one that strict decoding accepts.
@@ -22,9 +21,9 @@ pub fn append(bytes: &[u8], limits: &Limits, notation: Notation, out: &mut Vec<u
 }
 
 /// Prints all values: one, or an array of records, or a record on each line.
-pub fn json(input: &Input, lines: bool, notation: Notation) -> Outcome<()> {
+pub fn json(input: &Input, lines: bool, notation: Notation, out: &mut Output) -> Outcome<()> {
     let limits = input::limits();
-    let mut out = std::io::stdout().lock();
+    let out = out.bytes();
     let is_list = input.has_records && !lines;
     let mut is_empty = true;
     input.each_in_parallel(
@@ -49,11 +48,11 @@ pub fn json(input: &Input, lines: bool, notation: Notation) -> Outcome<()> {
         (true, false) => "\n]\n",
         (false, _) => "",
     };
-    out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
+    out.write_all(end.as_bytes()).map_err(Failure::output)
 }
 
 /// Prints the part at a path, as JSON or encoded.
-pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool) -> Outcome<()> {
+pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool, out: &mut Output) -> Outcome<()> {
     let place = Place::of(input, path)?;
     let mut encoded = Vec::new();
     place.each(input, |index, _, view| {
@@ -67,33 +66,38 @@ pub fn get(input: &Input, path: &str, notation: Notation, as_bytes: bool) -> Out
         let mut text = Vec::new();
         write(|| &value, notation, &mut text).map_err(failed)?;
         text.push(b'\n');
-        output::text(&text)
+        out.bytes().write_all(&text).map_err(Failure::output)
     })?;
-    if as_bytes { output::write(None, encoded, false) } else { Ok(()) }
+    if as_bytes { output::write(None, encoded, false, out) } else { Ok(()) }
 }
 
-/// Encodes JSON: one value, or records.
-pub fn from_json(file: &Path, records: bool, target: &Target) -> Outcome<()> {
+/// Writes JSON as one value, or as records.
+pub fn from_json(file: &Path, records: bool, target: &Target, out: &mut Output) -> Outcome<()> {
     let (name, text) = input::read(file)?;
-    let failed = |error: &dyn std::fmt::Display| Failure::Data(format!("{name}: {error}"));
-    if depth(&text) > MOST_LEVELS {
-        return Err(failed(&format_args!("nested deeper than {MOST_LEVELS} levels, which no value is")));
+    let contents = encode(&text, records).map_err(|error| Failure::Data(format!("{name}: {error}")))?;
+    target.write(contents, out)
+}
+
+/// Encodes JSON.
+///
+/// # Errors
+/// Says what is not valid and where.
+pub fn encode(text: &[u8], records: bool) -> std::result::Result<Vec<u8>, String> {
+    if depth(text) > MOST_LEVELS {
+        return Err(format!("nested deeper than {MOST_LEVELS} levels, which no value is"));
     }
-    let mut json = serde_json::Deserializer::from_slice(&text);
+    let mut json = serde_json::Deserializer::from_slice(text);
     json.disable_recursion_limit();
-    let mut values = Vec::new();
-    for value in json.into_iter::<Value>() {
-        values.push(value.map_err(|error| failed(&error))?);
-    }
-    let contents = match (&values[..], records) {
+    let values = json.into_iter().collect::<serde_json::Result<Vec<Value>>>();
+    let encoded = match (&values.map_err(|error| error.to_string())?[..], records) {
         ([value], false) => value.encode(),
-        (_, false) => {
-            return Err(failed(&format_args!("{} values; --records writes each as a record", values.len())));
+        (values, false) => {
+            return Err(format!("{} values; --records writes each as a record", values.len()));
         }
         ([Value::Array(array)], true) => batch(array.iter()),
         (values, true) => batch(values.iter()),
     };
-    target.write(contents.map_err(|error| failed(&error))?)
+    encoded.map_err(|error| error.to_string())
 }
 
 /// A save of these values.

@@ -1,0 +1,62 @@
+//! What the command `gdvar` does with any bytes.
+
+use std::io;
+
+use arbitrary::Unstructured;
+use gdvar::check::verdict;
+use gdvar::input::{Format, Holds, Input};
+use gdvar::json::{self, Notation};
+use gdvar::output::Output;
+use gdvar::query::{Options, query};
+use gdvar::{compare, repair, show, stats, textconv};
+use variant_codec::stream::Precision;
+use variant_codec::{Limits, Value};
+
+use super::{Tail, everything};
+use crate::Values;
+
+/// Every command ends with a result or an error, and JSON loses nothing.
+pub fn check(data: &[u8]) {
+    let mut tail = Tail::of(data);
+    let drawn =
+        Values { full_objects: true, precision: Precision::default() }.draw(&mut Unstructured::new(data));
+    check_json(&drawn.encode().expect("it can be encoded"), &everything());
+    let holds = [None, Some(Holds::Value), Some(Holds::Records)][tail.below(3) as usize];
+    let format =
+        Format { holds, pass: Some("größer".to_owned()), lossy: tail.below(2) > 0, ..Format::default() };
+    let open = || Input::of_bytes("input", data.to_vec(), &format);
+    let mut out = Output::new(io::sink());
+    let _ = textconv::textconv(open(), &mut out);
+    repair::search(data).lost.iter().for_each(|lost| assert!(lost.end <= data.len()));
+    let Ok(input) = open() else { return };
+    let notation = if tail.below(2) > 0 { Notation::Plain } else { Notation::Lossless };
+    let _ = show::show(&input, "", true, 1000, &mut out);
+    let _ = json::json(&input, false, notation, &mut out);
+    let _ = json::get(&input, "0/0", notation, false, &mut out);
+    let _ = stats::stats(&input, 20, &mut out);
+    let _ = compare::fingerprint(&input, &mut out);
+    // A filter takes longer to read than a small input.
+    if tail.below(64) == 0 {
+        let options = Options { notation, raw: true, compact: true, slurp: false, null_input: false };
+        let _ = query(&input, "..", &options, &mut out);
+    }
+    let limits = gdvar::input::limits();
+    let is_good = verdict(&input, &limits).is_ok();
+    let all = input.each(0..u64::MAX, |_, _, bytes| {
+        check_json(bytes, &limits);
+        Ok(())
+    });
+    assert!(!is_good || all.is_ok());
+}
+
+/// The same bytes come back from JSON, wherever strict reading accepts them.
+pub fn check_json(bytes: &[u8], limits: &Limits) {
+    let mut text = Vec::new();
+    let appended = json::append(bytes, limits, Notation::Lossless, &mut text);
+    let value = Value::decode(bytes, limits);
+    assert_eq!(appended.as_ref().err(), value.as_ref().err());
+    let Ok(value) = value else { return };
+    assert_eq!(json::encode(&text, false), value.encode().map_err(|error| error.to_string()));
+    let mut plain = Vec::new();
+    json::append(bytes, limits, Notation::Plain, &mut plain).expect("as the other notation");
+}

@@ -31,7 +31,7 @@ fn what_admits_all_data_of_a_length() {
     assert!(!Limits::for_network().admit_all_of(1));
 }
 
-/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than the input and 1 MiB.
+/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than twice what has been read, and 4 KiB.
 #[test]
 fn keys_within_keys_are_limited() {
     // Each the only key of the one around it.
@@ -47,14 +47,15 @@ fn keys_within_keys_are_limited() {
     let read = |bytes: &[u8], spent| read(bytes, &limits, spent);
     assert!(read(&nested(1, 1 << 24), Spent::default()).is_ok());
     assert!(read(&nested(2, 1 << 24), Spent::default()).is_ok());
-    assert!(read(&nested(30, 1 << 14), Spent::default()).is_ok());
+    assert!(read(&nested(3, 1 << 24), Spent::default()).is_ok());
+    assert!(read(&nested(10, 1 << 6), Spent::default()).is_ok());
     for bytes in [nested(4, 1 << 20), nested(30, 1 << 17), nested(100, 1 << 15)] {
         let error = read(&bytes, Spent::default()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::CollidingKeys(_)), "{error}");
     }
     // Values that share limits share this one.
     let mut spent = Spent::default();
-    let refused = (0..100).find(|_| match read(&nested(30, 1 << 14), spent) {
+    let refused = (0..100).find(|_| match read(&nested(10, 1 << 6), spent) {
         Ok(more) => {
             spent = more;
             false

@@ -1074,7 +1074,6 @@ fn keys_are_equal_where_the_engine_says_so() {
         (map("a".into(), 0.0.into()), map("a".into(), (-0.0).into()), 1),
         (map(0.0.into(), 1.into()), map((-0.0).into(), 1.into()), 1),
         (list(map("a".into(), 1.into())), list(map(name("a"), 1.into())), 1),
-        (Value::from_iter([("a", 1), ("b", 2)]), Value::from_iter([("b", 2), ("a", 1)]), 2),
         (vector(0.0), vector(-0.0), 1),
         (vector(f32::NAN), vector(-f32::NAN), 1),
         (Value::Color([0.0; 4]), Value::Color([-0.0; 4]), 1),

@@ -1,6 +1,7 @@
 //! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
 
 use variant_codec::error::{Limit, Oddity};
+use variant_codec::lanes::singles;
 use variant_codec::stream::{Precision, ValueBuilder};
 use variant_codec::value::OwnedElementType;
 use variant_codec::view::{Fields, Key, KnownOffsets};
@@ -128,6 +129,7 @@ fn a_repeated_key_is_refused_by_every_reader() {
         7.into(),
         "a".into(),
         Value::from([1, 2]),
+        Value::from_iter([("x", 1), ("y", 2)]),
     ];
     for key in keys {
         let (bytes, other) = (twice(key.clone()), Value::from_iter([("b", 2)]).encode().unwrap());
@@ -157,6 +159,75 @@ fn a_repeated_key_is_refused_by_every_reader() {
         );
         assert_eq!(fingerprint(&bytes, Precision::Single, &limits).unwrap_err(), repeated);
     }
+}
+
+/// The engine compares Dictionaries in any order, but hashes them in that of their entries: if two hashes are equal, it takes the last of the
+/// two keys. Nobody is given the first one. What is looked up has its entries in order.
+#[test]
+fn dictionaries_in_another_order_may_be_one_key() {
+    let limits = Limits::for_save_files();
+    let ordered =
+        |keys: [i64; 3]| Value::from([Value::from_iter(keys.map(|key| (key, Value::from_iter([(key, 0)]))))]);
+    let (one, other) = (ordered([1, 2, 3]), ordered([3, 1, 2]));
+    for count in [0, 40] {
+        let more = (0..count).map(|index| (Value::from(index), index));
+        let keys = [(one.clone(), 1), (other.clone(), 2)];
+        let both: Value = more.clone().chain(keys.clone()).collect();
+        let bytes = both.encode().unwrap();
+        let repeated = Value::decode(&bytes, &limits).unwrap_err();
+        assert_eq!(repeated.kind(), &ErrorKind::NotCanonical(Oddity::DuplicateKey));
+        let known = KnownOffsets::default();
+        let view = View::new(&bytes).unwrap();
+        for view in [view, view.remembering(&known)] {
+            assert_eq!(view.get(&one).unwrap_err().kind(), repeated.kind());
+            assert_eq!(view.len().unwrap_err().kind(), repeated.kind());
+            let mut fields = Fields::new(vec![Key::from(&other)]);
+            assert_eq!(fields.read(&view, &mut Vec::new()).unwrap_err().kind(), repeated.kind());
+        }
+        assert_eq!(fingerprint(&bytes, Precision::Single, &limits).unwrap_err().kind(), repeated.kind());
+        let single: Value = more.chain(keys[..1].iter().cloned()).collect();
+        let bytes = single.encode().unwrap();
+        let view = View::new(&bytes).unwrap();
+        for view in [view, view.remembering(&KnownOffsets::default())] {
+            assert_eq!(view.get(&one).unwrap().as_i64(), Ok(1));
+            assert!(view.find(&Key::from(&other)).unwrap().is_none());
+            let mut found = Vec::new();
+            Fields::new(vec![Key::from(&other), Key::from(&one)]).read(&view, &mut found).unwrap();
+            assert!(matches!(&found[..], [None, Some(value)] if value.as_i64() == Ok(1)));
+        }
+    }
+}
+
+/// The engine ignores the bit for 64 bits in arrays of colors.
+#[test]
+fn components_are_as_wide_as_their_type() {
+    let colors = Value::PackedColorArray(vec![[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]);
+    let mut bytes = colors.encode().unwrap();
+    bytes[2] = 1;
+    let engine = Value::decode_as(&bytes, Strictness::Lenient, &Limits::for_save_files()).unwrap();
+    assert_eq!(engine, colors);
+    let view = View::new(&bytes).unwrap();
+    let second = view.index(1).and_then(|color| color.as_lanes());
+    assert!(second.is_ok_and(|lanes| singles(lanes) == [5.0, 6.0, 7.0, 8.0]));
+}
+
+/// Keys in keys cost the engine as much in many parts as in one.
+#[test]
+fn parts_share_what_nested_keys_may_cost() {
+    let limits = Limits::for_network();
+    let leaf = |index: i64| Value::from_iter((0..12).map(|key| (key, Value::from(vec![index; 20]))));
+    let nested = |index: i64| (0..24).fold(leaf(index), |key, _| Value::from_iter([(key, index)]));
+    let bytes = Value::from_iter((0..20).map(|index| (nested(index), index))).encode().unwrap();
+    let refused = Value::decode(&bytes, &limits).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::CollidingKeys(_)));
+    let view = View::within(&bytes, &limits).unwrap();
+    assert_eq!(view.len().unwrap_err().kind(), refused.kind());
+    assert_eq!(view.find(&"x".into()).unwrap_err().kind(), refused.kind());
+    // In a patch as well.
+    let nil = Value::Nil.encode().unwrap();
+    let change = Value::from(vec![Value::from("bytes"), Value::PackedByteArray(bytes)]);
+    let patch = Value::from_iter([("patch", Value::from(1)), ("change", change)]).encode().unwrap();
+    assert_eq!(patch::apply(&nil, &patch, &limits).unwrap_err().kind(), refused.kind());
 }
 
 /// The engine converts or drops such elements.

@@ -1,6 +1,6 @@
 //! Strict reading within limits.
 
-use variant_codec::limits::{ALL_TYPES, Limit};
+use variant_codec::limits::{ALL_TYPES, Limit, Names};
 use variant_codec::stream::{Decoder, Measure, ValueBuilder};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Strictness, Value, quick_check};
 
@@ -57,8 +57,8 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         refuse_colliding_keys: false,
         allow_objects: up_to(1) == 1,
         allow_non_canonical: up_to(1) == 1,
-        allowed_classes: Vec::new(),
-        allowed_scripts: Vec::new(),
+        allowed_classes: Names::NONE,
+        allowed_scripts: Names::NONE,
         // All, but perhaps one.
         allowed_types: ALL_TYPES & !(1 << up_to(63)),
     }

@@ -45,6 +45,8 @@ const MAX_SKIMS: usize = 3;
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
     cursor: Cursor<'a>,
+    /// Where reading started.
+    start: usize,
     depth: u32,
     /// The deepest level of a container, which is limited inside of a key.
     max_container_depth: u32,
@@ -96,12 +98,12 @@ impl<'a> Decoder<'a, Godot4, true> {
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
-        let mut budget = Budget::new(limits);
-        budget.input(bytes.len());
+        let budget = Budget::new(limits);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
             cursor: Cursor::new(bytes, 0),
+            start: 0,
             depth: 0,
             max_container_depth: u32::MAX,
             in_key: false,
@@ -115,14 +117,12 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// The same, where other values have used up some of the limits.
     pub fn after(self, spent: Spent) -> Self {
-        let mut budget = Budget::after(spent, self.budget.limits);
-        budget.input(self.cursor.bytes().len());
-        Self { budget, ..self }
+        Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
 
     /// What values have used up of the limits, this one included.
     pub fn spent(&self) -> Spent {
-        self.budget.spent()
+        self.budget.spent(self.position() - self.start)
     }
 
     /// Writes the one value that the buffer holds into `sink`, and returns where it ended.

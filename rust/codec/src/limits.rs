@@ -9,6 +9,9 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 pub use crate::error::Limit;
 use crate::error::{ErrorKind, Result};
 use crate::events::{ElementType, Precision};
@@ -103,9 +106,11 @@ mod cost {
     }
 }
 
-/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and as many as the input has. An engine
-/// hashes such a key once for each key around it.
-const FREE_NESTED_KEYS: u64 = 1 << 20;
+/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and twice as many as have been read. An engine
+/// hashes such a key once for each key around it. Many parts that are read one after the other then cost as much as the whole.
+const FREE_NESTED_KEYS: u64 = 4 << 10;
+/// How often what has been read may count.
+const NESTED_KEYS_PER_BYTE: u64 = 2;
 
 /// How forgiving a reader is. Readers of other formats use it as well: for protobuf, what official implementations read
 /// takes the place of what the engine reads.
@@ -118,6 +123,30 @@ pub enum Strictness {
     /// refuse: [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
     #[default]
     Strict,
+}
+
+/// Names of classes or scripts, in any order. Copies share them, however many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(Option<Arc<[String]>>);
+
+impl Names {
+    /// No names.
+    pub const NONE: Self = Self(None);
+}
+
+impl Deref for Names {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl FromIterator<String> for Names {
+    fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
+        let names: Arc<[String]> = names.into_iter().collect();
+        Self((!names.is_empty()).then_some(names))
+    }
 }
 
 /// What a caller is willing to read. Counts cover the whole value, nested ones included.
@@ -152,9 +181,9 @@ pub struct Limits {
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
     /// The native classes that objects may have; empty allows all.
-    pub allowed_classes: Vec<String>,
+    pub allowed_classes: Names,
     /// The scripts that objects and typed containers may have, by path; empty allows all.
-    pub allowed_scripts: Vec<String>,
+    pub allowed_scripts: Names,
     /// The types that values may have, one bit each at the position of the type's id.
     pub allowed_types: u64,
 }
@@ -215,8 +244,8 @@ impl Limits {
             allow_non_canonical: false,
             refuse_colliding_keys: false,
             allow_objects: false,
-            allowed_classes: Vec::new(),
-            allowed_scripts: Vec::new(),
+            allowed_classes: Names::NONE,
+            allowed_scripts: Names::NONE,
             allowed_types: ALL_TYPES,
         }
     }
@@ -235,8 +264,8 @@ pub struct Spent {
     memory: u64,
     /// Bytes of keys within keys.
     nested_keys: u64,
-    /// Bytes of input.
-    input: u64,
+    /// Bytes that have been read.
+    read: u64,
 }
 
 /// Whether there is memory is asked each time that so much of it has been charged.
@@ -252,7 +281,8 @@ pub struct Budget<'l> {
     elements: u64,
     memory: u64,
     nested_keys: u64,
-    input: u64,
+    /// Bytes that were read before.
+    read: u64,
     /// Up to here there is memory, and the limits allow it.
     admitted: u64,
     /// Memory of announced values that has not been asked for. It is allocated before they come.
@@ -271,20 +301,15 @@ impl<'l> Budget<'l> {
     }
 
     /// What is left after other values.
-    pub fn after(Spent { elements, memory, nested_keys, input }: Spent, limits: &'l Limits) -> Self {
+    pub fn after(Spent { elements, memory, nested_keys, read }: Spent, limits: &'l Limits) -> Self {
         let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
-        Self { limits, elements, memory, nested_keys, input, admitted, announced: 0, asks: true }
+        Self { limits, elements, memory, nested_keys, read, admitted, announced: 0, asks: true }
     }
 
-    /// So many more bytes are read.
-    pub fn input(&mut self, bytes: usize) {
-        self.input = self.input.saturating_add(bytes as u64);
-    }
-
-    /// What has been used up.
-    pub fn spent(&self) -> Spent {
-        let Self { elements, memory, nested_keys, input, .. } = *self;
-        Spent { elements, memory, nested_keys, input }
+    /// What has been used up, now that so many bytes have been read.
+    pub fn spent(&self, read: usize) -> Spent {
+        let Self { elements, memory, nested_keys, .. } = *self;
+        Spent { elements, memory, nested_keys, read: self.read.saturating_add(read as u64) }
     }
 
     /// Charges one value of this type.
@@ -331,13 +356,14 @@ impl<'l> Budget<'l> {
         self.announce(len as u64 * 2, cost::SLOT)
     }
 
-    /// Charges a key of so many encoded bytes that lies in another.
+    /// Charges a key of so many encoded bytes that lies in another, after so many bytes have been read.
     ///
     /// # Errors
     /// [`ErrorKind::CollidingKeys`], where such keys are limited.
-    pub fn nested_key(&mut self, bytes: usize) -> Result<()> {
+    pub fn nested_key(&mut self, bytes: usize, read: usize) -> Result<()> {
         self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
-        let free = FREE_NESTED_KEYS.saturating_add(self.input);
+        let read = self.read.saturating_add(read as u64);
+        let free = FREE_NESTED_KEYS.saturating_add(read.saturating_mul(NESTED_KEYS_PER_BYTE));
         if self.limits.refuse_colliding_keys && self.nested_keys > free {
             return Err(ErrorKind::CollidingKeys("nested Dictionary keys").into());
         }

@@ -59,7 +59,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         if in_key {
-            self.budget.nested_key(self.position() - at).at(at)?;
+            let read = self.position() - self.start;
+            self.budget.nested_key(self.position() - at, read).at(at)?;
         }
         sink.begin_value(dictionary).at(at)
     }

@@ -31,6 +31,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
         let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
         decoder.cursor.jump(at);
+        decoder.start = at;
         decoder.depth = depth;
         decoder
     }

@@ -10,7 +10,7 @@ use super::form::{
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind, Limit, Result, Step};
 use crate::format::{Shape, VariantType};
-use crate::limits::{ALL_TYPES, Limits};
+use crate::limits::{ALL_TYPES, Limits, Names};
 use crate::view::View;
 
 /// The value that a patch makes of the one in `old`, encoded. The limits hold for the old and the new value.
@@ -43,8 +43,8 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         max_memory: limits.max_memory.saturating_mul(MORE),
         allow_objects: true,
         allowed_types: ALL_TYPES,
-        allowed_classes: Vec::new(),
-        allowed_scripts: Vec::new(),
+        allowed_classes: Names::NONE,
+        allowed_scripts: Names::NONE,
         ..limits.clone()
     };
     let patch_ends = checked(patch, &loose)?;
@@ -71,21 +71,28 @@ const MORE: u64 = 16;
 /// The error of bytes that the patch has made. The caller never sees them, so it has no offset.
 #[cold]
 fn bad_result(error: Error) -> Error {
-    use ErrorKind as K;
     let error = error.without_offset();
-    match error.kind() {
-        K::LimitExceeded(..)
-        | K::TypeNotAllowed(_)
-        | K::ClassNotAllowed(_)
-        | K::ScriptNotAllowed(_)
-        | K::ObjectsNotAllowed
-        | K::CollidingKeys(_)
-        | K::OutOfMemory(_) => error,
-        reason => {
-            let message = format!("the patch does not fit the value: its result would be invalid: {reason}");
-            error.with_kind(K::Patch(message.into()))
-        }
+    if is_limit(error.kind()) {
+        return error;
     }
+    let reason = error.kind();
+    let message = format!("the patch does not fit the value: its result would be invalid: {reason}");
+    error.with_kind(ErrorKind::Patch(message.into()))
+}
+
+/// Whether the value may be good, but the limits do not allow it.
+fn is_limit(kind: &ErrorKind) -> bool {
+    use ErrorKind as K;
+    matches!(
+        kind,
+        K::LimitExceeded(..)
+            | K::TypeNotAllowed(_)
+            | K::ClassNotAllowed(_)
+            | K::ScriptNotAllowed(_)
+            | K::ObjectsNotAllowed
+            | K::CollidingKeys(_)
+            | K::OutOfMemory(_)
+    )
 }
 
 #[cold]
@@ -121,9 +128,10 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
         (Some(BYTES), [_, bytes]) => {
             const EXPECTED: &str = "\"bytes\" is followed by a PackedByteArray of one encoded value";
             let encoded = bytes.as_bytes().map_err(|_| malformed(bytes, EXPECTED))?;
-            let one_value =
-                Limits { allow_objects: true, allow_trailing_bytes: false, ..Limits::unlimited() };
-            checked(encoded, &one_value).map_err(|_| malformed(bytes, EXPECTED))?;
+            let one_value = Limits { allow_trailing_bytes: false, ..bytes.limits().clone() };
+            checked(encoded, &one_value).map_err(|error| {
+                if is_limit(error.kind()) { error.without_offset() } else { malformed(bytes, EXPECTED) }
+            })?;
             writer.raw(encoded)
         }
         (Some(DICTIONARY), [_, changes, rest @ ..]) => {

@@ -304,7 +304,6 @@ impl Sink for ValueBuilder {
         dictionary.key = self.take();
         if let Some(keys) = &mut self.keys {
             let hash = dictionary.key.as_str().map_or(keys.hash, |text| keys.hasher.hash_one(text));
-            dictionary.hash = keys.hasher.hash_one((dictionary.hash, hash));
             keys.level -= 1;
             self.push(&mut dictionary.hashes, hash)?;
         }
@@ -313,7 +312,11 @@ impl Sink for ValueBuilder {
 
     #[inline(never)]
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
-        self.add_hash(&mut dictionary.hash);
+        if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
+            // The same in any order.
+            let entry = hasher.hash_one((dictionary.hashes.last(), hash));
+            dictionary.hash = dictionary.hash.wrapping_add(entry);
+        }
         let entry = (std::mem::take(&mut dictionary.key), self.take());
         self.push(&mut dictionary.built.entries, entry)
     }

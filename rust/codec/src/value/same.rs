@@ -26,7 +26,7 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
         let is_before = |&index: &usize| {
             let ((key, _), hash) = (&entries[index], hashes[index]);
             let mut before = entries[..index].iter().zip(hashes);
-            before.any(|((other, _), other_hash)| hash == *other_hash && is_same_key(key, other))
+            before.any(|((other, _), other_hash)| hash == *other_hash && may_be_same_key(key, other))
         };
         return Ok((0..entries.len()).find(is_before));
     }
@@ -39,7 +39,7 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
         if !is_same_key(key, key) {
             continue;
         }
-        let is_same = |(_, other): &(u64, usize)| is_same_key(&entries[*other].0, key);
+        let is_same = |(_, other): &(u64, usize)| may_be_same_key(&entries[*other].0, key);
         if seen.find(hash, is_same).is_some() {
             return Ok(Some(index));
         }
@@ -48,28 +48,28 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
     Ok(None)
 }
 
-/// The same for keys that are the same.
+/// The same for keys that may be the same.
 pub(crate) fn hash_of_key(key: &Value, hasher: &RandomState) -> u64 {
     let mut state = hasher.build_hasher();
-    hash_key(key, &mut state);
+    hash_key(key, hasher, &mut state);
     state.finish()
 }
 
 /// The same for values that are the same, but no texts: as keys, they are the same whatever their type.
 pub(crate) fn hash_of_leaf(value: &Value, hasher: &RandomState) -> u64 {
     let mut state = hasher.build_hasher();
-    hash(value, &mut state);
+    hash(value, hasher, &mut state);
     state.finish()
 }
 
-fn hash_key(key: &Value, state: &mut impl Hasher) {
+fn hash_key(key: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     match key.as_str() {
         Some(text) => text.hash(state),
-        None => hash(key, state),
+        None => hash(key, hasher, state),
     }
 }
 
-fn hash(value: &Value, state: &mut impl Hasher) {
+fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     use Value as V;
     state.write_u8(value.ty().id());
     match value {
@@ -81,14 +81,18 @@ fn hash(value: &Value, state: &mut impl Hasher) {
         // With the counts, no two trees have the same sequence of hashed numbers.
         V::Array(array) => {
             state.write_usize(array.len());
-            array.iter().for_each(|element| hash(element, state));
+            array.iter().for_each(|element| hash(element, hasher, state));
         }
         V::Dictionary(dictionary) => {
             state.write_usize(dictionary.len());
-            dictionary.iter().for_each(|(key, value)| {
-                hash_key(key, state);
-                hash(value, state);
+            // The same in any order.
+            let entries = dictionary.iter().map(|(key, value)| {
+                let mut state = hasher.build_hasher();
+                hash_key(key, hasher, &mut state);
+                hash(value, hasher, &mut state);
+                state.finish()
             });
+            state.write_u64(entries.fold(0, u64::wrapping_add));
         }
         _ => match reals(value) {
             Some(reals) => hash_reals(reals, state),
@@ -121,7 +125,31 @@ fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     }
 }
 
-/// Whether a Dictionary takes the two for one key.
+/// Whether a Dictionary may take the two for one key. The engine compares Dictionaries in any order, but hashes them in that of their
+/// entries. If the hashes happen to be equal, two Dictionaries in different orders are one key.
+pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
+    let may_differ_in_order =
+        || a.ty() == b.ty() && has_dictionary(a) && has_dictionary(b) && is_same_key(a, a);
+    is_same_key(a, b)
+        || may_differ_in_order() && {
+            let hasher = RandomState::new();
+            hash_of_key(a, &hasher) == hash_of_key(b, &hasher)
+        }
+}
+
+/// Whether the value is a Dictionary of more than one entry, or one lies in it.
+fn has_dictionary(value: &Value) -> bool {
+    match value {
+        Value::Array(array) => array.iter().any(has_dictionary),
+        Value::Dictionary(dictionary) => {
+            dictionary.len() > 1
+                || dictionary.iter().any(|(key, value)| has_dictionary(key) || has_dictionary(value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a Dictionary takes the two for one key, if Dictionaries in them have the same order.
 pub(crate) fn is_same_key(a: &Value, b: &Value) -> bool {
     match (a.as_str(), b.as_str()) {
         (Some(a), Some(b)) => a == b,

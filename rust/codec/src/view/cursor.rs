@@ -167,6 +167,11 @@ impl<'a, D: Dialect> View<'a, D> {
         View { bytes, limits, known: None, ends: None, at, depth, form, dialect }
     }
 
+    /// The limits for what is read.
+    pub(crate) fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
     /// The same value, of which other limits hold for what is read.
     #[must_use]
     pub fn with_limits(self, limits: &'a Limits) -> Self {
@@ -657,6 +662,7 @@ impl<'a, D: Dialect> View<'a, D> {
             Some(known) => known.find_key(self, &head, key)?,
             None => self.scan(&head, key, &mut |_, _| ())?.0,
         };
+        let found = found.filter(|at| key.is_in_order::<D>(self.bytes, *at));
         let Some(key_at) = found else { return Ok(None) };
         let mut decoder = self.decoder_inside(key_at);
         self.pass(&mut decoder)?;

@@ -104,7 +104,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
             return Ok(end);
         }
         // So that the row is walked once.
-        let known = KnownOffsets::default();
+        let known = if self.keys.len() > 1 { KnownOffsets::of_all() } else { KnownOffsets::default() };
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
             *found = walked.find(key)?.map(|found| found.detached(row.bytes, row.limits));
@@ -160,6 +160,12 @@ impl<'k, D: Dialect> Fields<'k, D> {
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
         let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));
+        if !column
+            .and_then(|column| self.keys.get(column))
+            .is_none_or(|key| key.is_in_order::<D>(row.bytes, at))
+        {
+            return None;
+        }
         if index == self.last.len() && index < MOST {
             self.last.push(Default::default());
         }

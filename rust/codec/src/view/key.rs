@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
-use crate::value::same::{hash_of_key, is_same_key};
+use crate::value::same::{hash_of_key, is_same_key, may_be_same_key};
 use crate::wire::{Cursor, Header};
 
 /// Keys are only looked at: limits are for what is read.
@@ -91,7 +91,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// Whether the key of an entry that starts at `at` is this one.
+    /// Whether the key of an entry that starts at `at` may be this one to a Dictionary.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
         if let (Some(wanted), Some(found)) = (self.text(), ascii_at::<D>(bytes, at)) {
             return wanted.as_bytes() == found;
@@ -106,9 +106,21 @@ impl<'k> Key<'k> {
                 decoder.int(header.is_wide()).is_ok_and(|found| found == *int)
             }
             (_, _, Self::Value(value)) if value.ty() == header.ty => {
-                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
+                read::<D>(bytes, at).is_some_and(|key| may_be_same_key(value, &key))
             }
             _ => false,
+        }
+    }
+}
+
+impl Key<'_> {
+    /// Whether the key that starts at `at`, and may be this one, has its entries in the same order, and is therefore found.
+    pub(super) fn is_in_order<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
+        match self {
+            Self::Value(value @ (Value::Array(_) | Value::Dictionary(_))) => {
+                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
+            }
+            _ => true,
         }
     }
 }
@@ -175,12 +187,12 @@ impl<T: Deref<Target = str>> KeyContent<T> {
         }
     }
 
-    /// Whether a Dictionary takes the two for one key.
+    /// Whether a Dictionary may take the two for one key.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(text), Self::Text(other)) => **text == **other,
             (Self::Int(int), Self::Int(other)) => int == other,
-            (Self::Other(value), Self::Other(other)) => is_same_key(value, other),
+            (Self::Other(value), Self::Other(other)) => may_be_same_key(value, other),
             _ => false,
         }
     }

@@ -18,7 +18,7 @@ use crate::skim::Skimmer;
 /// Elements that lie within so many bytes share a mark: they are walked again.
 const STRIDE: usize = 256;
 
-/// Dictionaries with no more keys than this, all within `SMALL` bytes, are walked again.
+/// Few keys, and the bytes in which walking them again costs less than remembering them.
 const FEW: usize = 31;
 const SMALL: usize = 512;
 
@@ -26,9 +26,11 @@ const SMALL: usize = 512;
 ///
 /// It grows with the bytes that are walked: by 8 bytes for each 256 in Arrays, by up to 16 for each key of a Dictionary that takes 512
 /// or more. Where there is no memory, it forgets. Any thread may use it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,
+    /// Dictionaries with few keys in fewer bytes are walked again.
+    least: usize,
     /// Where large values end that lie deep, by where they start: otherwise each level above them would be walked again.
     ends: Mutex<HashMap<u32, u32>>,
     hasher: RandomState,
@@ -51,7 +53,23 @@ impl Walked {
     }
 }
 
+impl Default for KnownOffsets {
+    fn default() -> Self {
+        Self {
+            walked: Default::default(),
+            least: SMALL,
+            ends: Default::default(),
+            hasher: Default::default(),
+        }
+    }
+}
+
 impl KnownOffsets {
+    /// Of small Dictionaries as well.
+    pub(super) fn of_all() -> Self {
+        Self { least: 0, ..Self::default() }
+    }
+
     /// Where the value at `at` ends; `None` leaves it open.
     pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
         /// Smaller values are walked again.
@@ -139,7 +157,7 @@ impl KnownOffsets {
             // Most of those with few keys take few bytes, too, and nothing is kept of them.
             let mut starts = [0; FEW];
             let (found, end) = dictionary.scan(head, key, &mut |index, at| starts[index] = at)?;
-            if end - head.first < SMALL {
+            if end - head.first < self.least {
                 return Ok(found);
             }
             let mut keys = Keys::default();

@@ -3,7 +3,7 @@
 use super::cursor::{Form, View};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::Lanes;
+use crate::events::{Lanes, Precision};
 use crate::format::{Shape, VariantType};
 use crate::value::Value;
 use crate::wire::{Cursor, Header, Number};
@@ -81,6 +81,8 @@ impl<'a, D: Dialect> View<'a, D> {
             }
             _ => return Err(self.unexpected("a value of components")),
         };
+        // The bit for 64 bits means nothing for a Color.
+        let precision = if self.ty().is_real() { precision } else { Precision::Single };
         Ok(Lanes { precision, le: self.bytes_at(at, self.ty().lanes_bytes(precision))? })
     }
 

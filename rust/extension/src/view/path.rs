@@ -46,7 +46,7 @@ impl Step {
     /// Keys that cannot be encoded.
     pub fn to_key(key: &Variant) -> Result<Self> {
         match Reader::new().ty(key) {
-            Some(VariantType::String | VariantType::StringName) => Ok(Self::Text(text_of(&key.stringify()))),
+            Some(VariantType::String | VariantType::StringName) => text(key).map(Self::Text),
             Some(VariantType::Int) => Ok(Self::Int(key.to())),
             _ => {
                 let bytes = value::encode(key, Objects::AsIds { warns: false }, false)?;
@@ -54,6 +54,16 @@ impl Step {
             }
         }
     }
+}
+
+/// The text of a String, StringName or NodePath.
+fn text(value: &Variant) -> Result<String> {
+    let text = text_of(&value.stringify());
+    // In place of what is no character, as which another key would be found.
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        value::encode(value, Objects::AsIds { warns: false }, false)?;
+    }
+    Ok(text)
 }
 
 /// The steps of a path: an Array of keys and indexes, text like `players/3/hp`, or one index.
@@ -66,7 +76,7 @@ pub fn steps(path: &Variant) -> Result<Vec<Step>> {
             path.to::<AnyArray>().iter_shared().map(|key| Step::to_key(&key)).collect()
         }
         Some(VariantType::String | VariantType::StringName | VariantType::NodePath) => {
-            let text = text_of(&path.stringify());
+            let text = text(path)?;
             let parts = text.split('/').map(|part| Step::Segment(part.to_owned()));
             Ok(if text.is_empty() { Vec::new() } else { parts.collect() })
         }

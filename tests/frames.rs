@@ -3,9 +3,22 @@
 use std::io::{self, Cursor, Write};
 use std::sync::Mutex;
 
-use variant_codec::frames::{Index, ReadAt};
+use variant_codec::frames::{Foreign, Index, ReadAt};
 use variant_codec::limits::Limit;
-use variant_codec::{Error, ErrorKind, Limits, frames};
+use variant_codec::{Error, ErrorKind, Limits, VariantType, frames};
+
+/// A record of 67,324,752 bytes starts like a ZIP file.
+#[test]
+fn a_long_record_is_no_archive() {
+    let start = |header: u8| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0]].concat();
+    for version in [10, 20, 45, 51, 63] {
+        assert_eq!(Foreign::by_head(&start(version)), Some(Foreign::Zip));
+    }
+    for ty in [VariantType::String, VariantType::Array, VariantType::Dictionary, VariantType::PackedByteArray]
+    {
+        assert_eq!(Foreign::by_head(&start(ty.id())), None);
+    }
+}
 
 #[test]
 fn an_index_finds_what_reading_all_finds() {

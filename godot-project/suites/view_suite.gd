@@ -66,6 +66,9 @@ func test_paths() -> bool:
 	checks.same_value("error", [FastVariantCodec.NOT_FOUND, ".\"players\""], [result.error, result.path])
 	checks.truth("message", "no element 2" in result.message, result.message)
 	checks.same_int("bytes", var_to_bytes({"hp": 2}).size(), view.try_fetch("players/1").bytes_read)
+	# No encoder writes it, so no key can be meant.
+	var surrogate := PackedByteArray([0, 0xD8]).get_string_from_utf16()
+	checks.truth("a surrogate", not FastVariantView.open(var_to_bytes({"\uFFFD": 1})).try_fetch([surrogate]).is_ok())
 	return true
 
 
@@ -151,6 +154,14 @@ func test_views_of_godot3() -> bool:
 	checks.same_value("a part", "Mia", view.fetch("1/name"))
 	checks.same_value("columns", {"id": PackedInt64Array([1, 2])}, view.columns("", {"id": TYPE_INT}))
 	checks.same_value("rows", PackedInt64Array([1]), view.rows("", "name", ">", "Bob"))
+	# In Godot 4's format, the whole file would be one value.
+	for records: Array in [[[], null], [{}, null]]:
+		var framed := PackedByteArray()
+		for record: Variant in records:
+			var bytes := FastVariantCodec.encode_godot3(record)
+			framed.append_array([bytes.size(), 0, 0, 0])
+			framed.append_array(bytes)
+		checks.same_value("records %s" % [records], records, FastVariantView.open_records(framed, null, true).fetch(""))
 	var nested: Array = bytes_to_var("1c00000001000000".repeat(90).hex_decode() + PackedByteArray([0, 0, 0, 0]))
 	checks.same_value("nested Arrays", PackedInt64Array(), FastVariantView.open(var_to_bytes([[nested]])).rows("", 0, "<", nested))
 	return true

@@ -14,6 +14,11 @@ pub fn name(_file: &File, _place: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Nothing besides what the standard library copies.
+pub fn copy_access(_from: &File, _to: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Unknown: the system does not tell who has locked a file.
 pub fn holder(_place: &Path) -> Option<String> {
     None

@@ -60,10 +60,15 @@ impl ReadAt for Journal {
                 settled.waited = Some(Instant::now());
             }
             // This process's own appends are complete.
-            if let Some(own) = own_length(&self.place, &lock(&self.file).metadata()?) {
+            if let Some(own) = own_length(&self.place, &lock(&self.file))? {
                 settled.length = settled.length.max(own);
             }
             return Ok(settled.length.min(now));
+        }
+        if let (Ok(None), None) = (&rest, *settled) {
+            let message = "another process has been writing to the file for more than 5 seconds";
+            return own_length(&self.place, &lock(&self.file))?
+                .ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, message));
         }
         let length = self.file.size()?;
         *settled = Some(Settled { length, waited: None });

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use tempfile::{Builder, TempPath};
+use tempfile::{Builder, PathPersistError, TempPath};
 use variant_codec::Limits;
 use variant_codec::frames::{self, Foreign};
 
@@ -79,6 +79,9 @@ pub enum Failure {
     /// Another writer keeps the file locked.
     #[error("file locked by {0}")]
     Locked(String),
+    /// The file is not the one that was read.
+    #[error("file has changed meanwhile; read it again")]
+    Changed,
     /// The temporary file of a save cannot be created.
     #[error("cannot create a temporary file in the same folder: {0}")]
     NoTemporaryFile(io::Error),
@@ -139,23 +142,73 @@ fn in_full(folder: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// Why the file cannot be written; then it is unchanged, and no temporary file is left.
 pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    replace_if(place, |_| Ok(()), parts)
+}
+
+/// The same, if the old file has the length with which it was read: what others have appended since would be lost.
+///
+/// # Errors
+/// As [`replace`]; [`Failure::Changed`].
+pub fn replace_read(place: &Path, length: u64, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    let is_as_read = |old: Option<&Metadata>| match old {
+        Some(old) if old.len() == length => Ok(()),
+        _ => Err(Failure::Changed),
+    };
+    replace_if(place, is_as_read, parts)
+}
+
+fn replace_if(
+    place: &Path,
+    check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
+    parts: &[Vec<u8>],
+) -> Result<(), Failure> {
+    // If the file is created before this one gets its name, that one is replaced as well, but under its lock.
+    loop {
+        match replace_now(place, &check, parts) {
+            Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            replaced => return replaced,
+        }
+    }
+}
+
+fn replace_now(
+    place: &Path,
+    check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
+    parts: &[Vec<u8>],
+) -> Result<(), Failure> {
     // Opened without truncating, to check write permission.
     let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
         Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
         old => Some(old?),
     };
     let like = old.as_ref().map(File::metadata).transpose()?;
+    check(like.as_ref())?;
     let folder = place.parent().filter(|folder| folder.is_dir()).ok_or(Failure::NoFolder)?;
     remove_leftovers(folder);
     let fill = |mut file: &File| {
         // First, so that the new content is never readable to users who cannot read the old file.
-        if let Some(like) = &like {
+        if let (Some(like), Some(old)) = (&like, &old) {
             access::make_alike(file, like)?;
+            system::copy_access(old, file)?;
         }
         parts.iter().try_for_each(|part| file.write_all(part))?;
         access::sync(file)
     };
-    let (_file, mut beside) = beside(folder, fill)?;
+    let (_file, beside) = beside(folder, fill)?;
+    let mut beside = match old {
+        Some(_) => beside,
+        None => match beside.persist_noclobber(place) {
+            Ok(()) => {
+                access::sync_folder(folder);
+                return Ok(());
+            }
+            Err(PathPersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(error.into());
+            }
+            // Not all file systems can do this; nobody has created the file so far.
+            Err(PathPersistError { path, .. }) => path,
+        },
+    };
     let deadline = Instant::now() + LONGEST_WAIT;
     while let Some(refusal) = access::rename(&beside, place, &mut old)? {
         if Instant::now() > deadline {
@@ -230,34 +283,56 @@ fn is_temporary_name(name: &str) -> bool {
 /// # Errors
 /// Why the file cannot be written, what it is if not records, or where its last record is truncated; then it is unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    let (file, is_new) = match alone(place, |place| access::hold_in_place(place, &options)) {
-        Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {
-            if !place.parent().is_some_and(Path::is_dir) {
-                return Err(Failure::NoFolder);
-            }
-            options.create(true);
-            (alone(place, |place| access::hold_in_place(place, &options))?, true)
-        }
-        file => (file?, false),
-    };
+    let (file, is_new) = open_to_append(place)?;
     let before = file.metadata()?;
     let written = append_to(&file, place, &before, parts);
     match (&written, place.parent()) {
         (Ok(()), Some(folder)) if is_new => access::sync_folder(folder),
-        // It was created by this call.
-        (Err(_), _) if is_new && before.len() == 0 => drop(fs::remove_file(place)),
+        // It was created by this call, and nobody replaces it while it is locked.
+        (Err(_), _) if is_new && before.len() == 0 && access::leads_to(place, &file)? => {
+            drop(fs::remove_file(place));
+        }
         _ => {}
     }
     written
 }
 
+/// A locked file, and whether it was created.
+fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    loop {
+        match alone(place, |place| access::hold_in_place(place, &options)) {
+            Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            file => return Ok((file?, false)),
+        }
+        if !place.parent().is_some_and(Path::is_dir) {
+            return Err(Failure::NoFolder);
+        }
+        let mut new = options.clone();
+        new.create_new(true);
+        match alone(place, |place| access::hold_in_place(place, &new)) {
+            // Another call or process was faster.
+            Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            file => return Ok((file?, true)),
+        }
+    }
+}
+
 fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let state = State::of(place, before)?;
-    let last = lock(&APPENDED).iter().find(|known| known.file == state).and_then(|known| known.last);
-    // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
-    if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
+    let known = known(place, before);
+    // What this process has written is whole, and only what others have appended since is looked at. The metadata do not prove that nothing
+    // else has changed, so the last record must also end where it ended.
+    let checked = known.filter(|known| {
+        known.length <= before.len() && ends_with_record(file, known.last, known.length).unwrap_or(false)
+    });
+    if let Some(known) = checked {
+        file.seek(SeekFrom::Start(known.length))?;
+        let new = before.len() - known.length;
+        if let Some(torn) = frames::find_torn(&mut BufReader::new(file), new)? {
+            return Err(Failure::Truncated(known.length + torn));
+        }
+    } else {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
         access::sync(file)?;
         let contents = Mutex::new(file.try_clone()?);
@@ -277,13 +352,16 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
         // If there is no room for a record, it is removed rather than left truncated.
         file.set_len(before.len())?;
     }
-    let last = if written.is_ok() { last_record(parts, before.len()).or(last) } else { last };
-    let state = State::of(place, &file.metadata()?)?;
-    let mut appended = lock(&APPENDED);
-    appended.retain(|known| known.file.place != state.place);
-    appended.truncate(MOST_APPENDED - 1);
-    appended.insert(0, Appended { file: state, last });
-    drop(appended);
+    if written.is_ok()
+        && let Some(last) = last_record(parts, before.len())
+    {
+        let metadata = file.metadata()?;
+        let appended = Appended { place: place.to_owned(), id: id(&metadata), length: metadata.len(), last };
+        let mut all = lock(&APPENDED);
+        all.retain(|known| known.place != place);
+        all.truncate(MOST_APPENDED - 1);
+        all.insert(0, appended);
+    }
     Ok(written?)
 }
 
@@ -301,37 +379,36 @@ fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
     Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
 }
 
-/// The files that were appended to last, the latest first: while one is unchanged, its records need not be checked.
+/// The files that were appended to last, the latest first: their records need not be checked again.
 static APPENDED: Mutex<Vec<Appended>> = Mutex::new(Vec::new());
-const MOST_APPENDED: usize = 32;
+const MOST_APPENDED: usize = 64;
 
+/// A file after this process appended to it.
+#[derive(Clone)]
 struct Appended {
-    file: State,
-    /// The offset of its last record, if known.
-    last: Option<u64>,
-}
-
-/// The metadata of a file.
-#[derive(PartialEq)]
-struct State {
     place: PathBuf,
-    id: access::Id,
+    id: Id,
     length: u64,
-    modified: SystemTime,
+    /// The offset of its last record.
+    last: u64,
 }
 
-impl State {
-    fn of(place: &Path, metadata: &Metadata) -> io::Result<Self> {
-        let (id, modified) = (access::id(metadata), metadata.modified()?);
-        Ok(Self { place: place.to_owned(), id, length: metadata.len(), modified })
-    }
+/// What tells a file from others, also from one that has its number after it is deleted, where the system keeps the time of creation.
+type Id = (access::Id, Option<SystemTime>);
+
+fn id(metadata: &Metadata) -> Id {
+    (access::id(metadata), metadata.created().ok())
 }
 
-/// The length of a file after this process appended to it, if it is one of the last that it appended to.
-fn own_length(place: &Path, metadata: &Metadata) -> Option<u64> {
-    let appended = lock(&APPENDED);
-    let is_it = |file: &&State| file.place == place && file.id == access::id(metadata);
-    appended.iter().map(|known| &known.file).find(is_it).map(|file| file.length)
+/// The file after this process appended to it, if it is one of the last that it appended to.
+fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
+    lock(&APPENDED).iter().find(|known| known.place == place && known.id == id(metadata)).cloned()
+}
+
+/// The length of a file after this process appended to it, if nothing speaks against that it still has what was written then.
+fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
+    let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
+    Ok(ends_with_record(file, known.last, known.length)?.then_some(known.length))
 }
 
 /// Opens a regular file for reading.
@@ -407,6 +484,24 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+
+    /// A file that an append has just created is replaced under its lock: the append may remove it again.
+    #[test]
+    fn a_new_file_takes_no_place_that_is_taken() -> Result<(), Failure> {
+        let folder = tempfile::tempdir()?;
+        let place = folder.path().join("save.dat");
+        let checks = Cell::new(0);
+        let check = |old: Option<&Metadata>| {
+            assert_eq!(old.is_some(), checks.get() > 0);
+            checks.set(checks.get() + 1);
+            if checks.get() == 1 { append(&place, &[vec![1, 0, 0, 0, 7]]) } else { Ok(()) }
+        };
+        replace_if(&place, check, &[b"new".to_vec()])?;
+        assert_eq!(checks.get(), 2);
+        assert_eq!(fs::read(&place)?, b"new");
+        assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+        Ok(())
+    }
 
     /// A write to the old file would be lost.
     #[test]

@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, OFlags, linkat, major, minor};
+use rustix::fs::{AtFlags, CWD, OFlags, XattrFlags, fgetxattr, fsetxattr, linkat, major, minor};
+use rustix::io::Errno;
 
 /// An unnamed file in the file system of a folder.
 pub fn unnamed(folder: &Path) -> Option<File> {
@@ -17,6 +18,20 @@ pub fn unnamed(folder: &Path) -> Option<File> {
 pub fn name(file: &File, place: &Path) -> io::Result<()> {
     let open = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Copies the access control list, without which the permissions of the group would grow to those of all that it names.
+pub fn copy_access(from: &File, to: &File) -> io::Result<()> {
+    const LIST: &str = "system.posix_acl_access";
+    /// The longest attribute that the system allows.
+    const LONGEST: usize = 64 << 10;
+
+    let mut list = vec![0; LONGEST];
+    match fgetxattr(from, LIST, &mut list) {
+        Ok(length) => Ok(fsetxattr(to, LIST, list.get(..length).unwrap_or_default(), XattrFlags::empty())?),
+        Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The process that has locked a file; unknown for processes outside this container.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_codec::frames::Index;
-use variant_disk::{Failure, Journal, append, open, replace, resolved};
+use variant_codec::frames::{Index, ReadAt};
+use variant_disk::{Failure, Journal, append, open, replace, replace_read, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -194,6 +194,40 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
     Ok(())
 }
 
+/// Of what others have appended, only that is checked; of another file in its place, everything.
+#[test]
+fn what_others_append_is_checked() -> Result<()> {
+    use std::io::Write;
+    let folder = folder()?;
+    let place = resolved(folder.path().join("log.dat"))?;
+    let others =
+        |bytes: &[u8]| File::options().append(true).open(&place).and_then(|mut file| file.write_all(bytes));
+    append(&place, &[record(1)])?;
+    others(&record(2))?;
+    append(&place, &[record(3)])?;
+    others(&record(4)[..5])?;
+    assert!(matches!(append(&place, &[record(5)]), Err(Failure::Truncated(36))));
+    fs::remove_file(&place)?;
+    fs::write(&place, [record(1), record(2)[..7].to_vec()].concat())?;
+    assert!(matches!(append(&place, &[record(5)]), Err(Failure::Truncated(12))));
+    Ok(())
+}
+
+/// What others append between reading and replacing is not lost.
+#[test]
+fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
+    let folder = folder()?;
+    let place = resolved(folder.path().join("log.dat"))?;
+    append(&place, &[record(1)])?;
+    append(&place, &[record(2)])?;
+    assert!(matches!(replace_read(&place, 12, &[record(3)]), Err(Failure::Changed)));
+    replace_read(&place, 24, &[record(3)])?;
+    assert_eq!(read(&place)?, record(3));
+    fs::remove_file(&place)?;
+    assert!(matches!(replace_read(&place, 12, &[record(3)]), Err(Failure::Changed)));
+    Ok(())
+}
+
 /// Neither the length nor the time of a file says that its records are whole.
 #[test]
 fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
@@ -246,6 +280,31 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     Ok(())
 }
 
+/// Who looks at a file for the first time, and cannot wait any longer, is not shown what may be removed again.
+#[test]
+#[cfg(all(unix, not(any(target_family = "wasm", target_os = "android"))))]
+fn a_reader_gives_up_while_others_append() -> Result<()> {
+    let folder = folder()?;
+    let place = resolved(folder.path().join("log.dat"))?;
+    append(&place, &[record(1)])?;
+    let writer = File::options().append(true).open(&place)?;
+    writer.lock()?;
+    let moved = folder.path().join("moved.dat");
+    let own = Journal::open(&place)?;
+    fs::rename(&place, &moved)?;
+    std::os::unix::fs::symlink(&moved, &place)?;
+    let others = Journal::open(&moved)?;
+    // Each waits for 5 seconds.
+    let (own, others) = std::thread::scope(|threads| {
+        let own = threads.spawn(|| own.size());
+        (own.join(), others.size())
+    });
+    // What this process has appended is done.
+    assert!(own.is_ok_and(|length| length.is_ok_and(|length| length == 12)));
+    assert_eq!(others.unwrap_err().kind(), std::io::ErrorKind::ResourceBusy);
+    Ok(())
+}
+
 #[test]
 #[cfg(unix)]
 #[cfg(not(target_family = "wasm"))]
@@ -260,6 +319,33 @@ fn links_are_followed_and_modes_kept() -> Result<()> {
     assert!(folder.path().join("link").is_symlink());
     assert_eq!(fs::read(&place)?, b"new");
     assert_eq!(fs::metadata(&place)?.permissions().mode() & 0o777, 0o640);
+    Ok(())
+}
+
+/// Without its list, the group would get what the mode says of all that the list names.
+#[test]
+#[cfg(target_os = "linux")]
+fn access_control_lists_are_kept() -> Result<()> {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    const LIST: &str = "system.posix_acl_access";
+    let folder = folder()?;
+    let place = resolved(folder.path().join("save.dat"))?;
+    replace(&place, &[b"old".to_vec()])?;
+    // user::rw-, user:1234:rw-, group::---, mask::rw-, other::---
+    let entries =
+        [(1_u16, 6_u16, u32::MAX), (2, 6, 1234), (4, 0, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let entry = |(tag, rights, id): (u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    let list = [vec![2, 0, 0, 0], entries.map(entry).concat()].concat();
+    if setxattr(&place, LIST, &list, XattrFlags::empty()).is_err() {
+        // This file system has none.
+        return Ok(());
+    }
+    replace(&place, &[b"new".to_vec()])?;
+    let mut found = [0; 256];
+    let length = getxattr(&place, LIST, &mut found)?;
+    assert_eq!(found[..length], list);
     Ok(())
 }
 

@@ -67,6 +67,11 @@ impl Target {
         }
     }
 
+    /// Whether both are one file.
+    pub fn is(&self, other: &Self) -> bool {
+        self.place == other.place
+    }
+
     /// A turn for this file, after all earlier ones.
     pub fn turn(&self) -> Turn {
         Turn::at(&self.place)
@@ -88,7 +93,7 @@ impl FileError {
             Failure::NotRegular => Code::ERR_FILE_CANT_OPEN,
             Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Foreign(_) => Code::ERR_FILE_UNRECOGNIZED,
-            Failure::Locked(_) => Code::ERR_FILE_ALREADY_IN_USE,
+            Failure::Locked(_) | Failure::Changed => Code::ERR_FILE_ALREADY_IN_USE,
             Failure::NoTemporaryFile(error) | Failure::System(error) => match error.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Code::ERR_FILE_NO_PERMISSION
@@ -117,8 +122,13 @@ pub fn read_records(
     };
     let Some((target, turn)) = target else { return read(path, limits) };
     if text_of(path).starts_with("res://") {
-        // Only the engine reads packed files. It may print, which can run scripts, so the turn is not held meanwhile.
+        // Only the engine reads packed files. It may print, which can run scripts, so nothing is held meanwhile.
         turn.take(|| ());
+        let bytes = read(path, limits)?;
+        if !is_torn(&bytes) {
+            return Ok(bytes);
+        }
+        drop(disk::at_rest(&target.place, disk::LONGEST_WAIT));
         return read(path, limits);
     }
     let found = turn.take(|| {
@@ -149,8 +159,12 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     Some(bytes)
 }
 
-/// A file to be read in parts, after all earlier saves; `None` if only the engine can read it, or knows why not.
+/// A file to be read in parts, after all earlier saves; `None` if only the engine can read it, or knows why not. A file of the project may
+/// also be in a pack, which only the engine knows.
 pub fn open(path: &GString) -> Option<Journal> {
+    if text_of(path).starts_with("res://") {
+        return None;
+    }
     let target = Target::of(path).ok()?;
     target.turn().take(|| Journal::open(&target.place)).ok()
 }
@@ -193,6 +207,17 @@ pub fn read(path: &GString, limits: &Limits) -> Result<PackedByteArray, FileErro
 /// Why the file cannot be written; then it is unchanged.
 pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), FileError> {
     turn.take(|| disk::replace(&target.place, parts)).map_err(|failure| target.error(&failure))?;
+    keep();
+    Ok(())
+}
+
+/// The same, if the file still has the length with which it was read.
+///
+/// # Errors
+/// As [`replace`]; a file that has changed.
+pub fn replace_read(target: &Target, turn: Turn, length: usize, parts: &[Vec<u8>]) -> Result<(), FileError> {
+    let replaced = turn.take(|| disk::replace_read(&target.place, length as u64, parts));
+    replaced.map_err(|failure| target.error(&failure))?;
     keep();
     Ok(())
 }

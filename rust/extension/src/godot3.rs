@@ -126,7 +126,11 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    files::replace(&target, target.turn(), &parts)?;
+    if source.is_some_and(|source| source.is(&target)) {
+        files::replace_read(&target, target.turn(), bytes.len(), &parts)?;
+    } else {
+        files::replace(&target, target.turn(), &parts)?;
+    }
     Ok(Conversion {
         records: found.len(),
         bytes_read: bytes.len(),

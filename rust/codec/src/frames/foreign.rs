@@ -6,7 +6,7 @@ use super::index::ReadAt;
 use super::scan::read_block;
 pub use crate::error::Foreign;
 use crate::error::{Error, Result};
-use crate::format::{FRAME_BYTES, VariantType};
+use crate::format::{FRAME_BYTES, Shape, VariantType};
 use crate::limits::Limits;
 use crate::outline::Outline;
 use crate::wire;
@@ -28,7 +28,9 @@ impl Foreign {
             (b"PK\x03\x04", Self::Zip),
         ];
         if let Some((_, found)) = marks.iter().find(|(mark, _)| bytes.starts_with(mark)) {
-            return Some(*found);
+            let is_record =
+                *found == Self::Zip && starts_long_value(bytes.get(FRAME_BYTES..).unwrap_or_default());
+            return (!is_record).then_some(*found);
         }
         let text = text(&bytes[..bytes.len().min(HEAD)])?.trim_start_matches('\u{FEFF}').trim_start();
         let is_resource = ["[gd_scene", "[gd_resource"].iter().any(|start| text.starts_with(start));
@@ -40,6 +42,17 @@ impl Foreign {
             _ => Self::Text,
         })
     }
+}
+
+/// Whether a value starts here that may have any length. The mark of ZIP files is the length of a record, too, but behind it they have the
+/// version that reads them, which as a header is that of a Vector3i, a Color, or nothing.
+fn starts_long_value(bytes: &[u8]) -> bool {
+    let header = bytes.first_chunk().map(|header| wire::record_length(*header));
+    let ty = header
+        .and_then(|header| VariantType::from_id(header as u8).filter(|ty| header & !ty.header_mask() == 0));
+    ty.is_some_and(|ty| {
+        !matches!(ty.shape(), Shape::Empty | Shape::Bool | Shape::Int | Shape::Float | Shape::Fixed(..))
+    })
 }
 
 /// The start of a text. A value cannot start so, and a record only if it has more than 144 MiB.
@@ -55,6 +68,20 @@ fn text(head: &[u8]) -> Option<&str> {
     (text.len() >= FRAME_BYTES && is_text(text)).then_some(text)
 }
 
+/// The format of a file that certainly holds something else than records of Godot 3. `None` for records, also for damaged ones, and for one
+/// value.
+///
+/// # Errors
+/// As [`foreign`].
+pub fn foreign_to_godot3<S: ReadAt + ?Sized>(source: &S) -> Result<Option<Foreign>> {
+    foreign_at_head(source, &mut Vec::new())
+}
+
+fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result<Option<Foreign>> {
+    read_block(source, 0, HEAD, head)?;
+    Ok(Foreign::by_head(head))
+}
+
 /// The format of a file that certainly holds something else than records. `None` for records, also for damaged ones.
 ///
 /// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged and there
@@ -64,8 +91,7 @@ fn text(head: &[u8]) -> Option<&str> {
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
 pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option<Foreign>> {
     let mut bytes = Vec::new();
-    read_block(source, 0, HEAD, &mut bytes)?;
-    if let Some(found) = Foreign::by_head(&bytes) {
+    if let Some(found) = foreign_at_head(source, &mut bytes)? {
         return Ok(Some(found));
     }
     let Some(length) = bytes.first_chunk().map(|frame| wire::record_length(*frame)) else {

@@ -443,7 +443,7 @@ impl FastVariantCodec {
     /// [code]bytes_read[/code] and [code]bytes_written[/code], and [code]changes[/code], a Dictionary with a
     /// description of each replacement and its count. If any record cannot be converted, nothing is written, and the
     /// result has the index and the reason of each. [param from] and [param to] may be the same file, which is replaced
-    /// only on success.
+    /// only on success and only if it has not changed meanwhile.
     #[func]
     fn convert_godot3_file(
         from: GString,

@@ -61,7 +61,7 @@ fn text(value: &Variant) -> Result<String> {
     let text = text_of(&value.stringify());
     // In place of what is no character, as which another key would be found.
     if text.contains(char::REPLACEMENT_CHARACTER) {
-        value::encode(value, Objects::AsIds { warns: false }, false)?;
+        value::encode(value, Objects::AsIds { warns: false }, true)?;
     }
     Ok(text)
 }

@@ -14,7 +14,7 @@ use variant_engine as engine;
 
 use super::held::{Format, Held};
 use super::path::Step;
-use crate::files::{self, FileError};
+use crate::files::{self, FileError, Target};
 use crate::threads::lock;
 
 /// Records, one after the other, each behind its length.
@@ -73,17 +73,26 @@ impl Records {
                 let source = Source::File { file, last: Mutex::default() };
                 Ok(Self::of(source, Index::ignoring_torn(), limits, format))
             }
-            // Packed into an exported game, or the engine knows why not.
-            None => Ok(Self::in_memory(files::read(path, &Limits::unlimited())?, limits, format)),
+            // Of the project, which may be packed, or the engine knows why not.
+            None => {
+                let target = Target::of(path).ok();
+                let target = target.as_ref().map(|target| (target, target.turn()));
+                Ok(Self::in_memory(files::read_records(path, target, &Limits::unlimited())?, limits, format))
+            }
         }
     }
 
-    /// How many bytes there are now.
+    fn size(&self) -> Result<u64> {
+        self.source.size().map_err(Error::other)
+    }
+
+    /// Where the last record ends.
     ///
     /// # Errors
-    /// Those of the file.
-    pub fn size(&self) -> Result<u64> {
-        self.source.size().map_err(Error::other)
+    /// As [`Records::len`].
+    pub fn end(&self) -> Result<u64> {
+        let Some(last) = self.len()?.checked_sub(1) else { return Ok(0) };
+        Ok(self.index.find(&self.source, last)?.map_or(0, |record| record.end))
     }
 
     /// How many records there are now.
@@ -100,7 +109,11 @@ impl Records {
         if self.is_known.get().is_some() {
             return Ok(());
         }
-        if let Some(format) = frames::foreign(&self.source, &self.limits)? {
+        let found = match self.format {
+            Format::Godot4 => frames::foreign(&self.source, &self.limits)?,
+            Format::Godot3 => frames::foreign_to_godot3(&self.source)?,
+        };
+        if let Some(format) = found {
             return Err(Error::new(format.into()).at(0));
         }
         if Index::default().find(&self.source, 0)?.is_some() {

@@ -114,7 +114,7 @@ impl Shown {
     /// As [`Shown::find`].
     pub fn range(&self, path: &[Step]) -> Result<[u64; 2]> {
         match self {
-            Self::Records(records) if path.is_empty() => Ok([0, records.size()?]),
+            Self::Records(records) if path.is_empty() => Ok([0, records.end()?]),
             _ => self.find(path, |found, held| {
                 let range = in_either!(found, view => view.range())?;
                 Ok([range.start, range.end].map(|at| held.offset() + at as u64))

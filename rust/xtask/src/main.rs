@@ -7,6 +7,7 @@ mod build;
 mod checklist;
 mod crates;
 mod debian;
+mod definitions;
 mod demo;
 mod docs;
 mod document;
@@ -81,6 +82,8 @@ enum Command {
     Soak(soak::Options),
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
+    /// Run the definitions of the format for Kaitai Struct and Wireshark on what the engine wrote
+    Definitions,
     /// Rewrite vectors and generated pages: what the engines write now, and what the code says now
     Accept(accept::Options),
     /// Write the zip for users, with every library that has been built
@@ -144,6 +147,7 @@ fn execute(command: Command) -> Result<bool> {
         Command::Suite(options) => drop(suite::run(at, &ready(at)?, &options)?),
         Command::Bench(options) => bench::run(at, &ready(at)?, &options)?,
         Command::Soak(options) => return soak::run(at, &options),
+        Command::Definitions => definitions::run(at)?,
         Command::Docs => println!("{}", docs::run(at, &ready(at)?)?),
         Command::Accept(options) => accept::run(at, &options)?,
         Command::Package { out } => {

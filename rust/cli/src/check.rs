@@ -14,7 +14,10 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out:
     let limits = Limits { allow_non_canonical, ..input::limits() };
     let (mut damaged, mut unread) = (false, false);
     for file in files {
-        let checked = Input::open(file, format).and_then(|input| verdict(&input, &limits));
+        let checked = Input::open(file, format).and_then(|mut input| {
+            input.shows_progress = true;
+            verdict(&input, &limits)
+        });
         match checked {
             // Before the errors of other files.
             Ok(said) => {

@@ -271,18 +271,20 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
         Command::Get(Get { file, path, plain, bytes }) => {
             json::get(&file.open()?, &path, notation(plain), bytes, out)
         }
-        Command::Json(Json { file, lines, plain }) => json::json(&file.open()?, lines, notation(plain), out),
+        Command::Json(Json { file, lines, plain }) => {
+            json::json(&long(&file, out)?, lines, notation(plain), out)
+        }
         Command::Query(Query { file, filter, plain, raw_output, compact_output, slurp, null_input }) => {
             let notation = notation(plain);
             let options = Options { notation, raw: raw_output, compact: compact_output, slurp, null_input };
-            query(&file.open()?, &filter, &options, out)
+            query(&long(&file, out)?, &filter, &options, out)
         }
         Command::FromJson(FromJson { file, records, target }) => {
             json::from_json(&file, records, &target, out)
         }
         Command::Convert(Convert { file, to, to_godot3, target }) => {
             let loss = if file.format.lossy { Loss::Accepted } else { Loss::Refused };
-            convert(&file.open()?, to, to_godot3.then_some(loss), &target, out)
+            convert(&long(&file, out)?, to, to_godot3.then_some(loss), &target, out)
         }
         Command::Patch(Patch { file, patch, format, target }) => {
             patch::apply(&file, &patch, &format, &target, out)
@@ -301,7 +303,7 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
             input.godot3 = file.format.godot3.then_some(Loss::Refused);
             repair(&input, &output, force, out)
         }
-        Command::Stats(Stats { file, most }) => stats(&file.open()?, most, out),
+        Command::Stats(Stats { file, most }) => stats(&long(&file, out)?, most, out),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "gdvar", out.bytes());
             Ok(())
@@ -309,8 +311,15 @@ fn run(command: Command, out: &mut Output) -> Outcome<()> {
         Command::Man => {
             clap_mangen::Man::new(Arguments::command()).render(out.bytes()).map_err(Failure::output)
         }
-        Command::Fingerprint(file) => compare::fingerprint(&file.open()?, out),
+        Command::Fingerprint(file) => compare::fingerprint(&long(&file, out)?, out),
     }
+}
+
+/// Opens a file that may take long to read.
+fn long(file: &OneFile, out: &Output) -> Outcome<Input> {
+    let mut input = file.open()?;
+    input.shows_progress = !out.is_terminal();
+    Ok(input)
 }
 
 fn notation(plain: bool) -> Notation {

@@ -69,6 +69,11 @@ impl Output {
         self.is_coloured
     }
 
+    /// Whether results are seen as they come.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
     /// Prints what is left, and waits for the pager.
     pub fn finish(mut self) -> Outcome<()> {
         let flushed = self.to.flush().map_err(Failure::output);

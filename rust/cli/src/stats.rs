@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
+use variant_codec::error::quoted;
 use variant_codec::stream::{Decoder, ElementType, Header, Sink, Source as _, Text};
 use variant_codec::{Result, Strictness, VariantType};
 
@@ -36,9 +37,7 @@ pub fn stats(input: &Input, most: usize, out: &mut Output) -> Outcome<()> {
     let limits = input::limits();
     input.each(0..u64::MAX, |index, offset, bytes| {
         total += bytes.len() as u64;
-        tally.open.clear();
-        tally.next = Some(ROOT);
-        tally.key = Default::default();
+        tally.start();
         let read = Decoder::new(bytes, Strictness::Strict, &limits).write_into(&mut tally);
         if let (None, Err(error)) = (&damaged, read) {
             damaged = Some(Failure::data_at(&input.name_of(index), error, bytes, offset));
@@ -85,11 +84,26 @@ fn table(
 /// The path of the values themselves.
 const ROOT: usize = 0;
 
-/// A path: the last step, and the path before it.
+/// A path: the last step, the path before it, and the paths behind it.
+#[derive(Default)]
 struct Path {
     parent: usize,
     step: String,
     sum: Sum,
+    /// The path of the elements.
+    elements: Option<usize>,
+    /// The paths of entries whose keys are no text.
+    by_type: HashMap<VariantType, usize>,
+    by_text: HashMap<String, usize>,
+}
+
+/// A step from one value to another.
+enum Step {
+    Element,
+    /// An entry whose key is of this type.
+    Key(VariantType),
+    /// An entry or property with the text that was read last.
+    Text,
 }
 
 /// A value that has started.
@@ -107,42 +121,69 @@ struct Open {
 /// Sums of everything that has been read.
 struct Tally {
     paths: Vec<Path>,
-    by_step: HashMap<(usize, String), usize>,
     types: [Sum; VariantType::ALL.len()],
     /// The values around the current one.
     open: Vec<Open>,
     /// The path of the next value.
     next: Option<usize>,
-    /// The key that was read last, as a step, and its bytes.
-    key: (String, usize),
-    /// The text of the current key, as a step.
-    key_text: Option<String>,
+    /// The key that was read last, and its bytes.
+    key: Step,
+    key_bytes: usize,
+    /// The last text that is a key or the name of a property, and whether the current key is one.
+    text: String,
+    is_text: bool,
 }
 
 impl Tally {
     fn new(root: &str) -> Self {
-        let root = Path { parent: ROOT, step: root.to_owned(), sum: Sum::default() };
         Self {
-            paths: vec![root],
-            by_step: HashMap::new(),
+            paths: vec![Path { parent: ROOT, step: root.to_owned(), ..Path::default() }],
             types: [Sum::default(); VariantType::ALL.len()],
             open: Vec::new(),
             next: Some(ROOT),
-            key: Default::default(),
-            key_text: None,
+            key: Step::Element,
+            key_bytes: 0,
+            text: String::new(),
+            is_text: false,
         }
     }
 
-    /// The path behind this step from the value that is open.
-    fn step(&mut self, step: String) {
-        self.next = self.open.last().and_then(|open| open.path).map(|parent| {
-            let known = self.by_step.get(&(parent, step.clone()));
-            known.copied().unwrap_or_else(|| {
-                self.paths.push(Path { parent, step: step.clone(), sum: Sum::default() });
-                self.by_step.insert((parent, step), self.paths.len() - 1);
-                self.paths.len() - 1
-            })
+    fn start(&mut self) {
+        self.open.clear();
+        (self.next, self.key_bytes, self.is_text) = (Some(ROOT), 0, false);
+    }
+
+    /// The next value lies behind this step from the value that is open.
+    fn step(&mut self, step: Step) {
+        self.next = self.open.last().and_then(|open| open.path).and_then(|parent| {
+            let new = self.paths.len();
+            let path = self.paths.get_mut(parent)?;
+            let found = match step {
+                Step::Element => *path.elements.get_or_insert(new),
+                Step::Key(ty) => *path.by_type.entry(ty).or_insert(new),
+                Step::Text => match path.by_text.get(self.text.as_str()) {
+                    Some(known) => *known,
+                    None => *path.by_text.entry(self.text.clone()).or_insert(new),
+                },
+            };
+            if found == new {
+                let step = match step {
+                    Step::Element => "[]".to_owned(),
+                    Step::Key(ty) => format!("[{ty}]"),
+                    Step::Text => format!(".{}", quoted(&self.text).trim_matches(QUOTE)),
+                };
+                self.paths.push(Path { parent, step, ..Path::default() });
+            }
+            Some(found)
         });
+    }
+
+    fn note(&mut self, text: Text<'_>) {
+        self.text.clear();
+        match text {
+            Text::Utf8(text) => self.text.push_str(text),
+            text => self.text = text.to_lossy(),
+        }
     }
 
     /// The path at this index.
@@ -168,7 +209,7 @@ impl Sink for Tally {
     const WANTS_PLACES: bool = true;
 
     fn value_starts(&mut self, at: usize, header: Header) {
-        let key = std::mem::take(&mut self.key.1);
+        let key = std::mem::take(&mut self.key_bytes);
         self.open.push(Open { ty: header.ty, start: at, inner: 0, path: self.next.take(), key });
     }
 
@@ -183,17 +224,18 @@ impl Sink for Tally {
         }
         if let Some(outer) = self.open.last_mut() {
             outer.inner += bytes;
-        }
-        let is_key = path.is_none() && self.open.last().is_some_and(|outer| outer.path.is_some());
-        if is_key {
-            let step = self.key_text.take().unwrap_or_else(|| format!("[{ty}]"));
-            self.key = (step, bytes);
+            if path.is_none() && outer.path.is_some() {
+                let is_text = std::mem::take(&mut self.is_text);
+                self.key = if is_text { Step::Text } else { Step::Key(ty) };
+                self.key_bytes = bytes;
+            }
         }
     }
 
     fn text(&mut self, _: VariantType, text: Text<'_>) -> Result<()> {
         if let [.., Open { path: Some(_), .. }, Open { path: None, .. }] = &self.open[..] {
-            self.key_text = Some(format!(".{}", text.quoted().trim_matches(QUOTE)));
+            self.note(text);
+            self.is_text = true;
         }
         Ok(())
     }
@@ -207,7 +249,7 @@ impl Sink for Tally {
     }
 
     fn begin_element(&mut self, _: &mut ()) -> Result<()> {
-        self.step("[]".to_owned());
+        self.step(Step::Element);
         Ok(())
     }
 
@@ -221,8 +263,8 @@ impl Sink for Tally {
     }
 
     fn begin_value(&mut self, _: &mut ()) -> Result<()> {
-        let step = std::mem::take(&mut self.key.0);
-        self.step(step);
+        let key = std::mem::replace(&mut self.key, Step::Element);
+        self.step(key);
         Ok(())
     }
 
@@ -231,7 +273,8 @@ impl Sink for Tally {
     }
 
     fn begin_property(&mut self, _: &mut (), name: Text<'_>) -> Result<()> {
-        self.step(format!(".{}", name.quoted().trim_matches(QUOTE)));
+        self.note(name);
+        self.step(Step::Text);
         Ok(())
     }
 

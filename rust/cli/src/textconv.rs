@@ -56,6 +56,7 @@ impl Lines<'_> {
                 self.declared("Dictionary", &[&dictionary.key, &dictionary.value])?;
                 dictionary.iter().try_for_each(|(key, value)| match key {
                     Value::String(text) => self.at(&format!(".{}", text_key(text)), value),
+                    Value::StringName(text) => self.at(&format!("[&{}]", quoted(text)), value),
                     key => {
                         let key = json(key)?;
                         self.at(&format!("[{key}]"), value)

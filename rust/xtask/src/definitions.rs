@@ -1,16 +1,18 @@
 //! `cargo xtask definitions`: the definitions of the format for other tools, on what the engine wrote.
 
-use std::fs;
+use std::env;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::run::{self, Echo};
+use crate::workflows;
 use crate::workspace::Workspace;
 
 /// What reads `godot_variant.ksy`, pinned.
-const KAITAI: [&str; 3] = ["kaitai-struct-compiler@0.11.0", "kaitai-struct@0.11.0", "js-yaml@4.1.0"];
+const KAITAI: [(&str, &str); 3] =
+    [("kaitai-struct-compiler", "0.11.0"), ("kaitai-struct", "0.11.0"), ("js-yaml", "4.1.0")];
 const VECTORS: &str = "tests/vectors/godot4.tsv";
 const LIMIT: Duration = Duration::from_secs(600);
 const ADVICE: &str =
@@ -22,15 +24,15 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     for tool in ["node", "npm", "python3", "tshark"] {
         which::which(tool).with_context(|| format!("{tool} is missing. {ADVICE}"))?;
     }
-    let packages = workspace.tools().join("kaitai");
-    fs::create_dir_all(&packages)?;
-    run::read(Command::new("npm").arg("install").arg("--prefix").arg(&packages).args(KAITAI))?;
+    let packages = KAITAI.map(|(name, version)| workflows::install(workspace, name, version));
+    let packages = packages.into_iter().collect::<Result<Vec<_>>>()?;
+    let packages = env::join_paths(packages.iter().filter_map(|folder| folder.parent()))?;
     let vectors = workspace.root.join(VECTORS);
     for (program, test) in [("node", "kaitai.mjs"), ("python3", "wireshark.py")] {
         println!("{test}:");
         let mut command = Command::new(program);
         command.arg(workspace.root.join("tests/definitions").join(test)).arg(&vectors);
-        command.current_dir(&packages);
+        command.env("NODE_PATH", &packages);
         let outcome = run::watch(&mut command, Echo::All, LIMIT)?;
         ensure!(outcome.code() == Some(0), "{test} fails");
     }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod place;
+mod progress;
 mod wrapped;
 
 use std::fs::{self, File};
@@ -19,6 +20,7 @@ use variant_codec::{EncodeOptions, Error, ErrorKind, Limits, Strictness, Value, 
 use crate::failure::{Failure, Outcome};
 use batch::{BATCH, Batch};
 pub use place::Place;
+use progress::Progress;
 pub use wrapped::{Key, compress, encrypt};
 
 /// The contents of a file.
@@ -71,6 +73,8 @@ pub struct Input {
     pub has_records: bool,
     /// Whether it is in Godot 3's format. Values are then converted before they are used.
     pub godot3: Option<Loss>,
+    /// Whether [`Input::each`] shows its progress.
+    pub shows_progress: bool,
 }
 
 /// Bytes that have been read.
@@ -140,7 +144,13 @@ impl Input {
 
     fn of(name: String, source: Box<dyn ReadAt + Sync>, format: &Format) -> Outcome<Self> {
         let key = format.key()?;
-        let input = Self { name, source, has_records: format.holds == Some(Holds::Records), godot3: None };
+        let input = Self {
+            name,
+            source,
+            has_records: format.holds == Some(Holds::Records),
+            godot3: None,
+            shows_progress: false,
+        };
         let mut input = input.recognised(format, key.as_ref())?;
         if format.godot3 || input.is_of_godot3()? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
@@ -217,7 +227,12 @@ impl Input {
         records: Range<u64>,
         mut each: impl FnMut(u64, u64, &[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
+        let size = self.source.size().map_err(|error| Failure::file(&self.name, &error))?;
+        let progress = self.shows_progress.then(|| Progress::of(size));
         let mut each = |index, offset, bytes: &[u8]| {
+            if let Some(progress) = &progress {
+                progress.at(index, offset);
+            }
             let Some(loss) = self.godot3 else { return each(index, offset, bytes) };
             let converted = to_godot4(bytes, &limits(), loss);
             let converted =

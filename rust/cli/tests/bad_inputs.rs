@@ -1,0 +1,66 @@
+//! What is no file of values, or cannot be written.
+
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn gdvar(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gdvar"));
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+/// The exit code and the message.
+fn said(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).trim_end().to_owned())
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    assert!(Command::new("mkfifo").arg("pipe").current_dir(folder).status().is_ok_and(|made| made.success()));
+    fs::write(folder.join("empty"), "").expect("written");
+    let commands = ["show", "json", "check", "stats", "textconv", "fingerprint"];
+    for command in commands {
+        let run = |name: &str| said(&gdvar(&[command, name], folder).output().expect("gdvar runs"));
+        assert_eq!(run("."), (Some(3), "error: .: a folder, not a file".to_owned()));
+        for name in ["pipe", "/dev/zero"] {
+            let message = format!("error: {name}: not a file; to read a pipe, use - and redirect it");
+            assert_eq!(run(name), (Some(3), message));
+        }
+        assert_eq!(run("none").0, Some(3));
+        assert_eq!(run("empty"), (Some(0), String::new()), "{command}: no records");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fs::write(folder.join("many.json"), "[1,\"text\"]\n".repeat(20_000)).expect("written");
+    let encode = ["from-json", "many.json", "--records", "--output", "many.dat"];
+    assert!(gdvar(&encode, folder).status().is_ok_and(|done| done.success()));
+    let written = fs::read(folder.join("many.dat")).expect("written");
+
+    // A file that exists stays as it is.
+    let again = said(&gdvar(&encode, folder).output().expect("gdvar runs"));
+    assert_eq!(again, (Some(3), "error: many.dat: exists already; --force replaces it".to_owned()));
+    assert_eq!(fs::read(folder.join("many.dat")).expect("there"), written);
+
+    for command in ["show", "json", "textconv", "fingerprint"] {
+        // A reader who needs no more, such as `head`, is no error.
+        let mut closed =
+            gdvar(&[command, "many.dat"], folder).stdout(Stdio::piped()).spawn().expect("gdvar runs");
+        drop(closed.stdout.take());
+        assert_eq!(closed.wait().expect("it ends").code(), Some(0), "{command}");
+        if let Ok(full) = File::options().write(true).open("/dev/full") {
+            let output = gdvar(&[command, "many.dat"], folder).stdout(full).output().expect("gdvar runs");
+            let (code, message) = said(&output);
+            assert_eq!(code, Some(3), "{command}");
+            assert!(message.starts_with("error: standard output: "), "{command}: {message}");
+        }
+    }
+}

@@ -152,7 +152,7 @@ impl Input {
             shows_progress: false,
         };
         let mut input = input.recognised(format, key.as_ref())?;
-        if format.godot3 || input.is_of_godot3()? {
+        if format.godot3 || input.is_of_godot3(format.holds)? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
         }
         Ok(input)
@@ -188,7 +188,7 @@ impl Input {
     }
 
     /// Whether the first values are all of Godot 3, and not all of Godot 4. If these seem to be no records, the whole file may be a value.
-    fn is_of_godot3(&mut self) -> Outcome<bool> {
+    fn is_of_godot3(&mut self, holds: Option<Holds>) -> Outcome<bool> {
         /// More are not read to find out.
         const RECORDS: u64 = 16;
         const BYTES: u64 = 64 << 20;
@@ -210,7 +210,7 @@ impl Input {
                 all_godot3 = all_godot3 && is_godot3(bytes);
                 Ok(())
             });
-            if read.is_ok() || count > 1 {
+            if read.is_ok() || count > 1 || holds.is_some() {
                 return Ok(all_godot3 && !all_godot4);
             }
         }

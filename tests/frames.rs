@@ -10,13 +10,21 @@ use variant_codec::{Error, ErrorKind, Limits, VariantType, frames};
 /// A record of 67,324,752 bytes starts like a ZIP file.
 #[test]
 fn a_long_record_is_no_archive() {
-    let start = |header: u8| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0]].concat();
-    for version in [10, 20, 45, 51, 63] {
-        assert_eq!(Foreign::by_head(&start(version)), Some(Foreign::Zip));
+    let start = |header: u8, next: [u8; 4]| [b"PK\x03\x04".as_slice(), &[header, 0, 0, 0], &next].concat();
+    for version in [10, 20, 21, 45, 51, 63] {
+        // Stored or deflated, at midnight or not.
+        for next in [[0; 4], [8, 0, 0, 0], [8, 0, 33, 91], [9, 0, 1, 2]] {
+            assert_eq!(Foreign::by_head(&start(version, next)), Some(Foreign::Zip));
+        }
     }
-    for ty in [VariantType::String, VariantType::Array, VariantType::Dictionary, VariantType::PackedByteArray]
-    {
-        assert_eq!(Foreign::by_head(&start(ty.id())), None);
+    let count = (0x0403_4B50_u32 - 8).to_le_bytes();
+    // Godot 3's PoolByteArray is 20.
+    for id in [VariantType::String.id(), VariantType::PackedByteArray.id(), 20] {
+        assert_eq!(Foreign::by_head(&start(id, count)), None);
+    }
+    // Godot 3's containers are 18 and 19.
+    for id in [VariantType::Array.id(), VariantType::Dictionary.id(), 18, 19] {
+        assert_eq!(Foreign::by_head(&start(id, [8, 0, 0, 0])), None);
     }
 }
 

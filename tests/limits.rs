@@ -31,7 +31,7 @@ fn what_admits_all_data_of_a_length() {
     assert!(!Limits::for_network().admit_all_of(1));
 }
 
-/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than twice what has been read, and 4 KiB.
+/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than twice the input, and 4 KiB.
 #[test]
 fn keys_within_keys_are_limited() {
     // Each the only key of the one around it.

@@ -45,8 +45,8 @@ const MAX_SKIMS: usize = 3;
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
     cursor: Cursor<'a>,
-    /// Where reading started.
-    start: usize,
+    /// Where a part starts that is read by itself.
+    part: Option<usize>,
     depth: u32,
     /// The deepest level of a container, which is limited inside of a key.
     max_container_depth: u32,
@@ -98,12 +98,13 @@ impl<'a> Decoder<'a, Godot4, true> {
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
-        let budget = Budget::new(limits);
+        let mut budget = Budget::new(limits);
+        budget.reads(bytes.len());
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
             cursor: Cursor::new(bytes, 0),
-            start: 0,
+            part: None,
             depth: 0,
             max_container_depth: u32::MAX,
             in_key: false,
@@ -117,12 +118,14 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 
     /// The same, where other values have used up some of the limits.
     pub fn after(self, spent: Spent) -> Self {
-        Self { budget: Budget::after(spent, self.budget.limits), ..self }
+        let mut budget = Budget::after(spent, self.budget.limits);
+        budget.reads(self.cursor.bytes().len());
+        Self { budget, ..self }
     }
 
     /// What values have used up of the limits, this one included.
     pub fn spent(&self) -> Spent {
-        self.budget.spent(self.position() - self.start)
+        self.budget.spent()
     }
 
     /// Writes the one value that the buffer holds into `sink`, and returns where it ended.

@@ -106,8 +106,8 @@ mod cost {
     }
 }
 
-/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and twice as many as have been read. An engine
-/// hashes such a key once for each key around it. Many parts that are read one after the other then cost as much as the whole.
+/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and twice as many as are read: of a
+/// value as a whole, or of a part up to there. An engine hashes such a key once for each key around it.
 const FREE_NESTED_KEYS: u64 = 4 << 10;
 /// How often what has been read may count.
 const NESTED_KEYS_PER_BYTE: u64 = 2;
@@ -281,7 +281,7 @@ pub struct Budget<'l> {
     elements: u64,
     memory: u64,
     nested_keys: u64,
-    /// Bytes that were read before.
+    /// Bytes that are read.
     read: u64,
     /// Up to here there is memory, and the limits allow it.
     admitted: u64,
@@ -306,10 +306,15 @@ impl<'l> Budget<'l> {
         Self { limits, elements, memory, nested_keys, read, admitted, announced: 0, asks: true }
     }
 
-    /// What has been used up, now that so many bytes have been read.
-    pub fn spent(&self, read: usize) -> Spent {
-        let Self { elements, memory, nested_keys, .. } = *self;
-        Spent { elements, memory, nested_keys, read: self.read.saturating_add(read as u64) }
+    /// So many bytes are read.
+    pub fn reads(&mut self, bytes: usize) {
+        self.read = self.read.saturating_add(bytes as u64);
+    }
+
+    /// What has been used up.
+    pub fn spent(&self) -> Spent {
+        let Self { elements, memory, nested_keys, read, .. } = *self;
+        Spent { elements, memory, nested_keys, read }
     }
 
     /// Charges one value of this type.
@@ -356,7 +361,7 @@ impl<'l> Budget<'l> {
         self.announce(len as u64 * 2, cost::SLOT)
     }
 
-    /// Charges a key of so many encoded bytes that lies in another, after so many bytes have been read.
+    /// Charges a key of so many encoded bytes that lies in another, where so many bytes of a part have been read.
     ///
     /// # Errors
     /// [`ErrorKind::CollidingKeys`], where such keys are limited.

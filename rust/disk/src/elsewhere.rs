@@ -15,8 +15,8 @@ pub fn name(_file: &File, _place: &Path) -> io::Result<()> {
 }
 
 /// Nothing besides what the standard library copies.
-pub fn copy_access(_from: &File, _to: &File) -> io::Result<()> {
-    Ok(())
+pub fn copy_access(_from: &File, _to: &File) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Unknown: the system does not tell who has locked a file.

@@ -67,8 +67,10 @@ impl ReadAt for Journal {
         }
         if let (Ok(None), None) = (&rest, *settled) {
             let message = "another process has been writing to the file for more than 5 seconds";
-            return own_length(&self.place, &lock(&self.file))?
-                .ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, message));
+            let own = own_length(&self.place, &lock(&self.file))?;
+            let length = own.ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, message))?;
+            *settled = Some(Settled { length, waited: Some(Instant::now()) });
+            return Ok(length);
         }
         let length = self.file.size()?;
         *settled = Some(Settled { length, waited: None });

@@ -145,17 +145,48 @@ pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     replace_if(place, |_| Ok(()), parts)
 }
 
-/// The same, if the old file has the length with which it was read: what others have appended since would be lost.
+/// What a file is before it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamp {
+    id: Id,
+    length: u64,
+    modified: SystemTime,
+}
+
+impl Stamp {
+    /// That of the file as it is now.
+    ///
+    /// # Errors
+    /// Why the system does not know.
+    pub fn at(place: &Path) -> io::Result<Self> {
+        Self::of(&place.metadata()?)
+    }
+
+    fn of(metadata: &Metadata) -> io::Result<Self> {
+        Ok(Self { id: id(metadata), length: metadata.len(), modified: metadata.modified()? })
+    }
+
+    /// Whether the path leads to the file, perhaps changed.
+    pub fn is_of(&self, place: &Path) -> bool {
+        place.metadata().is_ok_and(|found| id(&found) == self.id)
+    }
+}
+
+/// The same, if the old file is what it was before it was read: what others have written since would be lost.
 ///
 /// # Errors
 /// As [`replace`]; [`Failure::Changed`].
-pub fn replace_read(place: &Path, length: u64, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let is_as_read = |old: Option<&Metadata>| match old {
-        Some(old) if old.len() == length => Ok(()),
+pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), Failure> {
+    let is_as_read = |old: Option<&Metadata>| match old.map(Stamp::of).transpose()? {
+        Some(old) if old == *read => Ok(()),
         _ => Err(Failure::Changed),
     };
     replace_if(place, is_as_read, parts)
 }
+
+/// How often a file that does not exist may come into being before it is replaced. There are also names that cannot be opened and exist:
+/// links that lead nowhere.
+const TRIES: u32 = 3;
 
 fn replace_if(
     place: &Path,
@@ -163,18 +194,20 @@ fn replace_if(
     parts: &[Vec<u8>],
 ) -> Result<(), Failure> {
     // If the file is created before this one gets its name, that one is replaced as well, but under its lock.
-    loop {
-        match replace_now(place, &check, parts) {
+    for _ in 1..TRIES {
+        match replace_now(place, &check, parts, false) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
             replaced => return replaced,
         }
     }
+    replace_now(place, &check, parts, true)
 }
 
 fn replace_now(
     place: &Path,
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
     parts: &[Vec<u8>],
+    replaces_any: bool,
 ) -> Result<(), Failure> {
     // Opened without truncating, to check write permission.
     let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
@@ -188,14 +221,15 @@ fn replace_now(
     let fill = |mut file: &File| {
         // First, so that the new content is never readable to users who cannot read the old file.
         if let (Some(like), Some(old)) = (&like, &old) {
-            access::make_alike(file, like)?;
-            system::copy_access(old, file)?;
+            let is_copied = system::copy_access(old, file)?;
+            access::make_alike(file, like, is_copied)?;
         }
         parts.iter().try_for_each(|part| file.write_all(part))?;
         access::sync(file)
     };
     let (_file, beside) = beside(folder, fill)?;
     let mut beside = match old {
+        _ if replaces_any => beside,
         Some(_) => beside,
         None => match beside.persist_noclobber(place) {
             Ok(()) => {
@@ -301,7 +335,7 @@ pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
 fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    loop {
+    for _ in 0..TRIES {
         match alone(place, |place| access::hold_in_place(place, &options)) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
             file => return Ok((file?, false)),
@@ -317,22 +351,15 @@ fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
             file => return Ok((file?, true)),
         }
     }
+    options.create(true);
+    Ok((alone(place, |place| access::hold_in_place(place, &options))?, false))
 }
 
 fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]) -> Result<(), Failure> {
-    let known = known(place, before);
-    // What this process has written is whole, and only what others have appended since is looked at. The metadata do not prove that nothing
-    // else has changed, so the last record must also end where it ended.
-    let checked = known.filter(|known| {
-        known.length <= before.len() && ends_with_record(file, known.last, known.length).unwrap_or(false)
-    });
-    if let Some(known) = checked {
-        file.seek(SeekFrom::Start(known.length))?;
-        let new = before.len() - known.length;
-        if let Some(torn) = frames::find_torn(&mut BufReader::new(file), new)? {
-            return Err(Failure::Truncated(known.length + torn));
-        }
-    } else {
+    let stamp = Stamp::of(before)?;
+    let last = known(place, before).filter(|known| known.stamp == stamp).map(|known| known.last);
+    // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
+    if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
         // Files that cannot be synced to disk, such as those of /proc, are not for records.
         access::sync(file)?;
         let contents = Mutex::new(file.try_clone()?);
@@ -355,8 +382,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     if written.is_ok()
         && let Some(last) = last_record(parts, before.len())
     {
-        let metadata = file.metadata()?;
-        let appended = Appended { place: place.to_owned(), id: id(&metadata), length: metadata.len(), last };
+        let appended = Appended { place: place.to_owned(), stamp: Stamp::of(&file.metadata()?)?, last };
         let mut all = lock(&APPENDED);
         all.retain(|known| known.place != place);
         all.truncate(MOST_APPENDED - 1);
@@ -387,8 +413,7 @@ const MOST_APPENDED: usize = 64;
 #[derive(Clone)]
 struct Appended {
     place: PathBuf,
-    id: Id,
-    length: u64,
+    stamp: Stamp,
     /// The offset of its last record.
     last: u64,
 }
@@ -402,13 +427,14 @@ fn id(metadata: &Metadata) -> Id {
 
 /// The file after this process appended to it, if it is one of the last that it appended to.
 fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
-    lock(&APPENDED).iter().find(|known| known.place == place && known.id == id(metadata)).cloned()
+    lock(&APPENDED).iter().find(|known| known.place == place && known.stamp.id == id(metadata)).cloned()
 }
 
 /// The length of a file after this process appended to it, if nothing speaks against that it still has what was written then.
 fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
-    Ok(ends_with_record(file, known.last, known.length)?.then_some(known.length))
+    let length = known.stamp.length;
+    Ok(ends_with_record(file, known.last, length)?.then_some(length))
 }
 
 /// Opens a regular file for reading.

@@ -6,7 +6,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, OFlags, XattrFlags, fgetxattr, fsetxattr, linkat, major, minor};
+use rustix::fs::{
+    AtFlags, CWD, OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr, linkat, major, minor,
+};
 use rustix::io::Errno;
 
 /// An unnamed file in the file system of a folder.
@@ -20,16 +22,22 @@ pub fn name(file: &File, place: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Copies the access control list, without which the permissions of the group would grow to those of all that it names.
-pub fn copy_access(from: &File, to: &File) -> io::Result<()> {
+/// Gives a file the same access control list, or none, as the folder may have given it one. Says whether that was possible: the list may
+/// name users who do not exist for this process.
+pub fn copy_access(from: &File, to: &File) -> io::Result<bool> {
     const LIST: &str = "system.posix_acl_access";
     /// The longest attribute that the system allows.
     const LONGEST: usize = 64 << 10;
 
     let mut list = vec![0; LONGEST];
-    match fgetxattr(from, LIST, &mut list) {
-        Ok(length) => Ok(fsetxattr(to, LIST, list.get(..length).unwrap_or_default(), XattrFlags::empty())?),
-        Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => Ok(()),
+    let copied = match fgetxattr(from, LIST, &mut list) {
+        Ok(length) => fsetxattr(to, LIST, list.get(..length).unwrap_or_default(), XattrFlags::empty()),
+        Err(Errno::NODATA) => fremovexattr(to, LIST),
+        Err(error) => Err(error),
+    };
+    match copied {
+        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => Ok(true),
+        Err(Errno::INVAL | Errno::PERM | Errno::ACCESS) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

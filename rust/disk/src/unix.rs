@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// The result of locking a file.
@@ -80,8 +80,11 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Copies permissions to a file, and the owner where that is allowed.
-pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
+/// Copies permissions to a file, and the owner where that is allowed. Without a copy of the access control list, those of the group are
+/// left out: the mode then says what all have together whom the list names.
+pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Result<()> {
+    const GROUP: u32 = 0o070;
+
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
         // Only root may change the owner; the group may still be one of our own.
@@ -90,7 +93,11 @@ pub fn make_alike(file: &File, other: &Metadata) -> io::Result<()> {
                 .or_else(|_| fchown(file, None, Some(other.gid()))),
         );
     }
-    file.set_permissions(other.permissions())
+    let mut permissions = other.permissions();
+    if !has_same_list {
+        permissions.set_mode(permissions.mode() & !GROUP);
+    }
+    file.set_permissions(permissions)
 }
 
 /// Renames a file over an old one, which stays locked until then. There is nothing to wait for here.

@@ -69,7 +69,7 @@ pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
 }
 
 /// Permissions come from the folder.
-pub fn make_alike(_file: &File, _other: &Metadata) -> io::Result<()> {
+pub fn make_alike(_file: &File, _other: &Metadata, _has_same_list: bool) -> io::Result<()> {
     Ok(())
 }
 

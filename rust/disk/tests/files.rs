@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
 use variant_codec::frames::{Index, ReadAt};
-use variant_disk::{Failure, Journal, append, open, replace, replace_read, resolved};
+use variant_disk::{Failure, Journal, Stamp, append, open, replace, replace_read, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -194,7 +194,21 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
     Ok(())
 }
 
-/// Of what others have appended, only that is checked; of another file in its place, everything.
+/// Names that cannot be opened and exist all the same.
+#[test]
+#[cfg(all(unix, not(target_family = "wasm")))]
+fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
+    let folder = folder()?;
+    let place = folder.path().join("link");
+    // Made after the path was resolved.
+    std::os::unix::fs::symlink(folder.path().join("none").join("file"), &place)?;
+    assert!(append(&place, &[record(1)]).is_err());
+    replace(&place, &[record(1)])?;
+    assert_eq!(read(&place)?, record(1));
+    Ok(())
+}
+
+/// What others append is checked, and another file in its place.
 #[test]
 fn what_others_append_is_checked() -> Result<()> {
     use std::io::Write;
@@ -220,11 +234,18 @@ fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
     let place = resolved(folder.path().join("log.dat"))?;
     append(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
-    assert!(matches!(replace_read(&place, 12, &[record(3)]), Err(Failure::Changed)));
-    replace_read(&place, 24, &[record(3)])?;
+    let stamp = Stamp::at(&place)?;
+    // Also what has the same length.
+    replace(&place, &[record(4), record(5)])?;
+    assert!(matches!(replace_read(&place, &stamp, &[record(3)]), Err(Failure::Changed)));
+    let stamp = Stamp::at(&place)?;
+    append(&place, &[record(2)])?;
+    assert!(matches!(replace_read(&place, &stamp, &[record(3)]), Err(Failure::Changed)));
+    let stamp = Stamp::at(&place)?;
+    replace_read(&place, &stamp, &[record(3)])?;
     assert_eq!(read(&place)?, record(3));
     fs::remove_file(&place)?;
-    assert!(matches!(replace_read(&place, 12, &[record(3)]), Err(Failure::Changed)));
+    assert!(matches!(replace_read(&place, &stamp, &[record(3)]), Err(Failure::Changed)));
     Ok(())
 }
 
@@ -346,6 +367,12 @@ fn access_control_lists_are_kept() -> Result<()> {
     let mut found = [0; 256];
     let length = getxattr(&place, LIST, &mut found)?;
     assert_eq!(found[..length], list);
+    // Nor does a file get the list that the folder has for new ones.
+    let other = resolved(folder.path().join("other.dat"))?;
+    replace(&other, &[b"old".to_vec()])?;
+    setxattr(folder.path(), "system.posix_acl_default", &list, XattrFlags::empty())?;
+    replace(&other, &[b"new".to_vec()])?;
+    assert!(getxattr(&other, LIST, &mut found).is_err());
     Ok(())
 }
 

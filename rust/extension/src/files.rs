@@ -15,7 +15,7 @@ use godot::obj::Singleton;
 use variant_codec::format::MAX_BYTES;
 use variant_codec::memory::check_memory;
 use variant_codec::{Limits, frames};
-use variant_disk::{self as disk, Failure, Journal};
+use variant_disk::{self as disk, Failure, Journal, Stamp};
 use variant_engine::{self as engine, text_of};
 
 use crate::file_queue::Turn;
@@ -67,9 +67,19 @@ impl Target {
         }
     }
 
-    /// Whether both are one file.
-    pub fn is(&self, other: &Self) -> bool {
+    /// Whether both are one path.
+    pub fn is_at(&self, other: &Self) -> bool {
         self.place == other.place
+    }
+
+    /// What the file is now; `None` if there is none.
+    pub fn stamp(&self) -> Option<Stamp> {
+        Stamp::at(&self.place).ok()
+    }
+
+    /// Whether this is the file with the stamp, perhaps changed.
+    pub fn is(&self, stamp: &Stamp) -> bool {
+        stamp.is_of(&self.place)
     }
 
     /// A turn for this file, after all earlier ones.
@@ -124,9 +134,9 @@ pub fn read_records(
     if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so nothing is held meanwhile.
         turn.take(|| ());
-        let bytes = read(path, limits)?;
-        if !is_torn(&bytes) {
-            return Ok(bytes);
+        let bytes = read(path, limits);
+        if bytes.as_ref().is_ok_and(|bytes| !is_torn(bytes)) {
+            return bytes;
         }
         drop(disk::at_rest(&target.place, disk::LONGEST_WAIT));
         return read(path, limits);
@@ -211,12 +221,12 @@ pub fn replace(target: &Target, turn: Turn, parts: &[Vec<u8>]) -> Result<(), Fil
     Ok(())
 }
 
-/// The same, if the file still has the length with which it was read.
+/// The same, if the file is what it was before it was read.
 ///
 /// # Errors
 /// As [`replace`]; a file that has changed.
-pub fn replace_read(target: &Target, turn: Turn, length: usize, parts: &[Vec<u8>]) -> Result<(), FileError> {
-    let replaced = turn.take(|| disk::replace_read(&target.place, length as u64, parts));
+pub fn replace_read(target: &Target, turn: Turn, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), FileError> {
+    let replaced = turn.take(|| disk::replace_read(&target.place, read, parts));
     replaced.map_err(|failure| target.error(&failure))?;
     keep();
     Ok(())

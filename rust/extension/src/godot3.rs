@@ -18,6 +18,7 @@ use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
+use variant_disk::Stamp;
 
 /// Encodes a value into `bytes`.
 ///
@@ -98,6 +99,7 @@ pub fn convert_file(
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
     let source = Target::of(from).ok();
+    let before = source.as_ref().and_then(Target::stamp);
     let bytes = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
     let bytes = engine::bytes(&bytes);
     let (found, broken) = frames::records(bytes, &limits);
@@ -126,10 +128,12 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    if source.is_some_and(|source| source.is(&target)) {
-        files::replace_read(&target, target.turn(), bytes.len(), &parts)?;
-    } else {
-        files::replace(&target, target.turn(), &parts)?;
+    // In the place of the old file, or of one that has replaced it meanwhile.
+    let is_in_place =
+        |before: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(before);
+    match before.filter(is_in_place) {
+        Some(before) => files::replace_read(&target, target.turn(), &before, &parts)?,
+        None => files::replace(&target, target.turn(), &parts)?,
     }
     Ok(Conversion {
         records: found.len(),

@@ -217,7 +217,7 @@ impl<'a> MessageDecoder<'a> {
 
     /// The limits used up so far, including this message.
     pub fn spent(&self) -> Spent {
-        self.budget.spent(0)
+        self.budget.spent()
     }
 
     fn enumeration(&self, index: u32) -> &'a EnumTable {

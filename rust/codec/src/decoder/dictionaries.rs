@@ -59,7 +59,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         if in_key {
-            let read = self.position() - self.start;
+            let read = self.part.map_or(0, |start| self.position() - start);
             self.budget.nested_key(self.position() - at, read).at(at)?;
         }
         sink.begin_value(dictionary).at(at)

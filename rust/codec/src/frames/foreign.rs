@@ -6,7 +6,7 @@ use super::index::ReadAt;
 use super::scan::read_block;
 pub use crate::error::Foreign;
 use crate::error::{Error, Result};
-use crate::format::{FRAME_BYTES, Shape, VariantType};
+use crate::format::{FRAME_BYTES, VariantType};
 use crate::limits::Limits;
 use crate::outline::Outline;
 use crate::wire;
@@ -28,8 +28,7 @@ impl Foreign {
             (b"PK\x03\x04", Self::Zip),
         ];
         if let Some((_, found)) = marks.iter().find(|(mark, _)| bytes.starts_with(mark)) {
-            let is_record =
-                *found == Self::Zip && starts_long_value(bytes.get(FRAME_BYTES..).unwrap_or_default());
+            let is_record = *found == Self::Zip && is_record_of_zip(bytes);
             return (!is_record).then_some(*found);
         }
         let text = text(&bytes[..bytes.len().min(HEAD)])?.trim_start_matches('\u{FEFF}').trim_start();
@@ -44,15 +43,19 @@ impl Foreign {
     }
 }
 
-/// Whether a value starts here that may have any length. The mark of ZIP files is the length of a record, too, but behind it they have the
-/// version that reads them, which as a header is that of a Vector3i, a Color, or nothing.
-fn starts_long_value(bytes: &[u8]) -> bool {
-    let header = bytes.first_chunk().map(|header| wire::record_length(*header));
-    let ty = header
-        .and_then(|header| VariantType::from_id(header as u8).filter(|ty| header & !ty.header_mask() == 0));
-    ty.is_some_and(|ty| {
-        !matches!(ty.shape(), Shape::Empty | Shape::Bool | Shape::Int | Shape::Float | Shape::Fixed(..))
-    })
+/// Whether the mark of ZIP files is the length of a record, which is 67,324,752 bytes. Behind it, a record has the id of a type of that
+/// length, in Godot 4 or 3, and the count of its elements; a ZIP file has the version that reads it, flags and the number of a compression
+/// method, which are small.
+fn is_record_of_zip(bytes: &[u8]) -> bool {
+    const MOST_METHODS: u8 = 99;
+
+    let Some([id, 0, 0, 0, method, high, ..]) = bytes.get(FRAME_BYTES..) else { return false };
+    match id {
+        // Containers. No ZIP file has such a version.
+        18 | 19 | 24 | 26..=28 => true,
+        4 | 15 | 20..=25 | 29.. => *high > 0 || *method > MOST_METHODS,
+        _ => false,
+    }
 }
 
 /// The start of a text. A value cannot start so, and a record only if it has more than 144 MiB.

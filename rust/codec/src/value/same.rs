@@ -138,7 +138,7 @@ pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
 }
 
 /// Whether the value is a Dictionary of more than one entry, or one lies in it.
-fn has_dictionary(value: &Value) -> bool {
+pub(crate) fn has_dictionary(value: &Value) -> bool {
     match value {
         Value::Array(array) => array.iter().any(has_dictionary),
         Value::Dictionary(dictionary) => {

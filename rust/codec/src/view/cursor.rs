@@ -662,8 +662,10 @@ impl<'a, D: Dialect> View<'a, D> {
             Some(known) => known.find_key(self, &head, key)?,
             None => self.scan(&head, key, &mut |_, _| ())?.0,
         };
-        let found = found.filter(|at| key.is_in_order::<D>(self.bytes, *at));
         let Some(key_at) = found else { return Ok(None) };
+        if key.may_be_another() {
+            self.refuse_repeated_keys(&head)?;
+        }
         let mut decoder = self.decoder_inside(key_at);
         self.pass(&mut decoder)?;
         let at = decoder.position();

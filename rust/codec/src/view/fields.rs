@@ -160,10 +160,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
         let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));
-        if !column
-            .and_then(|column| self.keys.get(column))
-            .is_none_or(|key| key.is_in_order::<D>(row.bytes, at))
-        {
+        if column.and_then(|column| self.keys.get(column)).is_some_and(Key::may_be_another) {
             return None;
         }
         if index == self.last.len() && index < MOST {

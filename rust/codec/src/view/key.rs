@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
-use crate::value::same::{hash_of_key, is_same_key, may_be_same_key};
+use crate::value::same::{has_dictionary, hash_of_key, is_same_key, may_be_same_key};
 use crate::wire::{Cursor, Header};
 
 /// Keys are only looked at: limits are for what is read.
@@ -91,7 +91,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// Whether the key of an entry that starts at `at` may be this one to a Dictionary.
+    /// Whether the key of an entry that starts at `at` is this one, with its entries in the same order.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
         if let (Some(wanted), Some(found)) = (self.text(), ascii_at::<D>(bytes, at)) {
             return wanted.as_bytes() == found;
@@ -106,7 +106,7 @@ impl<'k> Key<'k> {
                 decoder.int(header.is_wide()).is_ok_and(|found| found == *int)
             }
             (_, _, Self::Value(value)) if value.ty() == header.ty => {
-                read::<D>(bytes, at).is_some_and(|key| may_be_same_key(value, &key))
+                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
             }
             _ => false,
         }
@@ -114,14 +114,9 @@ impl<'k> Key<'k> {
 }
 
 impl Key<'_> {
-    /// Whether the key that starts at `at`, and may be this one, has its entries in the same order, and is therefore found.
-    pub(super) fn is_in_order<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
-        match self {
-            Self::Value(value @ (Value::Array(_) | Value::Dictionary(_))) => {
-                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
-            }
-            _ => true,
-        }
+    /// Whether a Dictionary may take another key that it has for this one. Walks over the whole key: ask if it has been found.
+    pub(super) fn may_be_another(&self) -> bool {
+        matches!(self, Self::Value(value) if has_dictionary(value))
     }
 }
 

@@ -77,7 +77,8 @@ impl Records {
             None => {
                 let target = Target::of(path).ok();
                 let target = target.as_ref().map(|target| (target, target.turn()));
-                Ok(Self::in_memory(files::read_records(path, target, &Limits::unlimited())?, limits, format))
+                let bytes = files::read_records(path, target, &Limits::unlimited())?;
+                Ok(Self { index: Index::ignoring_torn(), ..Self::in_memory(bytes, limits, format) })
             }
         }
     }

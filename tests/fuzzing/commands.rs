@@ -36,7 +36,7 @@ pub fn check(data: &[u8]) {
     let _ = stats::stats(&input, 20, &mut out);
     let _ = compare::fingerprint(&input, &mut out);
     // A filter takes longer to read than a small input.
-    if tail.below(64) == 0 {
+    if tail.below(512) == 0 {
         let options = Options { notation, raw: true, compact: true, slurp: false, null_input: false };
         let _ = query(&input, "..", &options, &mut out);
     }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use tempfile::TempDir;
-use variant_codec::frames::{Index, ReadAt};
-use variant_disk::{Failure, Journal, Stamp, append, open, replace, replace_read, resolved};
+use variant_disk::{Failure, Stamp, append, open, replace, replace_read, resolved};
 
 fn folder() -> Result<TempDir> {
     Ok(tempfile::tempdir()?)
@@ -277,6 +276,10 @@ fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
 #[cfg(not(any(target_family = "wasm", target_os = "android")))]
 fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     use std::io::Write;
+
+    use variant_codec::frames::Index;
+    use variant_disk::Journal;
+
     let folder = folder()?;
     let place = resolved(folder.path().join("log.dat"))?;
     append(&place, &[record(1)])?;
@@ -305,6 +308,9 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
 #[test]
 #[cfg(all(unix, not(any(target_family = "wasm", target_os = "android"))))]
 fn a_reader_gives_up_while_others_append() -> Result<()> {
+    use variant_codec::frames::ReadAt;
+    use variant_disk::Journal;
+
     let folder = folder()?;
     let place = resolved(folder.path().join("log.dat"))?;
     append(&place, &[record(1)])?;

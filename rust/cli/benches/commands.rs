@@ -14,7 +14,7 @@ use variant_codec::{Reals, Value, frames};
 const RUNS: usize = 7;
 const MIB: f64 = (1 << 20) as f64;
 
-/// What a game saves of one of its creatures.
+/// A creature of a game, as it is saved.
 fn creature(index: i64, random: &mut Rng) -> Value {
     let item = |random: &mut Rng| Value::from_iter([("id", random.i64(..1000)), ("count", random.i64(..9))]);
     let position = [random.f32() * 100.0, 1.5, random.f32() * 50.0];

@@ -43,7 +43,7 @@ pub fn check(files: &[PathBuf], format: &Format, allow_non_canonical: bool, out:
 /// The verdict on one file.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Fails if a value of the file is invalid.
 pub fn verdict(input: &Input, limits: &Limits) -> Outcome<String> {
     let (mut count, mut size) = (0_u64, 0_u64);
     input.each_in_parallel(

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::output::{Output, Target};
 
-/// What is written.
+/// The form of the new file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum To {
     /// One encoded value: of records, an Array of them

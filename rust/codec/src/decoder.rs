@@ -62,7 +62,7 @@ pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
 impl<'a> Decoder<'a> {
     /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
-        Self::at_start(Godot4, bytes, strictness, limits)
+        Self::at_start(Godot4, bytes, strictness, limits, bytes.len())
     }
 }
 
@@ -73,7 +73,7 @@ impl<'a> Decoder<'a, Godot3> {
     /// [`Loss::Accepted`], the units are replaced by U+FFFD, and objects are written as Dictionaries of their properties, with the
     /// class under the first key, `class`.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
-        Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
+        Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits, bytes.len())
     }
 
     /// What has been replaced.
@@ -87,7 +87,7 @@ impl<'a> Decoder<'a, Godot4, true> {
     /// bytes are made, up to so many.
     pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
         let spans = Spans { found: Vec::new(), most: most_spans };
-        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits) }
+        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits, bytes.len()) }
     }
 
     /// What has been found odd so far, and the spans, in the order of the bytes.
@@ -97,9 +97,16 @@ impl<'a> Decoder<'a, Godot4, true> {
 }
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
+    /// So many of the bytes are surely read: see [`Budget::nested_key`].
+    fn at_start(
+        dialect: D,
+        bytes: &'a [u8],
+        strictness: Strictness,
+        limits: &'a Limits,
+        read: usize,
+    ) -> Self {
         let mut budget = Budget::new(limits);
-        budget.reads(bytes.len());
+        budget.reads(read);
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,

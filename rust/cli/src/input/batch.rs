@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::failure::Outcome;
 
-/// So many bytes are held for all cores.
+/// Bytes of values that are read before all cores work on them.
 pub const BATCH: usize = 8 << 20;
 
 /// Values for all cores.
@@ -18,7 +18,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether there is enough for all cores.
+    /// Whether it has [`BATCH`] bytes or more.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= BATCH
     }
@@ -30,7 +30,7 @@ impl Batch {
         self.values.push((index, offset, start..self.bytes.len()));
     }
 
-    /// What each group came to, and whether all of its values are good. Nothing is held afterwards.
+    /// Empties the batch, and returns the result of each group of values, and the error of the value where the group ended.
     pub fn take_groups<T: Default + Send>(
         &mut self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,

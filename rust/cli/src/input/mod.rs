@@ -32,7 +32,7 @@ pub enum Holds {
     Records,
 }
 
-/// What the user says of a file.
+/// Options for reading a file.
 #[derive(Args, Default)]
 pub struct Format {
     /// The contents of the file, instead of recognising them
@@ -76,6 +76,9 @@ pub struct Input {
     /// Whether [`Input::each`] shows its progress.
     pub shows_progress: bool,
 }
+
+/// A file may be in hexadecimal, encrypted, and compressed before that.
+const LAYERS: u32 = 4;
 
 /// Bytes that have been read.
 struct Held(Vec<u8>);
@@ -151,16 +154,20 @@ impl Input {
             godot3: None,
             shows_progress: false,
         };
-        let mut input = input.recognised(format, key.as_ref())?;
+        let mut input = input.recognised(format, key.as_ref(), LAYERS)?;
         if format.godot3 || input.is_of_godot3(format.holds)? {
             input.godot3 = Some(if format.lossy { Loss::Accepted } else { Loss::Refused });
         }
         Ok(input)
     }
 
-    fn recognised(self, format: &Format, key: Option<&wrapped::Key>) -> Outcome<Self> {
+    /// Recognises the contents. A compressed file could contain itself, so that only `layers` of them are removed.
+    fn recognised(self, format: &Format, key: Option<&wrapped::Key>, layers: u32) -> Outcome<Self> {
         let found = frames::foreign(&*self.source, &limits()).map_err(|error| of_file(&self.name, &error))?;
         let damaged = |error: String| Failure::Data(format!("{}: {error}", self.name));
+        if layers == 0 {
+            return Err(damaged(format!("compressed, encrypted or hexadecimal more than {LAYERS} times")));
+        }
         let unwrapped = match found {
             Some(Foreign::Text) => {
                 from_hex(&self.raw()?).ok_or_else(|| damaged("text, not encoded values".to_owned()))?
@@ -184,7 +191,7 @@ impl Input {
             Some(foreign) if format.holds.is_none() => return Err(damaged(foreign.to_string())),
             _ => return Ok(self),
         };
-        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key)
+        Self { source: Box::new(Held(unwrapped)), ..self }.recognised(format, key, layers - 1)
     }
 
     /// Whether the first values are all of Godot 3, and not all of Godot 4. If these seem to be no records, the whole file may be a value.
@@ -203,7 +210,7 @@ impl Input {
         }
         if self.has_records {
             let (mut all_godot4, mut all_godot3, mut count) = (true, true, 0);
-            // What is wrong with the records is found later.
+            // Errors are reported when the records are used.
             let read = self.each(0..RECORDS, |_, _, bytes| {
                 count += 1;
                 all_godot4 = all_godot4 && is_godot4(bytes);
@@ -256,8 +263,8 @@ impl Input {
         }
     }
 
-    /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with what each group came to, in
-    /// order.
+    /// Calls `work` with each value on all cores, in groups of values that follow each other, and `take` with the results of
+    /// the groups, in order.
     pub fn each_in_parallel<T: Default + Send>(
         &self,
         work: impl Fn(&mut T, u64, u64, &[u8]) -> Outcome<()> + Sync,

@@ -79,8 +79,9 @@ pub fn decompress(file: &[u8]) -> Result<Vec<u8>, String> {
     let mut fields = Fields(file);
     fields.take(COMPRESSED.len())?;
     let (mode, block_size, size) = (fields.u32()?, fields.u32()? as usize, fields.u32()? as usize);
-    if block_size == 0 {
-        return Err("the block size is 0".to_owned());
+    // Larger ones could expand a small file to gigabytes.
+    if !(1..=BLOCK).contains(&block_size) {
+        return Err(format!("a block size of {block_size} bytes; the engine writes {BLOCK}"));
     }
     let blocks = size / block_size + 1;
     let mut sizes = Fields(fields.take(blocks.saturating_mul(size_of::<u32>()))?);

@@ -92,6 +92,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.cursor.bytes(),
             Strictness::Lenient,
             self.budget.limits,
+            0,
         );
         key.cursor.jump(key_at);
         let Ok(header) = key.u32().and_then(|bits| key.header_of(bits, key_at)) else {

@@ -8,7 +8,7 @@ use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{Error, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source, Text};
 use crate::format::{Lane, Shape, VariantType};
-use crate::limits::{Budget, Limits, Strictness};
+use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
 use crate::wire::Header;
 
@@ -29,10 +29,9 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     /// A strict reader of what starts at `at`, so many levels deep.
     #[inline]
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
-        let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
+        let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits, 0);
         decoder.cursor.jump(at);
         decoder.part = Some(at);
-        decoder.budget = Budget::new(limits);
         decoder.depth = depth;
         decoder
     }

@@ -1,4 +1,4 @@
-## Files: what FileAccess.store_var writes and get_var reads, and what becomes of broken ones.
+## Files: the codec is compatible with FileAccess.store_var and get_var, and handles broken files.
 extends "res://suites/suite.gd"
 
 const Meddler := preload("res://suites/fixtures/meddling_resource.gd")
@@ -8,9 +8,9 @@ const FOLDER := "user://file_suite"
 const PATH := FOLDER + "/records.dat"
 const WRITERS: Array[String] = ["save_batch", "append_batch"]
 
-## A call that takes longer hangs.
+## The time limit of a call.
 const LONGEST_CALL_MS := 30000
-## Places by what they are and the path in their folder, and how a shell makes them.
+## Kinds of places and the path in their folder, with the shell command that makes them.
 const PLACES: Dictionary[String, String] = {
 	"new file: x": ":",
 	"file: x": "printf '' > x; chmod 640 x",
@@ -51,8 +51,8 @@ const PLACES: Dictionary[String, String] = {
 	"file of /proc: x": "ln -s /proc/self/comm x",
 	"file of a read-only folder: f/x": "mkdir f; printf '' > f/x; chmod 555 f",
 }
-## Where the engine may write and we do not, each of our methods or one: what cannot be brought to the disk, and what cannot be
-## replaced, which root can.
+## Places where the engine may write, with our methods that may not: the file cannot be synced to disk, or only root can
+## replace it.
 const REFUSED: Dictionary[String, Array] = {
 	"file of /proc: x": ["save_batch", "append_batch"],
 	"file of a read-only folder: f/x": ["save_batch"],
@@ -66,7 +66,7 @@ func test_begin() -> bool:
 	var random := seeded("files")
 	for case in values.cases:
 		var bytes := var_to_bytes(case.value)
-		# Not what strict reading refuses, what differs with each reading, and what is not saved.
+		# Excludes values that strict reading refuses, that differ with each reading, or that are not saved.
 		if Oracle.is_repeatable(bytes) and not Oracle.is_lost(case.value):
 			_values.append(case.value)
 	for index in 200:
@@ -93,7 +93,7 @@ func test_files_are_those_of_store_var() -> bool:
 	return true
 
 
-## Values that would be read as others, or not at all, are refused, and the file stays as it was.
+## Values that would be read as others, or not at all, are refused, and the file stays unchanged.
 func test_values_that_come_back_as_others_are_refused() -> bool:
 	checks.subject(checks.MIXED, "values that differ after reading")
 	var freed: Array[Node] = [Node.new(), Node.new()]
@@ -109,7 +109,7 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 	freed[0].free()
 	freed[1].free()
 	var nodes: Array[Node] = []
-	# Exporting drops it from texts in scripts.
+	# Exporting drops the mark from texts in scripts.
 	var mark := String.chr(0xfeff)
 	checks.same_int("before", OK, FastVariantCodec.save_batch(PATH, [1]))
 	Engine.print_error_messages = false
@@ -117,8 +117,13 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 			{} as Dictionary[int, Resource]]:
 		checks.same_int("save_batch", ERR_INVALID_DATA, FastVariantCodec.save_batch(PATH, [value]))
 		checks.same_int("append_batch", ERR_INVALID_DATA, FastVariantCodec.append_batch(PATH, [value]))
-		checks.truth("save_batch_async", not FastVariantCodec.save_batch_async(PATH, [value]).wait().is_ok())
-	# Each is read as an object of its own, whose properties may be null.
+		var saving := FastVariantCodec.save_batch_async(PATH, [value]).wait()
+		checks.truth("save_batch_async", not saving.is_ok())
+		for tried: FastVariantResult in [
+			FastVariantCodec.try_save_batch(PATH, [value]), FastVariantCodec.try_append_batch(PATH, [value]),
+		]:
+			checks.same_value("try_", [saving.error, saving.message, saving.failed], [tried.error, tried.message, tried.failed])
+	# Each is read as a separate object, whose properties may be null.
 	var in_key := FastVariantCodec.try_encode({[StandardMaterial3D.new()]: 1, [StandardMaterial3D.new()]: 2}, true)
 	checks.truth("objects in keys with full objects", in_key.is_ok(), in_key.message)
 	for value: Variant in [test_appending, {"signal": (self as RefCounted).script_changed}, Values.PlainData, Engine]:
@@ -126,6 +131,20 @@ func test_values_that_come_back_as_others_are_refused() -> bool:
 		checks.truth("try_encode with full objects", not FastVariantCodec.try_encode(value, true).is_ok())
 	Engine.print_error_messages = true
 	checks.same_value("the file", [1], FastVariantCodec.load_batch(PATH).value)
+	return true
+
+
+func test_results_of_writing() -> bool:
+	checks.subject(checks.MIXED, "try_save_batch and try_append_batch")
+	var classes := FastVariantClasses.new()
+	for writer: Object in [FastVariantCodec, classes]:
+		for method: StringName in [&"try_save_batch", &"try_append_batch"]:
+			var saved: FastVariantResult = writer.call(method, PATH, [1, 2])
+			checks.same_value("done", [FastVariantCodec.OK, null], [saved.error, saved.value])
+			checks.same_int("offset: the bytes written", FastVariantCodec.pack_batch([1, 2]).size(), saved.offset)
+			var failed: FastVariantResult = writer.call(method, "user://", [1])
+			checks.same_value("file error", [FastVariantCodec.FILE_ERROR, true], [failed.error, failed.message.begins_with("user://: ")])
+	checks.same_value("saved, then appended", [1, 2, 1, 2], FastVariantCodec.load_batch(PATH).value)
 	return true
 
 
@@ -151,7 +170,7 @@ func test_appending() -> bool:
 	return true
 
 
-## A file cut off at any byte: the records before are there, and the message says where it ends.
+## A file truncated at any byte: the complete records are read, and the message names the end.
 func test_torn_files() -> bool:
 	checks.subject(checks.MIXED, "torn files")
 	var items: Array = [1, "two", [3, 3, 3], {"four": 4.5}, PackedByteArray([5])]
@@ -208,7 +227,7 @@ func test_paths() -> bool:
 		checks.same_int("save_batch to %s" % path, OK, FastVariantCodec.save_batch(path, [path]))
 		checks.same_value("what the engine reads there", [path], _read_by_engine(path))
 		DirAccess.remove_absolute(ProjectSettings.globalize_path(path))
-	# What a killed save leaves, and the next one removes.
+	# The leftover of a killed save, which the next save removes.
 	var remains := FOLDER + "/.fast-variant-codec-ABCDEFGH12345678.tmp"
 	for path: String in ["", "user://", remains, FOLDER, FOLDER + "/", "user://no such folder/x", "https://example.org/x", "uid://x"]:
 		for writer: String in WRITERS:
@@ -232,8 +251,8 @@ func test_what_cannot_be_written() -> bool:
 	return true
 
 
-## Each kind of place, made twice: one for the engine's FileAccess, one for us. Links are followed and refusals made as the
-## engine does, and afterwards both folders hold the same: names, kinds, links, rights, content.
+## Makes each kind of place twice: for the engine's FileAccess and for us. We follow links and refuse as the engine
+## does. Afterwards, both folders have the same names, kinds, links, permissions and contents.
 func test_places_are_as_with_the_engine() -> bool:
 	checks.subject(checks.MIXED, "places")
 	if OS.get_name() != "Linux":
@@ -266,7 +285,7 @@ func test_places_are_as_with_the_engine() -> bool:
 	return true
 
 
-## While scripts run for one call, they may use the same file in another.
+## While one call runs scripts, these may use the same file in another call.
 func test_scripts_that_use_the_same_file() -> bool:
 	checks.subject(TYPE_OBJECT, "getters and setters")
 	var limits := FastVariantLimits.for_save_files()
@@ -344,8 +363,8 @@ func test_objects() -> bool:
 	return true
 
 
-## On the web, files are in memory; the engine copies them to the browser's storage after its own writes, or on request. Saved
-## files must survive a reload of the page.
+## On the web, files are in memory. The engine copies them to the browser's storage after its own writes, or on request.
+## Saved files must survive a reload of the page.
 func test_a_page_that_is_opened_again() -> bool:
 	checks.subject(checks.MIXED, "opened again")
 	if OS.get_name() != "Web":
@@ -372,7 +391,7 @@ func test_a_page_that_is_opened_again() -> bool:
 	return true
 
 
-## Files in other formats, written by the engine, by their name in the message; then each value by itself.
+## Values that lose their contents are refused, alone and inside others, and the file stays unchanged.
 func test_nothing_is_lost_in_silence() -> bool:
 	checks.subject(TYPE_OBJECT, "objects without their contents")
 	FastVariantCodec.save_batch(PATH, [1])
@@ -459,7 +478,7 @@ func _store_by_engine(path: String, stored: Array) -> void:
 		file.store_var(value)
 
 
-## The engine quotes arguments so that what is double-quoted in them comes to an end.
+## The engine quotes arguments, but does not escape double quotes in them.
 func _shell(command: String, folder: String, output: Array = []) -> int:
 	return OS.execute("sh", ["-c", command.format({"folder": folder})], output)
 
@@ -468,7 +487,7 @@ func _remove(folder: String) -> void:
 	_shell("[ ! -e '{folder}' ] || { chmod -R u+w '{folder}'; rm -r '{folder}'; }", folder)
 
 
-## What a folder holds: kinds, rights, names, where links lead to within it, and content.
+## The contents of a folder: kinds, permissions, names, targets of links within it, and checksums.
 func _listed(folder: String) -> PackedStringArray:
 	var output: Array = []
 	_shell("cd '{folder}' && find . -printf '%y %m %p %l\\n' && find . -type f -exec cksum {} +", folder, output)

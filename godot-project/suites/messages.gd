@@ -1,7 +1,7 @@
-## Makes one codec call per case and announces how many error lines it may print, for `cargo xtask test` to count.
+## Makes one codec call per case and announces the expected number of error lines, which `cargo xtask test` counts.
 ##
-## Before each call one line "@@ expect COUNT NAME" (or "expect_script") goes to the error output, at the end "@@ end".
-## A call that fails prints one error, however deep or wide the trouble is; a call that succeeds and every try_ call print none.
+## Prints "@@ expect COUNT NAME" (or "expect_script") to standard error before each call, and "@@ end" at the end. A
+## failing call prints one error, however large the damage. Successful calls and try_ calls print none.
 extends SceneTree
 
 const Crafted := preload("res://suites/crafted.gd")
@@ -13,13 +13,13 @@ const DEEPEST := 1025
 const BROKEN := "27000000"
 
 
-## A script without a path: its objects cannot be encoded in full.
+## A script without a path, whose objects cannot be encoded in full.
 class Inner:
 	extends RefCounted
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
 	_decode_failures()
@@ -42,7 +42,7 @@ func _expect(count: int, case_name: String, codec_call: Callable) -> void:
 	codec_call.call()
 
 
-## The same for a call that ends the script's function with a script error.
+## Announces a call that ends the script's function with a script error.
 func _expect_script(count: int, case_name: String, codec_call: Callable) -> void:
 	printerr("@@ expect_script %d %s" % [count, case_name])
 	codec_call.call()
@@ -137,7 +137,7 @@ func _decode_successes() -> void:
 		"packed strings: count -1", "node path: count overflow total=0", "typed array: int from bool", "object: as id 5",
 	]:
 		_expect_decode(0, input_name, Crafted.INPUTS[input_name].hex_decode())
-	# The engine takes any text for a colour and complains about each that is none.
+	# The engine accepts any text as a colour, and complains about each invalid one.
 	_expect_decode(0, "1000 junk strings in an Array[Color]",
 			_typed_array(TYPE_COLOR, Wire.header(TYPE_STRING) + Wire.text("junk"), 1000))
 	_expect_decode(0, "1000 texts that are no paths in an Array[NodePath]",
@@ -203,6 +203,9 @@ func _files() -> void:
 	for target: String in ["", "user://", "user://no such folder/x", "https://example.org", "uid://x"]:
 		_expect(1, "save_batch to \"%s\"" % target, func() -> void: FastVariantCodec.save_batch(target, [1]))
 		_expect(1, "append_batch to \"%s\"" % target, func() -> void: FastVariantCodec.append_batch(target, [1]))
+		_expect(0, "a view of \"%s\"" % target, func() -> void: FastVariantView.open_file(target).try_fetch(0))
+		_expect(1, "a part of \"%s\"" % target, func() -> void: FastVariantView.open_file(target).fetch(0))
+		_expect(0, "try_save_batch to \"%s\"" % target, func() -> void: FastVariantCodec.try_save_batch(target, [1]))
 		_expect(0, "load_batch from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch(target))
 		_expect(0, "load_batch_async from \"%s\"" % target, func() -> void: FastVariantCodec.load_batch_async(target).wait())
 		_expect(0, "save_batch_async to \"%s\"" % target,
@@ -217,7 +220,7 @@ func _files() -> void:
 	DirAccess.remove_absolute(path)
 
 
-## Each of these ends the function that calls, with the engine's own message.
+## Each of these ends the calling function with the engine's own message.
 func _wrong_arguments() -> void:
 	var text: Variant = "text"
 	_expect_script(1, "decode of a text", func() -> void: FastVariantCodec.decode(text))
@@ -225,7 +228,7 @@ func _wrong_arguments() -> void:
 	_expect_script(1, "encoded_size with a text for a flag", func() -> void: FastVariantCodec.encoded_size(1, text))
 	var number: Variant = 1
 	_expect(0, "encode with a number for a flag", func() -> void: FastVariantCodec.encode(1, number))
-	# Bytes can hold one. godot-rust would end the process when it prints such a value; the engine prints nothing here.
+	# Bytes can contain such a value. godot-rust would abort on printing it; the engine prints nothing here.
 	var typed: Dictionary[int, String] = {1: "a"}
 	var instances: Dictionary[String, Variant] = {
 		"FastVariantCodec": FastVariantCodec, "FastProtobufCodec": FastProtobufCodec, "FastVariantLimits": FastVariantLimits.new(),
@@ -244,7 +247,7 @@ func _wrong_arguments() -> void:
 							func() -> void: Callable(instances[owner], method["name"]).callv(arguments))
 
 
-## A call by the name of its method, for later.
+## A deferred call of the method with this name.
 static func _codec(method: StringName, arguments: Array) -> Callable:
 	return func() -> Variant:
 		var codec: Variant = FastVariantCodec

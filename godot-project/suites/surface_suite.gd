@@ -1,4 +1,4 @@
-## The class as scripts see it: names, arguments, defaults, and what becomes of wrong arguments.
+## The class as scripts see it: names, arguments, defaults, and the handling of wrong arguments.
 extends "res://suites/suite.gd"
 
 ## Method → argument names, number of arguments with a default, return type.
@@ -15,6 +15,8 @@ const METHODS: Dictionary[String, Array] = {
 	"unpack_batch": [["bytes", "limits"], 1, TYPE_OBJECT],
 	"save_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
 	"append_batch": [["path", "values", "full_objects"], 1, TYPE_INT],
+	"try_save_batch": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
+	"try_append_batch": [["path", "values", "full_objects"], 1, TYPE_OBJECT],
 	"load_batch": [["path", "limits"], 1, TYPE_OBJECT],
 	"encode_batch_async": [["values", "full_objects", "budget_ms"], 2, TYPE_OBJECT],
 	"decode_batch_async": [["buffers", "limits"], 1, TYPE_OBJECT],
@@ -49,7 +51,7 @@ func test_methods_are_declared() -> bool:
 	return true
 
 
-## Expressions that may call const methods only must not call these.
+## Expressions that may call only const methods must not call these.
 func test_methods_that_change_something_are_not_const() -> bool:
 	for method: Array in [[&"FastVariantLimits", &"allow_only"], [&"FastVariantJob", &"cancel"], [&"FastVariantJob", &"wait"]]:
 		checks.subject(checks.MIXED, "%s.%s" % method)
@@ -106,7 +108,7 @@ func test_defaults_are_without_objects() -> bool:
 	return true
 
 
-## Each way in which scripts call a method: types known or not, flags left out, by name, and through a Callable.
+## Each way in which scripts call a method: typed or untyped, without flags, by name, and through a Callable.
 func test_ways_to_call() -> bool:
 	for case in values.cases:
 		var value: Variant = case.value
@@ -178,7 +180,7 @@ func test_wrong_arguments() -> bool:
 	return true
 
 
-## An object that notes when it is asked what it shows.
+## An object that counts the calls of its _to_string.
 class Curious:
 	extends RefCounted
 	var asked := 0
@@ -233,7 +235,7 @@ func test_results_show_what_they_hold() -> bool:
 	return true
 
 
-## Setting → type, hint, what the hint says.
+## Setting → type, hint, hint string.
 const SETTINGS: Dictionary[String, Array] = {
 	"fast_variant_codec/threads": [TYPE_INT, PROPERTY_HINT_RANGE, "0,256"],
 	"fast_variant_codec/parallel_threshold_bytes": [TYPE_INT, PROPERTY_HINT_RANGE, "0,16777216,1,or_greater,suffix:B"],

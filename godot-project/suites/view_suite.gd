@@ -1,13 +1,13 @@
-## FastVariantView: values and columns as the engine has them, arguments, errors, files, threads. The rules about paths and bytes
-## are tested in tests/views.rs.
+## FastVariantView on the engine's values and columns: arguments, errors, files, threads. tests/views.rs tests the rules
+## of paths and bytes.
 extends "res://suites/suite.gd"
 
 const RandomValues := preload("res://suites/random_values.gd")
 
 const PATH := "user://view_suite.dat"
-## Values that lie deeper are not looked for.
+## The maximum depth that is searched.
 const DEEPEST := 30
-## Rows of each random table.
+## The number of rows of each random table.
 const ROWS := 40
 const COLUMN_TYPES: Dictionary[int, int] = {
 	TYPE_INT: TYPE_PACKED_INT64_ARRAY, TYPE_FLOAT: TYPE_PACKED_FLOAT64_ARRAY, TYPE_STRING: TYPE_PACKED_STRING_ARRAY,
@@ -18,7 +18,7 @@ const COLUMN_TYPES: Dictionary[int, int] = {
 const FIELDS: Array[String] = ["id", "hp", "name", "position", "tag", "with/slash", "", "ünïcode"]
 
 
-## As `FileAccess.store_var` would, also what is not saved because it is read as another value.
+## Writes like `FileAccess.store_var`, including values that saving refuses because they are read as other values.
 func _store(records: Array) -> void:
 	FileAccess.open(PATH, FileAccess.WRITE).store_buffer(FastVariantCodec.pack_batch(records))
 
@@ -66,7 +66,7 @@ func test_paths() -> bool:
 	checks.same_value("error", [FastVariantCodec.NOT_FOUND, ".\"players\""], [result.error, result.path])
 	checks.truth("message", "no element 2" in result.message, result.message)
 	checks.same_int("bytes", var_to_bytes({"hp": 2}).size(), view.try_fetch("players/1").bytes_read)
-	# No encoder writes it, so no key can be meant.
+	# No encoder writes a lone surrogate, so it stands for no key.
 	var surrogate := PackedByteArray([0, 0xD8]).get_string_from_utf16()
 	checks.truth("a surrogate", not FastVariantView.open(var_to_bytes({"\uFFFD": 1})).try_fetch([surrogate]).is_ok())
 	return true
@@ -114,9 +114,25 @@ func test_files_that_change() -> bool:
 	checks.same_value("columns of a buffer that is cut off", [FastVariantCodec.UNEXPECTED_END, "[2]"], [result.error, result.path])
 	FileAccess.open(PATH, FileAccess.READ_WRITE).resize(3)
 	checks.same_value("no record is whole", "[0]", FastVariantView.open_file(PATH).try_fetch("").path)
-	Engine.print_error_messages = false
-	checks.same_value("no file", [null, null], [FastVariantView.open_file("user://nowhere.dat"), FastVariantView.open_file("user://")])
-	Engine.print_error_messages = true
+	return true
+
+
+func test_files_that_cannot_be_opened() -> bool:
+	for path: String in ["user://nowhere.dat", "user://", "res://nowhere.dat", "https://example.org"]:
+		checks.subject(checks.MIXED, "view of %s" % path)
+		var view := FastVariantView.open_file(path)
+		for step: Variant in ["", 0, "0/title"]:
+			var result := view.try_fetch(step)
+			checks.same_value("try_fetch(%s)" % var_to_str(step), [FastVariantCodec.FILE_ERROR, FastVariantCodec.load_batch(path).message],
+					[result.error, result.message])
+		checks.same_int("try_columns", FastVariantCodec.FILE_ERROR, view.try_columns("", {"hp": TYPE_INT}).error)
+		Engine.print_error_messages = false
+		checks.same_value("the others", ["?", false, -1, -1, [], [], null, [], PackedInt64Array(), PackedInt64Array()], [
+			view.fetch("0/title", "?"), view.has(""), view.type_of(""), view.size_of(""), view.keys(""), view.slice("", 0),
+			view.column("", "hp", TYPE_INT), Array(view.columns("", {"hp": TYPE_INT}).keys()), view.byte_range(""),
+			view.rows("", "hp", "<", 1),
+		])
+		Engine.print_error_messages = true
 	return true
 
 
@@ -167,7 +183,7 @@ func test_views_of_godot3() -> bool:
 	return true
 
 
-## What is wrong is said as decoding everything says it.
+## The errors are those of decoding everything.
 func test_errors() -> bool:
 	checks.subject(TYPE_DICTIONARY, "errors of views")
 	var value := {"players": [{"hp": 1.0, "alive": true}]}
@@ -194,7 +210,7 @@ func test_errors() -> bool:
 	return true
 
 
-## In a view, records are elements. [method FastVariantCodec.unpack_batch] names them in the message instead of the path.
+## In a view, records are elements. [method FastVariantCodec.unpack_batch] names them in the message, not in the path.
 func _check_error(what: String, expected: FastVariantResult, found: FastVariantResult, record := "") -> void:
 	checks.same_value(what, [expected.error, expected.offset, record + expected.path], [found.error, found.offset, found.path])
 	if not record:
@@ -259,7 +275,7 @@ func test_wrong_arguments() -> bool:
 	return true
 
 
-## Looks into a view again whenever something looks into it.
+## Uses a view again whenever the view reads its property.
 class Endless:
 	var view: FastVariantView
 	var calls := 0
@@ -347,7 +363,7 @@ func _check_places(bytes: PackedByteArray, value: Variant) -> void:
 					open.append([path + [index], expected[index]])
 
 
-## Rows of which most have the same fields.
+## Rows, most of which have the same fields.
 static func _random_table(random: RandomValues, generator: RandomNumberGenerator) -> Array:
 	var types := {}
 	for field in FIELDS:
@@ -416,7 +432,7 @@ static func _default(type: int) -> Variant:
 	return "" if COLUMN_TYPES[type] == TYPE_PACKED_STRING_ARRAY else type_convert(null, type)
 
 
-## Only what the engine compares without an error.
+## Compares only if the engine compares without an error.
 static func _compares(a: Variant, operator: String, b: Variant) -> bool:
 	var expression := Expression.new()
 	expression.parse("a %s b" % operator, ["a", "b"])

@@ -31,6 +31,15 @@ pub struct FileError {
     pub code: Code,
 }
 
+impl From<&FileError> for io::Error {
+    fn from(error: &FileError) -> Self {
+        match error.code {
+            Code::ERR_OUT_OF_MEMORY => Self::new(io::ErrorKind::OutOfMemory, error.to_string()),
+            _ => Self::other(error.to_string()),
+        }
+    }
+}
+
 /// A path as the script passed it, and its place in the file system.
 pub struct Target {
     name: String,

@@ -27,8 +27,8 @@ pub fn engine_limits(allow_objects: bool) -> &'static Limits {
     if allow_objects { &WITH_OBJECTS } else { &WITHOUT_OBJECTS }
 }
 
-/// Calls `encode` with the value and `otherwise`; for full objects, with a copy of the value, because getters may change the
-/// caller's variable.
+/// Calls `encode` with `value` and `otherwise`; for full objects, with a copy, because getters may change the caller's
+/// variable.
 #[inline(always)]
 pub fn held<T>(
     value: &Variant,

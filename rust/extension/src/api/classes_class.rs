@@ -13,7 +13,7 @@ use variant_codec::{Error, Limits, Result, Strictness};
 use variant_engine::{self as engine, DictionaryOrEmpty, HeldObject};
 
 use super::arguments::{OptionalLimits, strict_limits};
-use super::codec_class::{load, write};
+use super::codec_class::{code_of, load, write, written};
 use super::guard::guard;
 use super::job_class::{self, FastVariantJob};
 use super::result_class::FastVariantResult;
@@ -29,7 +29,8 @@ use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::Objects;
 
-/// Encodes and decodes objects of your own classes: saved whole, and read without running what the data say.
+/// Encodes and decodes objects of your own classes. Objects are saved whole, and reading them runs no code from the
+/// data.
 ///
 /// ```gdscript
 /// extends RefCounted
@@ -45,20 +46,22 @@ use crate::variant::source::Objects;
 ///     return classes.load_batch("user://heroes.dat").value[0]
 /// ```
 ///
-/// All variables of the script are written, exported or not, or those that you list. An object that is referred to several times, or by
-/// itself, is one object after reading. Typed Arrays and Dictionaries come back typed. The data are plain Arrays and Dictionaries, which
-/// every reader of Variants can read; [code]docs/classes.md[/code] describes them.
+/// Encoding writes all variables of the script, exported or not, or only those that you list. An object that is
+/// referred to several times, or that refers to itself, is still one object after reading. Typed Arrays and
+/// Dictionaries stay typed. The data consists of plain Arrays and Dictionaries, which every reader of Variants can
+/// read; [code]docs/classes.md[/code] describes them.
 ///
-/// Reading makes only objects of registered classes and sets only their registered properties, each after a check of its type. If
-/// anything is wrong, the result says what and where, and all objects made so far are freed.
+/// Reading creates only objects of registered classes and sets only their registered properties, after checking the
+/// type of each value. If anything is wrong, the result has the reason and the path, and all objects created so far are
+/// freed.
 ///
-/// Scripts run: getters while encoding; while decoding [code]_init[/code] first, then, once all data are read and checked, the
-/// [code]upgrade[/code] functions, setters, and [code]_loaded()[/code] where a class has it. So the calling thread does all the work; call the
-/// methods on the main thread if your scripts need it.
+/// Encoding runs getters. Decoding runs [code]_init[/code] while it reads. Once all data is read and checked, it runs
+/// the [code]upgrade[/code] functions, setters, and [code]_loaded()[/code] of classes that have it. Because scripts
+/// run, the calling thread does all the work; call the methods on the main thread if your scripts need it.
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastVariantClasses {
-    /// Replaced as a whole, so that a call keeps what it started with.
+    /// Replaced as a whole, so that a call keeps the registry that it started with.
     registry: Mutex<Arc<Registry>>,
 }
 
@@ -77,28 +80,30 @@ impl IRefCounted for FastVariantClasses {
     }
 }
 
-/// How many classes a summary names.
+/// The number of classes that a summary names.
 const NAMED: usize = 3;
 
 #[godot_api]
 impl FastVariantClasses {
-    /// Registers a class: a script of this project, such as [code]Hero[/code] or an inner class.
+    /// Registers the class of [param script], a script of this project such as [code]Hero[/code] or an inner class.
     ///
     /// The keys of [param options]:
-    /// [br]- [code]name[/code]: the name that is written; the default is the script's [code]class_name[/code]. Never change it while data
-    /// exist: move and rename the script as you like;
-    /// [br]- [code]properties[/code]: an Array of the names of properties to write; the default is all variables of the script and of the
-    /// scripts that it extends. Native properties, such as [code]position[/code], are written only if listed;
-    /// [br]- [code]version[/code]: the version of the class, at least 1, the default;
-    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version and that version, and returns the
-    /// Dictionary for the present version;
-    /// [br]- [code]renamed[/code]: a Dictionary of former to present names of properties, read in any version;
+    /// [br]- [code]name[/code]: the name in the data; the default is the script's [code]class_name[/code]. Never change
+    /// it while data exists. You may still move and rename the script;
+    /// [br]- [code]properties[/code]: an Array with the names of the properties to write; the default is all variables
+    /// of the script and of the scripts that it extends. Native properties, such as [code]position[/code], are written
+    /// only if listed;
+    /// [br]- [code]version[/code]: the version of the class, at least 1; the default is 1;
+    /// [br]- [code]upgrade[/code]: a Callable that takes a Dictionary with the data of an earlier version, and that
+    /// version; it returns the Dictionary for the current version;
+    /// [br]- [code]renamed[/code]: a Dictionary from former to current names of properties; former names are read in
+    /// data of any version;
     /// [br]- [code]create[/code]: a Callable that returns a new object, for classes whose [code]_init[/code] needs arguments;
-    /// [br]- [code]keep_unknown[/code]: whether properties that the class does not have are kept and written back, instead of being an error.
-    /// They are in the object's metadata [code]_fast_variant_unknown[/code], a Dictionary.
+    /// [br]- [code]keep_unknown[/code]: whether to keep properties that the class does not have and write them back,
+    /// instead of failing. They are in the object's metadata [code]_fast_variant_unknown[/code], a Dictionary.
     ///
-    /// If the class cannot be registered, one error is printed and the result is an error code.
-    // `this` keeps the object alive, here and in all methods: scripts run.
+    /// If the class cannot be registered, prints one error and returns an error code.
+    // `this` keeps the object alive, here and in all methods, because scripts run.
     #[func(gd_self)]
     fn register(
         this: Gd<Self>,
@@ -114,11 +119,11 @@ impl FastVariantClasses {
         })
     }
 
-    /// Allows references to resources in the folder [param folder] of the project, whose class is one of [param types] or extends it: native
-    /// classes, and [code]class_name[/code]s of scripts.
+    /// Allows references to resources in the project's folder [param folder] whose class is one of [param types] or
+    /// extends one. Types are native classes and [code]class_name[/code]s of scripts.
     ///
-    /// Such resources are written as UID and path instead of their contents, and loaded when the data are read. Other resources are
-    /// objects like any other: their class has to be registered.
+    /// Encoding writes the UID and path of such a resource instead of its contents; decoding loads it. Other resources
+    /// are ordinary objects: their class must be registered.
     #[func(gd_self)]
     fn allow_resources(this: Gd<Self>, folder: GString, types: PackedStringArray) -> Code {
         guard("FastVariantClasses.allow_resources", || {
@@ -130,11 +135,11 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes a value whose objects are of registered classes. If it cannot be encoded, the result is empty and one error is printed, with
-    /// the path to the place.
+    /// Encodes [param value], whose objects must be of registered classes. If it cannot be encoded, prints one error
+    /// with the path, and returns an empty array.
     ///
-    /// What a reader could not make again is an error: objects of other classes, Callables, Signals, and what
-    /// [method FastVariantCodec.try_encode] refuses. A freed object is written as [code]null[/code], as the engine does.
+    /// Values that a reader could not restore are errors: objects of other classes, Callables, Signals, and what
+    /// [method FastVariantCodec.try_encode] refuses. A freed object is written as [code]null[/code], as by the engine.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, value: Variant) -> PackedByteArray {
         guard("FastVariantClasses.encode", || {
@@ -145,7 +150,7 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes a value as [method encode] does, and returns the bytes or an error. Prints nothing.
+    /// Encodes [param value] as [method encode] does, and returns the bytes or an error. Prints nothing.
     #[func(gd_self)]
     fn try_encode(this: Gd<Self>, value: Variant) -> Gd<FastVariantResult> {
         guard("FastVariantClasses.try_encode", || {
@@ -156,8 +161,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value from [param bytes], which [method encode] wrote, strictly. Prints nothing. The default [param limits] are
-    /// [method FastVariantLimits.for_save_files]; data with objects in the engine's own format are refused whatever the limits allow.
+    /// Decodes a value strictly from [param bytes], which [method encode] wrote. Prints nothing. The default [param
+    /// limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own format are refused, whatever
+    /// the limits allow.
     #[func(gd_self)]
     fn decode(
         this: Gd<Self>,
@@ -169,9 +175,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes an object from [param bytes] into [param target], an object of the same class: its properties are set, and it takes the place of
-    /// the outermost object. Properties that the data do not have stay as they are. Otherwise as [method decode]. After an error in a setter,
-    /// some properties may have been set. [param limits] are as for [method decode].
+    /// Decodes an object from [param bytes] into [param target], an object of the same class, which replaces the
+    /// outermost object of the data. Properties that the data lacks keep their values. After an error in a setter, some
+    /// properties may already be set. Otherwise works like [method decode] with the same [param limits].
     #[func(gd_self)]
     fn decode_into(
         this: Gd<Self>,
@@ -190,8 +196,8 @@ impl FastVariantClasses {
 
     /// Encodes each element of [param values], an Array, as [method encode] does. Returns one buffer per value, in the same order.
     ///
-    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. An object in two of the values
-    /// becomes two objects: to keep it one, encode one value that has both.
+    /// If a value cannot be encoded, its buffer is empty; one error names the first ten such indexes. An object in two
+    /// of the values becomes two objects. To keep one object, encode a single value that contains both.
     #[func(gd_self)]
     fn encode_batch(this: Gd<Self>, values: AnyArray) -> Array<PackedByteArray> {
         guard("FastVariantClasses.encode_batch", || {
@@ -203,8 +209,8 @@ impl FastVariantClasses {
 
     /// Decodes each of the [param buffers], an Array, as [method decode] does with the same [param limits]. Prints nothing.
     ///
-    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] where decoding failed; the
-    /// result has the indexes of those, and the reason for each.
+    /// The result's [member FastVariantResult.value] is an Array with one value per buffer, [code]null[/code] if
+    /// decoding failed. The result also has the indexes of the failed buffers, and the reason for each.
     #[func(gd_self)]
     fn decode_batch(
         this: Gd<Self>,
@@ -221,8 +227,8 @@ impl FastVariantClasses {
 
     /// Encodes each element of [param values], an Array, into one buffer of records, in the format of [method FastVariantCodec.pack_batch].
     ///
-    /// If any value cannot be encoded, the result is empty and one error is printed; also if an object is in two of the values, because records
-    /// are read one by one: pack one value that has both.
+    /// If any value cannot be encoded, prints one error and returns an empty array. An object in two of the values is
+    /// an error, too, because records are read one by one; pack a single value that contains both.
     #[func(gd_self)]
     fn pack_batch(this: Gd<Self>, values: AnyArray) -> PackedByteArray {
         guard("FastVariantClasses.pack_batch", || {
@@ -235,8 +241,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes all records in [param bytes], as written by [method pack_batch]. Otherwise as [method FastVariantCodec.unpack_batch] and
-    /// [method decode] with the same [param limits], which apply to the whole buffer.
+    /// Decodes all records in [param bytes], which [method pack_batch] wrote. Otherwise works like [method
+    /// FastVariantCodec.unpack_batch] and [method decode] with the same [param limits], which apply to the whole
+    /// buffer.
     #[func(gd_self)]
     fn unpack_batch(
         this: Gd<Self>,
@@ -249,28 +256,48 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes each element of [param values], an Array, and replaces the file at [param path] by the records, as
-    /// [method FastVariantCodec.save_batch] does. What [method pack_batch] refuses is an error; the file is then unchanged.
+    /// Encodes each element of [param values], an Array, and replaces the file at [param path] with the records, as
+    /// [method FastVariantCodec.save_batch] does. What [method pack_batch] refuses is an error, and leaves the file
+    /// unchanged.
     #[func(gd_self)]
     fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
         guard("FastVariantClasses.save_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write("FastVariantClasses.save_batch", &path, frame, files::replace)
+            code_of("FastVariantClasses.save_batch", write(&path, frame, files::replace))
+        })
+    }
+
+    /// Writes as [method save_batch] does with the same [param path] and [param values], and returns the reason if it fails.
+    /// Prints nothing.
+    #[func(gd_self)]
+    fn try_save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_save_batch", || {
+            written(write(&path, || registered::frame(&values, &Self::registry(&this)), files::replace))
         })
     }
 
     /// Encodes each element of [param values], an Array, and appends the records to the file at [param path], as
-    /// [method FastVariantCodec.append_batch] does. What [method pack_batch] refuses is an error; the file is then unchanged.
+    /// [method FastVariantCodec.append_batch] does. What [method pack_batch] refuses is an error, and leaves the file
+    /// unchanged.
     #[func(gd_self)]
     fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
         guard("FastVariantClasses.append_batch", || {
             let frame = || registered::frame(&values, &Self::registry(&this));
-            write("FastVariantClasses.append_batch", &path, frame, files::append)
+            code_of("FastVariantClasses.append_batch", write(&path, frame, files::append))
         })
     }
 
-    /// Decodes all records of the file at [param path], as written by [method save_batch] and [method append_batch]. Otherwise as
-    /// [method FastVariantCodec.load_batch] and [method decode] with the same [param limits].
+    /// Writes as [method append_batch] does with the same [param path] and [param values], and returns the reason if it fails.
+    /// Prints nothing.
+    #[func(gd_self)]
+    fn try_append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantResult> {
+        guard("FastVariantClasses.try_append_batch", || {
+            written(write(&path, || registered::frame(&values, &Self::registry(&this)), files::append))
+        })
+    }
+
+    /// Decodes all records of the file at [param path], which [method save_batch] and [method append_batch] wrote.
+    /// Otherwise works like [method FastVariantCodec.load_batch] and [method decode] with the same [param limits].
     #[func(gd_self)]
     fn load_batch(
         this: Gd<Self>,
@@ -283,10 +310,12 @@ impl FastVariantClasses {
         })
     }
 
-    /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the background, as
-    /// [method FastVariantCodec.save_batch_async] does. What [method pack_batch] refuses is the job's error. Prints nothing.
+    /// Encodes each element of [param values], an Array, immediately, and replaces the file at [param path] in the
+    /// background, as [method FastVariantCodec.save_batch_async] does. If [method pack_batch] would refuse the values,
+    /// the job fails. Prints nothing.
     ///
-    /// To load in the background, use [method FastVariantCodec.load_batch_async], and give its value to [method from_plain].
+    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass its value to [method
+    /// from_plain].
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
@@ -295,8 +324,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// The plain containers that stand for a value with objects, as [method encode] writes them: for JSON, arguments of RPCs or
-    /// [MultiplayerSynchronizer]. If the value cannot be written, the result is [code]null[/code] and one error is printed.
+    /// Returns the plain containers that [method encode] writes for [param value], for use with JSON, RPCs or
+    /// [MultiplayerSynchronizer]. If the value cannot be encoded, prints one error and returns [code]null[/code].
     #[func(gd_self)]
     fn to_plain(this: Gd<Self>, value: Variant) -> Variant {
         guard("FastVariantClasses.to_plain", || {
@@ -313,8 +342,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// The value that plain containers stand for, as [method decode] would read it with the same [param limits]: the opposite of
-    /// [method to_plain].
+    /// Returns the value that the containers in [param plain] stand for, as [method decode] does with the same [param
+    /// limits]. The inverse of [method to_plain].
     #[func(gd_self)]
     fn from_plain(
         this: Gd<Self>,
@@ -324,7 +353,7 @@ impl FastVariantClasses {
         guard("FastVariantClasses.from_plain", || {
             let read = value::encode(&plain, Objects::Refused, true)
                 .and_then(|bytes| Self::decoded(&Self::registry(&this), bytes, &class_limits(limits), None));
-            // Nobody has seen the bytes.
+            // The caller has never seen the bytes, so an offset has no meaning.
             result(read.map_err(Error::without_offset))
         })
     }

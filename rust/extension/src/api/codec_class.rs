@@ -142,7 +142,20 @@ impl FastVariantCodec {
     fn save_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.save_batch", || {
             let frame = || records::frame(&values, full_objects);
-            write("FastVariantCodec.save_batch", &path, frame, files::replace)
+            code_of("FastVariantCodec.save_batch", write(&path, frame, files::replace))
+        })
+    }
+
+    /// Replaces the file at [param path] as [method save_batch] does with the same [param values] and [param full_objects],
+    /// and returns the reason if it fails, for a message to the player. Prints nothing.
+    #[func]
+    fn try_save_batch(
+        path: GString,
+        values: AnyArray,
+        #[opt(default = false)] full_objects: bool,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantCodec.try_save_batch", || {
+            written(write(&path, || records::frame(&values, full_objects), files::replace))
         })
     }
 
@@ -158,7 +171,20 @@ impl FastVariantCodec {
     fn append_batch(path: GString, values: AnyArray, #[opt(default = false)] full_objects: bool) -> Code {
         guard("FastVariantCodec.append_batch", || {
             let frame = || records::frame(&values, full_objects);
-            write("FastVariantCodec.append_batch", &path, frame, files::append)
+            code_of("FastVariantCodec.append_batch", write(&path, frame, files::append))
+        })
+    }
+
+    /// Appends to the file at [param path] as [method append_batch] does with the same [param values] and
+    /// [param full_objects], and returns the reason if it fails. Prints nothing.
+    #[func]
+    fn try_append_batch(
+        path: GString,
+        values: AnyArray,
+        #[opt(default = false)] full_objects: bool,
+    ) -> Gd<FastVariantResult> {
+        guard("FastVariantCodec.try_append_batch", || {
+            written(write(&path, || records::frame(&values, full_objects), files::append))
         })
     }
 
@@ -543,27 +569,46 @@ impl FastVariantCodec {
     }
 }
 
-/// Writes records to a file.
+/// Why records were not written.
+pub enum NotWritten {
+    Values(Failed),
+    File(FileError),
+}
+
+/// Writes records to a file. Returns their size in bytes.
 pub fn write(
-    method: &str,
     path: &GString,
     frame: impl FnOnce() -> Result<Vec<Vec<u8>>, Failed>,
     write: impl FnOnce(&Target, Turn, &[Vec<u8>]) -> Result<(), FileError>,
-) -> Code {
-    let written = Target::of(path).and_then(|target| {
-        let parts = match frame() {
-            Ok(parts) => parts,
-            Err(failed) => {
-                report::batch(method, &failed);
-                return Ok(Code::ERR_INVALID_DATA);
-            }
-        };
-        write(&target, target.turn(), &parts).map(|()| Code::OK)
-    });
-    written.unwrap_or_else(|error| {
-        report::file(method, &error);
-        error.code
-    })
+) -> Result<usize, NotWritten> {
+    let target = Target::of(path).map_err(NotWritten::File)?;
+    let parts = frame().map_err(NotWritten::Values)?;
+    write(&target, target.turn(), &parts).map_err(NotWritten::File)?;
+    Ok(parts.iter().map(Vec::len).sum())
+}
+
+/// The engine's code for what a call of `method` wrote. Prints the error, if any.
+pub fn code_of(method: &str, written: Result<usize, NotWritten>) -> Code {
+    match written {
+        Ok(_) => Code::OK,
+        Err(NotWritten::Values(failed)) => {
+            report::batch(method, &failed);
+            Code::ERR_INVALID_DATA
+        }
+        Err(NotWritten::File(error)) => {
+            report::file(method, &error);
+            error.code
+        }
+    }
+}
+
+/// The result of writing records.
+pub fn written(written: Result<usize, NotWritten>) -> Gd<FastVariantResult> {
+    match written {
+        Ok(bytes) => FastVariantResult::encoded(Variant::nil(), bytes),
+        Err(NotWritten::Values(failed)) => FastVariantResult::batch(Variant::nil(), failed),
+        Err(NotWritten::File(error)) => FastVariantResult::of_file(&error),
+    }
 }
 
 /// Reads records from a file.

@@ -24,8 +24,8 @@ impl FastVariantCodec {
     /// var after: Dictionary = FastVariantCodec.patch(before, change).value
     /// ```
     ///
-    /// Elements that were added to an Array or removed from it are found, as far as a bounded search goes. If a value cannot be
-    /// encoded exactly, see [method try_encode], the result is empty and one error is printed; among such values are objects.
+    /// A bounded search finds elements that were added to an Array or removed from it. If a value cannot be encoded
+    /// exactly, as with [method try_encode], prints one error and returns an empty array. Objects are such values.
     #[func]
     fn diff(old: Variant, new: Variant) -> PackedByteArray {
         guard("FastVariantCodec.diff", || or_report("FastVariantCodec.diff", compare::diff(&old, &new)))
@@ -33,8 +33,8 @@ impl FastVariantCodec {
 
     /// Returns the patch that turns the value encoded in [param old] into the one encoded in [param new], as [method diff] does. Decodes nothing.
     ///
-    /// The bytes are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. If they
-    /// cannot be read, the result is empty and one error is printed.
+    /// The bytes are read strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. If
+    /// they cannot be read, prints one error and returns an empty array.
     #[func]
     fn diff_bytes(
         old: PackedByteArray,
@@ -67,8 +67,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns the bytes of the value that [param patch] makes of the one encoded in [param value], as [method patch] does with the
-    /// same [param limits]. Nothing is decoded. Prints nothing.
+    /// Applies [param patch] to the value encoded in [param value], as [method patch] does with the same [param
+    /// limits], and returns the new bytes or an error. Decodes nothing and prints nothing.
     #[func]
     fn patch_bytes(
         value: PackedByteArray,
@@ -83,13 +83,14 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns the differences between [param old] and [param new], in order, at most [param max] of them. Each is a Dictionary:
-    /// [code]path[/code] is an Array of keys and indexes, [code]old[/code] and [code]new[/code] are the values there. If the value was
-    /// added, there is no [code]old[/code]; if it was removed, there is no [code]new[/code].
+    /// Returns the differences between [param old] and [param new], in order, at most [param max] of them. Each is a
+    /// Dictionary: [code]path[/code] is an Array of keys and indexes, [code]old[/code] and [code]new[/code] are the
+    /// values there. An added value has no [code]old[/code], and a removed one no [code]new[/code].
     ///
-    /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for elements that were added.
-    /// Time and memory grow with the number of differences: for values of others, choose a small [param max].
-    /// If a value cannot be encoded exactly, as with [method FastVariantCodec.try_encode], the result is empty and one error is printed.
+    /// The order of keys makes no difference. Indexes are those of the old Array, or of the new one for added elements.
+    /// Time and memory grow with the number of differences: for untrusted values, choose a small [param max]. If a
+    /// value cannot be encoded exactly, as with [method FastVariantCodec.try_encode], prints one error and returns an
+    /// empty Array.
     #[func]
     fn differences(old: Variant, new: Variant, #[opt(default = 100)] max: i64) -> Array<VarDictionary> {
         guard("FastVariantCodec.differences", || {
@@ -97,10 +98,11 @@ impl FastVariantCodec {
         })
     }
 
-    /// Returns where the values encoded in [param old] and [param new] differ, as [method differences] does with the same [param max], and the bytes of both sides
-    /// in [code]old_range[/code] and [code]new_range[/code], as [method FastVariantView.byte_range] returns them. The bytes are read
-    /// strictly, within [param limits]; the default is [method FastVariantLimits.for_save_files]. Where they allow objects, their
-    /// properties are compared; values that hold objects are [code]null[/code] in the result.
+    /// Returns the differences between the values encoded in [param old] and [param new], as [method differences] does
+    /// with the same [param max]. Each also has the byte ranges [code]old_range[/code] and [code]new_range[/code], as
+    /// [method FastVariantView.byte_range] returns them. The bytes are read strictly, within [param limits]; the
+    /// default is [method FastVariantLimits.for_save_files]. If the limits allow objects, their properties are
+    /// compared; values that hold objects are [code]null[/code] in the result.
     #[func]
     fn differences_bytes(
         old: PackedByteArray,
@@ -118,9 +120,10 @@ impl FastVariantCodec {
     /// almost certainly have different fingerprints; types and all bits of floats matter. Two things differ between peers with equal states:
     /// objects, which are hashed by instance id, and vectors in engines compiled with [code]precision=double[/code].
     ///
-    /// It is the XXH3-64, with seed 0, of the encoded value, in which the entries of each Dictionary are replaced by the sum of their
-    /// fingerprints; [code]docs/patch.md[/code] has the definition. Use it to check whether two peers agree. It is not
-    /// a signature: whoever can choose the values can make two with the same fingerprint. If the value cannot be encoded, the result is 0 and one error is printed.
+    /// The hash is XXH3-64 with seed 0 of the encoded value, in which the sum of their fingerprints replaces the
+    /// entries of each Dictionary; [code]docs/patch.md[/code] has the definition. Use it to check whether two peers
+    /// agree. It is not a signature: anyone who can choose the values can make two with the same fingerprint. If the
+    /// value cannot be encoded, prints one error and returns 0.
     #[func]
     fn fingerprint(value: Variant) -> i64 {
         guard("FastVariantCodec.fingerprint", || {
@@ -146,7 +149,7 @@ fn at_most(max: i64) -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// The result, or nothing after the error has been printed.
+/// The result. If there is none, prints the error and returns the default.
 fn or_report<R: Default>(method: &str, result: Result<R>) -> R {
     result.unwrap_or_else(|error| {
         report::failure(method, &error);

@@ -52,8 +52,11 @@ impl From<&Error> for ErrorCode {
             | ErrorKind::UnknownGodot3Type(_)
             | ErrorKind::UnknownElementType(_) => Self::UnknownType,
             ErrorKind::NoCounterpart(_) => Self::NoCounterpart,
-            ErrorKind::Other(error) if error.downcast_ref::<io::Error>().is_some() => Self::FileError,
-            ErrorKind::Other(error) => error.downcast_ref().map_or(Self::BadMessage, Self::of_message),
+            ErrorKind::Other(other) => match (other.downcast_ref::<io::Error>(), other.downcast_ref()) {
+                (Some(error), _) if error.kind() == io::ErrorKind::OutOfMemory => Self::OutOfMemory,
+                (Some(_), _) => Self::FileError,
+                (None, message) => message.map_or(Self::BadMessage, Self::of_message),
+            },
             ErrorKind::BadCount { .. } => Self::BadCount,
             ErrorKind::InvalidUtf8 | ErrorKind::InvalidCodeUnit(_) => Self::InvalidText,
             ErrorKind::OldNodePath => Self::OldNodePath,

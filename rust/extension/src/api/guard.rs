@@ -11,13 +11,13 @@ use variant_codec::Error;
 use super::report;
 use crate::panics::catch_panic;
 
-/// What a call returns after an internal error.
+/// The return value of a call after an internal error.
 pub trait OnFailure {
     /// Prints the error, or returns it.
     fn failed(method: &str, error: &Error) -> Self;
 }
 
-/// An empty result, with the error printed.
+/// Prints the error and returns an empty result.
 macro_rules! nothing {
     ($($ty:ty)*) => {
         $(impl OnFailure for $ty {

@@ -16,7 +16,7 @@ use crate::variant::keys::KeyCache;
 
 /// The number of values that a description shows.
 pub const DESCRIBED: usize = 10_000;
-/// Each node is a Dictionary of some 2 KiB.
+/// The maximum number of nodes for scripts. Each is a Dictionary of about 2 KiB.
 const MAX_NODES: i64 = 100_000;
 
 /// The number of nodes that a script gets.
@@ -27,14 +27,14 @@ fn within_limit(max_nodes: i64) -> usize {
 /// The outline of these bytes for scripts: flat, because the engine handles only about a hundred levels of nesting.
 ///
 /// # Errors
-/// If memory runs out.
+/// Fails if memory runs out.
 pub fn to_dictionary(bytes: &[u8], max_nodes: i64) -> Result<VarDictionary> {
     let outline = Outline::of(bytes, within_limit(max_nodes));
     let error = outline.error().map(|error| match Foreign::by_head(bytes) {
         Some(format) => Error::new(format.into()).at(0),
         None => error.clone(),
     });
-    // Built like decoded values, whose best case is thousands of Dictionaries with the same keys.
+    // Built like decoded values: thousands of Dictionaries with the same keys are the builder's best case.
     let (nothing, limits) = (Input::Owned(PackedByteArray::new()), Limits::unlimited());
     let (strictness, mut keys) = (Strictness::Lenient, KeyCache::default());
     let mut builder =
@@ -203,7 +203,7 @@ impl<'s, S: Sink> Entries<'s, S> {
     }
 }
 
-/// The engine's Strings end at a NUL, so one out of damaged bytes is shown as a replacement character.
+/// Replaces each NUL, which damaged bytes may contain, because the engine's Strings end at a NUL.
 fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{FFFD}").into() } else { text.into() }
 }

@@ -35,11 +35,11 @@ use crate::variant::built::CreatedObjects;
 #[class(tool, base=RefCounted)]
 pub struct FastVariantJob {
     job: Arc<Job>,
-    /// The result, once it has been read, and the objects to be freed if it is not given out.
+    /// The result, once it has been read, and the objects to free if the caller never receives it.
     result: Mutex<Option<(Gd<FastVariantResult>, CreatedObjects)>>,
     /// The progress that was last emitted.
     emitted: AtomicUsize,
-    /// Whether the last signal has been emitted: a listener to another one may lead to the next frame.
+    /// Whether `completed` has been emitted. A listener to `progressed` may run the next frame before that.
     was_completed_emitted: AtomicBool,
     base: Base<RefCounted>,
 }
@@ -62,20 +62,20 @@ impl IRefCounted for FastVariantJob {
 
 #[godot_api]
 impl FastVariantJob {
-    /// [param done] of [param total] items are done. Emitted on the main thread, at most once per frame.
+    /// Emitted on the main thread, at most once per frame, when [param done] of [param total] items are done.
     #[signal]
     fn progressed(done: i64, total: i64);
 
-    /// The job has succeeded, failed, or was cancelled; see the result. Emitted once, on the main thread, in a later
-    /// frame than the job was started in, and only after something is connected: [code]await[/code] also returns if the
-    /// job was done before.
+    /// Emitted once, on the main thread, when the job has succeeded, failed or been cancelled; see [param result].
+    /// Emitted in a later frame than the job was started in, and only after something is connected: [code]await[/code]
+    /// also returns if the job was already done.
     #[signal]
     fn completed(result: Gd<FastVariantResult>);
 
     /// Cancels the job, whose result is then [constant FastVariantCodec.CANCELLED], and frees its partial results. Has
     /// no effect on a job that is done, nor on a save, which always completes.
-    // The handle keeps the object alive, here and in all methods: a setter in the job's own slice, or a Logger that is told of an
-    // error, may drop the last other reference.
+    // The handle keeps the object alive, here and in all methods: a setter in the job's own slice, or a Logger that
+    // receives an error, may drop the last other reference.
     #[func(gd_self)]
     fn cancel(this: Gd<Self>) {
         guard("FastVariantJob.cancel", || {
@@ -97,7 +97,7 @@ impl FastVariantJob {
             let job = Arc::clone(&this.bind().job);
             let waited = job.wait();
             let result = waited.map(|()| this.bind().result());
-            // None only of a job that is not done, for which `wait` would have failed.
+            // `None` only if the job is not done, and then `wait` would have failed.
             match result {
                 Ok(result) => result.unwrap_or_else(|| FastVariantResult::of_job(Outcome::Lost).0),
                 Err(error) => FastVariantResult::failed(&error),
@@ -133,7 +133,7 @@ impl FastVariantJob {
                 Ok(mut tree) => {
                     tree.connect(FRAME, &this.callable(ON_FRAME).bindv(&varray![&held].upcast_any_array()));
                 }
-                // Nothing else calls us each frame.
+                // Nothing else calls the job in each frame.
                 Err(_) => {
                     let job = Arc::clone(&this.bind().job);
                     job.come_to_an_end();
@@ -179,7 +179,7 @@ impl FastVariantJob {
         result.as_mut().map(|(result, created)| look(result, created))
     }
 
-    /// Gives the result out, if there is one.
+    /// Returns the result to the caller, if there is one.
     fn result(&self) -> Option<Gd<FastVariantResult>> {
         self.look(|result, created| {
             created.leave();
@@ -187,7 +187,7 @@ impl FastVariantJob {
         })
     }
 
-    /// The progress or the outcome of the job, briefly.
+    /// A brief description of the job's progress or outcome.
     fn summary(&self) -> String {
         if self.job.is_done()
             && let Some(summary) = self.look(|result, _| result.bind().summary())
@@ -207,13 +207,13 @@ impl Drop for FastVariantJob {
     }
 }
 
-/// The references of the connection to frames, which keeps the job alive during `await`, and of the call through it.
+/// The references held by the connection to frames, which keeps the job alive during `await`, and by a call through it.
 const OWN_REFERENCES: i32 = 3;
 
 const FRAME: &str = "process_frame";
 const ON_FRAME: &str = "_frame";
 
-/// What tells of frames, if anything does.
+/// The SceneTree, which signals frames, if there is one.
 fn frames() -> Option<Gd<SceneTree>> {
     Engine::singleton().get_main_loop()?.try_cast::<SceneTree>().ok()
 }
@@ -258,7 +258,7 @@ impl FastVariantJob {
             && (!Self::listens_to(this, "progressed") || has_emitted_all())
     }
 
-    /// Emits what has changed since the last frame.
+    /// Emits signals for the changes since the last frame.
     fn emit_progress(this: &Gd<Self>) {
         let emitted = {
             let fields = this.bind();
@@ -283,7 +283,7 @@ impl FastVariantJob {
         }
     }
 
-    /// No more work in frames.
+    /// Disconnects the job from frames.
     fn leave(this: &Gd<Self>) {
         if let Some(mut tree) = frames() {
             let callable = this.callable(ON_FRAME);

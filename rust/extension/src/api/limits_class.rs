@@ -14,7 +14,7 @@ use super::properties::properties;
 use super::{report, summary};
 use crate::threads::lock;
 
-/// What [FastVariantCodec] accepts when it decodes strictly.
+/// Limits on what [FastVariantCodec] accepts when it decodes strictly.
 ///
 /// Counts include nested values. [code]-1[/code] means no limit; any other negative number allows nothing, because
 /// the engine turns NaN and floats outside the range of int into such numbers. A new resource has the limits of [method for_save_files].
@@ -34,63 +34,64 @@ use crate::threads::lock;
 #[derive(GodotClass)]
 #[class(tool, init, base=Resource)]
 pub struct FastVariantLimits {
-    /// Bytes of input, at most 2147483647.
+    /// The maximum size of the input in bytes, up to 2147483647.
     #[export]
     #[var(get, set)]
     max_bytes: PhantomVar<i64>,
-    /// Levels of nesting below the outermost value, at most 1024.
+    /// The maximum number of nesting levels below the outermost value, up to 1024.
     #[export(range = (0.0, 1024.0))]
     #[var(get, set)]
     max_depth: PhantomVar<i64>,
-    /// Values, including elements of packed arrays and names of NodePaths.
+    /// The maximum number of values, including elements of packed arrays and names of NodePaths.
     #[export]
     #[var(get, set)]
     max_elements: PhantomVar<i64>,
-    /// Entries of one Dictionary.
+    /// The maximum number of entries in one Dictionary.
     #[export]
     #[var(get, set)]
     max_dictionary_entries: PhantomVar<i64>,
-    /// Bytes of engine memory for the result, estimated before allocation; the estimate is rather too high than too
-    /// low. Memory that allowed objects allocate themselves is not counted.
+    /// The maximum engine memory for the result in bytes, estimated before allocation. The estimate errs on the high
+    /// side. Memory that allowed objects allocate themselves is not counted.
     #[export]
     #[var(get, set)]
     max_memory: PhantomVar<i64>,
-    /// Whether trailing bytes are allowed after the value.
+    /// If [code]true[/code], bytes may follow the value.
     #[export]
     #[var(get, set)]
     allow_trailing_bytes: PhantomVar<bool>,
-    /// Whether non-canonical encodings are accepted, which programs other than Godot write: 8-byte numbers that fit in
-    /// 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements without a terminating NUL, bools
-    /// other than 0 and 1, text with a byte-order mark, and a few more (docs/format.md lists all). All other checks and
-    /// limits still apply, and the value is that of [method @GlobalScope.bytes_to_var]. Set this if peers or tools use
-    /// a library for Python, JavaScript or another language. Leave it off between Godot games, where such data is
-    /// damaged or forged.
+    /// If [code]true[/code], accepts non-canonical encodings, which programs other than Godot write: 8-byte numbers
+    /// that fit in 4 bytes, missing or non-zero padding at the end, [PackedStringArray] elements without a terminating
+    /// NUL, bools other than 0 and 1, text with a byte-order mark, and a few more (docs/format.md lists all). All other
+    /// checks and limits still apply, and the value is that of [method @GlobalScope.bytes_to_var]. Set this if peers or
+    /// tools use a library for Python, JavaScript or another language. Leave it off between Godot games, where such
+    /// data is damaged or forged.
     #[export]
     #[var(get, set)]
     allow_non_canonical: PhantomVar<bool>,
-    /// Whether data is refused if too many Dictionary keys, or names, collide in the engine's hash tables, as in a
-    /// hash-flooding attack: each collision makes the engine slower. Nested keys, which the engine hashes again at each
-    /// level, are limited as well.
+    /// If [code]true[/code], refuses data in which too many Dictionary keys or names collide in the engine's hash
+    /// tables, as in a hash-flooding attack. Each collision slows the engine. Nested keys, which the engine hashes
+    /// again at each level, are limited as well.
     #[export]
     #[var(get, set)]
     refuse_colliding_keys: PhantomVar<bool>,
-    /// Whether objects with class and properties are created. Their setters and scripts run: only for data you trust.
+    /// If [code]true[/code], creates objects with class and properties. Their setters and scripts run: only for data
+    /// you trust.
     #[export]
     #[var(get, set)]
     allow_objects: PhantomVar<bool>,
-    /// The native classes that objects may have, by exact name. Empty allows every class that can be instantiated. Scripts that extend
-    /// such a class are allowed unless [member allowed_scripts] lists others.
+    /// The native classes that objects may have, by exact name. If empty, every class that can be instantiated is
+    /// allowed. Scripts that extend such a class are allowed unless [member allowed_scripts] lists others.
     #[export]
     #[var(get, set)]
     allowed_classes: PhantomVar<PackedStringArray>,
     /// The scripts that objects may have and that may be types of containers, by exact path, such as
-    /// [code]"res://hero.gd"[/code]. Empty allows every script of the project that extends one of the classes: with
-    /// [code]["RefCounted"][/code] in [member allowed_classes], most of them.
+    /// [code]"res://hero.gd"[/code]. If empty, every script of the project that extends one of the classes is allowed:
+    /// with [code]["RefCounted"][/code] in [member allowed_classes], most of them.
     #[export]
     #[var(get, set)]
     allowed_scripts: PhantomVar<PackedStringArray>,
     /// The types that values may have, as bits: [code]1 << TYPE_INT[/code] for ints, and so on. [method allow_only]
-    /// sets it. With the plugin enabled, the inspector has a list of the types to tick.
+    /// sets it. With the plugin enabled, the inspector shows a checklist of the types.
     #[export]
     #[var(get, set)]
     allowed_types: PhantomVar<i64>,
@@ -144,7 +145,7 @@ impl IResource for FastVariantLimits {
     #[func(gd_self)]
     fn to_string(this: Gd<Self>) -> GString {
         guard("FastVariantLimits.to_string", || {
-            // As the engine prints resources, except that it says nothing where there is nothing to say.
+            // Follows the engine's text for resources, without empty parts.
             let (name, path) = (this.get_name(), this.get_path());
             let from = match (name.is_empty(), path.is_empty()) {
                 (true, true) => String::new(),
@@ -161,27 +162,27 @@ impl IResource for FastVariantLimits {
 
 #[godot_api(secondary)]
 impl FastVariantLimits {
-    /// Limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one Dictionary, 16
-    /// MiB of memory, no colliding keys.
+    /// Returns limits for packets from untrusted peers: 1 MiB, 32 levels, 100,000 values, 10,000 entries in one
+    /// Dictionary, 16 MiB of memory, no colliding keys.
     #[func]
     fn for_network() -> Gd<Self> {
         guard("FastVariantLimits.for_network", || Self::from_limits(&Limits::for_network()))
     }
 
-    /// Limits for the game's own files: everything that the format can hold, without trailing bytes.
+    /// Returns limits for the game's own files: everything that the format can hold, without trailing bytes.
     #[func]
     fn for_save_files() -> Gd<Self> {
         guard("FastVariantLimits.for_save_files", || Self::from_limits(&Limits::for_save_files()))
     }
 
-    /// Everything that the format can hold, with trailing bytes. Objects are still refused.
+    /// Returns limits that allow everything that the format can hold, and trailing bytes. Objects are still refused.
     #[func]
     fn unlimited() -> Gd<Self> {
         guard("FastVariantLimits.unlimited", || Self::from_limits(&Limits::unlimited()))
     }
 
-    /// Allows only values of these types: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Numbers that are not
-    /// a [enum Variant.Type] are ignored.
+    /// Allows only values of these [param types]: [code]limits.allow_only([TYPE_ARRAY, TYPE_INT])[/code]. Ignores
+    /// numbers that are not a [enum Variant.Type].
     #[func(gd_self)]
     fn allow_only(this: Gd<Self>, types: PackedInt32Array) {
         guard("FastVariantLimits.allow_only", || {
@@ -192,7 +193,7 @@ impl FastVariantLimits {
     }
 }
 
-/// Limits that refuse everything: safer than none.
+/// Refuses everything, which is safer than no limits.
 impl OnFailure for Gd<FastVariantLimits> {
     fn failed(method: &str, error: &Error) -> Self {
         report::failure(method, error);
@@ -236,7 +237,7 @@ impl FastVariantLimits {
 }
 
 impl Values {
-    /// The limits that are set, and what is allowed besides, briefly.
+    /// A brief description of the limits, and of what else is allowed.
     fn summary(&self) -> String {
         let numbers = [
             ("max_bytes", self.max_bytes),

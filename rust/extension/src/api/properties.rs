@@ -1,9 +1,9 @@
 //! Properties that several threads may use at once.
 //!
-//! godot-rust's own setters borrow the object exclusively, which may fail while another thread reads it. So no method
-//! of ours borrows an object exclusively; a mutex guards the values of the properties.
+//! godot-rust's own setters borrow the object exclusively, which may fail while another thread reads it. No method of
+//! this library therefore borrows an object exclusively; a mutex guards the values of the properties.
 
-/// Getters and setters of properties whose values are fields of the struct in the `Mutex` `self.values`.
+/// Defines getters and setters of properties whose values are fields of the struct in the mutex `self.values`.
 ///
 /// The class declares each as `#[var(get, set)] name: PhantomVar<Type>`; its other methods are in a secondary impl,
 /// because godot-rust looks for getters and setters in the primary one.

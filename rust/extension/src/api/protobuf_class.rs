@@ -28,8 +28,8 @@ impl FastProtobufCodec {
     ///
     /// Imports are searched for in each of [param import_folders], in the folder of the file, and in
     /// [code]res://[/code], in this order; [code]google/protobuf/timestamp.proto[/code] and the other standard files
-    /// are built in. If the schema cannot be loaded, the result is [code]null[/code] and one error is printed, with
-    /// file, line and column.
+    /// are built in. If the schema cannot be loaded, prints one error with file, line and column, and returns
+    /// [code]null[/code].
     #[func]
     fn load_schema(
         path: GString,

@@ -1,4 +1,4 @@
-//! Registration, with editor help, of what godot-rust has no attribute for.
+//! Registers, with editor help, items for which godot-rust has no attribute.
 
 use std::sync::PoisonError;
 

@@ -60,7 +60,7 @@ pub fn summary(failed: &Failed) -> Option<String> {
     Some(format!("{listed}; item {first}: {error}"))
 }
 
-/// How many items failed, and the first of their indexes.
+/// The number of failed items, and the first of their indexes.
 fn listed(named: &[String], count: usize) -> String {
     match named {
         [only] => format!("1 item failed, at index {only}"),

@@ -38,14 +38,14 @@ pub struct FastVariantResult {
     /// The error message; empty if the call succeeded.
     #[var(no_set)]
     message: GString,
-    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written. -1 if there is
-    /// no such byte.
+    /// When decoding, the byte of the error or the end of the value. When encoding, the number of bytes written.
+    /// [code]-1[/code] if there is no such byte.
     #[var(no_set)]
     offset: i64,
-    /// The path in the value to the error, like [code][3]."hp"[/code]; empty for the value itself.
+    /// The path to the error in the value, such as [code][3]."hp"[/code]; empty for the value itself.
     #[var(no_set)]
     path: GString,
-    /// The number of bytes read: of a batch, those of its valid records; otherwise 0 if the call failed.
+    /// The number of bytes read. For a batch, only valid records count; otherwise 0 if the call failed.
     #[var(no_set)]
     bytes_read: i64,
     /// The indexes of the failed items of a batch, or of the rows that lack a field of
@@ -54,7 +54,7 @@ pub struct FastVariantResult {
     failed: PackedInt32Array,
     /// The errors of all failed items, or of the first.
     reasons: Vec<(usize, Error)>,
-    /// Whether the message is that of the one failed item.
+    /// Whether the message is that of the only failed item.
     is_about_item: bool,
 }
 
@@ -74,7 +74,7 @@ impl IRefCounted for FastVariantResult {
     }
 }
 
-/// The message of results and jobs after that, and of those that a script makes.
+/// The message of results and jobs that the editor recreated or that a script made.
 const LOST: &str =
     "holds nothing: created by a script with new(), or emptied when the editor reloaded the extension";
 
@@ -83,21 +83,21 @@ const NO_OFFSET: i64 = -1;
 
 #[godot_api]
 impl FastVariantResult {
-    /// Whether there is a value.
+    /// Returns [code]true[/code] if the call succeeded.
     // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn is_ok(this: Gd<Self>) -> bool {
         guard("FastVariantResult.is_ok", || this.bind().error == ErrorCode::Ok)
     }
 
-    /// The property [member error]; [method get_error] is for an item.
+    /// Returns [member error]. For an item of a batch, use [method get_error].
     #[func]
     fn get_error_code(&self) -> ErrorCode {
         guard("FastVariantResult.get_error_code", || self.error)
     }
 
-    /// The error message of the item at [param index] of a batch; empty if it succeeded. The result of a job has the
-    /// messages of all items, other results that of the first failed one.
+    /// Returns the error message of the item at [param index] of a batch; empty if it succeeded. If values could not be
+    /// saved, only the first failed item has a message.
     #[func(gd_self)]
     fn get_error(this: Gd<Self>, index: i64) -> GString {
         guard("FastVariantResult.get_error", || {
@@ -146,7 +146,7 @@ impl FastVariantResult {
         Gd::from_object(Self { error: code, message, ..Self::new() })
     }
 
-    /// Columns, and the rows that lack a field.
+    /// The result of reading columns, with the rows that lack a field.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
@@ -166,8 +166,8 @@ impl FastVariantResult {
         Gd::from_object(result)
     }
 
-    /// The result of reading records, from a file if there is a path. After an error, it has the values before
-    /// it. Also returns the objects to be freed if the result is not given out.
+    /// The result of reading records, from a file if there is a path. It has the values before an error. Also returns
+    /// the objects to free if the caller never receives the result.
     fn unpacked_with_created(unpacked: Unpacked, path: Option<&str>) -> (Gd<Self>, CreatedObjects) {
         let Unpacked { values, created, end, failed } = unpacked;
         let value = values.into_array().to_variant();
@@ -188,14 +188,14 @@ impl FastVariantResult {
         (result, created)
     }
 
-    /// The same, given out.
+    /// As `unpacked_with_created`, for a result that the caller receives.
     pub fn unpacked(unpacked: Unpacked, path: Option<&str>) -> Gd<Self> {
         let (result, mut created) = Self::unpacked_with_created(unpacked, path);
         created.leave();
         result
     }
 
-    /// The result of a job, and the objects to be freed if it is not given out.
+    /// The result of a job, and the objects to free if the caller never receives it.
     pub fn of_job(outcome: Outcome) -> (Gd<Self>, CreatedObjects) {
         let result = match outcome {
             Outcome::Encoded(buffers, failed) => Self::batch(buffers.into_array().to_variant(), failed),
@@ -216,7 +216,7 @@ impl FastVariantResult {
         (result, CreatedObjects::default())
     }
 
-    /// What it contains, briefly.
+    /// A brief description of the contents.
     pub fn summary(&self) -> String {
         let mut summary = match self.error {
             ErrorCode::Ok => format!("ok: {}", summary::Value(&self.value)),
@@ -256,7 +256,7 @@ impl FastVariantResult {
     }
 }
 
-/// The indexes as an Array; if there is no memory for it, only the first.
+/// The indexes as an Array, or only the first if memory is low.
 fn indexes(indexes: &[usize]) -> PackedInt32Array {
     let most = if check_memory(size_of_val(indexes)).is_ok() { indexes.len() } else { 1 };
     indexes.iter().take(most).map(|&index| i32::try_from(index).unwrap_or(i32::MAX)).collect()

@@ -53,23 +53,25 @@ const NAMED: usize = 3;
 #[derive(GodotClass)]
 #[class(tool, init, base=RefCounted)]
 pub struct FastProtobufSchema {
-    /// Whether to use the compact wire types instead of protobuf's: smaller, but only FastVariantCodec reads them.
+    /// If [code]true[/code], uses compact wire types instead of protobuf's: smaller, but only FastVariantCodec reads
+    /// them.
     #[var(get, set)]
     compact: PhantomVar<bool>,
-    /// Whether enums are decoded as names. Encoding accepts names and numbers.
+    /// If [code]true[/code], decodes enums as names. Encoding accepts names and numbers.
     #[var(get, set)]
     enum_names: PhantomVar<bool>,
-    /// Whether field names are decoded as [StringName].
+    /// If [code]true[/code], decodes field names as [StringName].
     #[var(get, set)]
     string_name_keys: PhantomVar<bool>,
-    /// Whether decoding keeps unknown fields, as bytes under [code]"@unknown"[/code], which encoding writes back.
+    /// If [code]true[/code], decoding keeps unknown fields, as bytes under [code]"@unknown"[/code], which encoding
+    /// writes back.
     #[var(get, set)]
     keep_unknown: PhantomVar<bool>,
-    /// Whether decoding refuses non-canonical encodings, such as fields out of order, and unknown fields.
+    /// If [code]true[/code], decoding refuses unknown fields and non-canonical encodings, such as fields out of order.
     #[var(get, set)]
     strict: PhantomVar<bool>,
-    /// Whether decoding adds fields without presence that the message does not contain, with their default: zero, empty
-    /// text, empty lists and maps.
+    /// If [code]true[/code], decoding adds fields without presence that the message lacks, with their default: zero,
+    /// empty text, empty lists and maps.
     #[var(get, set)]
     defaults: PhantomVar<bool>,
     values: Mutex<Options>,
@@ -123,11 +125,11 @@ impl IRefCounted for FastProtobufSchema {
 
 #[godot_api(secondary)]
 impl FastProtobufSchema {
-    /// Encodes a message of type [param message_name], with or without its package.
+    /// Encodes [param message], whose type is [param message_name], with or without its package.
     ///
     /// Fields are written in the order of their numbers, as in the official implementation's deterministic output. If
-    /// the Dictionary does not fit the message, the result is empty and one error is printed, with the path to the
-    /// field and the expected type.
+    /// the Dictionary does not fit the message, prints one error with the path to the field and the expected type, and
+    /// returns an empty array.
     // `this` keeps the object alive, here and in all methods: printing an error runs Loggers, which are scripts.
     #[func(gd_self)]
     fn encode(this: Gd<Self>, message_name: GString, message: AnyDictionary) -> PackedByteArray {
@@ -142,9 +144,8 @@ impl FastProtobufSchema {
 
     /// Decodes [param bytes] as a message of type [param message_name].
     ///
-    /// Accepts what official implementations accept: unknown fields are skipped, the last value of a field wins. If the
-    /// bytes cannot be decoded, the result is [code]null[/code] and one error is printed; otherwise it is a
-    /// [Dictionary].
+    /// Returns a [Dictionary]. Accepts what official implementations accept: unknown fields are skipped, the last value
+    /// of a field wins. If the bytes cannot be decoded, prints one error and returns [code]null[/code].
     #[func(gd_self)]
     fn decode(this: Gd<Self>, message_name: GString, bytes: PackedByteArray) -> Variant {
         guard("FastProtobufSchema.decode", || {
@@ -240,7 +241,7 @@ impl FastProtobufSchema {
         })
     }
 
-    /// The names of all messages, with their packages, in the order of the files.
+    /// Returns the names of all messages, with their packages, in the order of the files.
     #[func(gd_self)]
     fn get_message_names(this: Gd<Self>) -> PackedStringArray {
         guard("FastProtobufSchema.get_message_names", || {
@@ -250,11 +251,10 @@ impl FastProtobufSchema {
         })
     }
 
-    /// The fields of message [param message_name], in the order of their numbers: for each a Dictionary with
-    /// [code]name[/code], [code]number[/code], [code]type[/code] as the schema has it, and whether it is
-    /// [code]repeated[/code], a [code]map[/code], [code]required[/code], and has [code]presence[/code], that is,
-    /// whether absence differs from the default. If there is no such message, the result is empty and one error is
-    /// printed.
+    /// Returns the fields of message [param message_name], in the order of their numbers. Each is a Dictionary with
+    /// [code]name[/code], [code]number[/code], [code]type[/code] as in the schema, and the flags [code]repeated[/code],
+    /// [code]map[/code], [code]required[/code] and [code]presence[/code]. A field has presence if its absence differs
+    /// from the default. If there is no such message, prints one error and returns an empty Array.
     #[func(gd_self)]
     fn get_fields(this: Gd<Self>, message_name: GString) -> Array<VarDictionary> {
         guard("FastProtobufSchema.get_fields", || {
@@ -284,7 +284,7 @@ impl FastProtobufSchema {
 }
 
 impl FastProtobufSchema {
-    /// The number of messages, their first names, and the options, briefly.
+    /// A brief description: the number of messages, the first names, and the options.
     fn summary(&self) -> String {
         let Some(schema) = self.schema.get() else { return "not loaded".to_owned() };
         let total = schema.messages().count();

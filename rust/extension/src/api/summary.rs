@@ -1,6 +1,6 @@
-//! What `print()` and `str()` show for the extension's objects: one short line, like `<Node#123>`.
+//! The text that `print()` and `str()` show for the extension's objects: one short line, like `<Node#123>`.
 //!
-//! It runs no scripts, and shows only the type and size of large values.
+//! Making it runs no scripts. Large values show only their type and size.
 
 use std::fmt::{self, Display};
 
@@ -9,7 +9,7 @@ use godot::obj::{Gd, GodotClass};
 use variant_codec::VariantType;
 use variant_engine::Reader;
 
-/// The maximum length of foreign text, such as a message with a path.
+/// The maximum length of embedded text, such as a message with a path.
 const MOST_CHARACTERS: usize = 120;
 
 /// The text for an object.

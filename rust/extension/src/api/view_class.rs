@@ -103,9 +103,10 @@ impl FastVariantView {
     /// Only what is asked for is read, so the file may be larger than memory: at most one record, or 1 MiB, is held at a time, or 64 MiB
     /// to find out what else the file is if its first record is damaged. Saves started before by [method FastVariantCodec.save_batch_async] are complete by then. Files
     /// in [code]res://[/code] are read as a whole, since they may be packed, and later appends are not shown. The file stays open as long as the view lives: the view shows appended records, but
-    /// not a file that replaces it. Records that are overwritten in place may be mixed with earlier ones. If it cannot be
-    /// opened, the result is [code]null[/code] and one error is printed. If the file has another format, each access fails, and the
-    /// message names the format, as with [method FastVariantCodec.load_batch].
+    /// not a file that replaces it. Records that are overwritten in place may be mixed with earlier ones.
+    ///
+    /// If the file cannot be opened or has another format, the result is still a view, but each access fails with the reason, as
+    /// with [method FastVariantCodec.load_batch]: [method try_fetch] returns it.
     #[func]
     fn open_file(
         path: GString,
@@ -113,13 +114,7 @@ impl FastVariantView {
         #[opt(default = false)] godot3: bool,
     ) -> Option<Gd<Self>> {
         guard("FastVariantView.open_file", || {
-            match Shown::file(&path, strict_limits(limits), format(godot3)) {
-                Ok(shown) => Some(Self::of(shown)),
-                Err(error) => {
-                    report::file("FastVariantView.open_file", &error);
-                    None
-                }
-            }
+            Some(Self::of(Shown::file(&path, strict_limits(limits), format(godot3))))
         })
     }
 

@@ -29,11 +29,11 @@ pub struct Column {
     key: Step,
     ty: VariantType,
     cells: Cells,
-    /// What rows get that do not have it.
+    /// The value for rows without the field.
     default: Variant,
 }
 
-/// The cells, in the packed array for their type where there is one.
+/// The cells, by the packed array for their type; `Any` if there is none.
 enum Cells {
     Int(Vec<i64>),
     Float(Vec<f64>),
@@ -80,7 +80,7 @@ impl Cells {
         }
     }
 
-    /// Adds a field of the cells' type; `decode` decodes it where there is no packed array.
+    /// Adds a field of the cells' type; `decode` decodes it if there is no packed array.
     #[inline]
     fn read<D: Dialect>(
         &mut self,
@@ -138,10 +138,10 @@ impl Cells {
 }
 
 impl Column {
-    /// The field at `key`, of this type. Rows that do not have it get `default`, or for Nil the type's own.
+    /// The field at `key`, of this type. Rows without it get `default`, or the type's own default if that is Nil.
     ///
     /// # Errors
-    /// A default of another type.
+    /// Fails if the default has another type.
     pub fn new(key: Step, ty: VariantType, default: &Variant) -> Result<Self> {
         let mut cells = Cells::of(ty);
         let default = match (&cells, Reader::new().ty(default)) {
@@ -149,13 +149,13 @@ impl Column {
             (Cells::Color(_), Some(VariantType::String)) => {
                 Color::from_string(&default.to::<GString>()).ok_or_else(|| misfit(default, ty))?.to_variant()
             }
-            // Made once: each conversion takes memory of its own.
+            // Converted once, because each conversion takes its own memory.
             (Cells::Text(_), Some(VariantType::StringName | VariantType::NodePath)) => {
                 default.stringify().to_variant()
             }
             _ => default.clone(),
         };
-        // Each missing cell would fail as this one does.
+        // Fails here if each missing cell would fail.
         cells.push(&default, ty)?;
         Ok(Self { key, ty, cells: Cells::of(ty), default })
     }
@@ -169,10 +169,11 @@ impl Column {
     }
 }
 
-/// Fills the columns from the rows at a path, and returns the indexes of rows that lack a field, or have it of another type.
+/// Fills the columns from the rows at a path, and returns the indexes of rows that lack a field, or have it with
+/// another type.
 ///
 /// # Errors
-/// A path that leads nowhere, or to no Array; bad bytes.
+/// Fails if the path does not lead to an Array, or the bytes are invalid.
 pub fn fill(shown: &Shown, path: &[Step], columns: &mut [Column]) -> Result<Vec<usize>> {
     let keys: Vec<Step> = columns.iter().map(|column| column.key.clone()).collect();
     let (memory, incomplete) = (MemoryBudget::default(), Vec::new());

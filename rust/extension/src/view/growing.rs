@@ -1,4 +1,4 @@
-//! Lists that grow with what is found, and say so where there is no memory.
+//! Lists that grow with the results, and fail if there is no memory.
 
 use godot::builtin::{VarArray, Variant};
 use variant_codec::memory::check_memory;

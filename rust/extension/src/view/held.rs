@@ -1,4 +1,4 @@
-//! Bytes that a view keeps, and what it finds in them.
+//! Bytes that a view keeps, and the values that it finds in them.
 
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
@@ -14,7 +14,7 @@ use crate::variant::builder::VariantBuilder;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 
-/// Which engine's format.
+/// The format of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Godot 4's.
@@ -42,10 +42,10 @@ macro_rules! in_either {
 }
 pub(super) use in_either;
 
-/// Bytes, what is accepted of them, and where what has been walked lies in them.
+/// Bytes, their limits, and the known offsets of values in them.
 pub struct Held {
     bytes: OwnedBytes,
-    /// Where they start in the file.
+    /// The offset of the bytes in the file.
     offset: u64,
     limits: Limits,
     format: Format,
@@ -53,7 +53,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Bytes that start at `offset` in a file, of which `limits` accept so much.
+    /// Bytes that start at `offset` in a file, read within `limits`.
     pub fn new(bytes: PackedByteArray, offset: u64, limits: Limits, format: Format) -> Self {
         Self { bytes: OwnedBytes::new(bytes), offset, limits, format, known: KnownOffsets::default() }
     }
@@ -63,17 +63,17 @@ impl Held {
         engine::bytes(self.bytes.get())
     }
 
-    /// Where they start in the file.
+    /// The offset of the bytes in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What is accepted.
+    /// The limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What values are decoded from.
+    /// The input for decoding values.
     pub fn input(&self) -> Input<'_> {
         match self.format {
             Format::Godot4 => Input::Shared(self.bytes.get()),
@@ -81,10 +81,10 @@ impl Held {
         }
     }
 
-    /// Calls `look` with what the path from a spot leads to.
+    /// Calls `look` with the value at the path from a spot.
     ///
     /// # Errors
-    /// A path that leads nowhere; bad bytes; what `look` returns.
+    /// Fails if the path leads nowhere, the bytes are invalid, or `look` fails.
     pub fn find<R>(&self, spot: Spot, path: &[Step], look: impl FnOnce(Found<'_>) -> Result<R>) -> Result<R> {
         let keys: Vec<Key<'_>> = path.iter().map(Step::key).collect();
         match self.format {
@@ -98,16 +98,16 @@ impl Held {
     }
 }
 
-/// The input where the engine can copy nothing: bytes that it does not read, or does not hold.
+/// An empty input, for bytes that the engine cannot read or does not hold, so that it can copy nothing.
 pub fn no_input<'a>() -> Input<'a> {
     Input::Owned(PackedByteArray::new())
 }
 
-/// Builds what `write` writes, of bytes in `input`. Objects are not built, whatever the limits allow: `measure` finds out whether
-/// something else is wrong with them.
+/// Builds the value that `write` writes from bytes in `input`. Objects are not built, whatever the limits allow;
+/// `measure` then checks the bytes for other errors.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Fails if the bytes are invalid or contain objects.
 pub fn built(
     input: &Input<'_>,
     limits: &Limits,
@@ -135,10 +135,10 @@ pub fn built(
     }
 }
 
-/// Decodes what a view shows, of bytes in `input`.
+/// Decodes the value of a view of bytes in `input`.
 ///
 /// # Errors
-/// What is wrong with them.
+/// Fails if the bytes are invalid or contain objects.
 pub fn decode<D: Dialect>(
     view: &View<'_, D>,
     input: &Input<'_>,
@@ -150,10 +150,10 @@ pub fn decode<D: Dialect>(
     built(input, limits, keys, write, |measure| view.write_into(measure))
 }
 
-/// Decodes one of several records, for all of which the limits hold together: the others are in `spent`.
+/// Decodes one of several records. The limits hold for all of them together; `spent` is the share of earlier ones.
 ///
 /// # Errors
-/// What is wrong with its bytes.
+/// Fails if the bytes are invalid or contain objects.
 pub fn decode_record(
     record: &[u8],
     format: Format,

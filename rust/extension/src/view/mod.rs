@@ -2,14 +2,14 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `shown.rs` | what a view shows, and what stands at a path in it |
+//! | `shown.rs` | the contents of a view, and the values at its paths |
 //! | `path.rs` | paths as scripts pass them |
 //! | `held.rs` | bytes that a view keeps |
 //! | `records.rs` | records in memory or in a file |
-//! | `rows.rs` | fields of many rows; rows whose field compares so |
+//! | `rows.rs` | fields of many rows; rows whose field passes a test |
 //! | `columns.rs` | columns of many rows |
 //! | `quiet.rs` | lookups in typed containers that print nothing |
-//! | `growing.rs` | lists that grow with what is found |
+//! | `growing.rs` | lists that grow with the results |
 
 mod columns;
 mod growing;

@@ -22,7 +22,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The same, for a view.
+    /// The step as a view takes it.
     pub fn key(&self) -> Key<'_> {
         match self {
             Self::Text(text) => Key::Text(text),
@@ -32,7 +32,7 @@ impl Step {
         }
     }
 
-    /// The index that it is, if it is one.
+    /// The index, if the step can be one.
     pub fn index(&self) -> Option<i64> {
         match self {
             Self::Int(_) | Self::Segment(_) => self.key().index(),
@@ -43,7 +43,7 @@ impl Step {
     /// The step to this key.
     ///
     /// # Errors
-    /// Keys that cannot be encoded.
+    /// Fails if the key cannot be encoded.
     pub fn to_key(key: &Variant) -> Result<Self> {
         match Reader::new().ty(key) {
             Some(VariantType::String | VariantType::StringName) => text(key).map(Self::Text),
@@ -59,7 +59,7 @@ impl Step {
 /// The text of a String, StringName or NodePath.
 fn text(value: &Variant) -> Result<String> {
     let text = text_of(&value.stringify());
-    // In place of what is no character, as which another key would be found.
+    // A replacement character may stand for an invalid code unit, and would then find another key.
     if text.contains(char::REPLACEMENT_CHARACTER) {
         value::encode(value, Objects::AsIds { warns: false }, true)?;
     }
@@ -69,7 +69,7 @@ fn text(value: &Variant) -> Result<String> {
 /// The steps of a path: an Array of keys and indexes, text like `players/3/hp`, or one index.
 ///
 /// # Errors
-/// Values of other types.
+/// Fails for values of other types.
 pub fn steps(path: &Variant) -> Result<Vec<Step>> {
     match Reader::new().ty(path) {
         Some(VariantType::Array) => {

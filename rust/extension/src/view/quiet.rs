@@ -1,5 +1,5 @@
-//! Lookups in typed containers that print nothing. The engine prints an error for each value of another type than declared, and
-//! for each key that is nested too deeply; a Logger, which is a script, runs each time.
+//! Lookups in typed containers that print nothing. The engine prints an error for each value of another type than
+//! declared, and for each key that is nested too deeply. Each error may run a Logger, which is a script.
 
 use godot::builtin::{AnyDictionary, Variant};
 use godot::classes::Object;

@@ -1,4 +1,4 @@
-//! Records in memory, or in a file that may be larger than it.
+//! Records in memory, or in a file that may be larger than memory.
 
 use std::io;
 use std::ops::Range;
@@ -17,13 +17,13 @@ use super::path::Step;
 use crate::files::{self, FileError, Target};
 use crate::threads::lock;
 
-/// Records, one after the other, each behind its length.
+/// A sequence of length-prefixed records.
 pub struct Records {
     source: Source,
     index: Index,
     limits: Limits,
     format: Format,
-    /// Set when the first record has been found to be one.
+    /// Set when the first record is known to be valid.
     is_known: OnceLock<()>,
 }
 
@@ -31,9 +31,11 @@ enum Source {
     Memory(Arc<Held>),
     File {
         file: Journal,
-        /// The record that has been read last.
+        /// The last record read, and its index.
         last: Mutex<Option<(u64, Arc<Held>)>>,
     },
+    /// A file that could not be opened: each access fails with this error.
+    Unopened(FileError),
 }
 
 impl ReadAt for Source {
@@ -41,6 +43,7 @@ impl ReadAt for Source {
         match self {
             Self::Memory(held) => held.bytes().size(),
             Self::File { file, .. } => file.size(),
+            Self::Unopened(error) => Err(error.into()),
         }
     }
 
@@ -48,6 +51,7 @@ impl ReadAt for Source {
         match self {
             Self::Memory(held) => held.bytes().read_at(at, into),
             Self::File { file, .. } => file.read_at(at, into),
+            Self::Unopened(error) => Err(error.into()),
         }
     }
 }
@@ -63,31 +67,28 @@ impl Records {
         Self { source, index, limits, format, is_known: OnceLock::new() }
     }
 
-    /// The records in a file, without one that the end cuts off: it may still be being written.
-    ///
-    /// # Errors
-    /// Why it cannot be opened.
-    pub fn in_file(path: &GString, limits: Limits, format: Format) -> std::result::Result<Self, FileError> {
-        match files::open(path) {
-            Some(file) => {
-                let source = Source::File { file, last: Mutex::default() };
-                Ok(Self::of(source, Index::ignoring_torn(), limits, format))
-            }
-            // Of the project, which may be packed, or the engine knows why not.
+    /// The records in a file. Ignores a truncated last record, which a writer may not have completed yet.
+    pub fn in_file(path: &GString, limits: Limits, format: Format) -> Self {
+        let source = match files::open(path) {
+            Some(file) => Source::File { file, last: Mutex::default() },
+            // A file of the project, which may be packed. Otherwise the engine has the reason.
             None => {
                 let target = Target::of(path).ok();
                 let target = target.as_ref().map(|target| (target, target.turn()));
-                let bytes = files::read_records(path, target, &Limits::unlimited())?;
-                Ok(Self { index: Index::ignoring_torn(), ..Self::in_memory(bytes, limits, format) })
+                match files::read_records(path, target, &Limits::unlimited()) {
+                    Ok(bytes) => Source::Memory(Arc::new(Held::new(bytes, 0, limits.clone(), format))),
+                    Err(error) => Source::Unopened(error),
+                }
             }
-        }
+        };
+        Self::of(source, Index::ignoring_torn(), limits, format)
     }
 
     fn size(&self) -> Result<u64> {
         self.source.size().map_err(Error::other)
     }
 
-    /// Where the last record ends.
+    /// The end of the last record.
     ///
     /// # Errors
     /// As [`Records::len`].
@@ -96,17 +97,22 @@ impl Records {
         Ok(self.index.find(&self.source, last)?.map_or(0, |record| record.end))
     }
 
-    /// How many records there are now.
+    /// The current number of records.
     ///
     /// # Errors
-    /// Another format; a record that the end of a buffer cuts off; errors of the file.
+    /// Fails if the data is in another format, the last record of a buffer is truncated, or the file cannot be opened
+    /// or read.
     pub fn len(&self) -> Result<u64> {
         self.check_format()?;
         self.index.count(&self.source)
     }
 
-    /// Fails if these are no records: the first one is not whole, which no writer at work explains, or it is another format.
-    fn check_format(&self) -> Result<()> {
+    /// Fails if the data is in another format, or the first record is truncated, which an active writer does not
+    /// explain.
+    ///
+    /// # Errors
+    /// As [`Records::len`].
+    pub fn check_format(&self) -> Result<()> {
         if self.is_known.get().is_some() {
             return Ok(());
         }
@@ -123,20 +129,20 @@ impl Records {
         Ok(())
     }
 
-    /// What is accepted of each.
+    /// The limits for each record.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Which format they are in.
+    /// The format of the records.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The index that a step means.
+    /// The index of the record that a step stands for.
     ///
     /// # Errors
-    /// Steps that are none; records that are not there.
+    /// Fails if the step is not an index, or a negative index has no record.
     pub fn index_of(&self, step: &Step) -> Result<u64> {
         let Some(index) = step.index() else { return Err(missing(format!("key {}", step.key()))) };
         if index >= 0 {
@@ -149,11 +155,11 @@ impl Records {
     /// The bytes that hold a record, and its spot in them.
     ///
     /// # Errors
-    /// As [`Records::len`]; no such record; one that is larger than allowed.
+    /// As [`Records::len`]; also fails if there is no such record, or it is larger than allowed.
     pub fn record(&self, index: u64) -> Result<(Arc<Held>, Spot)> {
         self.check_format()?;
         let last = match &self.source {
-            Source::Memory(_) => None,
+            Source::Memory(_) | Source::Unopened(_) => None,
             Source::File { last, .. } => lock(last).clone(),
         };
         if let Some((found, held)) = last
@@ -187,13 +193,14 @@ impl Records {
                 *lock(last) = Some((index, Arc::clone(&held)));
                 Ok((held, Spot::of(0..length)))
             }
+            Source::Unopened(error) => Err(Error::other(io::Error::from(error))),
         }
     }
 
     /// Calls `each` with the index and the bytes of each of these records.
     ///
     /// # Errors
-    /// As [`Records::len`]; what `each` returns, with its place among all records.
+    /// As [`Records::len`]; also returns an error of `each`, with its index and offset among all records.
     pub fn for_each(&self, range: Range<u64>, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         self.check_format()?;
         frames::scan(&self.source, &self.index, range, &self.limits, |index, offset, record| {
@@ -202,7 +209,7 @@ impl Records {
     }
 }
 
-/// An error in the record at `index`, whose bytes start at `offset`, with its place among all of them.
+/// Adds a record's place among all records, its `index` and its `offset`, to an error in it.
 pub fn inside(error: Error, index: u64, offset: u64) -> Error {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     let index = usize::try_from(index).unwrap_or(usize::MAX);

@@ -16,12 +16,12 @@ use crate::variant::input::Input;
 use crate::variant::keys::KeyCache;
 use crate::variant::nested::Nested;
 
-/// What looks at the fields of each row.
+/// A visitor of the fields of each row.
 pub trait EachRow {
-    /// The fields at the keys, in their order, of the row at `index`, whose bytes are in `input`.
+    /// Visits the row at `index`, whose bytes are in `input`. `fields` are those at the keys, in the order of the keys.
     ///
     /// # Errors
-    /// Bad bytes.
+    /// Fails if the bytes are invalid.
     fn row<D: Dialect>(
         &mut self,
         index: u64,
@@ -31,10 +31,10 @@ pub trait EachRow {
     ) -> Result<()>;
 }
 
-/// Shows `each` the fields of all rows at a path.
+/// Calls `each` with the fields of all rows at a path.
 ///
 /// # Errors
-/// A path that leads nowhere, or to no Array; bad bytes.
+/// Fails if the path does not lead to an Array, the bytes are invalid, or `each` fails.
 pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl EachRow) -> Result<()> {
     let keys: Vec<Key<'_>> = keys.iter().map(Step::key).collect();
     if let (Shown::Records(records), []) = (shown, path) {
@@ -54,7 +54,7 @@ pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl
     })
 }
 
-/// Shows `each` the fields of all records.
+/// Calls `each` with the fields of all records.
 fn for_each_record<D: Dialect>(records: &Records, keys: Vec<Key<'_>>, each: &mut impl EachRow) -> Result<()> {
     let (limits, input, mut fields) = (records.limits(), no_input(), Fields::new(keys));
     records.for_each(0..u64::MAX, |index, record| {
@@ -72,7 +72,7 @@ pub struct Test {
     number: Option<Number>,
     /// For `in`: the type of the Array's elements, or of the Dictionary's keys.
     declared: Option<ContainerType>,
-    /// For `in` an Object: its `_get` runs.
+    /// For `in` with an Object, whose `_get` runs.
     _running: Option<Nested>,
 }
 
@@ -83,10 +83,10 @@ enum Number {
 }
 
 impl Test {
-    /// Fields that are `operator` the value, as GDScript compares.
+    /// A test that compares a field with `value` by `operator`, as GDScript does.
     ///
     /// # Errors
-    /// Other operators; too many calls inside of each other.
+    /// Fails if the operator is unknown, or too many calls are nested.
     pub fn new(operator: &str, value: &Variant) -> Result<Self> {
         let operator = match operator {
             "==" => VariantOperator::EQUAL,
@@ -171,7 +171,7 @@ fn compare(found: Number, operator: VariantOperator, wanted: Number) -> Option<b
     }
 }
 
-/// The rows at a path whose field compares so.
+/// The indexes of the rows at a path whose field passes the test.
 ///
 /// # Errors
 /// As [`for_each_row`].

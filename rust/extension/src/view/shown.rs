@@ -12,11 +12,10 @@ use super::growing::push;
 use super::held::{Format, Found, Held, built, decode, decode_record, in_either};
 use super::path::Step;
 use super::records::{Records, inside};
-use crate::files::FileError;
 use crate::memory_budget::MemoryBudget;
 use crate::variant::keys::KeyCache;
 
-/// What a view shows: a value, or records. Any thread may read it.
+/// The contents of a view: a value, or records. Any thread may read them.
 #[derive(Clone)]
 pub enum Shown {
     /// A value in bytes that are held.
@@ -37,18 +36,15 @@ impl Shown {
         Self::Records(Arc::new(Records::in_memory(bytes, limits, format)))
     }
 
-    /// The records in a file.
-    ///
-    /// # Errors
-    /// Why it cannot be opened.
-    pub fn file(path: &GString, limits: Limits, format: Format) -> std::result::Result<Self, FileError> {
-        Ok(Self::Records(Arc::new(Records::in_file(path, limits, format)?)))
+    /// The records in a file. If it cannot be opened, each access fails.
+    pub fn file(path: &GString, limits: Limits, format: Format) -> Self {
+        Self::Records(Arc::new(Records::in_file(path, limits, format)))
     }
 
-    /// Calls `look` with what the path leads to.
+    /// Calls `look` with the value at a path.
     ///
     /// # Errors
-    /// A path that leads nowhere; bad bytes; what `look` returns.
+    /// Fails if the path leads nowhere, the bytes are invalid, or `look` fails.
     pub fn find<R>(&self, path: &[Step], look: impl FnOnce(Found<'_>, &Held) -> Result<R>) -> Result<R> {
         match self {
             Self::Value(held, spot) => held
@@ -63,7 +59,7 @@ impl Shown {
         }
     }
 
-    /// What the path leads to, as a view of its own.
+    /// The value at a path, as a view of its own.
     ///
     /// # Errors
     /// As [`Shown::find`].
@@ -86,7 +82,7 @@ impl Shown {
         }
     }
 
-    /// How many elements, entries, properties or records there are at a path.
+    /// The number of elements, entries, properties or records at a path.
     ///
     /// # Errors
     /// As [`Shown::find`].
@@ -103,12 +99,12 @@ impl Shown {
     /// As [`Shown::find`].
     pub fn ty(&self, path: &[Step]) -> Result<VariantType> {
         match self {
-            Self::Records(_) if path.is_empty() => Ok(VariantType::Array),
+            Self::Records(records) if path.is_empty() => records.check_format().map(|()| VariantType::Array),
             _ => self.find(path, |found, _| Ok(in_either!(found, view => view.ty()))),
         }
     }
 
-    /// Where the value at a path lies in the buffer or file: its first byte, and the one behind its last.
+    /// The offsets of the value at a path in the buffer or file: those of its first byte and of its end.
     ///
     /// # Errors
     /// As [`Shown::find`].
@@ -140,11 +136,11 @@ impl Shown {
         })
     }
 
-    /// Elements or records from one index to before another, as `Array.slice` counts them. Of a typed Array, the result is typed. The
-    /// limits hold for all of them together.
+    /// The elements or records from `begin` up to, not including, `end`, as in `Array.slice`. The slice of a typed
+    /// Array is typed. The limits hold for all values together.
     ///
     /// # Errors
-    /// As [`Shown::find`]; values that have no elements.
+    /// As [`Shown::find`]; also fails for values without elements.
     pub fn slice(&self, path: &[Step], begin: i64, end: i64) -> Result<AnyArray> {
         if let (Self::Records(records), []) = (self, path) {
             return slice_of_records(records, begin, end).map(VarArray::upcast_any_array);
@@ -166,13 +162,13 @@ impl Shown {
         })
     }
 
-    /// The keys of the Dictionary, or the names of the properties, at a path. Of a typed Dictionary, they are typed.
+    /// The keys of the Dictionary, or the names of the properties, at a path. The keys of a typed Dictionary are typed.
     ///
     /// # Errors
     /// As [`Shown::find`].
     pub fn keys(&self, path: &[Step]) -> Result<AnyArray> {
-        if let (Self::Records(_), []) = (self, path) {
-            return Ok(VarArray::new().upcast_any_array());
+        if let (Self::Records(records), []) = (self, path) {
+            return records.check_format().map(|()| VarArray::new().upcast_any_array());
         }
         self.find(path, |found, held| {
             in_either!(found, view => {
@@ -193,7 +189,7 @@ impl Shown {
 fn slice_of_records(records: &Records, begin: i64, end: i64) -> Result<VarArray> {
     let (mut values, mut keys, mut spent) = (VarArray::new(), KeyCache::default(), Spent::default());
     let memory = MemoryBudget::default();
-    // All are counted only where that decides what is meant.
+    // Counts all records only if a negative index needs it.
     let len = if begin >= 0 && end >= 0 { u64::MAX } else { records.len()? };
     let range = place(begin, len)..place(end, len);
     records.for_each(range, |_, record| {
@@ -211,7 +207,7 @@ fn first<'p>(records: &Records, path: &'p [Step]) -> Result<(u64, &'p [Step])> {
     Ok((records.index_of(record)?, rest))
 }
 
-/// The index from 0 to `len` that is meant, as `Array.slice` takes it.
+/// Resolves an index, as `Array.slice` does, to one from 0 to `len`.
 fn place(index: i64, len: u64) -> u64 {
     let from_start = if index < 0 { len.saturating_sub(index.unsigned_abs()) } else { index.unsigned_abs() };
     from_start.min(len)

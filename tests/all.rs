@@ -1,4 +1,4 @@
-//! Every test of this package in one program: `cargo test -p conformance views::` runs those of `views.rs`.
+//! All tests of this package in one program: `cargo test -p conformance views::` runs those of `views.rs`.
 
 mod checks;
 mod depth;

@@ -1,11 +1,11 @@
-//! `quick_check` accepts ordinary values. The fuzz targets `strict` and `values` check that what it accepts is good.
+//! `quick_check` accepts ordinary values. The fuzz targets `strict` and `values` check what it accepts.
 
 use conformance::Values;
 use proptest::prelude::*;
 use variant_codec::value::OwnedElementType;
 use variant_codec::{Array, Dictionary, Limits, Object, Value, VariantType, format, quick_check};
 
-/// Whether all is of the kinds that are accepted at first sight.
+/// Returns whether `value` contains only kinds that `quick_check` accepts.
 fn is_ordinary(value: &Value) -> bool {
     let is_plain = |ty: &OwnedElementType| match ty {
         OwnedElementType::Untyped => true,
@@ -50,7 +50,7 @@ fn equal_keys_are_never_accepted_however_many_there_are() {
         let rows: Vec<Value> = (0..3).map(|_| (0..count).map(entry).collect()).collect();
         let bytes = Value::from(rows.clone()).encode().unwrap();
         assert_eq!(quick_check(&bytes, &Limits::for_save_files()), Some(bytes.len()), "{count} keys");
-        // The last key of each row in turn becomes the first one: rows that were met are followed.
+        // The last key of each row in turn repeats the first key, because the check compares known rows too.
         for twin in 0..rows.len() {
             let mut rows = rows.clone();
             let Value::Dictionary(row) = &mut rows[twin] else { unreachable!() };

@@ -1,13 +1,13 @@
-//! How deep values may nest: 1025 containers, the innermost one empty, and not one more.
+//! The depth limit: 1025 containers may nest if the innermost one is empty, and not one more.
 
 use conformance::{measure, transcode, with_stack};
 use variant_codec::stream::Precision;
 use variant_codec::{Array, Dictionary, Error, ErrorKind, Limits, Object, Strictness, Value};
 
-/// What the smallest worker threads have. Without optimisation, frames are up to sixty times as large.
+/// The stack of the smallest worker threads. Unoptimised frames are up to sixty times as large.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
 
-/// Headers and counts of containers that hold one value each.
+/// Headers and counts of containers that each hold one value.
 const OPENERS: [(&str, &[u8]); 5] = [
     ("Array", &[28, 0, 0, 0, 1, 0, 0, 0]),
     ("typed Array", &[28, 0, 1, 0, 28, 0, 0, 0, 1, 0, 0, 0]),
@@ -19,7 +19,7 @@ const EMPTY_ARRAY: [u8; 8] = [28, 0, 0, 0, 0, 0, 0, 0];
 const EMPTY_DICTIONARY: [u8; 8] = [27, 0, 0, 0, 0, 0, 0, 0];
 const NIL: [u8; 4] = [0; 4];
 
-/// Everything that the format holds, objects included.
+/// Accepts everything in the format, including objects.
 fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::unlimited() }
 }
@@ -28,12 +28,12 @@ fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
     with_stack(STACK, test);
 }
 
-/// `count` openers around what `inside` says, which for typed containers must be of their type.
+/// `count` openers around `inside`. In typed containers, `inside` must match the type.
 fn nested(opener: &[u8], count: usize, inside: &[u8]) -> Vec<u8> {
     [opener.repeat(count), inside.to_vec()].concat()
 }
 
-/// Reads in every way; all agree.
+/// Reads in every way; all ways agree.
 fn read(bytes: &[u8], strictness: Strictness) -> Result<Vec<u8>, Error> {
     let limits = limits();
     let built = Value::decode_as(bytes, strictness, &limits);
@@ -60,7 +60,7 @@ fn reading_stops_below_level_1024() {
                 let too_deep = nested(opener, 1025, innermost);
                 let error = read(&too_deep, strictness).unwrap_err();
                 assert_eq!(error.kind(), &ErrorKind::TooDeep, "{name}");
-                // Where the innermost container has its first value, which is a key for Dictionaries.
+                // The offset of the first value in the innermost container; in a Dictionary, it is a key.
                 let first = if opener[0] == 27 { opener.len() - 4 } else { opener.len() };
                 assert_eq!(error.offset(), Some(opener.len() * 1024 + first), "{name}");
             }
@@ -121,15 +121,15 @@ fn bottomless_bytes_fail_politely() {
     });
 }
 
-/// The engine hashes a key of 101 Arrays, whatever the innermost holds, and complains about 102 ("Max recursion
-/// reached"; seen on 4.6.3, where it then uses a hash of less of the key).
+/// The engine hashes a key of 101 nested Arrays, whatever the innermost contains. For 102, Godot 4.6.3
+/// reports "Max recursion reached" and hashes less of the key.
 #[test]
 fn keys_that_the_engine_cannot_hash_are_refused() {
     let dictionary_of = |arrays: usize, inside: &[u8]| {
         let key = nested(OPENERS[0].1, arrays - 1, inside);
         [&[27, 0, 0, 0, 1, 0, 0, 0], key.as_slice(), &NIL].concat()
     };
-    // Dictionaries count as Arrays do.
+    // Dictionaries count like Arrays.
     let keys = |count| [nested(&OPENERS[2].1[..8], count, &EMPTY_DICTIONARY), NIL.repeat(count)].concat();
     assert_eq!(read(&keys(101), Strictness::Lenient).as_ref(), Ok(&keys(101)));
     let error = read(&keys(102), Strictness::Lenient).unwrap_err();

@@ -1,5 +1,5 @@
-//! Godot 3's format beside Godot 4's, and what `docs/migrating-from-godot-3.md` says of it. Bytes marked so were seen with
-//! Godot 3.2.3; what a real Godot 3 makes of everything is in `tests/godot3/`.
+//! Godot 3's format compared with Godot 4's and with `docs/migrating-from-godot-3.md`. Bytes marked as seen
+//! come from Godot 3.2.3; `tests/godot3/` compares everything with a real Godot 3.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use variant_codec::{
 
 const DOCUMENT: &str = include_str!("../docs/migrating-from-godot-3.md");
 
-/// The rows of the document's table with this head, cell by cell.
+/// The cells of the document's table with this head, row by row.
 fn table(head: &str) -> Vec<Vec<&'static str>> {
     let (_, rows) = DOCUMENT.split_once(head).expect("the table is there");
     let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
@@ -35,7 +35,7 @@ fn strict(hex: &str) -> variant_codec::Result<Value> {
     decode(hex, Strictness::Strict, false)
 }
 
-/// One value of the type, not an empty one, with numbers that every float holds.
+/// A non-empty value of the type, with numbers that every float represents exactly.
 fn example(ty: VariantType) -> Value {
     use VariantType as T;
     let text = || "hp".to_owned();
@@ -84,7 +84,7 @@ fn example(ty: VariantType) -> Value {
     }
 }
 
-/// What the document says of each type, in order, is so.
+/// The document's table of types is correct and in order.
 #[test]
 fn types_of_godot3_are_those_of_the_document() {
     let rows = table("| Godot 3 | Godot 4 |");
@@ -95,7 +95,7 @@ fn types_of_godot3_are_those_of_the_document() {
         let bytes = value.encode_godot3(Loss::Refused).unwrap();
         assert_eq!(usize::from(bytes[0]), id, "{ty}");
         assert_eq!(Value::decode_godot3(&bytes, &Limits::for_network(), Loss::Refused).unwrap(), value);
-        // The same payload, apart from what is inside of containers and from RIDs.
+        // The payload is the same, except for RIDs and the contents of containers.
         if !matches!(ty, VariantType::Rid | VariantType::Array | VariantType::Dictionary) {
             assert_eq!(bytes[1..], value.encode().unwrap()[1..], "{ty}");
         }
@@ -131,7 +131,7 @@ fn other_types_become_what_the_document_says() {
     assert_eq!(both, VariantType::COUNT, "every type is in one of the tables");
 }
 
-/// What the counterparts hold.
+/// The counterparts keep numbers and characters.
 #[test]
 fn numbers_and_characters_arrive() {
     let array = |values: Vec<Value>| Value::from(values);
@@ -202,12 +202,12 @@ fn what_would_be_lost_is_an_error() {
     assert!(Value::Object(object).encode_godot3(Loss::Accepted).is_err());
 }
 
-/// Seen with Godot 3.2.3, or, for the objects, written by it.
+/// Godot 3.2.3 reads these bytes as shown; it also wrote the objects.
 #[test]
 fn godot_3_reads_and_writes_this() {
     let text = |hex: &str| format!("04000000 {:02x}000000 {hex:0<8}", hex.len() / 2);
     let string = |text: &str| Value::String(text.to_owned());
-    // UTF-8: what is refused, what is accepted and means what.
+    // UTF-8: refused bytes, and accepted bytes with their meaning.
     for refused in ["c080", "c1bf", "e08080", "f0808080", "fe", "ff", "80", "c3", "c328"] {
         let error = decode(&text(refused), Strictness::Lenient, true).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::InvalidUtf8, "{refused}");
@@ -229,17 +229,17 @@ fn godot_3_reads_and_writes_this() {
         assert_eq!(error.kind(), &ErrorKind::InvalidCodeUnit(first));
         assert_eq!(decode(&text(units), Strictness::Strict, true).unwrap(), string("\u{FFFD}"));
     }
-    // A RID is nothing but its header, and the flag of 64 bits means nothing beside int, float and Object.
+    // A RID is only a header. The 64-bit flag matters only for int, float and Object.
     assert_eq!(strict("10000000").unwrap(), Value::Rid(0));
     let wide = "05000100 0000003f 0000803f";
     assert_eq!(decode(wide, Strictness::Lenient, false).unwrap(), Value::Vector2(Reals::Single([0.5, 1.0])));
     assert_eq!(strict(wide).unwrap_err().kind(), &ErrorKind::NotCanonical(Oddity::HeaderBits));
     assert_eq!(strict("1b000000 00000000").unwrap_err().kind(), &ErrorKind::UnknownGodot3Type(27));
-    // Godot 3.0 wrote every int so; before 3.1.2 and 3.0.3 padding was garbage.
+    // Godot 3.0 wrote every int this way. Before 3.1.2 and 3.0.3, padding was uninitialised.
     assert_eq!(strict("02000100 05000000 00000000").unwrap(), Value::Int(5));
     assert_eq!(strict("14000000 01000000 07ffffff").unwrap(), Value::PackedByteArray(vec![7]));
     assert_eq!(strict("04000000 01000000 78ffffff").unwrap(), string("x"));
-    // The root without names is read as the empty path.
+    // The reader takes the root without names for the empty path.
     let root = "0f000000 00000080 00000000 01000000";
     let empty = NodePath { absolute: false, names: Vec::new(), subnames: Vec::new() };
     assert_eq!(strict(root).unwrap(), Value::NodePath(empty));
@@ -266,7 +266,7 @@ fn nesting_has_the_engine_s_limit() {
     assert_eq!(read(1025).unwrap_err().kind(), &ErrorKind::TooDeep);
 }
 
-/// An engine's String may hold what no Rust text does.
+/// An engine's String may contain code units that no Rust text can.
 #[test]
 fn code_units_that_are_no_characters_are_an_error_or_written_as_they_are() {
     for (unit, written) in [(0xD800, "eda080"), (0x11_0000, "f4908080")] {

@@ -1,5 +1,5 @@
-//! Every link, anchor and repository path in the Markdown documents leads somewhere, and every document can be reached from the
-//! README. Links to the web are not followed.
+//! Every link, anchor and repository path in the Markdown documents is valid, and the README leads to every
+//! document. Web links are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,12 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// A code span with a folder and one of these endings is the path of a file.
+/// A code span with a folder and one of these extensions is a file path.
 const ENDINGS: [&str; 9] = [".rs", ".gd", ".md", ".toml", ".tsv", ".json", ".proto", ".py", ".yml"];
 /// Folders that are not part of the repository.
 const BUILT: [&str; 4] = ["target", "bin", ".git", ".godot"];
 
-/// The references of a document, each with its line, and the anchors of its headings.
+/// The references of a document with their lines, and the anchors of its headings.
 #[derive(Debug, Default)]
 struct Document {
     links: Vec<(usize, String)>,
@@ -49,13 +49,13 @@ impl Document {
     }
 }
 
-/// GitHub's anchor for a heading: lower case, spaces as hyphens, and no other punctuation than `-` and `_`.
+/// GitHub's anchor for a heading: lower case, hyphens for spaces, and no punctuation except `-` and `_`.
 fn slug(title: &str) -> String {
     let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The target of a link in the document `from`, as a path from the root of the repository; `None` if it leads out of it.
+/// The target of a link in the document `from`, as a path from the repository root; `None` if it is outside.
 fn resolved(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     let folder = Path::new(from).parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! Every error by the bytes that cause it, with the byte where it is noticed and the path to it.
+//! Every error, with bytes that cause it, its offset and its path.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ fn wrong(container: &'static str, expected: &str, found: &str) -> ErrorKind {
     WrongElementType { container, expected: expected.to_owned(), found: found.to_owned() }
 }
 
-/// Reads with and without building; both agree.
+/// Reads with and without building a value; both agree.
 fn read(hex: &str, strictness: Strictness, limits: &Limits) -> Result<Value, Error> {
     let bytes = hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes");
     let built = Value::decode_as(&bytes, strictness, limits);
@@ -178,7 +178,7 @@ fn only_the_engine_reads_odd_bytes() {
     for (limits, hex, oddity, offset) in cases {
         let engine = read(hex, Strictness::Lenient, limits).expect(hex);
         fails(hex, Strictness::Strict, limits, &NotCanonical(*oddity), *offset);
-        // The column of `docs/format.md`, chapter 13: other writers' bytes are read as the engine reads them.
+        // The column in `docs/format.md`, chapter 13: harmless bytes are read as the engine reads them.
         let other_writers = Limits { allow_non_canonical: true, ..(*limits).clone() };
         if harmless.contains(oddity) {
             let value = read(hex, Strictness::Strict, &other_writers).expect(hex);
@@ -229,7 +229,7 @@ fn only_the_engine_reads_misfits() {
     }
 }
 
-/// The engine counts missing padding as read, but no error lies behind the data.
+/// The engine counts missing padding as read, but no error offset exceeds the data.
 #[test]
 fn offsets_lie_within_the_data() {
     let hex = "1c000000 02000000 1d000000 01000000 01";
@@ -259,7 +259,7 @@ fn limits_are_kept() {
     let scripted =
         "18000000 01000000 41000000 01000000 06000000 73637269 70740000 04000000 01000000 42000000";
     let typed = "1c000300 07000000 7265733a 2f2f4200 00000000";
-    // A value, limits that are just enough for it, limits that are not, and the error.
+    // A value, limits that just suffice, limits that do not, and the error.
     let cases: Vec<(&str, Limits, Limits, ErrorKind, usize)> = vec![
         ("00000000", bytes(4), bytes(3), LimitExceeded(Limit::Bytes, 3), 0),
         (two_nils, depth(1), depth(0), LimitExceeded(Limit::Depth, 0), 8),
@@ -312,8 +312,8 @@ fn errors_name_the_path() {
     assert_eq!(read(strings, Strictness::Lenient, &PLAIN).unwrap_err().path(), "[1]");
 }
 
-/// The engine's code units, the bytes that it writes for them, and the first that a strict writer refuses because it
-/// does not come back.
+/// The engine's code units, the bytes that it writes for them, and the first unit that a strict writer
+/// refuses because it does not round-trip.
 #[test]
 fn text_of_any_code_units() {
     let cases: [(&[u32], &str, Option<u32>); 16] = [
@@ -356,7 +356,7 @@ fn text_of_any_code_units() {
     }
 }
 
-/// What the table in `limits.rs` says, to the byte; `limit_suite.gd` compares it with the engine.
+/// The charges in the table in `limits.rs`, to the byte; `limit_suite.gd` compares them with the engine.
 #[test]
 fn memory_is_charged_by_the_table() {
     let cases = [

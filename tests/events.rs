@@ -1,4 +1,4 @@
-//! The events that a reader makes of bytes, for sinks that take more than one after the other: raw text and parts.
+//! The events of a reader, for sinks that take several values at once: raw text and parts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,11 +14,11 @@ use variant_codec::{
     EncodeOptions, Error, ErrorKind, Limits, Object, Reals, Result, Strictness, Value, VariantType,
 };
 
-/// Writes down what it is told.
+/// Records every event.
 #[derive(Debug, Default)]
 struct Log {
     events: Vec<String>,
-    /// Which text is taken before anybody has looked at it.
+    /// Selects the text that the sink takes unchecked.
     takes_raw: Option<fn(&[u8]) -> bool>,
     part_bytes: Option<usize>,
 }
@@ -43,7 +43,7 @@ impl Log {
     }
 }
 
-/// Each method of a sink with the event that it notes.
+/// Each method of a sink, with the event that it records.
 macro_rules! logged {
     ($($name:ident($($argument:ident: $ty:ty),*) => $event:expr;)*) => {
         $(fn $name(&mut self, $($argument: $ty),*) -> Result<()> {
@@ -117,7 +117,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex::decode(hex.replace(' ', "")).expect("hexadecimal bytes")
 }
 
-/// The events of these bytes of both strictnesses, which agree.
+/// The events of these bytes; both strictness levels agree.
 fn read(bytes: &[u8], limits: &Limits, log: impl Fn() -> Log) -> Result<String> {
     let [engine, strict] = [Strictness::Lenient, Strictness::Strict].map(|strictness| {
         let mut log = log();
@@ -153,7 +153,7 @@ fn text_may_be_taken_as_it_stands() {
     check(TEXTS, Log::default, "< 3 hp é  >");
 }
 
-/// Who takes text as it stands does not take the mark away.
+/// A sink that takes raw text still gets text without its byte-order mark.
 #[test]
 fn marked_text_is_looked_at() {
     let limits = Limits::unlimited();
@@ -170,7 +170,7 @@ fn marked_text_is_looked_at() {
     }
 }
 
-/// Limits that are just enough for text that is looked at are just enough for text that is not.
+/// Limits that just suffice for checked text also just suffice for raw text.
 #[test]
 fn limits_count_text_however_it_comes() {
     let array = format!("1c000000 02000000 {TEXTS} 04000000 02000000 68700000");
@@ -208,7 +208,7 @@ fn elements_come_in_parts_of_enough_bytes() {
         check(&four, in_parts(part_bytes), halves);
     }
     check(&four, in_parts(25), "[ 4 of Variant elements 8..44: 3 at level 1 elements 44..56: 1 at level 1 ]");
-    // Too few of them are not worth it, whatever follows.
+    // Few bytes are not worth a part, whatever follows.
     let followed = format!("{} {}", array_of(&[HP; 2]), "00".repeat(100));
     check(&followed, in_parts(40), "[ 2 of Variant String hp , String hp , ]");
 }
@@ -223,7 +223,7 @@ fn larger_elements_are_cut_themselves() {
          [ 3 of Variant elements 28..52: 2 at level 2 elements 52..64: 1 at level 2 ] , \
          elements 64..76: 1 at level 1 ]",
     );
-    // One of exactly the size is a part of its own.
+    // An element of exactly the part size is a part of its own.
     check(&hex, in_parts(44), "[ 3 of Variant elements 8..64: 2 at level 1 elements 64..76: 1 at level 1 ]");
     check(
         &hex,
@@ -245,7 +245,7 @@ fn numbers_in_front_are_not_left_to_others() {
     check(&array_of(&[one, two, float, float]), in_parts(20), "[ 4 of Variant 1 , 2 , 0.5 , 0.5 , ]");
 }
 
-/// Typed containers may convert, drop or refuse others; and objects are for their owner.
+/// Typed containers may convert, drop or refuse other elements, and Objects stay with the sink itself.
 #[test]
 fn only_what_is_surely_taken_comes_in_parts() {
     let typed = |ty: &str| format!("1c000100 {ty} 04000000 {}", [HP; 4].join(" "));
@@ -309,7 +309,7 @@ fn values_of_entries_come_as_parts() {
         format!("1b000000 {count} {}", entries.join(" "))
     };
     let (large, small) = (text_of(56), text_of(52));
-    // One of 64 bytes; after it, the smaller one is not worth it.
+    // A value of 64 bytes is a part; the smaller one is not worth a part.
     check(
         &entries(&[&large, &small]),
         in_parts(64),
@@ -318,7 +318,7 @@ fn values_of_entries_come_as_parts() {
             "a".repeat(52)
         ),
     );
-    // Too large for one part.
+    // The value is too large for one part.
     check(
         &entries(&[&large, &small]),
         in_parts(63),
@@ -328,11 +328,11 @@ fn values_of_entries_come_as_parts() {
             "a".repeat(52)
         ),
     );
-    // All of it is no more than a part.
+    // The whole Dictionary fits in one part.
     let one = entries(&[&large]);
     check(&one, in_parts(76), &format!("{{ 1 of Variant, Variant String k : String {} , }}", "a".repeat(56)));
     check(&one, in_parts(75), "{ 1 of Variant, Variant String k : value 20..84: 1 at level 1 }");
-    // In a typed one, only what is of its type.
+    // In a typed Dictionary, only a value of its type is a part.
     let typed = one.replacen("1b000000", "1b000400 04000000", 1);
     check(&typed, in_parts(75), "{ 1 of Variant, String String k : value 24..88: 1 at level 1 }");
     let ids = format!("1b000400 18000000 01000000 {key} 18000100 05000000 00000000 {}", "00".repeat(100));
@@ -358,7 +358,7 @@ fn keys_are_whole() {
             "a".repeat(56)
         ),
     );
-    // After the key, values are cut again.
+    // After the key, the reader splits values again.
     let value = format!("1b000000 01000000 {} {}", array_of(&["00000000"]), array_of(&[HP; 3]));
     check(
         &value,
@@ -368,14 +368,14 @@ fn keys_are_whole() {
     );
 }
 
-/// Whether the engine's value has properties, which no part may have.
+/// Returns whether the value has properties, which no part may contain.
 fn has_properties(bytes: &[u8], limits: &Limits) -> bool {
     let mut log = Log::default();
     Decoder::new(bytes, Strictness::Lenient, limits).write_into(&mut log).expect("a canonical value");
     log.events.iter().any(|event| event.ends_with('('))
 }
 
-/// The end of every value that the engine writes is found without reading it.
+/// The reader finds the end of every value that the engine writes without reading the value.
 #[test]
 fn values_of_every_type_come_in_parts() {
     let mut types = BTreeSet::new();
@@ -410,7 +410,7 @@ fn values_of_every_type_come_in_parts() {
     }
 }
 
-/// Looking for the end of values anew at each level must not take time that grows with the square of the input.
+/// Repeated searches for the ends of values at each level must not take quadratic time.
 #[test]
 fn only_so_much_is_looked_through() {
     let nested = |opener: &str, depth: usize, inside: &str| format!("{}{inside}", opener.repeat(depth));
@@ -424,7 +424,7 @@ fn only_so_much_is_looked_through() {
     assert!(!events(&dictionaries(100), 88).contains("value"));
 }
 
-/// What a part does not hold is found by who writes it.
+/// The decoder of a part detects wrong bounds.
 #[test]
 fn parts_end_where_they_should() {
     let limits = Limits::unlimited();
@@ -454,7 +454,7 @@ fn parts_end_where_they_should() {
     assert!(elements(20..44, 2, 1024).is_ok());
 }
 
-/// What a sink refuses within a run has its place.
+/// An error of the sink within a run has an offset.
 #[test]
 fn sinks_may_refuse_an_element_of_a_run() {
     let limits = Limits::unlimited();
@@ -475,7 +475,7 @@ fn sinks_may_refuse_an_element_of_a_run() {
     }
 }
 
-/// Only containers are opened; all else is left to defaults.
+/// A sink that opens containers and leaves the rest to defaults.
 #[derive(Default)]
 struct Least {
     others: Option<Vec<VariantType>>,
@@ -508,7 +508,7 @@ impl Sink for Least {
     }
 }
 
-/// Values that a sink has no method for are told by their types, in order, and refused where it says nothing.
+/// A sink gets the types of values that it has no method for, in order, or refuses them by default.
 #[test]
 fn what_a_sink_leaves_out_is_told_or_refused() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
@@ -526,7 +526,7 @@ fn what_a_sink_leaves_out_is_told_or_refused() {
     });
 }
 
-/// The types of the values that hold no others, in the order of the wire; texts of a PackedStringArray are Strings.
+/// The types of the leaves, in wire order. Texts of a PackedStringArray count as Strings.
 fn leaves(value: &Value, found: &mut Vec<VariantType>) {
     match value {
         Value::Array(array) => array.iter().for_each(|value| leaves(value, found)),
@@ -552,7 +552,7 @@ fn values_write_their_runs_one_by_one_where_a_sink_knows_no_better() {
     }
 }
 
-/// Components may look like headers.
+/// Components may resemble headers.
 #[test]
 fn wide_components_are_no_headers() {
     let quaternion = format!("0f000100 {}", "0f".repeat(32));

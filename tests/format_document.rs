@@ -1,4 +1,4 @@
-//! Keeps `docs/format.md` true: every line of its `vector` blocks, and its table of types.
+//! Checks `docs/format.md`: every line of its `vector` blocks, and its table of types.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,14 +9,14 @@ use variant_codec::format::{Lane, Shape};
 use variant_codec::stream::Precision;
 use variant_codec::{EncodeOptions, Limits, Result, Strictness, Value, VariantType};
 
-/// What the engine does with the bytes of an example.
+/// The engine's treatment of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It writes them back unchanged.
+    /// Written back unchanged.
     Canonical,
-    /// It reads them, and writes others.
+    /// Read, and written back as other bytes.
     Tolerated,
-    /// It reads nothing.
+    /// Refused.
     Refused,
 }
 
@@ -24,12 +24,12 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Block {
     kind: Kind,
-    /// The words that follow the kind; their meaning is explained in the document.
+    /// The words after the kind, which the document explains.
     words: Vec<String>,
 }
 
 impl Block {
-    /// Reads the info string of a fenced block; `None` for those that hold no examples.
+    /// Reads the info string of a fenced block; `None` if the block contains no examples.
     fn new(info: &str) -> Option<Self> {
         let mut words = info.split_whitespace().map(str::to_owned);
         let kind = match words.next()?.as_str() {
@@ -53,7 +53,7 @@ impl Block {
     }
 }
 
-/// One example: bytes, and for [`Kind::Tolerated`] what they are written back as.
+/// One example: its bytes and, for [`Kind::Tolerated`], the bytes written back.
 #[derive(Debug)]
 struct Example {
     block: Block,
@@ -84,7 +84,7 @@ impl Example {
         Value::decode_as(&self.bytes, strictness, &Limits { allow_trailing_bytes, ..self.limits() }).is_ok()
     }
 
-    /// The value written back, through a [`Value`] and without one.
+    /// The value written back, once through a [`Value`] and once directly.
     fn rewritten(&self, precision: Precision) -> Result<[Vec<u8>; 2]> {
         let options = EncodeOptions { precision, ..EncodeOptions::default() };
         let value = Value::decode_as(&self.bytes, Strictness::Lenient, &self.limits())?;
@@ -99,7 +99,7 @@ impl Example {
         self.rewritten(precision).is_ok_and(|both| both.iter().all(|bytes| expected.is_reencoded(bytes)))
     }
 
-    /// Where other writers' bytes are allowed, what is accepted is what the engine reads.
+    /// With `allow_non_canonical`, strict reading gives the value that the engine reads.
     fn is_read_alike(&self) -> bool {
         let limits = Limits { allow_non_canonical: true, allow_trailing_bytes: false, ..self.limits() };
         let encoded =
@@ -107,7 +107,7 @@ impl Example {
         encoded(Strictness::Strict).map_or(true, |bytes| encoded(Strictness::Lenient) == Ok(bytes))
     }
 
-    /// What the document says wrongly about the example.
+    /// The first error of the document about this example.
     fn problem(&self) -> Option<&'static str> {
         let (engine, strict) = (self.is_accepted(Strictness::Lenient), self.is_accepted(Strictness::Strict));
         let input = hex::encode(&self.bytes);
@@ -117,7 +117,7 @@ impl Example {
             return Some("read differently where other writers are allowed");
         }
         let checks = match self.block.kind {
-            // Only the engine knows its classes, so the crate may accept what it refuses.
+            // Only the engine knows its classes, so the crate may accept an example that the engine refuses.
             Kind::Refused if self.block.says("engine") => vec![],
             Kind::Refused => vec![(!engine, "accepted"), (!strict, "accepted strictly")],
             Kind::Canonical => vec![
@@ -161,7 +161,7 @@ fn examples() -> Vec<Example> {
             fenced = !fenced;
             block = if fenced { Block::new(info) } else { None };
         } else if let Some(block) = &block {
-            // Without its meaning, an example goes on in the next line.
+            // An example without a meaning continues on the next line.
             match text.split_once('|') {
                 None => pending.push_str(text),
                 Some((end, meaning)) => {
@@ -216,7 +216,7 @@ fn the_table_of_types_is_the_crates() {
     }
 }
 
-/// The columns "payload" and "wide" of a type.
+/// A type's cells in the columns "payload" and "wide".
 fn sizes(ty: VariantType) -> (String, String) {
     let lanes = |lane: Lane, wide: bool, count: usize| {
         if wide && lane != Lane::Real { None } else { Some(lane.width(wide) * count) }

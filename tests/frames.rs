@@ -75,7 +75,7 @@ fn an_index_says_where_the_last_record_is_cut_off_and_finds_what_comes_later() {
     assert_eq!(of_growing.count(&batch[..]).unwrap(), 2);
     assert_eq!(index.find(&batch[..], 1).unwrap(), Some(13..19));
     assert_eq!(index.count(&batch[..]).unwrap(), 2);
-    // A file that has shrunk since.
+    // The file has shrunk since.
     assert_eq!(index.find(&batch[..whole], 1).unwrap(), None);
     assert_eq!(index.count(&batch[..whole]).unwrap(), 1);
     assert!(index.find(&batch[..3], 2).is_err());
@@ -136,7 +136,7 @@ fn a_scan_ends_where_records_are_refused() {
     assert_eq!(first_error.unwrap_err().kind(), &ErrorKind::TooDeep);
 }
 
-/// No value has 0 bytes, but a file may end in zeros after a power failure.
+/// No value has 0 bytes, but a file may end with zeros after a power failure.
 #[test]
 fn zeros_behind_the_records_are_no_records() {
     let mut bytes = Vec::new();
@@ -156,7 +156,7 @@ fn zeros_behind_the_records_are_no_records() {
     }
 }
 
-/// A file that others make shorter: it has so many bytes each time that it is asked.
+/// A file that others truncate: each query of its size takes the next entry of `sizes`.
 struct Shrinking {
     bytes: Vec<u8>,
     sizes: Mutex<Vec<usize>>,
@@ -176,7 +176,7 @@ impl ReadAt for Shrinking {
 
 #[test]
 fn a_file_that_shrinks_in_a_record_is_cut_off() {
-    // The first block ends in the second record; then the file ends there.
+    // The first block ends within the second record; then the file is truncated before that record.
     let mut bytes = Vec::new();
     frames::append(&mut bytes, &vec![7; (1 << 20) - 10]);
     let second = bytes.len();

@@ -1,5 +1,5 @@
-//! What the fuzz targets check, on the inputs that fuzzing kept and found, on the engine's vectors, and on a few more
-//! made of those. `MADE_INPUTS` says how many more.
+//! Runs the checks of the fuzz targets on the kept and found inputs, the engine's vectors, and mutations of
+//! both. `MADE_INPUTS` sets the number of mutations.
 
 use std::env;
 use std::fs;
@@ -13,14 +13,14 @@ use fastrand::Rng;
 use variant_codec::{Value, frames};
 use variant_protobuf::{EncodeOptions, Wire};
 
-/// Without optimisation, a thousand levels of nesting take so much.
+/// A thousand levels of nesting need this much stack without optimisation.
 const STACK: usize = 64 << 20;
-/// How many inputs are made of those that are there, for each target, unless `MADE_INPUTS` says another number.
+/// The default number of mutations for each target.
 const MADE: u64 = 20_000;
-/// No input that is made is longer.
+/// The maximum length of a mutation.
 const LONGEST: usize = 1024;
 
-/// The inputs in a file of `tests/fuzz`: one in each line, in hexadecimal, perhaps with a remark behind a bar.
+/// The inputs in a file of `tests/fuzz`: one hexadecimal line each, with an optional remark after `|`.
 fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(folder).join(format!("{target}.hex"));
     let text = fs::read_to_string(&file).unwrap_or_default();
@@ -31,17 +31,17 @@ fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
     text.lines().map(input).collect()
 }
 
-/// One value each.
+/// Values of Godot 4, one per input.
 fn values() -> Vec<Vec<u8>> {
     rows().into_iter().map(|row| row.bytes).collect()
 }
 
-/// One value each, of Godot 3 and of Godot 4.
+/// Values of Godot 3 and Godot 4, one per input.
 fn values_of_both() -> Vec<Vec<u8>> {
     godot3::rows().into_iter().map(|row| row.bytes).chain(values()).collect()
 }
 
-/// A few values each, behind their lengths.
+/// Batches of up to four values.
 fn batches() -> Vec<Vec<u8>> {
     let batch = |values: &[Vec<u8>]| {
         let mut batch = Vec::new();
@@ -59,7 +59,7 @@ fn files() -> Vec<Vec<u8>> {
     files.chain(batches()).collect()
 }
 
-/// Bytes that mean nothing.
+/// Random bytes.
 fn noise() -> Vec<Vec<u8>> {
     let mut rng = Rng::with_seed(1);
     (0..1000)
@@ -80,9 +80,9 @@ fn messages() -> Vec<Vec<u8>> {
     messages.flat_map(encode).filter(|bytes| bytes.len() <= LONGEST).collect()
 }
 
-/// Descriptor sets, and files with what schemas have.
+/// Descriptor sets, and schema files.
 fn schemas() -> Vec<Vec<u8>> {
-    // `message M { optional int32 a = 1; }` in the file "m", as protoc writes it, and what made a library panic once.
+    // protoc's `message M { optional int32 a = 1; }` in the file "m", and a set that made a library panic.
     let sets = ["0a130a016d220e0a014d12090a01611801200128050a", "0a055201616200"];
     let sets = sets.map(|set| hex::decode(set).expect("it is hexadecimal"));
     let files = [

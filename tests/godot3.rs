@@ -1,4 +1,4 @@
-//! What Godot 3 wrote and how it reads: the vectors in `vectors/godot3.tsv`, and values as text.
+//! Godot 3's vectors in `vectors/godot3.tsv`, and values as text.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ use variant_codec::{
 
 use crate::{any_inside, has_equal_keys, has_instance_ids};
 
-/// Where an input comes from.
+/// The origin of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The engine wrote it.
+    /// Written by the engine.
     Engine,
-    /// The engine wrote it, with objects in full.
+    /// Written by the engine, with full objects.
     Objects,
     /// Made by hand.
     Crafted,
@@ -25,28 +25,28 @@ pub enum Origin {
 /// One line of `vectors/godot3.tsv`.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The versions of the engines of which this is true.
+    /// The versions of the engines that agree on the row.
     pub engines: String,
-    /// Where the input comes from.
+    /// The origin of the input.
     pub origin: Origin,
     /// The input.
     pub bytes: Vec<u8>,
-    /// What the engine makes of it.
+    /// The engine's answer.
     pub answer: Answer,
-    /// What is special about the input.
+    /// A description of the input.
     pub label: String,
 }
 
-/// What an engine makes of an input.
+/// An engine's answer to an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It does not read it.
+    /// The engine refuses the input.
     Refused,
-    /// It was not asked.
+    /// The engine was not asked.
     NotAsked,
-    /// It reads it.
+    /// The engine reads the input.
     Read {
-        /// The value written again, in hexadecimal, with `<ID64>` for ids of that run.
+        /// The rewritten value in hexadecimal, with `<ID64>` in place of instance ids.
         again: String,
         /// The value as text.
         text: String,
@@ -89,28 +89,28 @@ fn row(line: &str) -> Row {
 /// Reads a value of Godot 3.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+/// Fails if the bytes are invalid.
 pub fn read(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let mut builder = ValueBuilder::default();
     Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).decode_only(&mut builder)?;
     Ok(builder.into_value())
 }
 
-/// Reads a value of Godot 3 and writes it again without building it.
+/// Reads a value of Godot 3, and writes it again without building it.
 ///
 /// # Errors
-/// Whatever reader or writer refuse.
+/// Fails if the reader or the writer fails.
 pub fn transcode(bytes: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Vec<u8>> {
     let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
     Decoder::of_godot3(bytes, strictness, limits, Loss::accepted_if(lossy)).decode_only(&mut downgrade)?;
     Ok(downgrade.into_output())
 }
 
-/// What is wrong with how we read bytes leniently, beside the engine's answer without permission for objects.
-/// `Ok(false)` where the value is the same, but by design written in other bytes.
+/// Compares lenient reading with the engine's answer. Returns `Ok(false)` if the value is the same, but
+/// written differently by design.
 ///
 /// # Errors
-/// What differs.
+/// Fails with the difference.
 pub fn judge(bytes: &[u8], answer: &Answer) -> std::result::Result<bool, String> {
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
     let value = read(bytes, Strictness::Lenient, &limits, true);
@@ -128,7 +128,7 @@ pub fn judge(bytes: &[u8], answer: &Answer) -> std::result::Result<bool, String>
         (Ok(value), Answer::Read { again, text }) => (value, again, text),
     };
     let (characters, has_others) = characters_of(text);
-    // The engine keeps one of two equal keys; the bytes keep both.
+    // The engine keeps one of two equal keys; the bytes contain both.
     let merged = has_equal_keys(&value);
     let ours = text_of(&value);
     if ours != characters && !merged {
@@ -136,8 +136,8 @@ pub fn judge(bytes: &[u8], answer: &Answer) -> std::result::Result<bool, String>
         let [ours, theirs] = [&ours, &characters].map(|text| &text[same.saturating_sub(80)..]);
         return Err(format!("read as …{ours:.400}, by the engine as …{theirs:.400}"));
     }
-    // Written by other rules: text that is none, objects in full, which become Dictionaries, ids of wrappers, and what is
-    // behind keys with NaN inside, which the engine does not find again.
+    // Written differently by design: invalid text, full objects (they become Dictionaries), ids of wrappers,
+    // and entries whose keys contain NaN, which the engine cannot find.
     if merged || has_others || has_lost_keys(&value) || ours.contains("Object(") || has_instance_ids(&value) {
         return Ok(false);
     }
@@ -156,13 +156,13 @@ fn has_lost_keys(value: &Value) -> bool {
     })
 }
 
-/// The engine's text with characters instead of code units: pairs of surrogates joined, what is no character replaced. Says
-/// also whether there were any.
+/// The engine's text with characters in place of code units: surrogate pairs are joined, invalid units
+/// replaced. Also returns whether any unit was invalid.
 fn characters_of(text: &str) -> (String, bool) {
     let mut has_others = false;
     let mut parts = text.split('\'');
     let mut made = parts.next().unwrap_or_default().to_owned();
-    // Every second part is between quotation marks.
+    // Every second part is between quotes.
     for (index, part) in parts.enumerate() {
         made.push('\'');
         if index % 2 == 1 {
@@ -187,7 +187,7 @@ fn characters_of(text: &str) -> (String, bool) {
     (made, has_others)
 }
 
-/// The value as `godot3/describe.gd` has it.
+/// The value as `godot3/describe.gd` prints it.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Bool(value) => value.to_string(),
@@ -208,7 +208,7 @@ pub fn text_of(value: &Value) -> String {
         Value::Rid(id) => format!("RID({id})"),
         Value::Object(Object::Id(id)) => format!("Object({})", *id as i64),
         Value::Dictionary(dictionary) => match &dictionary.entries[..] {
-            // As an object of Godot 3 is read.
+            // The form of an object read from Godot 3.
             [(Value::String(key), Value::String(class)), properties @ ..]
                 if key == "class" && is_object(properties) =>
             {
@@ -234,7 +234,7 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
-/// Whether these are the properties of an object: all have one.
+/// Returns whether these are the properties of an object, which always has a script.
 fn is_object(properties: &[(Value, Value)]) -> bool {
     properties.iter().any(|(name, _)| *name == Value::String("script".into()))
 }
@@ -251,7 +251,7 @@ fn packed(name: &str, elements: impl Iterator<Item = String>) -> String {
     format!("{name}({})", joined(elements))
 }
 
-/// Numbers by the bits of the payload that each has alone.
+/// Numbers by their bits, each at the smallest width that fits.
 fn numbers(name: &str, numbers: &[f64]) -> String {
     let bits = numbers.iter().map(|number| match *number as f32 {
         small if f64::from(small) == *number => hex::encode(small.to_le_bytes()),
@@ -280,7 +280,7 @@ fn packed_reals<const N: usize>(name: &str, element: &str, vectors: &PackedReals
     }
 }
 
-/// The bytes have rows, scripts see axes; what follows the nine numbers stays.
+/// The bytes contain rows, but scripts see axes. Components after the nine numbers stay.
 fn axes<const N: usize>(lanes: &[f64; N]) -> [f64; N] {
     let mut made = *lanes;
     for at in 0..9 {

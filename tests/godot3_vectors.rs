@@ -1,11 +1,11 @@
-//! Every vector that Godot 3 wrote, read and written again: the engine is right.
+//! Reads and rewrites every vector that Godot 3 wrote. The engine defines the result.
 
 use conformance::godot3::{Answer, Origin, judge, read, rows, transcode};
 use variant_codec::godot3::Loss;
 use variant_codec::{Limits, Strictness};
 
-/// How many rows are read the same, but by design not written the same: code units that are no characters, equal keys, objects.
-/// After a change of the vectors: look at the rows, then correct the number.
+/// The number of rows that are written differently by design: invalid code units, equal keys, objects. After
+/// the vectors change, look at the rows, then correct the number.
 const WRITTEN_OTHERWISE: usize = 30;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Limits: the presets, what the parts of a batch may leave each other, and how a breach is said.
+//! Limits: the presets, the shares of a batch's parts, and the messages.
 
 use variant_codec::limits::{Limit, Spent};
 use variant_codec::stream::{Decoder, Measure, Source, ValueBuilder};
@@ -11,11 +11,11 @@ fn read(bytes: &[u8], limits: &Limits, spent: Spent) -> Result<Spent> {
     decoder.decode_only(&mut builder).map(|_| decoder.spent())
 }
 
-/// Where limits admit all data of a length, parts of it may be read without knowing of each other.
+/// If the limits admit all data of a length, its parts may be read independently.
 #[test]
 fn what_admits_all_data_of_a_length() {
     let none = Limits::unlimited();
-    // Dictionaries in Dictionaries, each the only key: what costs the most for each byte.
+    // Nested Dictionaries, each the only key of the outer one: the most expensive input per byte.
     let mut costly = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(50);
     costly.extend([0x1B, 0, 0, 0, 0, 0, 0, 0]);
     costly.extend([0; 4].repeat(50));
@@ -31,10 +31,10 @@ fn what_admits_all_data_of_a_length() {
     assert!(!Limits::for_network().admit_all_of(1));
 }
 
-/// A key is hashed once for each key around it: bytes of keys within keys may come to no more than twice the input, and 4 KiB.
+/// A key is hashed once per enclosing key, and the hashed bytes are limited to twice the input plus 4 KiB.
 #[test]
 fn keys_within_keys_are_limited() {
-    // Each the only key of the one around it.
+    // Each Dictionary is the only key of the one around it.
     let nested = |levels: usize, text: usize| {
         let mut bytes = [0x1B, 0, 0, 0, 1, 0, 0, 0].repeat(levels);
         bytes.extend([4, 0, 0, 0]);
@@ -53,7 +53,7 @@ fn keys_within_keys_are_limited() {
         let error = read(&bytes, Spent::default()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::CollidingKeys(_)), "{error}");
     }
-    // Values that share limits share this one.
+    // Values that share limits also share this one.
     let mut spent = Spent::default();
     let refused = (0..100).find(|_| match read(&nested(10, 1 << 6), spent) {
         Ok(more) => {
@@ -65,7 +65,7 @@ fn keys_within_keys_are_limited() {
     assert!(refused.is_some_and(|reads| reads > 0));
 }
 
-/// Values that are read one after the other share what is limited for all of them.
+/// Values that are read one after the other share the limits on totals.
 #[test]
 fn what_is_spent_adds_up() {
     let three = [0x1C, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -87,7 +87,7 @@ fn what_is_spent_adds_up() {
     }
 }
 
-/// Values too large for a slot lie outside of it, in blocks of the engine's pools.
+/// Values too large for a slot are stored outside of it, in blocks of the engine's pools.
 #[test]
 fn large_values_are_charged_beside_their_slots() {
     for (ty, components, beside) in [
@@ -103,7 +103,7 @@ fn large_values_are_charged_beside_their_slots() {
         let memory = |max_memory| Limits { max_memory, ..Limits::for_save_files() };
         assert!(read(&bytes, &memory(24 + beside), Spent::default()).is_ok(), "{ty}");
         assert!(read(&bytes, &memory(23 + beside), Spent::default()).is_err(), "{ty}");
-        // In an Array, where such values are read as a run.
+        // An Array of such values is read as a run.
         let mut run = vec![0x1C, 0, 0, 0, 200, 0, 0, 0];
         run.extend(bytes.repeat(200));
         let all = 24 + 112 + 80 + 200 * (24 + beside);
@@ -116,7 +116,7 @@ fn large_values_are_charged_beside_their_slots() {
     }
 }
 
-/// An engine puts an empty value into each element of a new typed Array: they are refused before the Array is made.
+/// The engine puts an empty value into each element of a new typed Array. The limits refuse it beforehand.
 #[test]
 fn defaults_of_typed_arrays_are_announced() {
     const COUNT: u32 = 10_000;
@@ -130,7 +130,7 @@ fn defaults_of_typed_arrays_are_announced() {
     let refused = "max_memory";
     for element in [VariantType::Dictionary, VariantType::Array, VariantType::PackedInt32Array] {
         let message = breach(element);
-        // Not in an element: its path would be named.
+        // The error is not at an element, or its path would be named.
         assert!(message.contains(refused) && !message.contains('['), "{element}: {message}");
     }
     // 10,000 slots of 24 bytes are within the limit.
@@ -152,8 +152,8 @@ fn a_breach_says_which_limit_and_how_to_raise_it() {
     }
 }
 
-/// What reading a message takes beside its value is charged like the value: whatever the message, it stays within
-/// `max_memory`, but for a few KiB.
+/// The decoder charges for the memory that it needs besides the value: any message stays within `max_memory`
+/// plus a few KiB.
 #[test]
 fn messages_charge_for_the_memory_to_read_them() {
     const SIZE: usize = 1 << 20;
@@ -200,7 +200,7 @@ fn messages_charge_for_the_memory_to_read_them() {
         ("texts", [98, 0].repeat(SIZE / 2)),
         ("bytes", [106, 0].repeat(SIZE / 2)),
     ] {
-        // Above, it is also asked whether there is memory, by asking for some.
+        // With a higher limit, the decoder would also probe for free memory by allocating some.
         for max_memory in [1 << 18, 1 << 20, 1 << 22] {
             let limits = Limits { max_memory, ..Limits::unlimited() };
             let options = DecodeOptions {

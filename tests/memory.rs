@@ -1,13 +1,13 @@
-//! Memory that reading takes, with a counting allocator.
+//! Memory use of reading, measured with a counting allocator.
 
 use variant_codec::memory::copied;
 use variant_codec::{Limits, Strictness, Value};
 
-/// The most memory that reading takes at any time, for each byte of input.
+/// The maximum memory use for each byte of input.
 const PER_BYTE: u64 = 100;
-/// What reading may take beside that: the elements set aside for containers that are still open.
+/// The allowance for elements reserved by containers that are still open.
 const BESIDE: u64 = 1 << 20;
-/// What the reader asks for, and gives back at once, to see whether there is memory for more.
+/// The size of the reader's probe for free memory, which it frees at once.
 const ASKED: u64 = 41 << 20;
 
 #[test]
@@ -46,7 +46,7 @@ fn reading(bytes: &[u8]) -> (variant_codec::Result<()>, u64) {
 fn memory_grows_with_the_input_alone() {
     let array = |count: u32| [28_u32.to_le_bytes(), count.to_le_bytes()].concat();
     let nils = |count: usize| vec![0; count * 4];
-    // Each opener announces more than it holds, and is still open when the bytes end.
+    // Each opener announces more elements than it contains, and is still open at the end.
     let openers = [array(100_000).repeat(64), nils(100_000)].concat();
     let cases: [(&str, Vec<u8>); 5] = [
         ("nils", [array(1_000_000), nils(1_000_000)].concat()),

@@ -1,4 +1,4 @@
-//! How errors say what went wrong and where.
+//! Error messages: the cause and the place.
 
 use variant_codec::error::{Step, quoted};
 use variant_codec::stream::{ElementType, Text};
@@ -43,7 +43,7 @@ fn every_step_has_its_form() {
     }
 }
 
-/// Errors travel from the inside outwards, and paths are read from the outside inwards.
+/// Errors collect steps from the inside out; paths read from the outside in.
 #[test]
 fn long_paths_are_shortened_in_the_middle() {
     let path = |steps: usize| (0..steps).fold(error(), |error, step| error.inside(Step::Index(step))).path();

@@ -10,7 +10,7 @@ use variant_codec::{Error, ErrorKind, Limits, Object, Strictness, Value, Variant
 /// More nodes than any vector has.
 const ALL: usize = usize::MAX;
 
-/// What the decoder says of the same bytes.
+/// The decoder's result for the same bytes.
 fn decoded(bytes: &[u8]) -> (Result<usize, Error>, Value) {
     let limits = Limits { allow_objects: true, ..Limits::unlimited() };
     let mut builder = ValueBuilder::default();
@@ -26,7 +26,7 @@ fn kinds(notes: &Notes) -> Vec<(usize, &ErrorKind)> {
     notes.first.iter().map(|note| (note.offset().expect("a place"), note.kind())).collect()
 }
 
-/// The same letter for each byte of a kind: header, type, number, content, padding.
+/// One letter per byte: header, type, number, content or padding.
 fn pieces(hex: &str) -> String {
     let bytes = unhex(hex);
     let outline = Outline::of(&bytes, ALL);
@@ -95,7 +95,7 @@ fn large_containers_are_counted_and_cut() {
     assert_eq!((outline.notes().first.len(), outline.notes().left_out), (100, INTS - 100));
     assert!(outline.to_string().lines().count() < 120);
 
-    // An element type that is long, and that no element has.
+    // A long element type that no element has.
     let class = "A".repeat(1 << 20);
     let misfits = [
         unhex("1c000200 00001000"),
@@ -145,7 +145,7 @@ fn memory_is_bounded_by_the_nodes() {
     }
 }
 
-/// The smallest stack of a worker thread; without optimisation, frames are larger.
+/// The smallest stack of a worker thread; unoptimised frames are larger.
 const STACK: usize = if cfg!(debug_assertions) { 32 << 20 } else { 512 << 10 };
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where the bytes go: to memory that is too small, up to the end of what the format holds, and nowhere.
+//! Outputs: memory that is too small, the maximum size of the format, and counting only.
 
 use variant_codec::format::MAX_BYTES;
 use variant_codec::stream::{
@@ -8,7 +8,7 @@ use variant_codec::stream::{
 use variant_codec::text::{Utf8Rule, utf8_len};
 use variant_codec::{EncodeOptions, ErrorKind, Result, VariantType};
 
-/// An output that has got very far already.
+/// An output that already holds almost the maximum.
 struct Late<'a> {
     start: usize,
     room: Buffer<&'a mut Vec<u8>>,
@@ -38,7 +38,7 @@ impl Output for Late<'_> {
     }
 }
 
-/// What is written where only so many bytes are left, or `None` where they are too few.
+/// The output of `write` with `left` bytes remaining, or `None` if they are too few.
 fn with_left(
     left: usize,
     write: impl Fn(&mut Encoder<Late<'_>>) -> Result<()>,
@@ -61,7 +61,7 @@ fn with_left(
     written
 }
 
-/// Writes one value in any output.
+/// Checks that writing one value takes exactly `$size` bytes in any output.
 macro_rules! exactly {
     ($size:expr, |$sink:ident| $write:expr) => {{
         let size: usize = $size;
@@ -149,7 +149,7 @@ fn no_count_is_negative() {
     }
 }
 
-/// Fits as much as there is memory for, and no more.
+/// The output accepts as many bytes as there is memory for, and no more.
 fn check_memory<O: Output>(mut output: O, size: usize) {
     assert!(output.is_empty());
     assert!(output.reserve(size).is_ok());
@@ -176,7 +176,7 @@ fn fixed_memory_is_filled_to_its_end() {
     assert_eq!(memory[..11], [1, 1, 1, 1, 1, 1, 2, 2, 2, 0, 0]);
 }
 
-/// Storage that is there but never grows.
+/// Storage that never grows.
 struct Stuck(Vec<u8>);
 
 impl AsRef<[u8]> for Stuck {
@@ -220,7 +220,7 @@ fn memory_may_be_exhausted() {
     assert_eq!(error.kind(), &ErrorKind::OutOfMemory(usize::MAX));
 }
 
-/// Vectors double: a value of many pieces must not be copied for each.
+/// Vectors double in size, so that a value of many pieces is not copied for each piece.
 #[test]
 fn memory_grows_by_as_much_as_there_is() {
     let mut bytes = vec![0; 100];
@@ -230,7 +230,7 @@ fn memory_grows_by_as_much_as_there_is() {
     assert_eq!(bytes.len(), 1000);
 }
 
-/// Texts around the length up to which they are written in one pass.
+/// Texts around the maximum length that is written in one pass.
 #[test]
 fn long_text() {
     for len in [4094, 4095, 4096, 4097, 4098, 70_000] {

@@ -1,4 +1,4 @@
-//! The tables that pages take from the code: error codes, promises and limits. `ACCEPT=1 cargo test -p conformance pages::` writes them.
+//! Generated tables in pages. `ACCEPT=1 cargo test -p conformance pages::` writes them.
 
 use std::path::Path;
 use std::{env, fs};
@@ -13,8 +13,8 @@ macro_rules! codes {
 }
 include!("../rust/extension/src/api/codes.rs");
 
-/// A promise, and what holds it: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular), modules of these tests, and
-/// activities of `cargo xtask soak`.
+/// A promise, and its tests: suites (`godot-project/suites/NAME_suite.gd`, with NAME in the singular),
+/// modules of these tests, and activities of `cargo xtask soak`.
 struct Promise(&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -78,7 +78,7 @@ const LIMITS: [(&str, &str, &str); 12] = [
     ("allowed_scripts", "scripts, by path; empty is all", "SCRIPT_NOT_ALLOWED"),
 ];
 
-/// The limits of a preset. There is no `..` in it, so that a new limit needs its row.
+/// The limits of a preset. The pattern has no `..`, so that a new limit requires a row.
 fn shown(limits: Limits) -> [String; LIMITS.len()] {
     let Limits {
         max_bytes,
@@ -159,7 +159,7 @@ fn codes_table() -> String {
     table(&["code", "constant", "cause, and what to do"], rows)
 }
 
-/// The editor's help as Markdown: references and code become code spans.
+/// The editor's help as Markdown, with references and code as code spans.
 fn markdown(help: &str) -> String {
     let help = help.replace("[code]", "`").replace("[/code]", "`");
     let mut parts = help.split('[');
@@ -182,7 +182,7 @@ fn root(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
 }
 
-/// Compares the tables of a page with those that it should have, each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+/// Compares a page's tables, between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, with the expected.
 fn check(page: &str, tables: &[(&str, String)]) {
     let path = root(page);
     let before = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));

@@ -1,4 +1,4 @@
-//! Large and odd values in parts. The fuzz targets `parts` and `values` compare parts with the whole.
+//! Large and unusual values in parts. The fuzz targets `parts` and `values` compare parts with the whole.
 
 use conformance::fuzzing::parts::in_parts;
 use variant_codec::{Strictness, Value};
@@ -13,7 +13,7 @@ fn large_values_come_in_parts() {
     assert!(count > 20, "only {count} parts");
 }
 
-/// What the engine takes for no strings at all is not skimmed as many.
+/// The engine reads a negative count of strings as none, so skimming must not take it for many.
 #[test]
 fn negative_counts_hide_nothing() {
     let bytes = |count| {
@@ -24,7 +24,7 @@ fn negative_counts_hide_nothing() {
     assert_eq!(again, bytes("00000000"));
 }
 
-/// Skimming each level anew must not take time that grows with the square of the input.
+/// Repeated skimming at each level must not take quadratic time.
 #[test]
 fn deep_values_are_not_skimmed_at_each_level() {
     let mut value = Value::from(vec![Value::from(1), Value::from("x".repeat(1 << 20).as_str())]);

@@ -1,4 +1,4 @@
-//! Patches: what `diff` finds, `apply` makes, byte for byte. The fuzz target `patches` tries damaged ones.
+//! Patches reproduce the new value byte for byte. The fuzz target `patches` tries damaged ones.
 
 use conformance::Values;
 use fastrand::Rng;
@@ -11,7 +11,7 @@ fn limits() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
-/// Changes something inside of the value.
+/// Changes something inside the value.
 fn edit(value: &mut Value, rng: &mut Rng, with: &Value) {
     let op = rng.u8(..7);
     match value {
@@ -79,7 +79,7 @@ fn from(value: &Value) -> Vec<u8> {
     value.encode().unwrap()
 }
 
-/// A patch of this change.
+/// A patch with this change.
 fn patch_of(change: Value) -> Vec<u8> {
     from(&Value::from_iter([("patch", Value::from(1)), ("change", change)]))
 }
@@ -173,9 +173,8 @@ fn a_value_as_deep_as_the_format_allows_has_a_patch() {
     });
 }
 
-/// No engine repeats a key, but bytes can.
-/// Numbers that one list has once, and nothing in common with the other, among values that are all alike. A search for the fewest
-/// changes takes a quarter of an hour.
+/// Each list has unique numbers between values that are all alike. A search for the fewest changes would take
+/// a quarter of an hour.
 #[test]
 fn lists_are_compared_in_linear_time() {
     let list = |other: fn(i64) -> Value| {
@@ -211,7 +210,7 @@ fn limits_hold_for_what_a_patch_makes() {
 #[test]
 fn what_is_not_canonical_has_no_patch() {
     let limits = Limits { allow_non_canonical: true, ..limits() };
-    // An int of 64 bits that fits in 32, and bytes without their padding.
+    // A 64-bit int that fits in 32 bits, and bytes without padding.
     let good = from(&Value::from(1));
     for odd in [&[2, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0][..], &[29, 0, 0, 0, 1, 0, 0, 0, 5]] {
         assert!(Value::decode(odd, &limits).is_ok());

@@ -1,5 +1,5 @@
-//! Engines of both precisions read each other's values. What official builds, which are single, make of wide components
-//! is in the vectors; what double builds write is the format's own rule: the same with bit 16 and every component wide.
+//! Engines of both precisions read each other's values. The vectors show how official, single-precision
+//! builds read wide components. Double builds write the same format with bit 16 set and wide components.
 
 use conformance::transcode;
 use variant_codec::format::{FLAG_64, Lane, Shape};
@@ -91,7 +91,7 @@ fn other_types_have_one_width() {
     }
 }
 
-/// Seen in the engine on x86-64: rounding to the nearest, and NaNs made quiet with the top bits of their payload.
+/// Seen on x86-64: the engine rounds to nearest and makes NaNs quiet, with the top bits of their payload.
 #[test]
 fn bits_that_do_not_fit() {
     let narrowed = [
@@ -122,7 +122,7 @@ fn bits_that_do_not_fit() {
     ];
     for (narrow, wide) in widened {
         assert_eq!(converted(&u32::to_le_bytes(narrow), Single), u64::to_le_bytes(wide), "{narrow:08x}");
-        // The engine widens a float of its own in the same way, and writes NaNs wide.
+        // The engine widens its own floats in the same way, and writes NaNs wide.
         let float = [&[3, 0, 0, 0], u32::to_le_bytes(narrow).as_slice()].concat();
         let value = Value::decode_as(&float, Strictness::Lenient, &Limits::unlimited());
         assert!(

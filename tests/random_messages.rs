@@ -4,7 +4,7 @@ use fastrand::Rng;
 use variant_codec::Value;
 use variant_protobuf::{Field, Message, Schema};
 
-/// Every kind of field, under numbers of one, two and five bytes.
+/// Every kind of field, with tags of one, two and five bytes.
 pub const EVERYTHING: &str = r#"
     syntax = "proto3";
     package test;
@@ -31,13 +31,13 @@ pub const EVERYTHING: &str = r#"
     }
 "#;
 
-/// A random message, whose fields are in random order. Nested ones get smaller.
+/// A random message with fields in random order. Nested messages get smaller.
 pub fn random_message(rng: &mut Rng, message: &Message, size: u32) -> Value {
     let mut fields: Vec<&Field> = message.fields().iter().collect();
     rng.shuffle(&mut fields);
     let (mut choice, mut entries) = (Vec::new(), Vec::new());
     for field in fields {
-        // Of each oneof, whose fields are called after it, one member at most.
+        // Each oneof, whose fields share its prefix, gets at most one member.
         let oneof = field.name().split_once('_').filter(|(start, _)| ["choice", "other"].contains(start));
         if rng.u32(..100) >= size || oneof.is_some_and(|(oneof, _)| choice.contains(&oneof)) {
             continue;
@@ -87,14 +87,14 @@ fn random_value(rng: &mut Rng, message: &Message, ty: &str, size: u32) -> Value 
     }
 }
 
-/// The schemas that random messages and fuzzed bytes belong to.
+/// Compiles the schemas of random messages and fuzzed bytes.
 pub fn schema(text: &str) -> Schema {
     let text = text.to_owned();
     let resolve = move |name: &str| (name == "test.proto").then(|| text.clone());
     Schema::compile("test.proto", resolve).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What only proto2 has.
+/// The features that only proto2 has.
 pub const OLD: &str = r#"
     syntax = "proto2";
     enum Team { RED = 1; BLUE = 2; BELOW = -1; }

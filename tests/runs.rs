@@ -1,18 +1,18 @@
-//! Elements that are written in runs come out as if each had been written alone.
+//! Elements written in runs equal elements written one by one.
 
 use conformance::fuzzing::transcode;
 use variant_codec::error::Oddity;
 use variant_codec::stream::{Buffer, Encoder, Source};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, PackedReals, Reals, Value};
 
-/// More elements than any block holds, and every length around its end.
+/// Beyond the size of any block, with every length around its end.
 const LENGTHS: std::ops::Range<usize> = 0..140;
 
 fn options() -> EncodeOptions {
     EncodeOptions::default()
 }
 
-/// What an Array of these must be: a header, a count, and each element as it is alone.
+/// The expected Array of these values: a header, a count, and each element encoded alone.
 fn one_by_one(values: &[Value]) -> Vec<u8> {
     let mut bytes = vec![28, 0, 0, 0];
     bytes.extend((values.len() as u32).to_le_bytes());
@@ -20,7 +20,7 @@ fn one_by_one(values: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// An Array of these is written as one element after the other, in every way and from every source.
+/// Checks that every way and source writes an Array of these values as its elements one by one.
 fn check(values: Vec<Value>) {
     let bytes = one_by_one(&values);
     assert_eq!(Value::from(values).encode().expect("a small value"), bytes);
@@ -100,7 +100,7 @@ fn broken_at_every_place() {
     }
 }
 
-/// What is wrong inside of a run is told as it is of an element alone, with its place.
+/// An error within a run is the same as for a single element, with its offset.
 #[test]
 fn errors_have_their_places() {
     let limits = Limits::for_save_files();
@@ -128,7 +128,7 @@ fn errors_have_their_places() {
         assert!(matches!(error.kind(), ErrorKind::NotCanonical(Oddity::NarrowNan)), "{error}");
         assert_eq!((error.offset(), error.path()), (Some(at), format!("[{place}]")));
 
-        // A room that is too small says so, at the first element that does not fit.
+        // A buffer that is too small causes an error at the first element that does not fit.
         let mut small = vec![0; at + 7];
         let mut encoder = Encoder::new(Buffer::new(small.as_mut_slice()), options());
         let values = Value::from(vec![Value::Int(7); 100]);

@@ -1,4 +1,4 @@
-//! Types of Rust programs as the engine writes the same: `vectors/serde.tsv` holds what it wrote for each name used here.
+//! Rust types serialize to the engine's bytes, which `vectors/serde.tsv` lists by name.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,7 +18,7 @@ use variant_codec::{
     Array, Dictionary, Error, ErrorKind, Limits, NodePath, Object, PackedReals, Reals, Value, VariantType,
 };
 
-/// What the engine wrote, by name, and which names have been asked for.
+/// The engine's bytes by name, and the names that were used.
 struct Engine {
     bytes: HashMap<String, Vec<u8>>,
     asked: RefCell<BTreeSet<String>>,
@@ -40,7 +40,7 @@ impl Engine {
         &self.bytes[name]
     }
 
-    /// A type writes what the engine writes, and reads it back.
+    /// Checks that a value serializes to the engine's bytes, and reads back.
     fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(&self, name: &str, value: T) {
         let bytes = self.bytes(name);
         assert_eq!(hex::encode(to_bytes(&value).unwrap()), hex::encode(bytes), "{name}");
@@ -78,7 +78,7 @@ enum State {
     Own(Point<i64>),
 }
 
-/// Bytes, which serde does not tell from a sequence of its own accord.
+/// Bytes, which serde by itself does not distinguish from a sequence.
 #[derive(Debug, PartialEq)]
 struct Bytes(Vec<u8>);
 
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// A field of a type that Rust has no name for, as the engine writes it.
+/// A field of a type that Rust has no name for, with the engine's bytes.
 macro_rules! fields {
     ($engine:ident; $($path:literal $name:literal: $ty:ty = $value:expr;)*) => {
         $({
@@ -150,7 +150,7 @@ fn save() -> Save {
         name: "Ada".into(),
         hp: 87,
         position: Point { x: 3.0, y: 4.0 },
-        // As the engine makes it of an angle of 0.
+        // The engine's transform for an angle of 0.
         transform: [[1.0, 0.0], [-0.0, 1.0], [1.0, 2.0]],
         spawn: "/root/World/Spawn".into(),
         state: State::Attack { target: "orc".into(), damage: 5 },
@@ -226,7 +226,7 @@ fn types_are_written_and_read_as_the_engine_does() {
     assert_eq!(*engine.asked.borrow(), known, "a row that nothing looked at");
 }
 
-/// What `FastVariantClasses` writes and reads: docs/classes.md.
+/// The format of `FastVariantClasses`, see docs/classes.md.
 fn objects_of_classes(engine: &Engine) {
     #[derive(Debug, PartialEq, Deserialize, Serialize)]
     #[serde(tag = "@class")]
@@ -256,7 +256,7 @@ fn objects_of_classes(engine: &Engine) {
         Object::Hero { version: None, name: "Ren".into(), bag: Reference::Here(Bag { items: vec![1, 2] }) },
         Object::Hero { version: Some(2), name: "Mia".into(), bag: Reference::Shared { index: 0 } },
     ];
-    // A tag is a StringName there, and a String here; readers take both.
+    // The engine writes a tag as a StringName, and serde as a String; readers accept both.
     let written: Value = to_value(&objects).unwrap();
     assert_eq!(from_value::<Vec<Object>>(written).unwrap(), objects);
     engine.reads("objects of classes", objects);
@@ -304,7 +304,7 @@ fn types_of_godot(engine: &Engine) {
         "variant_codec::serde::color_array" "color_array": Vec<[f32; 4]> = vec![[1.0, 0.5, 0.25, 0.1]];
         "variant_codec::serde::vector2" "no vector": Option<[f32; 2]> = None;
     }
-    // What the engine leaves out of a path does not come back.
+    // Empty parts of a path, which the engine drops, do not come back.
     for (name, path) in
         [("node_path with empty names", "a//b/"), ("node_path with a colon at its end", "a:b:")]
     {
@@ -364,7 +364,7 @@ fn errors_say_where() {
     assert_eq!((error.path().as_str(), error.kind()), ("[0]", &message("expected 3 numbers, found 2")));
 }
 
-/// What nests without an end is an error, not a crash.
+/// Endless nesting is an error, not a crash.
 #[test]
 fn nesting_ends() {
     struct Endless;
@@ -394,7 +394,7 @@ fn other_types_are_read_too() {
     assert_eq!(from_value::<Option<u64>>(Value::Object(Object::Null)).unwrap(), None);
     assert_eq!(from_value::<Vec<i64>>(Value::PackedInt32Array(vec![1, 2])).unwrap(), [1, 2]);
     assert_eq!(from_value::<State>(Value::StringName("Idle".into())).unwrap(), State::Idle);
-    // Readable forms, since scripts read them.
+    // Addresses use their readable form, because scripts read them.
     let address: IpAddr = [127, 0, 0, 1].into();
     assert_eq!(to_value(&address).unwrap(), Value::from("127.0.0.1"));
     assert_eq!(from_value::<IpAddr>("127.0.0.1".into()).unwrap(), address);
@@ -407,7 +407,7 @@ fn other_types_are_read_too() {
     from_value::<IgnoredAny>(more).unwrap();
 }
 
-/// A Dictionary that looks like a form of another value is none.
+/// A Dictionary that resembles the form of another type stays a Dictionary.
 #[test]
 fn forms_are_not_mistaken() {
     for value in [
@@ -460,7 +460,7 @@ fn trusted() -> Limits {
     Limits { allow_objects: true, ..Limits::for_save_files() }
 }
 
-/// A value that strict decoding refuses, and the path to the reason.
+/// A value that strict decoding refuses, and the path to the cause.
 fn spoilt() -> impl Strategy<Value = (Value, &'static str)> {
     let texts = prop_oneof!["[a-z]{0,3}\0[a-z]{0,3}", "\u{FEFF}[a-z]{0,3}"];
     let path = |name: String| NodePath { names: vec![name], ..NodePath::default() };
@@ -496,7 +496,7 @@ fn nested(mut value: Value, levels: u32, wrap: impl Fn(Value) -> Value) -> Value
     value
 }
 
-/// Whatever is written can be read; the rest is refused when it is written, with its path.
+/// Every written value can be read. Others are refused on writing, with their path.
 #[test]
 fn what_is_written_can_be_read() {
     proptest!(|(value in Values { full_objects: true, ..Values::default() }.any())| {
@@ -538,7 +538,7 @@ struct Known {
     more: BTreeMap<String, Value>,
 }
 
-/// At the format's maximum depth, where forms would nest too deeply.
+/// The format's maximum depth, at which forms would nest too deeply.
 #[test]
 fn the_deepest_values_come_back() {
     let typed = |value| {
@@ -625,7 +625,7 @@ enum Untagged {
     Other(u8),
 }
 
-/// Where serde buffers, it loses types; the modules know them.
+/// serde's buffer loses types, but the modules restore them.
 #[test]
 fn fields_keep_their_types_where_serde_reads_ahead() {
     fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
@@ -646,7 +646,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
         VariantType::Vector2
     );
 
-    // Types that a Value loses are documented.
+    // The types that a buffered Value loses are documented.
     let read: [(Value, Value); 9] = [
         (Value::StringName("a".into()), "a".into()),
         (NodePath { names: vec!["a".into()], ..NodePath::default() }.into(), "a".into()),
@@ -668,7 +668,7 @@ fn fields_keep_their_types_where_serde_reads_ahead() {
     }
 }
 
-/// As in hand-written JSON.
+/// Forms as in hand-written JSON.
 #[test]
 fn plain_forms_are_read_from_other_formats() {
     let json = r#"{"position": {"y": 2, "x": 1.5}, "cell": [1, 2, 3], "area": [1, 2, 3, 4], "animation": "run",
@@ -685,7 +685,7 @@ fn plain_forms_are_read_from_other_formats() {
     {
         assert!(serde_json::from_str::<Wide>(wrong).is_err(), "{wrong}");
     }
-    // From a Variant, the type must be the same: that the content fits is not enough.
+    // A Variant must have the same type; fitting content is not enough.
     let array = Value::from([1.0, 2.0]);
     let error = from_value::<BTreeMap<String, Wide>>(Value::from_iter([("a", array)])).unwrap_err();
     assert_eq!(error.to_string(), r#"expected Vector2, found Array (at ."a")"#);
@@ -718,7 +718,7 @@ fn floats_that_are_not_finite_come_back_from_json() {
     }
 }
 
-/// Like unknown fields.
+/// Such keys are ignored like unknown fields.
 #[test]
 fn keys_that_are_no_text_are_passed_over() {
     #[derive(Debug, PartialEq, Deserialize)]
@@ -824,7 +824,7 @@ fn values_that_are_no_maps() -> Vec<Value> {
     ]
 }
 
-/// Tags and flattened fields are Dictionaries; what cannot be merged with one is an error, and is gone afterwards.
+/// Tags and flattened fields need Dictionaries. Other values are an error, and leave no state behind.
 #[test]
 fn values_do_not_reach_other_calls() {
     let secret = || Value::from_iter([("secret", Value::Vector2(Reals::Single([1.0, 2.0])))]);
@@ -852,7 +852,7 @@ fn values_do_not_reach_other_calls() {
     let error = to_value(&Message::Named(Tagless { kind: "a".into() })).unwrap_err();
     assert_eq!(error.to_string(), r#"duplicate key (at ."type")"#);
 
-    // Serializers around this crate's own, as others write them.
+    // Serializers that wrap this crate's own, as other crates do.
     struct Around<S>(S);
     impl Serialize for Around<Value> {
         fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -863,7 +863,7 @@ fn values_do_not_reach_other_calls() {
     assert_eq!(inner["inner"], secret());
 }
 
-/// What is flattened comes back as it was, whatever it looks like.
+/// Flattened Dictionaries come back unchanged, whatever they resemble.
 #[test]
 fn flattened_values_stay_dictionaries() {
     for rest in [
@@ -886,7 +886,7 @@ fn flattened_values_stay_dictionaries() {
     assert_eq!(read.rest, Value::from_iter([("a", 1)]));
 }
 
-/// A sender could make types of Dictionaries that its limits do not allow.
+/// Otherwise a sender could turn Dictionaries into types that the limits do not allow.
 #[test]
 fn forms_are_not_read_from_packets() {
     fn read<T: DeserializeOwned>(value: &Value) -> T {
@@ -926,7 +926,7 @@ fn forms_are_not_read_from_packets() {
     }
 }
 
-/// Every type, at the top and in containers, comes back out of serde's buffer, but for those that the module's table lists.
+/// Every type survives serde's buffer, at the top and in containers, except those in the module's table.
 #[test]
 fn types_survive_the_buffer() {
     const LOSSY: [&str; 14] = [
@@ -950,7 +950,7 @@ fn types_survive_the_buffer() {
         LOSSY.iter().any(|word| text.contains(word)) || text.contains("Single([])")
     };
     let types = RefCell::new(BTreeSet::new());
-    // Under emulation, PROPTEST_CASES may ask for too few to meet most types.
+    // Under emulation, PROPTEST_CASES may be too small to meet most types.
     for _ in 0..100 {
         proptest!(|(value in Values { precision: Precision::Single, full_objects: false }.any())| {
             if !lossy(&value) {
@@ -986,7 +986,7 @@ enum Shape {
     Nested(Vec<Shape>),
 }
 
-/// Modules take only their type out of serde's buffer.
+/// A module takes only its own type out of serde's buffer.
 #[test]
 fn modules_tell_types_apart_in_the_buffer() {
     let shapes = || {
@@ -1035,7 +1035,7 @@ fn modules_tell_types_apart_in_the_buffer() {
     }
 }
 
-/// Each pair with the number of entries that Godot 4.6.3 has after it inserted both keys; of equal keys it keeps one.
+/// Pairs of keys with the number of entries in Godot 4.6.3 after inserting both. It keeps one of equal keys.
 #[test]
 fn keys_are_equal_where_the_engine_says_so() {
     let twice = Known { hp: 1, more: BTreeMap::from([("a".into(), 1.into()), ("hp".into(), 2.into())]) };

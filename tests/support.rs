@@ -1,4 +1,4 @@
-//! What the test programs share: vectors that the engine wrote, and random values and bytes.
+//! Shared by the test programs: the engine's vectors, and random values and bytes.
 
 pub mod fuzzing;
 pub mod godot3;
@@ -22,7 +22,7 @@ use variant_codec::{
     Strictness, Value, VariantType, format,
 };
 
-/// Runs this on a stack of so many bytes. On the web without threads, that is the page's own, whose size the linker sets.
+/// Runs `run` on a stack of `bytes`. On the web without threads, the linker sets the size of the only stack.
 pub fn with_stack<T: Send + 'static>(bytes: usize, run: impl FnOnce() -> T + Send + 'static) -> T {
     if cfg!(target_family = "wasm") {
         return run();
@@ -31,30 +31,30 @@ pub fn with_stack<T: Send + 'static>(bytes: usize, run: impl FnOnce() -> T + Sen
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// One line of `vectors/godot4.tsv`: bytes, and what the engine made of them.
+/// One line of `vectors/godot4.tsv`: bytes, and the engine's result.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What is special about the input.
+    /// A description of the input.
     pub label: String,
     /// Whether the engine was asked to read objects.
     pub objects: bool,
     /// The input.
     pub bytes: Vec<u8>,
-    /// What the engine read; `None` where it refused.
+    /// The engine's result; `None` if it refused the input.
     pub accepted: Option<Accepted>,
 }
 
-/// How the engine reads an input.
+/// The engine's result for an input that it reads.
 #[derive(Clone, Debug)]
 pub struct Accepted {
-    /// Bytes that it counts as read.
+    /// The number of bytes that it counts as read.
     pub consumed: usize,
-    /// The value written again, in hexadecimal, with `<ID64>` for instance ids of that run.
+    /// The rewritten value in hexadecimal, with `<ID64>` in place of instance ids.
     pub reencoded: String,
 }
 
 impl Accepted {
-    /// Whether these are the bytes that the engine wrote, whatever the instance ids.
+    /// Returns whether the engine wrote these bytes, apart from instance ids.
     pub fn is_reencoded(&self, bytes: &[u8]) -> bool {
         let hex = hex::encode(bytes);
         let mut rest = hex.as_str();
@@ -72,12 +72,12 @@ impl Accepted {
 const MASK: &str = "<ID64>";
 
 impl Row {
-    /// Limits that say no to nothing but objects, where the engine was not asked for them.
+    /// Limits that allow everything, except objects if the engine did not read objects.
     pub fn limits(&self) -> Limits {
         Limits { allow_objects: self.objects, ..Limits::unlimited() }
     }
 
-    /// Whether the engine reads the whole input, and writes the same again.
+    /// Returns whether the engine reads the whole input and writes it back unchanged.
     pub fn is_canonical(&self) -> bool {
         self.accepted.as_ref().is_some_and(|engine| engine.is_reencoded(&self.bytes))
     }
@@ -117,15 +117,15 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// The one error that the engine's strictness knows and the engine does not: values of another type in a typed Dictionary.
+/// The only error of lenient reading that the engine lacks: values of another type in a typed Dictionary.
 pub fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WrongElementType { container: "Dictionary's values", .. })
 }
 
-/// Reads one value and writes it again without building it.
+/// Reads one value, and writes it again without building it.
 ///
 /// # Errors
-/// Whatever reader or writer refuse.
+/// Fails if the reader or the writer fails.
 pub fn transcode(
     bytes: &[u8],
     strictness: Strictness,
@@ -137,17 +137,17 @@ pub fn transcode(
     Ok(encoder.into_output())
 }
 
-/// How many bytes this source's value takes.
+/// The encoded size of the source's value.
 ///
 /// # Errors
-/// Whatever the source refuses.
+/// Fails if the source fails.
 pub fn measure(mut source: impl Source, precision: Precision) -> Result<usize> {
     let mut measure = Measure::counting(EncodeOptions { precision, ..EncodeOptions::default() });
     source.write_into(&mut measure)?;
     Ok(measure.bytes())
 }
 
-/// Calls `look` with the value and everything inside of it.
+/// Calls `look` with the value and everything inside it.
 pub fn visit(value: &Value, look: &mut impl FnMut(&Value)) {
     look(value);
     match value {
@@ -163,15 +163,15 @@ pub fn visit(value: &Value, look: &mut impl FnMut(&Value)) {
     }
 }
 
-/// Whether the value or anything inside of it is such a value.
+/// Returns whether `is` holds for the value or anything inside it.
 pub fn any_inside(value: &Value, is: impl Fn(&Value) -> bool) -> bool {
     let mut found = false;
     visit(value, &mut |inner| found |= is(inner));
     found
 }
 
-/// Whether a typed Array, or the keys of a typed Dictionary, hold a value of another type. The engine converts those, or
-/// leaves them out.
+/// Returns whether an element of a typed Array, or a key of a typed Dictionary, has another type. The engine
+/// converts or drops it.
 pub fn has_misfits(value: &Value) -> bool {
     any_inside(value, |inner| match inner {
         Value::Array(array) => array.values.iter().any(|value| !takes(&array.element, value)),
@@ -190,7 +190,7 @@ fn takes(element: &OwnedElementType, value: &Value) -> bool {
     }
 }
 
-/// Whether a Dictionary holds keys that are one key for the engine, which merges them.
+/// Returns whether a Dictionary contains keys that are equal for the engine, which merges them.
 pub fn has_equal_keys(value: &Value) -> bool {
     any_inside(value, |inner| match inner {
         Value::Dictionary(dictionary) => {
@@ -201,8 +201,8 @@ pub fn has_equal_keys(value: &Value) -> bool {
     })
 }
 
-/// The same text for keys that the engine takes for one: both text types, both zeros, all NaNs, components that it rounds to one, containers
-/// whatever the types that they declare.
+/// The same text for keys that are equal for the engine. It ignores text types, signs of zeros, NaN bits,
+/// lost precision of components, and declared types.
 fn identity(key: &Value) -> String {
     match key {
         Value::Array(array) => format!("{:?}", array.values.iter().map(identity).collect::<Vec<_>>()),
@@ -221,14 +221,14 @@ fn identity(key: &Value) -> String {
     }
 }
 
-/// What an engine has written for a test: numbers of 32 bits, and bytes behind their length, taken from the front.
+/// A reader of an engine's output for a test: 32-bit numbers and length-prefixed bytes.
 pub struct Records<'a>(pub &'a [u8]);
 
 impl<'a> Records<'a> {
     /// The next number.
     ///
     /// # Errors
-    /// If there is none.
+    /// Fails if there is none.
     pub fn number(&mut self) -> anyhow::Result<usize> {
         let (number, rest) = self.0.split_first_chunk().context("the engine's output is cut")?;
         self.0 = rest;
@@ -238,7 +238,7 @@ impl<'a> Records<'a> {
     /// The next bytes.
     ///
     /// # Errors
-    /// If they are not all there.
+    /// Fails if they are truncated.
     pub fn bytes(&mut self) -> anyhow::Result<&'a [u8]> {
         let length = self.number()?;
         let (bytes, rest) = self.0.split_at_checked(length).context("the engine's output is cut")?;
@@ -247,20 +247,20 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Whether the value holds an object by its instance id, which the engine replaces by that of a wrapper.
+/// Returns whether the value contains an object's instance id, which the engine replaces with a wrapper's id.
 pub fn has_instance_ids(value: &Value) -> bool {
     any_inside(value, |inner| matches!(inner, Value::Object(Object::Id(_))))
 }
 
-/// The random bytes of which a value is made.
+/// The number of random bytes for a value.
 const DRAWN: std::ops::Range<usize> = 0..800;
 
-/// Which random values are made. All of them are such that the engine writes them back unchanged.
+/// Options for random values. The engine writes all of them back unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     /// The width of `real_t`.
     pub precision: Precision,
-    /// Whether there are objects with class and properties, and containers typed by classes and scripts.
+    /// Whether to make objects with class and properties, and containers typed by classes and scripts.
     pub full_objects: bool,
 }
 
@@ -271,13 +271,13 @@ impl Values {
         vec(any::<u8>(), DRAWN).prop_map(draw)
     }
 
-    /// A value made of random bytes. Zeros follow the last byte.
+    /// A value made of random bytes. After the last byte, zeros follow.
     pub fn draw(self, bytes: &mut Unstructured<'_>) -> Value {
         Draw { bytes, values: self }.any(DEPTH).expect("zeros follow the last byte")
     }
 }
 
-/// Levels of containers in a random value.
+/// The maximum levels of containers in a random value.
 const DEPTH: u32 = 6;
 
 type Drawn<T> = arbitrary::Result<T>;
@@ -288,7 +288,7 @@ struct Draw<'a, 'b> {
 }
 
 impl Draw<'_, '_> {
-    /// A value with so many levels of containers at most; containers are drawn more often than other types.
+    /// A value with at most `depth` levels of containers, which are more frequent than other types.
     fn any(&mut self, depth: u32) -> Drawn<Value> {
         match self.bytes.int_in_range(0..=9)? {
             0 => self.of(VariantType::Array, depth),
@@ -349,7 +349,7 @@ impl Draw<'_, '_> {
         })
     }
 
-    /// As many as the bytes say; the most are few.
+    /// A random number of items, mostly few.
     fn many<T>(&mut self, draw: impl Fn(&mut Self) -> Drawn<T>) -> Drawn<Vec<T>> {
         let most = if self.bytes.ratio(1, 16)? { 100 } else { 4 };
         let count = self.bytes.int_in_range(0..=most)?.min(self.bytes.len());
@@ -362,13 +362,13 @@ impl Draw<'_, '_> {
             0 => int,
             1 => int >> 32,
             2 => int % 300,
-            // Around the ends of 32 bits.
+            // Around the limits of 32 bits.
             3 => (int % 3) + i64::from(i32::MAX),
             _ => (int % 3) + i64::from(i32::MIN),
         })
     }
 
-    /// Every bit pattern, the special ones more often.
+    /// Every bit pattern, with special ones more often.
     fn float(&mut self) -> Drawn<f32> {
         const SPECIAL: [u32; 9] =
             [0, 1, 1 << 31, 0x3F80_0000, 0x7F80_0000, 0xFF80_0000, 0x7F80_0001, 0x7FC0_0000, 0x7F7F_FFFF];
@@ -377,13 +377,13 @@ impl Draw<'_, '_> {
         Ok(f32::from_bits(bits))
     }
 
-    /// Every bit pattern, those of narrow floats and the special ones more often.
+    /// Every bit pattern, with narrow floats and special ones more often.
     fn double(&mut self) -> Drawn<f64> {
         const SPECIAL: [u64; 6] = [1, 1 << 63, 0x7FF0 << 48, 0xFFF0 << 48, (0x7FF0 << 48) + 1, 0x7FF8 << 48];
         Ok(match self.bytes.int_in_range(0..=2)? {
             0 => f64::from_bits(*self.bytes.choose(&SPECIAL)?),
             1 => f64::from_bits(self.bytes.arbitrary()?),
-            // A narrow NaN may become another one on its way.
+            // A narrow NaN may change in conversion.
             _ => match self.float()? {
                 float if float.is_nan() => f64::NAN,
                 float => float.into(),
@@ -391,7 +391,7 @@ impl Draw<'_, '_> {
         })
     }
 
-    /// Text that reading leaves as it is: no NUL inside, no byte-order mark first.
+    /// Text that survives reading: no NUL, and no byte-order mark at the start.
     fn text(&mut self) -> Drawn<String> {
         const SPECIAL: [char; 11] = [
             '/',
@@ -448,7 +448,7 @@ impl Draw<'_, '_> {
         Ok(Object::Full { class, properties })
     }
 
-    /// The name of a class.
+    /// A class name.
     fn name(&mut self) -> Drawn<String> {
         let name = self.text()?;
         Ok(if name.is_empty() { "Node".to_owned() } else { name })
@@ -471,7 +471,7 @@ impl Draw<'_, '_> {
         })
     }
 
-    /// A value for a container of such elements.
+    /// A value for a container with this element type.
     fn taken_by(&mut self, element: &OwnedElementType, depth: u32) -> Drawn<Value> {
         match element {
             OwnedElementType::Untyped => self.any(depth),
@@ -490,7 +490,7 @@ impl Draw<'_, '_> {
         Ok(Array { element, values })
     }
 
-    /// No two keys are one for the engine.
+    /// A Dictionary whose keys are distinct for the engine.
     fn dictionary(&mut self, depth: u32) -> Drawn<Dictionary> {
         if depth == 0 {
             return Ok(Dictionary::default());
@@ -544,7 +544,7 @@ impl Damage {
     }
 }
 
-/// Mostly words that mean something to a reader: headers, counts, flags.
+/// Mostly words with a meaning for a reader: headers, counts, flags.
 fn damage() -> impl Strategy<Value = Damage> {
     let header = (0..40_u32, 0..16_u32).prop_map(|(id, flags)| id | flags << 16);
     let count = select(vec![0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF]);

@@ -1,9 +1,9 @@
-//! Text in one pass is the text that several careful passes find. The fuzz target `text` tries random text.
+//! Text conversion in one pass equals that in several. The fuzz target `text` tries random text.
 
 use conformance::fuzzing::text::{check_reading, check_writing};
 use variant_codec::text::{Utf8Rule, utf8_len};
 
-/// The first and last character of each length, and others around every boundary.
+/// The first and last character of each UTF-8 length, and characters around every boundary.
 const EDGES: [u32; 14] =
     [1, 0x41, 0x7F, 0x80, 0x159, 0x7FF, 0x800, 0x65E5, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x1_0000, 0x10_FFFF];
 

@@ -1,4 +1,4 @@
-//! Values as programs in Rust make them and look into them.
+//! Values as Rust programs make and inspect them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ use variant_codec::{
     Array, Dictionary, Error, ErrorKind, Limits, NodePath, Object, Strictness, Value, VariantType,
 };
 
-/// Puts all entries of all Dictionaries in anew, as the engine does when it reads.
+/// Reinserts all entries of all Dictionaries, as the engine does when it reads.
 fn inserted_anew(value: Value) -> Value {
     match value {
         Value::Dictionary(dictionary) => {
@@ -28,7 +28,7 @@ fn inserted_anew(value: Value) -> Value {
     }
 }
 
-/// What the engine makes of equal keys is what `insert` makes of them.
+/// `insert` treats equal keys as the engine does.
 #[test]
 fn keys_are_equal_where_the_engine_has_them_equal() {
     let mut merged = 0;
@@ -152,7 +152,7 @@ fn values_are_found() {
     assert_eq!(value["hero"]["hp"].as_i64(), Some(7));
     assert_eq!(value.get(Value::Float(f64::NAN)), Some(&Value::Bool(true)));
     assert_eq!(value.get(String::from("name")), value.get("name"));
-    // An int is no float, and nothing is there where nothing is.
+    // An int does not equal a float, and a missing value is nil.
     assert_eq!(value.get(Value::Float(3.0)), None);
     assert!(value["name"]["first"].is_nil() && value[3][2].is_nil() && value[4].is_nil());
     assert_eq!(Value::from_iter([(-3, "a")]).get(3), None);
@@ -221,12 +221,12 @@ fn dictionaries_are_changed() {
     assert_eq!(array.into_iter().collect::<Vec<_>>(), [Value::Nil, 2.into(), 3.into(), "four".into()]);
 }
 
-/// The definition, step by step, with the hash function alone from elsewhere.
+/// The fingerprint computed step by step from its definition; only the hash function is a library's.
 fn fingerprint_by_definition(value: &Value) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&form(value))
 }
 
-/// The encoded value in which sums stand for the entries of Dictionaries.
+/// The encoded value, with sums in place of the entries of Dictionaries.
 fn form(value: &Value) -> Vec<u8> {
     let list = |head: &Value, parts: &[&Value]| {
         let mut form = head.encode().unwrap();

@@ -1,4 +1,4 @@
-//! Every vector that the engine wrote, read and written again: the engine is right.
+//! Reads and rewrites every vector that the engine wrote. The engine defines the result.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use variant_codec::stream::{Decoder, Encoder, Precision, Source as _, ValueBuild
 use variant_codec::value::OwnedElementType;
 use variant_codec::{EncodeOptions, Limits, Object, Strictness, Value};
 
-/// Where a reader without an engine cannot, or does not want to, do what the engine does.
+/// A reason to differ from the engine, by necessity or by design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Exception {
     /// Refused: values of another type in a typed Dictionary, which the engine reads.
     TypedDictionaryValue,
-    /// Read: objects and containers whose class or script does not exist, which the engine refuses.
+    /// Read: objects and containers with an unknown class or script, which the engine refuses.
     UnknownClass,
-    /// The engine converts or leaves out what a typed container does not take; the bytes keep it.
+    /// The engine converts or drops values that a typed container does not accept; the bytes keep them.
     Misfit,
     /// The engine merges equal keys; the bytes keep both.
     EqualKeys,
-    /// The engine writes the properties that its new object has, not the ones that were read.
+    /// The engine writes the properties of its new object, not those that were read.
     LiveObject,
 }
 use Exception::*;
 
-/// How many rows each exception explains, so that none grows unseen. After a change of the vectors: look at the rows,
-/// then correct the number.
+/// The number of rows that each exception explains. After the vectors change, look at the rows, then correct
+/// the numbers.
 const EXPECTED: [(Exception, usize); 3] = [(TypedDictionaryValue, 10), (Misfit, 7), (EqualKeys, 8)];
 
 fn has_live_objects(value: &Value) -> bool {
@@ -39,7 +39,7 @@ fn has_live_objects(value: &Value) -> bool {
     })
 }
 
-/// What explains that the engine writes a value in other bytes.
+/// The reason why the engine writes a value as other bytes.
 fn explanation(row: &Row, value: &Value) -> Option<Exception> {
     if row.objects && (has_live_objects(value) || has_instance_ids(value)) {
         Some(LiveObject)
@@ -50,7 +50,7 @@ fn explanation(row: &Row, value: &Value) -> Option<Exception> {
     }
 }
 
-/// Compares one row; says which exception it needed, or what is wrong.
+/// Compares one row. Returns the exception that it needs, or the error.
 fn check(row: &Row) -> Result<Option<Exception>, String> {
     let limits = row.limits();
     let mut builder = ValueBuilder::default();
@@ -136,7 +136,7 @@ fn values_follow_one_another() {
     assert_eq!(encoder.into_output(), bytes);
 }
 
-/// Engines before 4.6.3 leave the padding of a NodePath's parts as it was in memory; it is written as zeros.
+/// Engines before 4.6.3 leave the padding of a NodePath's parts uninitialised; the codec writes zeros.
 #[test]
 fn paths_of_older_engines_are_canonical() {
     let parts = |padding: [&str; 3]| {

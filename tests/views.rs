@@ -1,4 +1,4 @@
-//! Parts of values, found in the bytes. The fuzz targets `views` and `values` compare them with decoding everything.
+//! Views of parts of encoded values. The fuzz targets `views` and `values` compare them with full decoding.
 
 use variant_codec::error::{Limit, Oddity};
 use variant_codec::lanes::singles;
@@ -42,7 +42,7 @@ fn what_is_not_there_is_said_with_the_path_to_it() {
 
 #[test]
 fn only_what_is_asked_for_is_judged() {
-    // A text that is not UTF-8, and a number.
+    // Text that is invalid UTF-8, and a number.
     let mut bytes =
         Value::from_iter([("bad", Value::from("text")), ("good", Value::from(7))]).encode().unwrap();
     let bad = bytes.windows(4).position(|window| window == b"text").unwrap();
@@ -61,7 +61,7 @@ fn limits_hold_for_what_is_read() {
     let view = View::within(&bytes, &depth).unwrap();
     let error = view.at(&Key::path("players/0/hp")).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::LimitExceeded(Limit::Depth, 2));
-    // Limits of nothing give the error that decoding gives, also for bytes with unknown types, flags and ends.
+    // Limits of zero give the error of decoding, also for bytes with unknown types, with flags, or truncated.
     let nothing = |set: fn(&mut Limits)| {
         let mut limits = Limits::for_save_files();
         set(&mut limits);
@@ -87,7 +87,7 @@ fn limits_hold_for_what_is_read() {
 
 #[test]
 fn a_deep_value_is_passed_over_without_a_stack_of_its_own() {
-    // Arrays in arrays, far deeper than any reader follows.
+    // Nested Arrays, far deeper than any reader follows.
     let mut bytes = [[28, 0, 0, 0], [2, 0, 0, 0]].concat();
     for _ in 0..1_000_000 {
         bytes.extend_from_slice(&[28, 0, 0, 0, 1, 0, 0, 0]);
@@ -99,14 +99,14 @@ fn a_deep_value_is_passed_over_without_a_stack_of_its_own() {
     assert_eq!(view.index(0).unwrap().value().unwrap_err().kind(), &ErrorKind::TooDeep);
 }
 
-/// Encoded values, one after the other.
+/// An Array of these encoded elements.
 fn list_of(elements: &[&[u8]]) -> Vec<u8> {
     let mut bytes = [[28, 0, 0, 0], (elements.len() as u32).to_le_bytes()].concat();
     elements.iter().for_each(|element| bytes.extend_from_slice(element));
     bytes
 }
 
-/// The engine takes the last of equal keys, and strict reading refuses them. No reader gives another value.
+/// The engine takes the last of equal keys, and strict reading refuses them. Every reader refuses them.
 #[test]
 fn a_repeated_key_is_refused_by_every_reader() {
     let twice = |key: Value| {
@@ -114,7 +114,7 @@ fn a_repeated_key_is_refused_by_every_reader() {
             let key = key.encode_as(EncodeOptions { precision, strict_text: true }).unwrap();
             [key, Value::from(value).encode().unwrap()].concat()
         };
-        // The engine rounds components of 64 bits.
+        // The engine rounds 64-bit components.
         let (narrow, wide) = (Precision::Single, Precision::Double);
         let entries = [entry(&key, 1, narrow), entry(&"b".into(), 2, narrow), entry(&key, 3, wide)].concat();
         [[27, 0, 0, 0, 3, 0, 0, 0].as_slice(), &entries].concat()
@@ -161,8 +161,8 @@ fn a_repeated_key_is_refused_by_every_reader() {
     }
 }
 
-/// The engine compares Dictionaries in any order, but hashes them in that of their entries: if two hashes are equal, it takes the last of the
-/// two keys. Nobody is given the first one. What is looked up has its entries in order.
+/// The engine compares Dictionaries in any order, but hashes their entries in order. If the hashes are equal,
+/// it takes the last key. So no reader returns the first one, and a lookup requires the same order.
 #[test]
 fn dictionaries_in_another_order_may_be_one_key() {
     let limits = Limits::for_save_files();
@@ -198,7 +198,7 @@ fn dictionaries_in_another_order_may_be_one_key() {
     }
 }
 
-/// The engine ignores the bit for 64 bits in arrays of colors.
+/// The engine ignores the 64-bit flag in arrays of colors.
 #[test]
 fn components_are_as_wide_as_their_type() {
     let colors = Value::PackedColorArray(vec![[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]);
@@ -211,7 +211,7 @@ fn components_are_as_wide_as_their_type() {
     assert!(second.is_ok_and(|lanes| singles(lanes) == [5.0, 6.0, 7.0, 8.0]));
 }
 
-/// Keys in keys cost the engine as much in many parts as in one.
+/// Nested keys cost the engine as much in many parts as in one.
 #[test]
 fn parts_share_what_nested_keys_may_cost() {
     let limits = Limits::for_network();
@@ -223,7 +223,7 @@ fn parts_share_what_nested_keys_may_cost() {
     let view = View::within(&bytes, &limits).unwrap();
     assert_eq!(view.len().unwrap_err().kind(), refused.kind());
     assert_eq!(view.find(&"x".into()).unwrap_err().kind(), refused.kind());
-    // In a patch as well.
+    // A patch is refused as well.
     let nil = Value::Nil.encode().unwrap();
     let change = Value::from(vec![Value::from("bytes"), Value::PackedByteArray(bytes)]);
     let patch = Value::from_iter([("patch", Value::from(1)), ("change", change)]).encode().unwrap();
@@ -275,7 +275,7 @@ fn padding_may_be_missing_at_the_end_if_the_limits_say_so() {
 
 #[test]
 fn keys_that_are_not_canonical_are_found_if_they_are_accepted() {
-    // {"a": 7}, with bits in the key's padding.
+    // {"a": 7}, with bits set in the key's padding.
     let mut bytes = Value::from_iter([("a", 7)]).encode().unwrap();
     bytes[17] = 1;
     let limits = Limits { allow_non_canonical: true, ..Limits::for_save_files() };
@@ -301,7 +301,7 @@ fn errors_are_those_of_decoding() {
     let decoded = Value::decode(&flagged, &limits).unwrap_err();
     assert_eq!(View::within(&flagged, &limits).unwrap().as_str().unwrap_err(), decoded);
 
-    // A bool of 2 as an entry's value, in an Array.
+    // A bool with the value 2 as an entry's value, in an Array.
     let mut bytes = Value::from(vec![Value::from_iter([("hp", true)])]).encode().unwrap();
     let last = bytes.len() - 4;
     bytes[last] = 2;

@@ -1,4 +1,4 @@
-//! Random messages of every kind of field, through both wires.
+//! Random messages with every kind of field, in both wires.
 
 use conformance::random_messages::{EVERYTHING, random_message, schema};
 use fastrand::Rng;
@@ -27,7 +27,7 @@ fn every_source_and_sink_gives_the_same() {
         for wire in [Wire::Protobuf, Wire::Compact] {
             let encode = EncodeOptions { wire };
             let bytes = message.encode(&value, &encode).unwrap();
-            // Godot's bytes, whose lists come in runs, as a source; as a sink.
+            // Godot's bytes, whose lists come in runs, as a source and as a sink.
             let (written, limits) = (godot(&value), Limits::unlimited());
             let mut encoder = MessageEncoder::new(&message, &encode);
             Decoder::new(&written, Strictness::Strict, &limits).write_into(&mut encoder).unwrap();
@@ -44,7 +44,7 @@ fn every_source_and_sink_gives_the_same() {
     }
 }
 
-/// The sizes of lists that are packed in zigzag are not comparable; see `docs/protobuf.md`.
+/// The sizes of packed zigzag lists are not comparable; see `docs/protobuf.md`.
 #[test]
 fn compact_is_never_larger_but_for_zigzag() {
     let schema = schema(
@@ -64,7 +64,7 @@ fn compact_is_never_larger_but_for_zigzag() {
     assert!(smaller > MESSAGES / 2, "{smaller} of {MESSAGES} are smaller");
 }
 
-/// Text as engines have it.
+/// Text as UTF-32 code units, as engines store it.
 struct Units<'a>(&'a str);
 
 impl Source for Units<'_> {

@@ -1,4 +1,4 @@
-## The inputs.
+## The inputs of the workloads.
 extends RefCounted
 
 const Hero := preload("res://bench/hero.gd")
@@ -9,7 +9,7 @@ const WORDS: PackedStringArray = [
 ]
 
 
-## Null if there is no such kind.
+## The input; null if the kind is unknown.
 static func make(kind: String, count: int) -> Variant:
 	match kind:
 		"int":
@@ -29,7 +29,7 @@ static func make(kind: String, count: int) -> Variant:
 		"ints":
 			return range(count).map(func(i: int) -> int: return i * 37 - 500000)
 		"floats":
-			# One in five has no more digits than 32 bits hold, and is written so.
+			# One in five fits in 32 bits and is written that way.
 			return range(count).map(func(i: int) -> float: return i * (0.5 if i % 5 == 0 else 0.1))
 		"vectors":
 			return range(count).map(func(i: int) -> Vector3: return Vector3(i, i * 0.5, -i))
@@ -54,7 +54,7 @@ static func _entity(i: int) -> Dictionary:
 	}
 
 
-## As services on the web report what users did: many small Dictionaries with other keys each, and short texts.
+## Events as web services report them: many small Dictionaries with different keys, and short texts.
 static func _event(i: int) -> Dictionary:
 	var player := "player_%d" % (i % 97)
 	var event := {
@@ -108,7 +108,7 @@ static func _object(i: int) -> Hero:
 	return hero
 
 
-## The same, of types that a message has.
+## An entity of types that a message has.
 static func _message(i: int) -> Dictionary:
 	var entity := _entity(i)
 	entity["position"] = PackedFloat32Array([entity.position.x, entity.position.y, entity.position.z])
@@ -117,12 +117,12 @@ static func _message(i: int) -> Dictionary:
 	return entity
 
 
-## 50 characters.
+## A text of 50 characters.
 static func _ascii(i: int) -> String:
 	return "res://levels/forest/%08d/enemies/goblin_archer.tres" % i
 
 
-## Words of several scripts in an order that nothing can foresee.
+## Words of several scripts in an unpredictable order.
 static func _unicode(i: int) -> String:
 	var text := "č. %d" % i
 	var mix := hash(i)
@@ -132,7 +132,7 @@ static func _unicode(i: int) -> String:
 	return text
 
 
-## Doubled until it is long enough: element by element takes seconds.
+## Doubles the array until it is long enough, because element by element takes seconds.
 static func _bytes(count: int) -> PackedByteArray:
 	var bytes := PackedByteArray(range(256))
 	while bytes.size() < count:

@@ -1,10 +1,10 @@
-## The ways in which an input goes through the engine and through the codec.
+## The forms in which an input passes through the engine and the codec.
 ##
-## Every function that is timed fills an array with results, one for each call, so that nothing is freed meanwhile. Their loops
-## are written out: calling a Callable would cost more than a small value, and the arguments' static types matter too.
+## Every timed function fills an array with one result per call, so that nothing is freed meanwhile. The loops are
+## written out: calling a Callable would cost more than a small value, and the arguments' static types matter.
 extends RefCounted
 
-## Of the inputs of the kind "messages".
+## The schema of inputs of the kind "messages".
 const SCHEMA := """
 	syntax = "proto3";
 	message Snapshot { repeated Entity entities = 1; }
@@ -68,15 +68,15 @@ class OneValue:
 		value = of
 		bytes = var_to_bytes(of)
 
-	## The directions that are measured.
+	## The measured directions.
 	func operations() -> PackedStringArray:
 		return ["encode", "decode"]
 
-	## What the codec writes.
+	## The size of the codec's output.
 	func codec_bytes() -> int:
 		return bytes.size()
 
-	## How the codec's results differ from the engine's; empty if they do not.
+	## The difference between the codec's results and the engine's; empty if there is none.
 	func difference() -> String:
 		var results := [null]
 		encode_codec(results)
@@ -140,7 +140,7 @@ class ProtobufMessage:
 			kept[i] = schema.decode("Snapshot", input)
 
 
-## This and the next two are one small value each, in calls whose argument has a static type.
+## This form and the next two call with one small value as a statically typed argument.
 class Int:
 	extends OneValue
 
@@ -183,7 +183,7 @@ class Message:
 			kept[i] = FastVariantCodec.encode(input)
 
 
-## Many values: a loop over the engine's function, which fills an array of the right size, and one call of the codec.
+## Many values: a loop over the engine's function that fills a preallocated array, against one call of the codec.
 class Batch:
 	extends OneValue
 	var values: Array
@@ -233,7 +233,7 @@ class Batch:
 ## Many values in one buffer, against the same loop.
 class Pack:
 	extends Batch
-	## As `FileAccess.store_var` frames them.
+	## The records in the format of `FileAccess.store_var`.
 	func _init(of: Variant) -> void:
 		super(of)
 		bytes.clear()
@@ -260,7 +260,7 @@ class Pack:
 			kept[i] = FastVariantCodec.unpack_batch(bytes)
 
 
-## Objects with scripts, by class and properties.
+## Objects with scripts, with class and properties.
 class Objects:
 	extends OneValue
 
@@ -297,7 +297,7 @@ class Objects:
 			kept[i] = FastVariantCodec.decode(input, true)
 
 
-## The same objects, of registered classes.
+## The same objects, with registered classes.
 class Classes:
 	extends Objects
 	const Hero := preload("res://bench/hero.gd")
@@ -329,7 +329,7 @@ class Classes:
 			kept[i] = classes.decode(input)
 
 
-## The same beside what a game does without them.
+## Registered classes against a game's hand-written conversion.
 class ClassesByHand:
 	extends Classes
 
@@ -355,7 +355,7 @@ class ClassesByHand:
 			kept[i] = heroes
 
 
-## What is read of encoded bytes, beside decoding all of them: only the direction "decode".
+## Reading parts of encoded bytes, against decoding all of them. Only the direction "decode".
 class Reading:
 	extends OneValue
 
@@ -464,7 +464,7 @@ class Records:
 			kept[i] = FastVariantView.open_file(PATH).column("", "hp", TYPE_FLOAT)
 
 
-## A patch, beside encoding both values: only the direction "encode".
+## A patch, against encoding both values. Only the direction "encode".
 class OneChange:
 	extends OneValue
 	var changed: Variant

@@ -1,4 +1,4 @@
-## An object with another one in it, and what converts it by hand.
+## An object with a nested object, and its hand-written conversion.
 extends RefCounted
 
 const Item := preload("res://bench/item.gd")

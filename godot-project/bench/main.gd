@@ -1,8 +1,8 @@
-## Measures one workload in this process, for `cargo xtask bench`, which explains the options and reads the lines `@@ …`.
+## Measures one workload in this process for `cargo xtask bench`, which explains the options and reads the lines `@@ …`.
 ##
 ## godot --headless --path godot-project res://bench/main.tscn -- --kind ints --count 1000 --form value \
 ##     --pairs 15 --seconds 1
-## A scene and not a script with --script: release templates run no scripts from the command line.
+## A scene rather than a script for --script, because release templates run no scripts from the command line.
 extends Node
 
 const Data := preload("res://bench/data.gd")

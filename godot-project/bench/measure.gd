@@ -1,19 +1,19 @@
 ## Times one direction of a form: engine, codec, engine, codec, …
 extends RefCounted
 
-## A sample should last so long that the clock's microseconds do not matter.
+## The minimum duration of a sample, so that the clock's resolution of microseconds does not matter.
 const SAMPLE_USEC := 2000.0
 const MOST_CALLS := 10000
 const MOST_PAIRS := 300
 
 
-## Nanoseconds for each call: what it took, and what freeing its result took.
+## Nanoseconds per call, for the call and for freeing its result.
 class Samples:
 	extends RefCounted
 	var times: Array[float] = []
 	var free_times: Array[float] = []
 
-	## `kept` takes the results, one for each call; they live until the clock has been read.
+	## `kept` receives one result per call, which live until the clock has been read.
 	func add(action: Callable, kept: Array) -> void:
 		var started := Time.get_ticks_usec()
 		action.call(kept)
@@ -24,7 +24,7 @@ class Samples:
 		free_times.append((freed - ended) * 1000.0 / kept.size())
 
 
-## At least `pairs` pairs, and more while `seconds` last.
+## Takes at least `pairs` pairs, and more until `seconds` have passed.
 static func of(form: RefCounted, op: String, pairs: int, seconds: float) -> Dictionary:
 	var engine_call := Callable(form, op + "_engine")
 	var codec_call := Callable(form, op + "_codec")

@@ -2,7 +2,7 @@
 extends RefCounted
 
 
-## A field of /proc/self/status now, in bytes; 0 if there is no such file.
+## The present value of a field of /proc/self/status in bytes; 0 if the file does not exist.
 static func bytes(field: String) -> int:
 	var file := FileAccess.open("/proc/self/status", FileAccess.READ)
 	while file and not file.eof_reached():

@@ -1,8 +1,8 @@
-## Searches for inputs that take an entry point long, or take more memory of the engine than the limits charge, with the limits
-## of FastVariantLimits.for_network(): changes trees of generators (suites/generators.gd), keeps what is worse, and goes on
-## from there. godot --headless --path godot-project --script res://bench/search.gd -- --seconds 60 --seed 1 --entry -1
+## Searches for inputs that make an entry point slow, or take more engine memory than is charged, within the limits of
+## FastVariantLimits.for_network(). Mutates trees of generators (suites/generators.gd), and continues from the worst.
+## godot --headless --path godot-project --script res://bench/search.gd -- --seconds 60 --seed 1 --entry -1
 ##
-## What takes too long or too much is added to suites/fixtures/found.json, and the run fails.
+## Adds findings to suites/fixtures/found.json, and then fails.
 extends SceneTree
 
 const Entries := preload("res://suites/entries.gd")
@@ -11,21 +11,21 @@ const Generators := preload("res://suites/generators.gd")
 const Options := preload("res://suites/options.gd")
 const Wire := preload("res://suites/wire.gd")
 
-## So many trees are kept to go on from.
+## The number of trees that the search keeps.
 const KEPT := 12
-## What is over this is a finding.
+## A longer time is a finding.
 const MOST_MILLISECONDS := 100.0
-## What is over this is one at once.
+## A longer time is a finding without a repetition.
 const FAR_TOO_MANY := 1000.0
-## Others are measured so often, and the shortest time counts: noise makes calls longer, never shorter.
+## The number of measurements of other calls. The shortest time counts, because noise only makes calls longer.
 const RUNS := 7
-## Time is looked for on smaller input first.
+## The input size for a first estimate of the time.
 const SMALL_BYTES := 1 << 16
-## Memory is searched on smaller input, with as much less for what a call takes beside it.
+## The input size for memory, with a proportionally smaller margin.
 const MEMORY_BYTES := 1 << 18
 const MARGIN := Entries.MARGIN * MEMORY_BYTES / (1 << 20)
 
-## Pairs of values are given to these: `diff` decodes both first.
+## Comparisons, which get pairs of values: `diff` decodes both first.
 const COMPARISONS: Array[String] = ["diff_bytes", "differences_bytes", "patch_bytes", "diff"]
 
 var _entries := Entries.new()
@@ -35,7 +35,7 @@ var _found := 0
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	var options: Dictionary[String, int] = {"seconds": 60, "seed": int(Time.get_unix_time_from_system()), "entry": -1}
 	if not Extension.is_loaded() or not Options.read(options, get_script()):
 		return
@@ -60,7 +60,7 @@ func _initialize() -> void:
 		printerr("Found %d, added to %s." % [_found, Entries.FOUND])
 
 
-## Climbs for so long by what `measure` gives of an entry point, bytes and a number of runs.
+## Searches for `seconds` for larger results of `measure`, which gets an entry point, bytes and a number of runs.
 func _search(entry: String, seconds: float, most_bytes: int, unit: String, measure: Callable) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), most_bytes)
@@ -78,7 +78,7 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 			# The better of two, as a rule.
 			var first := mini(_random.randi() % pool.size(), _random.randi() % pool.size())
 			input = _generators.mutated(pool[first][1], pool[_random.randi() % pool.size()][1], entry)
-		# As it is read back.
+		# As it will be read from the file.
 		input = JSON.parse_string(JSON.stringify(input))
 		var worst_kept: float = pool[-1][0] if pool.size() == KEPT else -INF
 		if unit == "ms":
@@ -93,7 +93,7 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		var badness: float = measure.call(entry, bytes, 1)
 		if badness <= worst_kept:
 			continue
-		# Noise is not climbed on.
+		# Repeats the measurement, so that the search does not follow noise.
 		var is_sure := unit == "ms" and badness > FAR_TOO_MANY
 		if not is_sure:
 			badness = minf(badness, measure.call(entry, bytes, 2))
@@ -110,8 +110,8 @@ func _search(entry: String, seconds: float, most_bytes: int, unit: String, measu
 		print("%-18s %6d tried, at most %.2f %s: %s" % [entry, tried, worst[0], unit, JSON.stringify(worst[1])])
 
 
-## Climbs for so long by the time that a comparison takes. A pair is two lists; a list is made of trees of Arrays, whose elements
-## follow one another.
+## Searches for `seconds` for slow comparisons. A pair is two lists; a list consists of the elements of Arrays made by
+## trees.
 func _search_pairs(entry: String, seconds: float) -> void:
 	var until := Time.get_ticks_msec() + seconds * 1000.0
 	_generators = Generators.new(_random.randi(), _entries.limits.max_bytes / 2)
@@ -168,7 +168,7 @@ func _list_of(trees: Array, entry: String) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(count) + elements
 
 
-## The least time of so many calls; 0 for pairs that are refused.
+## The shortest time of `runs` calls; 0 for refused pairs.
 func _milliseconds_of_pair(entry: String, pair: Array, runs: int) -> float:
 	var old := _list_of(pair[0], entry)
 	var new := _list_of(pair[1], entry)
@@ -209,7 +209,7 @@ func _milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 	return _entries.milliseconds(entry, bytes, runs)
 
 
-## How much of what is charged the engine takes, of inputs that are no trifle.
+## The share of the charged memory that the engine takes; −1 for small inputs.
 func _share(entry: String, bytes: PackedByteArray, _runs: int) -> float:
 	var memory := _entries.memory(entry, bytes)
 	return float(memory[0]) / memory[1] if memory and bytes.size() * 4 > MEMORY_BYTES else -1.0

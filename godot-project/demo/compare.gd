@@ -1,7 +1,7 @@
 ## Encodes and decodes real input with the engine and with the codec, compares everything, and prints a table.
 ##
 ## godot --headless --path godot-project --script res://demo/compare.gd -- [--data DIR]
-## DIR is a folder with JSON documents of your own; each becomes one item of one more batch.
+## DIR is a folder with your own JSON documents, each of which becomes an item of one more batch.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -37,7 +37,7 @@ class Times:
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
 	var arguments := OS.get_cmdline_user_args()
@@ -96,7 +96,7 @@ func _measure_user_documents(folder: String) -> bool:
 	return not documents.has(null)
 
 
-## The parsed document, or null with a line that says why not.
+## The parsed document, or null after printing the reason.
 func _parsed(path: String) -> Variant:
 	var json := JSON.new()
 	if json.parse(FileAccess.get_file_as_string(path)) == OK:
@@ -115,7 +115,7 @@ func _entries(document: Variant) -> Array:
 
 
 func _measure(batch_name: String, batch: Array) -> void:
-	_batches += 1  # Before anything can go wrong.
+	_batches += 1  # Counted before anything can go wrong.
 	var encode_times := Times.new()
 	var decode_times := Times.new()
 	var identical := true
@@ -150,7 +150,7 @@ func _measure(batch_name: String, batch: Array) -> void:
 			+ ["identical" if identical else "DIFFERENT"]))
 
 
-## Equal values, which also encode to the same bytes (that tells -0.0 from 0.0 and a String from a StringName).
+## Returns whether values and their bytes are equal. The bytes distinguish -0.0 from 0.0 and String from StringName.
 func _same_values(expected: Array, actual: Array, buffers: Array[PackedByteArray]) -> bool:
 	if expected != actual:
 		return false

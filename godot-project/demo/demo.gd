@@ -1,22 +1,22 @@
-## Saves and restores a whole world every second, with the engine's functions or with the codec, and shows what that does to
+## Saves and restores a whole world every second, with the engine's functions or with the codec, and shows the effect on
 ## the frame time.
 extends Control
 
 const Graph := preload("res://demo/graph.gd")
 const World := preload("res://demo/world.gd")
 
-## Who takes the snapshots.
+## The functions that take the snapshots.
 enum Manner { ENGINE, CODEC, IN_TURN }
 
 const SECONDS_BETWEEN := 1.0
-## How many snapshots are kept to go back to, and for how many the times are averaged.
+## The number of snapshots that are kept to go back to, and whose times are averaged.
 const KEPT := 5
 const COUNT_STEP := 1000.0
-## Less health than this is bad.
+## Creatures with less health are ill.
 const ILL := 50.0
 
 
-## What the snapshots of one kind took, in milliseconds.
+## The times of the snapshots of one kind, in milliseconds.
 class Times:
 	extends RefCounted
 	var save := PackedFloat64Array()
@@ -32,7 +32,7 @@ class Times:
 		times.append(usec / 1000.0)
 		return times.slice(-KEPT)
 
-	## The median, or 0 before there is any.
+	## The median, or 0 if there are no times.
 	static func typical(times: PackedFloat64Array) -> float:
 		if times.is_empty():
 			return 0.0
@@ -41,7 +41,7 @@ class Times:
 		return sorted[sorted.size() / 2]
 
 
-## Emitted when the world has been saved to bytes and replaced by what they hold.
+## Emitted after the world was saved to bytes and restored from them.
 signal snapshot_taken(by: Manner, bytes: PackedByteArray)
 
 var manner := Manner.IN_TURN: set = set_manner
@@ -70,7 +70,7 @@ func _ready() -> void:
 	%Back.pressed.connect(go_back)
 	_on_count_changed(_count.value)
 	_buttons[manner].grab_focus()
-	# The frame time is to show the work, not the wait for the screen.
+	# The frame time should show the work, not the wait for the screen.
 	DisplayServer.window_set_vsync_mode(DisplayServer.VSYNC_DISABLED)
 
 
@@ -110,7 +110,7 @@ func set_manner(to: Manner) -> void:
 		_buttons[to].button_pressed = true
 
 
-## Saves the world to bytes and replaces it by what they hold.
+## Saves the world to bytes and restores it from them.
 func take_snapshot() -> void:
 	var by := manner
 	if manner == Manner.IN_TURN:
@@ -142,12 +142,12 @@ static func find_ill(state: Dictionary) -> PackedInt64Array:
 	return ill
 
 
-## The same, without decoding the snapshot.
+## Finds the same without decoding the snapshot.
 static func find_ill_in_bytes(snapshot: PackedByteArray) -> PackedInt64Array:
 	return FastVariantView.open(snapshot).rows("creatures", "hp", "<", ILL)
 
 
-## Puts the world back to the oldest snapshot that is kept.
+## Restores the oldest snapshot that is kept.
 func go_back() -> void:
 	if _snapshots.is_empty():
 		return

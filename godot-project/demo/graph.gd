@@ -1,8 +1,8 @@
-## A live graph of frame times: one column for each sixtieth of a second, as high as the longest frame in it; wider and
-## coloured where that frame held a snapshot. It is scaled to those.
+## A live graph of frame times: one column for each sixtieth of a second, as high as its longest frame. Frames with a
+## snapshot are wider and coloured, and set the scale.
 extends Control
 
-## What a frame was spent on, beside the world.
+## The work of a frame, besides the world.
 enum Work { NONE, ENGINE, CODEC }
 
 const COLORS: Dictionary[Work, Color] = {
@@ -63,7 +63,7 @@ func _draw_column(x: float, width: float, index: int) -> void:
 	draw_rect(Rect2(x, size.y - height, width, height), COLORS[_works[index] as Work])
 
 
-## A line for each frame at 60 per second that a long one costs, or fewer where there is no room.
+## Draws a line for each missed frame at 60 per second, or fewer lines if there is no room.
 func _draw_grid() -> void:
 	var font := get_theme_default_font()
 	var step := 1000.0 / 60.0

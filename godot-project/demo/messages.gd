@@ -1,4 +1,4 @@
-## The demo's world as a protobuf message, and how large it is: godot --headless --path godot-project --script res://demo/messages.gd
+## The demo's world as a message: godot --headless --path godot-project --script res://demo/messages.gd
 extends SceneTree
 
 const SCHEMA := "res://demo/snapshot.proto"
@@ -18,7 +18,7 @@ func _initialize() -> void:
 	quit()
 
 
-## The bytes that the world takes in each form; 0 where a message does not say what the world is.
+## The size of the world in each form; 0 if the message does not restore the world.
 static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
 	var schema := FastProtobufCodec.load_schema(SCHEMA)
 	var message := to_message(state)
@@ -31,7 +31,7 @@ static func sizes_of(state: Dictionary) -> Dictionary[String, int]:
 	return sizes
 
 
-## Messages have no vectors: a Vector2 becomes a message of its own.
+## Messages have no vectors: a Vector2 becomes a nested message.
 static func to_message(state: Dictionary) -> Dictionary:
 	var creatures: Array[Dictionary] = []
 	for creature: Dictionary in state["creatures"]:
@@ -50,7 +50,7 @@ static func from_message(message: Dictionary) -> Dictionary:
 	return message
 
 
-## Whether two worlds are the same. A message has hp as a float of 32 bits, and no StringNames.
+## Returns whether two worlds are equal. A message stores hp as a 32-bit float, and has no StringNames.
 static func same_world(a: Dictionary, b: Dictionary) -> bool:
 	return _as_text(a) == _as_text(b)
 

@@ -1,4 +1,4 @@
-## Takes a picture of the demo once it has run for a while, on a display or under Xvfb:
+## Takes a picture of the demo after a while, on a display or under Xvfb:
 ## godot --path godot-project --rendering-driver opengl3 --resolution 1280x720 --script res://demo/picture.gd -- FILE
 extends SceneTree
 

@@ -1,5 +1,5 @@
-## A small world: creatures that wander about and fall ill in a storm that crosses the land. Its state is plain Variants, and
-## all creatures are drawn in one call.
+## A small world: creatures that wander about and fall ill in a storm that crosses the land. Its state is plain
+## Variants, and one call draws all creatures.
 extends MultiMeshInstance2D
 
 const SIZE := Vector2(872, 458)
@@ -9,13 +9,13 @@ const COLORS: Array[Color] = [Color("ffb454"), Color("8fd3ff"), Color("c3a6ff"),
 const ILL := Color("e8404f")
 const THINGS: Array[StringName] = [&"apple", &"rope", &"map", &"lantern", &"key", &"coin"]
 
-## Only every so manieth creature looks after its health in a frame.
+## Each frame updates the health of one creature in this many.
 const TURNS := 8
 
-## What the engine keeps for each instance: a transform in eight numbers, and a colour.
+## The engine's data for each instance: a transform in eight numbers, and a colour.
 const FLOATS := 12
 
-## Everything that a snapshot holds: [code]time[/code] in seconds, and [code]creatures[/code].
+## The contents of a snapshot: [code]time[/code] in seconds, and [code]creatures[/code].
 var state := {"time": 0.0, "creatures": []}
 
 var _buffer := PackedFloat32Array()
@@ -26,7 +26,7 @@ func _ready() -> void:
 	multimesh.mesh = _arrow()
 
 
-## Lets creatures come or go until there are so many.
+## Adds or removes creatures until there are `count`.
 func populate(count: int) -> void:
 	var creatures: Array = state["creatures"]
 	while creatures.size() < count:
@@ -58,7 +58,7 @@ func advance(delta: float) -> void:
 	queue_redraw()
 
 
-## Draws the state anew, after it was replaced.
+## Redraws the state after it was replaced.
 func draw_all() -> void:
 	var creatures: Array = state["creatures"]
 	multimesh.instance_count = creatures.size()
@@ -111,7 +111,7 @@ func _heal_or_harm(index: int, creature: Dictionary, storm: Vector2, delta: floa
 	if hp == before:
 		return
 	if hp <= 0.0:
-		# Another one takes its place, with what it carried and one thing more.
+		# Another creature takes its place, with its inventory and one more thing.
 		hp = 100.0
 		creature["lives"] += 1
 		creature["position"] = Vector2(randf(), randf()) * SIZE

@@ -75,7 +75,7 @@ func test_argument_is_left_alone() -> bool:
 	return true
 
 
-## A slot whose item fails holds what the engine's function would have returned.
+## The slot of a failed item contains the result of the engine's function.
 func test_failing_items() -> bool:
 	var batch: Array = []
 	var buffers: Array = []
@@ -128,7 +128,7 @@ func _check_batch(batch: Array) -> void:
 	checks.same_value("decode_batch", values_back, FastVariantCodec.decode_batch(expected))
 
 
-## One buffer for a batch: the engine reads what the codec packs, and the other way round.
+## One buffer for a batch: the engine reads what the codec packs, and vice versa.
 func test_packed_batches() -> bool:
 	checks.subject(TYPE_PACKED_BYTE_ARRAY, "packed batches")
 	for count: int in [0, 1, 3, 500, 5000]:

@@ -6,7 +6,7 @@ const Compare := preload("res://suites/compare.gd")
 ## The subject type of checks that concern many types at once.
 const MIXED := -1
 
-## How many failures are printed in full.
+## The number of failures that are printed in full.
 const PRINTED_FAILURES := 50
 
 
@@ -16,7 +16,7 @@ var failed := 0
 var _test := ""
 var _case := ""
 var _type := MIXED
-## The types that checks were about.
+## The types that were checked.
 var _types: Dictionary[int, bool] = {}
 
 
@@ -26,7 +26,7 @@ func begin_test(test: String) -> void:
 	subject(MIXED, test)
 
 
-## Names what the following checks are about: a Variant type (or MIXED) and the case's name.
+## Names the subject of the following checks: a Variant type (or MIXED) and the case's name.
 func subject(type: int, case_name: String) -> void:
 	_type = type
 	_case = case_name
@@ -45,7 +45,7 @@ func fail(what: String, detail: String) -> void:
 		print("  … further failures are counted, not printed.")
 
 
-## One check that is described by its problem; an empty one passes.
+## One check, described by its problem; an empty problem passes.
 func no_problem(what: String, problem: String) -> void:
 	if problem:
 		fail(what, problem)

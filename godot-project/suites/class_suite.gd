@@ -1,4 +1,4 @@
-## FastVariantClasses: objects come back whole, nothing else is made, and each fault is named.
+## FastVariantClasses: objects survive a round trip, nothing else is made, and each fault has its own message.
 extends "res://suites/suite.gd"
 
 const Exported := preload("res://suites/fixtures/classes/exported.gd")
@@ -16,7 +16,7 @@ const GRAPH_OBJECTS := 300
 const CHAIN := 30000
 const MUTATED := 3000
 
-## To be freed by the test that made them.
+## Nodes that the test which made them frees.
 var _nodes: Array = []
 
 
@@ -30,7 +30,7 @@ func _classes() -> FastVariantClasses:
 	return classes
 
 
-## The bytes are those of plain containers, as the engine writes them.
+## The bytes are those of plain containers, as written by the engine.
 func test_form() -> bool:
 	checks.subject(TYPE_OBJECT, "the form of objects")
 	var classes := _classes()
@@ -48,7 +48,7 @@ func test_form() -> bool:
 	var bags: Array[Hero.Bag] = [Hero.Bag.new()]
 	_check_form("elements of a class", classes, [bags], [{&"@array": "Bag", "values": [bag]}])
 	var by_skill: Dictionary[Hero.Skill, String] = {Hero.Skill.new(): "x"}
-	# Rows are Dictionaries in the data, so the types around them cannot be in a header.
+	# Rows are Dictionaries in the data, so no header can declare the types around them.
 	var row := {&"@array": "Bag", "values": [bag]}
 	_check_form("Arrays of a class", classes, [[bags] as Array[Array]], [{&"@array": "Array", "values": [row]}])
 	_check_form("Arrays of a class by name", classes, {&"@x": bags} as Dictionary[StringName, Array], {
@@ -89,7 +89,7 @@ func _check_form(what: String, classes: FastVariantClasses, value: Variant, plai
 	_unlink(read.value)
 
 
-## Random objects that refer to each other anyhow come back with the same values and the same references.
+## Random objects with random references survive a round trip with the same values and references.
 func test_random_graphs() -> bool:
 	var classes := _classes()
 	var random := seeded("classes")
@@ -113,7 +113,7 @@ func test_random_graphs() -> bool:
 	return true
 
 
-## Objects whose properties lead to random others.
+## Objects whose properties refer to random others.
 func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	var objects: Array = []
 	var by_class: Dictionary[Variant, Array] = {null: objects, Hero: [], Mage: [], Hero.Bag: [], Hero.Skill: [], Watched: []}
@@ -150,7 +150,7 @@ func _graph(random: RandomNumberGenerator, count: int) -> Array:
 	return objects
 
 
-## Where two values differ; objects are the same if all their variables are, and lead to the same others.
+## The first difference of two values. Objects are equal if their variables are, and if they refer to equal objects.
 func _difference(expected: Variant, actual: Variant) -> String:
 	var pairs: Array[Array] = [[expected, actual, "value"]]
 	var partners: Dictionary[Object, Object] = {}
@@ -191,7 +191,7 @@ func _difference(expected: Variant, actual: Variant) -> String:
 	return ""
 
 
-## Takes a graph apart, so that its objects are freed.
+## Breaks the references of a graph, so that its objects are freed.
 func _unlink(value: Variant) -> void:
 	var left: Array = [value]
 	var nodes: Dictionary[int, bool] = {}
@@ -215,7 +215,7 @@ func _unlink(value: Variant) -> void:
 			instance_from_id(node).free()
 
 
-## Each object refers to the next one: neither depth nor time grows out of bounds.
+## Each object refers to the next one: depth and time stay bounded.
 func test_long_chains() -> bool:
 	checks.subject(TYPE_OBJECT, "a chain")
 	var classes := _classes()
@@ -237,7 +237,7 @@ func test_long_chains() -> bool:
 	return true
 
 
-## Each fault is an error with its place, and nothing is made.
+## Each fault is an error with its path, and nothing is made.
 func test_faults_are_named() -> bool:
 	var classes := _classes()
 	var bag := {&"@class": "Bag"}
@@ -294,7 +294,7 @@ func test_faults_are_named() -> bool:
 	return true
 
 
-## Encoding fails for a value that no reader could make again.
+## Encoding fails for a value that no reader could recreate.
 func test_what_cannot_be_written() -> bool:
 	var classes := _classes()
 	var hero := Hero.new()
@@ -343,7 +343,7 @@ func test_what_cannot_be_written() -> bool:
 	return true
 
 
-## Once for each class and run, in debug builds; `try_` methods have refused before.
+## Each class is warned about once per run, in debug builds; the `try_` methods refuse it.
 func test_losses_are_warned_of() -> bool:
 	checks.subject(TYPE_OBJECT, "warnings")
 	if not ClassDB.class_exists(&"Logger"):
@@ -446,7 +446,7 @@ func _free_nodes() -> void:
 	_nodes.clear()
 
 
-## Data of version 1 are read by version 3.
+## Version 3 reads data of version 1.
 func test_versions() -> bool:
 	checks.subject(TYPE_OBJECT, "versions")
 	var old := {&"@class": "Bag", "things": [1], "count": 2, "gone": 3}
@@ -497,7 +497,7 @@ func _failing_upgrade(data: Dictionary, _from: int) -> Dictionary:
 	return data
 
 
-## Cases in which the engine misreads a container, ignores a wrong class in silence, or shares a container with the game.
+## Containers that the engine misreads, whose wrong class it ignores, or that it shares with the game.
 func test_what_the_engine_does_not_check() -> bool:
 	checks.subject(TYPE_OBJECT, "exported containers")
 	var classes := FastVariantClasses.new()
@@ -603,7 +603,7 @@ func test_hostile_forms() -> bool:
 	return true
 
 
-## Properties that a newer game has added are written back.
+## Properties added by a newer game are written back.
 func test_unknown_properties_are_kept() -> bool:
 	checks.subject(TYPE_OBJECT, "unknown properties")
 	var classes := _versioned({"keep_unknown": true, "properties": ["items"]})
@@ -670,7 +670,7 @@ func _upgrade_item(data: Dictionary, from: int) -> Dictionary:
 	return data
 
 
-## A save of version 1 of three classes, in other scripts, is read by version 3; without any one of the steps it is not.
+## Version 3 reads a save of version 1 with three classes in other scripts, but only if no upgrade step is missing.
 func test_versions_of_several_classes() -> bool:
 	checks.subject(TYPE_OBJECT, "version 1 in version 3")
 	var old := FastVariantClasses.new()
@@ -807,7 +807,7 @@ func test_game_code() -> bool:
 	return true
 
 
-## Decodes while setters do something, encodes the result while getters do it, and frees it.
+## Decodes while setters call `meddling`, encodes the result while getters do, and frees it.
 func _meanwhile(meddling: Callable, classes: FastVariantClasses, bytes: PackedByteArray) -> FastVariantResult:
 	var is_running := [false]
 	Watched.meanwhile = func(node: Node) -> void:
@@ -823,7 +823,7 @@ func _meanwhile(meddling: Callable, classes: FastVariantClasses, bytes: PackedBy
 	return read
 
 
-## Changed bytes give an error or objects of registered classes, never anything else.
+## Changed bytes give an error or objects of registered classes, and nothing else.
 func test_mutations() -> bool:
 	checks.subject(TYPE_OBJECT, "mutated bytes")
 	var classes := _classes()
@@ -845,7 +845,7 @@ func test_mutations() -> bool:
 	return true
 
 
-## The first object that is not of a registered class or an allowed resource.
+## The message about the first object that is neither of a registered class nor an allowed resource.
 func _stranger(value: Variant, classes: FastVariantClasses) -> String:
 	var written := classes.try_encode(value)
 	return "" if written.is_ok() or written.error != FastVariantCodec.OBJECT_REFUSED else written.message

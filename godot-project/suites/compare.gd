@@ -2,9 +2,9 @@
 extends RefCounted
 
 
-## Tells where and how `actual` differs from `expected`; empty when they are the same value: same types everywhere (a
-## String is not a StringName, an Array[int] not an Array), floats equal by their bits, dictionaries in the same order,
-## objects of the same class with the same stored properties, EncodedObjectAsID with the same id.
+## Describes the first difference between `actual` and `expected`; empty if they are identical. Types must match
+## everywhere (String and StringName differ, as do Array[int] and Array), floats bit by bit, and dictionaries in order.
+## Objects must have the same class and stored properties, and an EncodedObjectAsID the same id.
 static func difference(expected: Variant, actual: Variant) -> String:
 	var pending: Array[Array] = [["value", expected, actual]]
 	while not pending.is_empty():
@@ -15,7 +15,7 @@ static func difference(expected: Variant, actual: Variant) -> String:
 	return ""
 
 
-## Compares one pair without descending; what is inside of it is appended to `pending`.
+## Compares one pair without descending, and appends its contents to `pending`.
 static func _differs_here(path: String, expected: Variant, actual: Variant, pending: Array[Array]) -> String:
 	var type := typeof(expected)
 	if typeof(actual) != type:
@@ -94,7 +94,7 @@ static func _object_differs(path: String, expected: Variant, actual: Variant, pe
 	return ""
 
 
-## Leaves are compared at once (quick), everything else later.
+## Compares leaves at once, which is fast, and everything else later.
 static func _inside_differs(
 		path: String, index: int, expected: Variant, actual: Variant, pending: Array[Array]) -> String:
 	var type := typeof(expected)
@@ -131,7 +131,7 @@ static func _excerpt(bytes: PackedByteArray, at: int) -> String:
 	return ("… " if from > 0 else "") + bytes.slice(from, to).hex_encode() + (" …" if to < bytes.size() else "")
 
 
-## Whether a value is or holds what names an object of this run.
+## Returns whether a value is, or contains, a reference to an object of this run.
 static func holds_objects(value: Variant) -> bool:
 	match typeof(value):
 		TYPE_OBJECT, TYPE_SIGNAL, TYPE_CALLABLE:

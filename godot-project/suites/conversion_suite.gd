@@ -1,11 +1,11 @@
-## Typed containers fed with elements of every other type: the engine's implicit conversions and its refusals.
+## Typed containers with elements of every other type: the engine's implicit conversions and refusals.
 ##
-## Edge values of a moderate size are tried as element, as key and as value against every declared type. Elements
-## and keys are converted or dropped as the engine does; values of another type make the codec refuse (Q1).
+## Tries moderately sized edge values as elements, keys and values of every declared type. The codec converts or drops
+## elements and keys as the engine does, and refuses values of another type (Q1).
 extends "res://suites/suite.gd"
 
 const MAX_SOURCE_BYTES := 256
-## Elements of each type.
+## The number of elements of each type.
 const SOURCES := 14
 const DECLARED_CLASSES: Array[String] = ["Object", "RefCounted", "Node", "EncodedObjectAsID", "NoSuchClass", ""]
 const DECLARED_SCRIPTS: Array[String] = [
@@ -13,7 +13,7 @@ const DECLARED_SCRIPTS: Array[String] = [
 	"user://elsewhere.gd", "",
 ]
 
-## So many entries are tried for each two types.
+## The number of entries for each pair of types.
 const PAIRS := 3
 
 const KIND_BUILTIN := 1
@@ -21,7 +21,7 @@ const KIND_CLASS := 2
 const KIND_SCRIPT := 3
 
 
-## A type that a container declares.
+## A declared type of a container.
 class Declared:
 	extends RefCounted
 	var type: int
@@ -55,7 +55,7 @@ func test_classes_with_objects() -> bool:
 	return true
 
 
-## Only elements: the engine forgets scripts of dictionaries (Q2).
+## Only elements, because the engine drops the scripts of dictionaries (Q2).
 func test_scripts_with_objects() -> bool:
 	for declared in _scripts():
 		for source in _sources(true):
@@ -63,8 +63,8 @@ func test_scripts_with_objects() -> bool:
 	return true
 
 
-## Keys of every type with values of every type, in Dictionaries of every two types: the engine drops the entry whose key it
-## does not take, whatever the value is.
+## Random keys and values in Dictionaries of every pair of types. The engine drops an entry if it does not accept the
+## key, whatever the value is.
 func test_keys_with_values() -> bool:
 	var generator := seeded("keys with values")
 	var sources := _by_type()
@@ -75,7 +75,7 @@ func test_keys_with_values() -> bool:
 			for round_number in PAIRS:
 				var key := _any(sources[generator.randi() % TYPE_MAX], generator)
 				var value := _any(sources[generator.randi() % TYPE_MAX], generator)
-				# Keys that the engine does not take, behind and before some that it does.
+				# Keys that the engine does not accept, after and before keys that it accepts.
 				var fitting := _any(sources[key_type], generator) + _any(sources[value_type], generator)
 				checks.no_problem("alone", Oracle.disagreement(start + Wire.word(1) + key + value))
 				checks.no_problem("behind another", Oracle.disagreement(start + Wire.word(2) + fitting + key + value))
@@ -83,8 +83,8 @@ func test_keys_with_values() -> bool:
 	return true
 
 
-## Each level of typed Arrays turns the one below into text and escapes it. In the engine this ends where memory does; the
-## codec alone is asked what goes too far.
+## Each level of typed Arrays converts the level below to text and escapes it. The engine continues until memory ends,
+## so only the codec gets excessive levels.
 func test_text_that_doubles() -> bool:
 	checks.subject(TYPE_PACKED_STRING_ARRAY, "texts in texts")
 	for levels in 20:
@@ -96,7 +96,7 @@ func test_text_that_doubles() -> bool:
 			checks.truth("%d levels" % levels, Oracle.codec_decode(bytes) == null)
 			checks.same_value("in a batch", [null, 1], Oracle.codec_decode_batch([bytes, var_to_bytes(1)]))
 			checks.truth("strictly", not FastVariantCodec.try_decode(bytes).is_ok())
-	# Beside so much else that several threads share it.
+	# Together with enough other elements for several threads.
 	var filler := Wire.header(TYPE_ARRAY) + Wire.word(20_000) + Wire.repeated(var_to_bytes(["a"]), 20_000)
 	for count: int in [1, 10]:
 		for levels: int in [8, 60]:
@@ -107,7 +107,7 @@ func test_text_that_doubles() -> bool:
 				checks.no_problem("%d at once" % count, Oracle.disagreement(bytes))
 			else:
 				checks.truth("%d at once" % count, Oracle.codec_decode(bytes) == null)
-	# Much text that grows no more than once.
+	# Large text that is escaped at most once.
 	for value: Variant in [PackedByteArray([255]), "\"", null, Vector4(1.0 / 3, 2.0 / 3, 1e-30, 1e30)]:
 		var inner: Array = []
 		inner.resize(20_000)
@@ -127,7 +127,7 @@ static func _as_key(bytes: PackedByteArray) -> PackedByteArray:
 			+ Wire.header(TYPE_NIL))
 
 
-## Dictionaries with such a key in Arrays that are such keys.
+## Dictionaries with such a key, nested in Arrays that are such keys.
 static func _keys_in_keys(levels: int) -> PackedByteArray:
 	var bytes := Wire.header(TYPE_ARRAY) + Wire.word(1) + var_to_bytes("\"")
 	for level in levels:
@@ -135,7 +135,7 @@ static func _keys_in_keys(levels: int) -> PackedByteArray:
 	return _as_key(bytes)
 
 
-## Edge values of each type.
+## Edge values by type.
 func _by_type() -> Array[Array]:
 	var sources: Array[Array] = []
 	sources.resize(TYPE_MAX)
@@ -148,7 +148,7 @@ static func _any(sources: Array, generator: RandomNumberGenerator) -> PackedByte
 	return sources[generator.randi() % sources.size()]
 
 
-## Elements that fit, that are converted and that are dropped, mixed: the others keep their order.
+## Fitting, converted and dropped elements, mixed: the remaining elements keep their order.
 func test_mixed_elements() -> bool:
 	var sources := _sources(false)
 	var generator := seeded("mixed elements")
@@ -192,8 +192,8 @@ func _check_value(declared: Declared, source: PackedByteArray, allow_objects: bo
 			+ Wire.header(TYPE_NIL) + source, allow_objects))
 
 
-## Some edge values of each type as bytes; with objects, only those that differ then. What the engine drops it leaks, unless
-## it is reference-counted; the rest is left out.
+## Some edge values of each type as bytes; with objects, only those whose bytes differ. The engine leaks dropped objects
+## unless they are reference-counted, so the others are left out.
 func _sources(with_objects: bool) -> Array[PackedByteArray]:
 	var sources: Array[PackedByteArray] = []
 	var counts: Dictionary[int, int] = {}

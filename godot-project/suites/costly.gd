@@ -1,17 +1,17 @@
-## Bytes that cost an engine much time or memory for their size, made to fit into a given number of bytes.
+## Bytes that cost an engine much time or memory for their size, within a given number of bytes.
 extends RefCounted
 
 const Wire := preload("res://suites/wire.gd")
 
-## Texts with one hash: each of the pairs counts the same in it.
+## Pairs of characters that contribute equally to the hash, so that texts made of them collide.
 const EQUAL_PAIRS: PackedStringArray = ["ab", "bA"]
 
 
-## So many keys in each other leave room for a value below them, within the limits for the network.
+## A number of nested keys that, within the limits for the network, leaves room for a value below them.
 const KEY_LEVELS := 31
 
 
-## Name → bytes.
+## The inputs by name.
 static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	var nil := Wire.header(TYPE_NIL)
 	var array := Wire.header(TYPE_ARRAY)
@@ -71,12 +71,12 @@ static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	return rows
 
 
-## An Array of as many of these values as fit.
+## An Array of `value`, repeated as often as fits.
 static func array_of(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + counted(value, bytes)
 
 
-## A count, and as many of these values as fit.
+## A count and `value`, repeated as often as fits.
 static func counted(value: PackedByteArray, bytes: int) -> PackedByteArray:
 	var count := (bytes - 40) / value.size()
 	return Wire.word(count) + Wire.repeated(value, count)
@@ -100,7 +100,7 @@ static func each_different(start: PackedByteArray, end: PackedByteArray, bytes: 
 	return values
 
 
-## A count, and so many keys with Nil.
+## A count, and each key with the value Nil.
 static func entries(keys: Array) -> PackedByteArray:
 	var bytes := Wire.word(keys.size())
 	for key: Variant in keys:
@@ -112,7 +112,7 @@ static func ints(count: int) -> Array:
 	return range(count)
 
 
-## Numbers that all want one of so many places.
+## Numbers that all map to the same slot of a table with `places` slots.
 static func crowded_ints(count: int, places: int) -> Array:
 	var found: Array = []
 	var number := 0
@@ -133,7 +133,7 @@ static func colliding_texts(count: int, start := "") -> Array:
 	return texts
 
 
-## Ints that have the hash 1 in the engine, by its `hash_one_uint64` backwards.
+## Ints with the hash 1 in the engine, computed by inverting its `hash_one_uint64`.
 static func colliding_ints(count: int) -> Array:
 	var ints: Array = []
 	for index in count:
@@ -144,7 +144,7 @@ static func colliding_ints(count: int) -> Array:
 	return ints
 
 
-## What gives `number`, where it is mixed with its own upper bits.
+## The number that gives `number` when it is mixed with its own upper bits.
 static func _unshifted(number: int, bits: int) -> int:
 	var found := number
 	for round in 64 / bits:
@@ -152,7 +152,7 @@ static func _unshifted(number: int, bits: int) -> int:
 	return found
 
 
-## What gives 1 when it is multiplied by this odd number.
+## The multiplicative inverse of an odd number.
 static func _inverse(number: int) -> int:
 	var found := number
 	for round in 6:
@@ -160,8 +160,8 @@ static func _inverse(number: int) -> int:
 	return found
 
 
-## A Dictionary of so many keys with one hash, which are such Dictionaries in turn, so many levels of them. All but the
-## last of them are in each, so that one takes long to tell from another.
+## A Dictionary of `width` keys with the same hash, which are such Dictionaries themselves, for `levels` levels. They
+## share all keys but the last, so that comparisons take long.
 static func colliding_in_keys(
 		width: int, levels: int, header := Wire.header(TYPE_DICTIONARY)) -> PackedByteArray:
 	var keys: Array[PackedByteArray] = []
@@ -183,12 +183,12 @@ static func _dictionary_of(header: PackedByteArray, keys: Array[PackedByteArray]
 	return bytes
 
 
-## Arrays of many numbers that differ in the last, and have one hash.
+## Arrays of many numbers that differ only in the last one and have the same hash.
 static func colliding_arrays(count: int) -> Array:
 	return colliding_ints(count).map(func(last: int) -> Array: return range(1000) + [last])
 
 
-## Dictionaries whose only key is a Dictionary, down to this value.
+## Dictionaries whose only key is a Dictionary, with `value` innermost.
 static func in_keys(value: PackedByteArray) -> PackedByteArray:
 	return (Wire.repeated(Wire.header(TYPE_DICTIONARY) + Wire.word(1), KEY_LEVELS) + value
 			+ Wire.repeated(Wire.header(TYPE_NIL), KEY_LEVELS))

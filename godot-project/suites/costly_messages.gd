@@ -1,11 +1,11 @@
-## Messages that are made to take long, of the schema in fixtures/messages/everything.proto.
+## Messages that are slow to read, of the schema in fixtures/messages/everything.proto.
 extends RefCounted
 
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
 const MESSAGE := "Everything"
 
 
-## So many bytes each, or somewhat fewer.
+## Messages of at most `bytes` bytes each, by name.
 static func inputs(bytes: int) -> Dictionary[String, PackedByteArray]:
 	return {
 		"a number again and again": _repeated([0x18, 1], bytes),

@@ -1,4 +1,4 @@
-## Runs the demo for some hundred frames in each manner, and compares what its snapshots hold with the engine:
+## Runs the demo for a few hundred frames in each manner, and compares its snapshots with the engine:
 ## godot --headless --fixed-fps 60 --path godot-project --script res://suites/demo.gd
 extends SceneTree
 
@@ -46,7 +46,7 @@ func _run() -> void:
 	quit(0 if _checks.failed == 0 else 1)
 
 
-## What was saved and restored is what the world is, from both, byte for byte.
+## The restored world encodes to the snapshot, byte for byte, with both the engine and the codec.
 func _check_snapshot(by: int, bytes: PackedByteArray) -> void:
 	_taken += 1
 	var state: Dictionary = _demo.world.state

@@ -1,12 +1,12 @@
-## Godot 3's format on live values: what comes back, batches, files, and what is refused. What a real Godot 3 makes of the
-## bytes is tested by `cargo xtask test` with one.
+## Godot 3's format on live values: round trips, batches, files and refusals. `cargo xtask test` compares the bytes with
+## a real Godot 3.
 extends "res://suites/suite.gd"
 
 const FOLDER := "user://dialect_suite"
 const SAVED := FOLDER + "/saved.dat"
 const OLD := FOLDER + "/old.dat"
 const BACK := FOLDER + "/back.dat"
-## Types that come back as they are. RIDs do without their id, which is not there in files.
+## Types that survive a round trip. RIDs do not: files do not contain their ids.
 const KEPT: Array[int] = [
 	TYPE_NIL, TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_VECTOR2, TYPE_RECT2, TYPE_VECTOR3, TYPE_TRANSFORM2D,
 	TYPE_PLANE, TYPE_QUATERNION, TYPE_AABB, TYPE_BASIS, TYPE_TRANSFORM3D, TYPE_COLOR, TYPE_NODE_PATH,
@@ -14,7 +14,7 @@ const KEPT: Array[int] = [
 	TYPE_PACKED_VECTOR2_ARRAY, TYPE_PACKED_VECTOR3_ARRAY, TYPE_PACKED_COLOR_ARRAY,
 ]
 
-## Scripts do not look further into a value.
+## The maximum depth that scripts search.
 const DEEPEST := 50
 
 var _kept: Array
@@ -57,7 +57,7 @@ func test_every_case_lossy() -> bool:
 		if not lossy.is_ok():
 			continue
 		var decoded := FastVariantCodec.try_decode_godot3(lossy.value, null, true)
-		# Marks and NULs in texts, which are written as the engine writes them, and keys that have become null.
+		# Byte-order marks and NULs in texts, which are written as the engine writes them, and keys that became null.
 		if decoded.error == FastVariantCodec.NOT_CANONICAL and not strict.is_ok():
 			continue
 		checks.truth("it is read", decoded.is_ok(), decoded.message)
@@ -145,7 +145,7 @@ func test_broken_files() -> bool:
 		_write(OLD, good.slice(0, size))
 		_write(BACK, before)
 		var result := FastVariantCodec.convert_godot3_file(OLD, BACK)
-		# Where a record ends, a shorter file is whole.
+		# A file shortened to the end of a record is complete.
 		if size in [0, 12, 44]:
 			checks.truth("whole at %d" % size, result.is_ok(), result.message)
 			continue
@@ -163,7 +163,7 @@ func test_broken_files() -> bool:
 	return true
 
 
-## Objects are not made, whatever is allowed.
+## Objects are never made, whatever is allowed.
 func test_objects() -> bool:
 	checks.subject(TYPE_OBJECT, "objects")
 	var limits := FastVariantLimits.for_network()
@@ -183,7 +183,7 @@ func _is_kept(value: Variant, depth := 0) -> bool:
 	return typeof(value) in KEPT and not (value is NodePath and str(value) == "/")
 
 
-## Whether there is an object inside, whose id is another one each time.
+## Returns whether an object is inside, whose id differs each time.
 func _holds_ids(value: Variant, depth: int) -> bool:
 	if value is Array or value is Dictionary:
 		return depth < DEEPEST and _inside(value).any(func(inner: Variant) -> bool: return _holds_ids(inner, depth + 1))

@@ -1,4 +1,4 @@
-## The calls that bytes of strangers are given to, with the limits for the network: what they take.
+## The calls that accept untrusted bytes, their time and their memory, with the limits for the network.
 extends RefCounted
 
 const CostlyMessages := preload("res://suites/costly_messages.gd")
@@ -6,11 +6,11 @@ const CostlyMessages := preload("res://suites/costly_messages.gd")
 const NAMES: Array[String] = [
 	"try_decode", "validate", "unpack_batch", "try_decode_godot3", "messages", "inspect", "describe",
 ]
-## Those that give values, whose memory is charged.
+## The entry points that return values, whose memory is charged.
 const CHARGED: Array[String] = ["try_decode", "unpack_batch", "try_decode_godot3", "messages"]
-## What searches have found: entry point, how many bytes there may be, tree of generators.
+## The findings of searches: entry point, maximum number of bytes, tree of generators.
 const FOUND := "res://suites/fixtures/found.json"
-## What a call takes beside what it is charged, docs/security.md says: pages of the engine's pools, and its own.
+## The memory of a call beyond its charge, according to docs/security.md: its own, and pages of the engine's pools.
 const MARGIN := 2 << 20
 
 var limits := FastVariantLimits.for_network()
@@ -30,7 +30,7 @@ static func keep(entry: String, most_bytes: int, input: Dictionary) -> void:
 	FileAccess.open(FOUND, FileAccess.WRITE).store_string("[\n%s\n]\n" % ",\n".join(lines))
 
 
-## What the entry point makes of the bytes: a FastVariantResult, or what inspect and describe give.
+## The result of the entry point for these bytes: a FastVariantResult, or the result of inspect or describe.
 func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 	match entry:
 		"validate":
@@ -49,14 +49,14 @@ func ask(entry: String, bytes: PackedByteArray, with := limits) -> Variant:
 			return FastVariantCodec.try_decode(bytes, with)
 
 
-## The microseconds that this thread has had a processor, where the system tells: other programs do not count. Else those
-## that have passed.
+## The processor time of this thread in microseconds, if the system reports it, so that other programs do not count.
+## Otherwise the elapsed time.
 static func now() -> int:
 	var file := FileAccess.open("/proc/thread-self/schedstat", FileAccess.READ)
 	return file.get_line().get_slice(" ", 0).to_int() / 1000 if file else Time.get_ticks_usec()
 
 
-## The least time of so many calls, with freeing what they give.
+## The shortest time of `runs` calls, including freeing the results.
 func milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 	var least := INF
 	for run in runs:
@@ -66,22 +66,22 @@ func milliseconds(entry: String, bytes: PackedByteArray, runs: int) -> float:
 	return least
 
 
-## How many bytes the engine takes for the value, and how many are charged; nothing where there is none.
+## The bytes that the engine allocates for the value, and the bytes charged; empty if there is no value.
 func memory(entry: String, bytes: PackedByteArray) -> PackedInt64Array:
-	# The engine keeps pages of its pools, and names, for the next time.
+	# The engine keeps pages of its pools, and names, for the next call.
 	if not ask(entry, bytes).is_ok():
 		return []
 	return [taken(entry, bytes), charged(entry, bytes)]
 
 
-## How many bytes the engine takes for what the entry point gives.
+## The bytes that the engine allocates for the result of the entry point.
 func taken(entry: String, bytes: PackedByteArray) -> int:
 	var before := OS.get_static_memory_usage()
 	var _outcome: Variant = ask(entry, bytes)
 	return OS.get_static_memory_usage() - before
 
 
-## The least max_memory with which the bytes are accepted.
+## The smallest max_memory that accepts the bytes.
 func charged(entry: String, bytes: PackedByteArray) -> int:
 	var narrow: FastVariantLimits = limits.duplicate()
 	var least := 0

@@ -1,4 +1,4 @@
-## Collects the errors and warnings of the engine (needs Godot 4.5; muted ones do not arrive here).
+## Collects the engine's errors and warnings (needs Godot 4.5; muted ones do not arrive here).
 extends Logger
 
 var _lock := Mutex.new()

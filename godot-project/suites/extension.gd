@@ -1,8 +1,8 @@
-## Tells whether the extension is there, for the scripts that are started from the command line.
+## Checks that the extension is loaded, for the scripts that are started from the command line.
 extends RefCounted
 
 
-## False, with a message on the error output, if the class under test does not exist.
+## Returns false, and prints a message to standard error, if the class under test does not exist.
 static func is_loaded() -> bool:
 	if ClassDB.class_exists(&"FastVariantCodec"):
 		return true

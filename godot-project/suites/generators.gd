@@ -1,21 +1,21 @@
-## Inputs as trees of generators, which a search can change in small steps and which fit into a line of text.
+## Inputs as trees of generators, which fit into a line of text and which a search can change in small steps.
 ##
-## A generator is a Dictionary: "is" says what it makes, the rest how. What it makes depends on a number, so that keys and
-## names can be made different. The outermost one says in which form the bytes are read.
+## A generator is a Dictionary: "is" names the kind of output, the other entries its parameters. Its output depends on a
+## number, so that keys and names can differ. The outermost generator determines the format of the bytes.
 extends RefCounted
 
 const Costly := preload("res://suites/costly.gd")
 const Wire := preload("res://suites/wire.gd")
 
-## So many ints with one hash, and so many that crowd, are known.
+## The number of known ints with the same hash, and of known crowded ints.
 const KNOWN := 4096
-## So many values are made one by one; what is to fill more is repeated.
+## The number of values that are made one by one; larger outputs repeat them.
 const PIECES := 60_000
-## Trees grow no further.
+## The maximum depth of trees.
 const DEEPEST := 12
 const COUNTS: Array[int] = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 32, 45, 64, 65, 100, 290, 1000, 5000, 10_000, 40_000, 100_000]
 const LENGTHS: Array[int] = [0, 1, 3, 4, 16, 32, 33, 100, 1000, 10_000, 100_000, 900_000]
-## How texts and ints differ from one another.
+## The ways in which texts and ints differ from one another.
 const FAMILIES: Array[String] = ["same", "numbered", "colliding", "crowded", "random"]
 const LEAVES: Array[int] = [
 	TYPE_NIL, TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_VECTOR2, TYPE_VECTOR2I, TYPE_VECTOR3I, TYPE_TRANSFORM3D,
@@ -23,13 +23,13 @@ const LEAVES: Array[int] = [
 	TYPE_PACKED_BYTE_ARRAY, TYPE_PACKED_INT32_ARRAY, TYPE_PACKED_INT64_ARRAY, TYPE_PACKED_STRING_ARRAY,
 	TYPE_PACKED_VECTOR3_ARRAY, TYPE_PACKED_VECTOR4_ARRAY,
 ]
-## Godot 3's id of each type that it has.
+## Godot 3's id for each type that it has.
 const GODOT_3: Dictionary[int, int] = {
 	TYPE_NIL: 0, TYPE_BOOL: 1, TYPE_INT: 2, TYPE_FLOAT: 3, TYPE_STRING: 4, TYPE_VECTOR2: 5, TYPE_TRANSFORM3D: 13, TYPE_COLOR: 14,
 	TYPE_NODE_PATH: 15, TYPE_OBJECT: 17, TYPE_DICTIONARY: 18, TYPE_ARRAY: 19, TYPE_PACKED_BYTE_ARRAY: 20,
 	TYPE_PACKED_INT32_ARRAY: 21, TYPE_PACKED_STRING_ARRAY: 23, TYPE_PACKED_VECTOR3_ARRAY: 25,
 }
-## Fields of fixtures/messages/everything.proto, in hexadecimal: numbers, texts, lists, maps, messages in messages, unknown ones.
+## Fields of fixtures/messages/everything.proto, in hexadecimal, including nested and unknown ones.
 const FIELDS: Array[String] = [
 	"1801", "2001", "7200", "72016a", "a80101", "b20100", "8a0100", "a20100", "a201021801", "880201", "8a020101", "fa0200", "e20200",
 	"9a0300", "9a03020801", "a20300", "a2030408011200", "b20300", "a01f01", "a31fa41f", "aa1f00", "9203020101", "18ffffffffffffffffff01",
@@ -37,12 +37,12 @@ const FIELDS: Array[String] = [
 const MAP_TEXTS := 51
 const MAP_NUMBERS := 54
 
-## How long texts may be and how many bytes all.
+## The maximum number of bytes of texts and of the whole input.
 var most: int
 
 var _random := RandomNumberGenerator.new()
 var _godot_3 := false
-## How many values have been made.
+## The number of values made so far.
 var _pieces := 0
 var _colliding := Costly.colliding_ints(KNOWN)
 var _crowded := Costly.crowded_ints(300, 389)
@@ -53,7 +53,7 @@ func _init(random_seed: int, most_bytes: int) -> void:
 	most = most_bytes
 
 
-## Trees to start from: what is known to cost much.
+## Initial trees: inputs that are known to be expensive.
 static func known_inputs(entry: String) -> Array[Dictionary]:
 	var all: Array[Dictionary] = []
 	if entry == "messages":
@@ -86,7 +86,7 @@ static func _filled_with(value: Variant) -> Dictionary:
 	return {"is": "input", "of": value, "fill": true}
 
 
-## A tree for this entry point.
+## A random tree for this entry point.
 func random_input(entry: String) -> Dictionary:
 	var input := {"is": "input", "of": random_fields() if entry == "messages" else random_value(0), "fill": _random.randf() < 0.5}
 	if _random.randf() < 0.1:
@@ -94,7 +94,7 @@ func random_input(entry: String) -> Dictionary:
 	return input
 
 
-## The tree with something changed.
+## The tree after a few changes.
 func mutated(input: Dictionary, other: Dictionary, entry: String) -> Dictionary:
 	var changed: Dictionary = input.duplicate(true)
 	for change in 1 + _random.randi() % 3:
@@ -107,7 +107,7 @@ func mutated(input: Dictionary, other: Dictionary, entry: String) -> Dictionary:
 	return changed
 
 
-## The bytes, of an entry point's own form.
+## The bytes, in the entry point's format.
 func bytes_of(input: Dictionary, entry: String) -> PackedByteArray:
 	_godot_3 = entry == "try_decode_godot3"
 	_pieces = 0
@@ -240,7 +240,7 @@ func _change_value(input: Dictionary, other: Dictionary) -> void:
 			node["n"] = _pick([count * 2, count / 2, count + 1, maxi(0, count - 1), _pick(COUNTS)])
 
 
-## The holder and the key of each generator below.
+## The holder and the key of each generator in the tree.
 static func _places(holder: Dictionary, key: String) -> Array:
 	var places := [[holder, key]]
 	var node: Dictionary = holder[key]
@@ -309,7 +309,7 @@ func _dictionary(node: Dictionary, index: int, room: int) -> PackedByteArray:
 	return start + Wire.word(made) + bytes
 
 
-## The number of a value in another: all but the last of those that are shared are the same everywhere.
+## The number of a nested value. If values are shared, all but the last are the same everywhere.
 static func _below(node: Dictionary, index: int, at: int) -> int:
 	var count := int(node["n"])
 	if node["shared"]:

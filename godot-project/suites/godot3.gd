@@ -1,23 +1,23 @@
-## What a value is for Godot 3: whether it has one like it, and the text that `tests/godot3/describe.gd` gives there.
+## A value's counterpart in Godot 3: whether there is one, and its text, as `tests/godot3/describe.gd` prints it.
 extends RefCounted
 
-## What Godot 3 has nothing like.
+## The types that have no counterpart in Godot 3.
 const ONLY_HERE: Array[int] = [
 	TYPE_VECTOR4, TYPE_VECTOR4I, TYPE_PROJECTION, TYPE_CALLABLE, TYPE_SIGNAL, TYPE_PACKED_VECTOR4_ARRAY,
 ]
 
-## Of these types, equal values are different keys here and equal ones there.
+## Pairs of types whose values are different keys here, but equal keys there.
 const ALIKE: Array[Array] = [
 	[TYPE_VECTOR2I, TYPE_VECTOR2], [TYPE_RECT2I, TYPE_RECT2], [TYPE_VECTOR3I, TYPE_VECTOR3],
 	[TYPE_PACKED_INT64_ARRAY, TYPE_ARRAY], [TYPE_PACKED_FLOAT64_ARRAY, TYPE_ARRAY],
 	[TYPE_PACKED_INT64_ARRAY, TYPE_PACKED_FLOAT64_ARRAY],
 ]
 
-## From here on not every integer is a 32-bit float.
+## From here on, not every integer fits in a 32-bit float.
 const EXACT := 1 << 24
 
 
-## Whether every number and character of the value can be kept in Godot 3. Objects cannot be compared.
+## Returns whether Godot 3 can represent every number and character of the value. Objects cannot be compared.
 static func has(value: Variant) -> bool:
 	match typeof(value):
 		TYPE_STRING, TYPE_STRING_NAME:
@@ -41,12 +41,12 @@ static func has(value: Variant) -> bool:
 	return typeof(value) not in ONLY_HERE
 
 
-## Whether keys that are different here may be equal there.
+## Returns whether keys that differ here may be equal there.
 static func _may_merge(keys: Array) -> bool:
 	return ALIKE.any(func(types: Array) -> bool: return _hold(keys, types[0]) and _hold(keys, types[1]))
 
 
-## Whether there is a value of such a type among them, or inside of them.
+## Returns whether a value of this type is among `values` or inside them.
 static func _hold(values: Array, type: int) -> bool:
 	for value: Variant in values:
 		if typeof(value) == type:
@@ -56,7 +56,7 @@ static func _hold(values: Array, type: int) -> bool:
 	return false
 
 
-## Whether it has only characters, of which readers drop none.
+## Returns whether the text contains only valid characters, all of which readers keep.
 static func is_text(text: String) -> bool:
 	if text.begins_with(char(0xfeff)):
 		return false

@@ -1,9 +1,9 @@
-## A seeded generator of nested values that Godot 3 can hold, with every type that has one like it there.
+## A seeded generator of nested values that Godot 3 can represent, of every type with a counterpart there.
 extends "res://suites/random_values.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 
-## Equal keys there are equal keys here.
+## Types for which equal keys there are equal keys here.
 const KEYS: Array[int] = [
 	TYPE_BOOL, TYPE_INT, TYPE_FLOAT, TYPE_STRING, TYPE_STRING, TYPE_VECTOR2, TYPE_COLOR, TYPE_NODE_PATH, TYPE_ARRAY,
 ]
@@ -14,7 +14,7 @@ const DECLARED_KEYS: Array[int] = [
 ]
 const WHOLE_WORDS: Array[NodePath] = [^"", ^"/root", ^"root/Player01:Node", ^"水 /a b ", ^":name:text"]
 
-## Whether NodePaths have only names of whole words: what pads others comes back changed.
+## Whether NodePaths contain only names of whole words, because the padding of others changes in a round trip.
 var whole_words := false
 
 
@@ -46,7 +46,7 @@ func of_type(type: int, depth: int) -> Variant:
 	return super(type, depth)
 
 
-## With NaN inside of a key, Godot 3 writes "[Deleted Object]" in place of the value.
+## If a key contains NaN, Godot 3 writes "[Deleted Object]" in place of the value.
 func _dictionary(depth: int) -> Dictionary:
 	var made := super(depth)
 	while made.get_typed_key_builtin() not in DECLARED_KEYS:

@@ -1,4 +1,4 @@
-## Broken and hostile input: whatever the bytes, the codec accepts and rejects what the engine does, value included.
+## Broken and hostile input: the codec accepts and rejects the same bytes as the engine, with the same values.
 extends "res://suites/suite.gd"
 
 const Crafted := preload("res://suites/crafted.gd")
@@ -9,18 +9,18 @@ const Samples := preload("res://suites/samples.gd")
 ## Samples up to this size are cut at every byte, larger ones at this many places.
 const CUTS := 150
 
-## All bits of this many bytes at the beginning are flipped, and so many others at random.
+## The number of leading bytes whose bits are all flipped, and the number of other flips, at random places.
 const FLIPPED_BYTES := 8
 const RANDOM_FLIPS := 24
 
-## Samples up to this size are treated in every way, larger ones only where it is quick.
+## Samples up to this size get every treatment, larger ones only the fast ones.
 const SMALL_BYTES := 2000
 const COUNT_WORDS := 12
 const COUNT_WORDS_OF_LARGE := 4
 
 const WRONG_COUNTS: Array[int] = [0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x40000000, 0x7ffffffc]
 
-## The engine's limit: this many containers inside of each other, the innermost empty.
+## The engine's limit of nested containers, if the innermost is empty.
 const DEEPEST := 1025
 
 
@@ -37,7 +37,7 @@ func test_crafted_inputs() -> bool:
 	return true
 
 
-## What the engine makes of refused inputs is encoded as the engine does, but not strictly: no strict reader takes it.
+## The codec encodes the engine's values for refused inputs, but not strictly: no strict reader accepts them.
 func test_values_that_only_broken_bytes_make() -> bool:
 	for input_name in Crafted.INPUTS:
 		var value: Variant = Oracle.engine_decode(Crafted.INPUTS[input_name].hex_decode())
@@ -74,7 +74,7 @@ func test_flipped_bits_with_objects() -> bool:
 	return true
 
 
-## Every type id for every sample, and those that do not exist for one sample of each type.
+## Every type id for every sample, and unassigned ids for one sample of each type.
 func test_type_ids() -> bool:
 	var seen: Dictionary[int, bool] = {}
 	for sample in Samples.of(values, false):
@@ -159,7 +159,7 @@ func test_containers_that_contain_themselves() -> bool:
 	array[0] = {"other": dictionary}
 	_check_encoding(dictionary)
 	_check_encoding([1, array])
-	# Enough for the threads of the pool.
+	# Enough values for the threads of the pool.
 	var batch := Values.filled(400, dictionary) + [7]
 	checks.same_bytes("encode_batch, the last", var_to_bytes(7), Oracle.codec_encode_batch(batch)[-1])
 	array.clear()

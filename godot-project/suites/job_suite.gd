@@ -1,15 +1,15 @@
-## Jobs: the same results as calls that wait, signals, cancelling, frames in between, and letting go.
+## Jobs: the same results as blocking calls, signals, cancelling, frames in between, and dropped references.
 extends "res://suites/suite.gd"
 
 const Waiter := preload("res://suites/fixtures/waiting_getter.gd")
 
 const FOLDER := "user://job_suite"
 const PATH := FOLDER + "/records.dat"
-## Frames within which a job that is not wanted any more must be gone.
+## The frames after which an unwanted job must be gone.
 const FRAMES := 1000
 
 
-## What a job said, and on which thread.
+## The signals of a job, and their threads.
 class Listener:
 	extends RefCounted
 	var results: Array[FastVariantResult] = []
@@ -98,8 +98,7 @@ func test_signals() -> bool:
 	return true
 
 
-## As `await` alone holds nothing, the job must be held for it.
-## A listener to the progress may itself lead to the next frame; the end is told once all the same.
+## A listener to the progress may itself trigger the next frame; the completion is still signalled once.
 func test_listeners_that_emit_the_next_frame() -> bool:
 	checks.subject(checks.MIXED, "nested frames")
 	var tree: SceneTree = Engine.get_main_loop()
@@ -137,7 +136,7 @@ func test_awaiting_without_holding() -> bool:
 	return true
 
 
-## Of two jobs, the second may be done before it is awaited.
+## Of two jobs, the second may be done before the script awaits it.
 func test_awaiting_what_is_done() -> bool:
 	checks.subject(checks.MIXED, "await afterwards")
 	var job := FastVariantCodec.decode_batch_async([var_to_bytes(1)])
@@ -243,7 +242,7 @@ func test_letting_go() -> bool:
 	return true
 
 
-## Values that a script changes while they are being encoded, frame by frame: each is written as it once was, whole.
+## A script changes values between frames while they are encoded: each is written as it was at one moment.
 func test_changing_values_between_frames() -> bool:
 	checks.subject(checks.MIXED, "changing values")
 	var items: Array = []
@@ -337,7 +336,7 @@ func test_nothing_is_left_over() -> bool:
 	return true
 
 
-## The ids of jobs that nobody holds.
+## The ids of jobs that nobody references.
 func _start_and_let_go() -> Array:
 	var items := _items(50000)
 	return [

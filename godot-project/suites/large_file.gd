@@ -1,5 +1,5 @@
-## A file of records of more than 4 GiB, for `cargo xtask test`: what FastVariantView.open_file reads of it, and how much memory
-## that takes. Linux only: the file has holes, and /proc tells the memory.
+## Tests FastVariantView.open_file on a file of records larger than 4 GiB, and its memory use, for `cargo xtask test`.
+## Linux only: the file is sparse, and /proc reports the memory.
 extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")
@@ -7,22 +7,22 @@ const Extension := preload("res://suites/extension.gd")
 const Memory := preload("res://bench/memory.gd")
 const FILE := "user://large_file"
 const MOST_MEMORY := 200_000_000
-## Groups of records: one with a blob of zeros, and small ones.
+## Groups of records: one record with a blob of zeros, and small ones.
 const GROUPS := 513
 const SMALL := 150
 const BLOB := 1 << 23
-## More than the header, the keys and the other values of a record with a blob take.
+## More than the size of a record with a blob, without the blob.
 const HEAD := 128
 
 var _checks := Checks.new()
 var _at_first := Memory.bytes("VmRSS")
-## Where each record begins, and its size.
+## The offset and the size of each record.
 var _starts := PackedInt64Array()
 var _sizes := PackedInt64Array()
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
 	_make()
@@ -38,7 +38,7 @@ func _initialize() -> void:
 	quit(0 if _checks.failed == 0 else 1)
 
 
-## The engine writes the small records; of those with a blob, what is not zero.
+## Writes the small records with the engine and, for records with a blob, only the bytes that are not zero.
 func _make() -> void:
 	var file := FileAccess.open(FILE, FileAccess.WRITE)
 	var blob := PackedByteArray()

@@ -1,13 +1,13 @@
-## Single values that are large enough for several threads: cut anywhere, they are what one thread makes of them.
+## Single values that are large enough for several threads: however they are split, the result is that of one thread.
 extends "res://suites/suite.gd"
 
-## Values of this many elements are worth several threads.
+## The number of elements from which several threads pay off.
 const LARGE := 40000
-## The same for Dictionaries.
+## The number of entries from which several threads pay off.
 const MANY := 12000
-## Two packed arrays of so many bytes are more than can be encoded.
+## The size of a packed array of which two are too large to encode.
 const HALF := 1 << 30
-## The free memory that the test of a result that is too large needs.
+## The free memory that the test with a result that is too large needs.
 const MEMORY := 5 << 30
 
 
@@ -50,7 +50,7 @@ func test_shapes() -> bool:
 	return true
 
 
-## The reason is the same as for small values: the first one, with its byte and its path.
+## The error is the same as for small values: the first one, with its offset and path.
 func test_one_bad_element() -> bool:
 	var good := var_to_bytes({"a": "text"})
 	var bad := Wire.header(TYPE_STRING) + Wire.word(2) + PackedByteArray([0xff, 0xff, 0, 0])
@@ -68,7 +68,7 @@ func test_one_bad_element() -> bool:
 	return true
 
 
-## Later entries of a key replace earlier ones, whose elements may still be on their way.
+## Later entries with the same key replace earlier ones, whose elements may still be in progress.
 func test_repeated_keys() -> bool:
 	var large := var_to_bytes(_small_dictionaries(MANY))
 	var one := var_to_bytes(1)
@@ -90,7 +90,7 @@ func test_keys() -> bool:
 	return true
 
 
-## The engine leaves elements out that a typed Array does not take.
+## The engine drops elements that a typed Array does not accept.
 func test_elements_of_other_types() -> bool:
 	var number := var_to_bytes(7)
 	for other: Variant in ["text", 1.5, null, [1], 8]:
@@ -129,7 +129,7 @@ func test_values_that_cannot_be_encoded() -> bool:
 	return true
 
 
-## Past what the format can say, and what the engine writes damaged.
+## Results beyond the limits of the format, which the engine writes damaged.
 func test_results_that_are_too_large() -> bool:
 	if OS.get_memory_info()["available"] < MEMORY:
 		print("  not enough memory for results that are too large")
@@ -152,7 +152,7 @@ static func _small_dictionaries(count: int) -> Array:
 	return array
 
 
-## The value inside of so many Arrays.
+## The value inside `count` nested Arrays.
 static func _levels(count: int, value: Variant) -> Variant:
 	for i in count:
 		value = [value]

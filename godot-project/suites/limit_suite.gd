@@ -1,4 +1,4 @@
-## FastVariantLimits: each limit is kept, says so with a code of its own, and holds for what the engine really takes.
+## FastVariantLimits: each limit is enforced, has its own error code, and covers the engine's actual use.
 extends "res://suites/suite.gd"
 
 const Costly := preload("res://suites/costly.gd")
@@ -8,14 +8,14 @@ const Generators := preload("res://suites/generators.gd")
 
 const SIZE := 1 << 18
 
-## So many inputs are generated for each entry point, of so many bytes.
+## The number and the size of generated inputs for each entry point.
 const GENERATED := 4
 const GENERATED_BYTES := 1 << 16
 
 ## The id of a Dictionary in Godot 3's format.
 const GODOT_3_DICTIONARY := 18
 
-## What the engine keeps for other values too: a page of each of its pools.
+## Memory that the engine keeps for later values: a page of each of its pools.
 const POOL_PAGES := 1 << 19
 
 
@@ -26,7 +26,7 @@ func test_each_limit_has_its_code() -> bool:
 	var colliding := Wire.header(TYPE_DICTIONARY) + Costly.entries(Costly.colliding_texts(1000))
 	var trusting := FastVariantLimits.for_save_files()
 	trusting.allow_objects = true
-	# Property, bytes, a value that is enough, one that is not, the code, the offset.
+	# Property, bytes, sufficient limit, insufficient limit, error code, offset.
 	var rows := [
 		["max_bytes", two_nils, 16, 15, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_depth", two_nils, 1, 0, FastVariantCodec.MAX_DEPTH_EXCEEDED, 8],
@@ -109,7 +109,7 @@ func test_values_out_of_range() -> bool:
 			limits.set(property, number)
 		for bytes in [var_to_bytes({1: [2]}), Oracle.engine_encode(Values.nested_arrays(1000))]:
 			checks.same_value("%d" % number, "", FastVariantCodec.try_decode(bytes, limits).message)
-	# Of floats that no int holds, the engine makes what the processor gives: the lowest int on x86, the nearest on ARM.
+	# The processor converts floats outside of int's range: to the lowest int on x86, to the nearest on ARM.
 	for number: Variant in [-2, -9223372036854775808, NAN, 1e300, -INF]:
 		for property in LIMITS:
 			var limits := FastVariantLimits.new()
@@ -123,7 +123,7 @@ func test_values_out_of_range() -> bool:
 	return true
 
 
-## The estimate is never less than what the engine allocates.
+## The estimate is never below the engine's allocation.
 func test_memory_is_not_underestimated() -> bool:
 	if not OS.is_debug_build():
 		return true
@@ -139,13 +139,13 @@ func test_memory_is_not_underestimated() -> bool:
 	return true
 
 
-## What is accepted for the network takes no more than its limit says, at any moment, and whatever is not leaves nothing.
+## Input accepted for the network never exceeds the memory limit, and refused input leaves nothing allocated.
 func test_network_limits_hold() -> bool:
 	var network := FastVariantLimits.for_network()
 	var costly := Costly.inputs(network.max_bytes)
 	for input in costly:
 		checks.subject(checks.MIXED, input)
-		# The engine keeps pages of its pools for the next time.
+		# The engine keeps pages of its pools for the next call.
 		FastVariantCodec.try_decode(costly[input], network)
 		var before := OS.get_static_memory_usage()
 		var outcome := FastVariantCodec.try_decode(costly[input], network)
@@ -160,7 +160,7 @@ func test_network_limits_hold() -> bool:
 	return true
 
 
-## Keys and names as games have them are not taken for chosen ones.
+## Typical keys and names of games do not count as attacks.
 func test_usual_keys_do_not_collide() -> bool:
 	var network := FastVariantLimits.for_network()
 	network.max_bytes = -1
@@ -200,7 +200,7 @@ func test_usual_keys_do_not_collide() -> bool:
 	return true
 
 
-## Collisions of keys that lie in keys multiply. They are refused before the engine compares such keys.
+## Collisions of nested keys multiply. They are refused before the engine compares such keys.
 func test_colliding_keys_within_keys() -> bool:
 	var network := FastVariantLimits.for_network()
 	for row: Array in [[14, 4], [9, 4], [5, 5], [3, 7], [2, 10]]:
@@ -229,8 +229,8 @@ func test_colliding_keys_within_keys() -> bool:
 	return true
 
 
-## What other programs write and Godot does not: hexadecimal bytes → whether allow_non_canonical accepts them. The
-## rows of docs/format.md, chapter 13; the engine reads all of them.
+## Encodings of other programs that Godot does not write: hexadecimal bytes → whether allow_non_canonical accepts them.
+## The rows of docs/format.md, chapter 13; the engine reads all of them.
 const OTHER_WRITERS: Dictionary[String, bool] = {
 	"0100000002000000": true,
 	"020001000500000000000000": true,
@@ -291,7 +291,7 @@ func test_other_writers() -> bool:
 	return true
 
 
-## What searches have found is refused now, or takes no more memory than it is charged.
+## Findings of searches are now refused, or take no more memory than they are charged.
 func test_what_searches_found() -> bool:
 	var entries := Entries.new()
 	for row: Array in Entries.found():
@@ -300,7 +300,7 @@ func test_what_searches_found() -> bool:
 	return true
 
 
-## A short search without a clock: inputs made of generators take no more memory than they are charged, `validate` agrees, and
+## A short search without a clock. Generated inputs take no more memory than they are charged, `validate` agrees, and
 ## known attacks are refused.
 func test_generated_inputs() -> bool:
 	var entries := Entries.new()
@@ -321,11 +321,11 @@ func test_generated_inputs() -> bool:
 	return true
 
 
-## Keys of the records of a file are counted over all of them, also where the game loads them a few at a time.
+## Colliding keys are counted over all records of a file, even if the game loads a few records at a time.
 func test_colliding_keys_are_counted_over_a_file() -> bool:
 	checks.subject(TYPE_DICTIONARY, "colliding keys in many records")
 	var record := {}
-	# Somewhat more than is free for their number.
+	# Slightly more than the free allowance for this number of records.
 	for key: int in Costly.colliding_ints(7) + range(10):
 		record[key] = null
 	var records: Array = []
@@ -337,7 +337,7 @@ func test_colliding_keys_are_counted_over_a_file() -> bool:
 	checks.truth("accepted for save files", FastVariantCodec.load_batch(path, limits).is_ok())
 	limits.refuse_colliding_keys = true
 	checks.same_int("refused", FastVariantCodec.COLLIDING_KEYS, FastVariantCodec.load_batch(path, limits).error)
-	# With objects, in slices between frames.
+	# With objects, the job works in slices between frames.
 	for allow_objects: bool in [false, true]:
 		limits.allow_objects = allow_objects
 		var job := FastVariantCodec.load_batch_async(path, limits)
@@ -347,13 +347,13 @@ func test_colliding_keys_are_counted_over_a_file() -> bool:
 	return true
 
 
-## Large values are read by several threads, and many at once.
+## Several threads read large values, and many values at once.
 func test_other_writers_at_length() -> bool:
 	checks.subject(checks.MIXED, "other writers, at length")
 	var lenient := FastVariantLimits.for_save_files()
 	lenient.allow_non_canonical = true
 	for hex in OTHER_WRITERS:
-		# What misses its padding is the last.
+		# An encoding without padding can only be the last value.
 		if not OTHER_WRITERS[hex] or hex.length() % 8:
 			continue
 		var value := hex.hex_decode()
@@ -384,9 +384,9 @@ func test_limits_hold_for_a_batch_as_a_whole() -> bool:
 	checks.subject(checks.MIXED, "limits of a batch")
 	var numbers: Array = range(1000, 1100)
 	var packed := FastVariantCodec.pack_batch(numbers)
-	# What the engine takes for a Variant.
+	# The size of a Variant in the engine.
 	var slot := 40 if OS.has_feature("double") else 24
-	# Property, enough, too little, the code, how many values come before.
+	# Property, sufficient limit, insufficient limit, error code, number of values before the error.
 	for row: Array in [
 		["max_bytes", packed.size(), packed.size() - 1, FastVariantCodec.MAX_BYTES_EXCEEDED, 0],
 		["max_elements", 100, 40, FastVariantCodec.MAX_ELEMENTS_EXCEEDED, 40],
@@ -434,7 +434,7 @@ func _check_charge(entries: Entries, entry: String, bytes: PackedByteArray) -> v
 				entries.ask(entry, bytes, less).error)
 
 
-## A limit of less than what the engine has allocated refuses the value.
+## A limit below the engine's allocation refuses the value.
 func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	var value: Variant
 	var before := OS.get_static_memory_usage()
@@ -449,7 +449,7 @@ func _check_memory(bytes: PackedByteArray, slack: int) -> void:
 	checks.same_value("59 for each of its bytes", "", FastVariantCodec.validate(bytes, limits).message)
 
 
-## What the engine cannot hash is neither written strictly nor read; what it can, is both.
+## Keys that the engine cannot hash are neither written strictly nor read. Others are both.
 func test_keys_that_are_too_deep() -> bool:
 	for levels: int in [1, 99, 101, 102, 103, 200]:
 		var key: Variant = 1
@@ -468,7 +468,7 @@ func test_keys_that_are_too_deep() -> bool:
 	return true
 
 
-## The rows and the others name each limit that there is.
+## Checks that the rows and `others` name every existing limit.
 func _check_complete(rows: Array, others: PackedStringArray) -> void:
 	checks.subject(checks.MIXED, "all limits")
 	var named := Array(others) + rows.map(func(row: Array) -> String: return row[0])

@@ -1,4 +1,4 @@
-## Protobuf messages on live values: the bytes of the official implementation, batches, reasons, limits, the compact wire types.
+## Protobuf messages on live values: the official implementation's bytes, batches, errors, limits, the compact wire.
 extends "res://suites/suite.gd"
 
 const FOLDER := "res://suites/fixtures/messages/"
@@ -217,7 +217,7 @@ func test_schemas() -> bool:
 		checks.same_int("refused", FastVariantCodec.BAD_SCHEMA, result.error)
 		checks.truth("the message says where and why", result.message.contains(reasons[text]), result.message)
 		checks.truth("the message names the file", result.message.contains(WRITTEN), result.message)
-	# The end of a name is compared without case, as everywhere in the engine.
+	# File extensions are compared without case, as everywhere in the engine.
 	var capital := "user://MESSAGE_SUITE.PROTO"
 	FileAccess.open(capital, FileAccess.WRITE).store_string("syntax = \"proto3\"; message Loud {}")
 	checks.truth("a file .PROTO", FastProtobufCodec.try_load_schema(capital).is_ok())
@@ -245,7 +245,7 @@ func _write(text: String) -> void:
 	file.close()
 
 
-## Whether what was decoded holds what was encoded, and beside it only what it never lacks.
+## Checks that the decoded message contains the encoded one and, besides, only fields that always have a value.
 func _check_holds(path: String, expected: Dictionary, actual: Dictionary) -> void:
 	for key: Variant in expected:
 		var what := "%s.%s" % [path, key]
@@ -289,7 +289,7 @@ func _with_string_names(value: Dictionary) -> Dictionary:
 	return named
 
 
-## Arrays of numbers or texts as packed arrays of them.
+## Replaces Arrays of numbers or texts with packed arrays.
 func _with_packed_arrays(value: Dictionary) -> Dictionary:
 	var packed := value.duplicate()
 	for key: Variant in packed:

@@ -7,7 +7,7 @@ const COUNTS: Array[int] = [
 	0, 1, 2, 3, 4, 5, 8, 16, 0x7f, 0xff, 0x100, 0xffff, 0x10000, 0x10000000, 0x20000000, 0x40000000, 0x7ffffffc,
 	0x7fffffff, 0x80000000, 0x80000001, 0xc0000000, 0xfffffffc, 0xffffffff,
 ]
-## Around the engine's limits for nesting, in all and inside of keys.
+## Depths around the engine's limits of nesting, in total and within keys.
 const DEPTHS: Array[int] = [1, 2, 3, 50, 98, 99, 100, 101, 102, 1022, 1023, 1024, 1025, 1026]
 
 var _generator: RandomNumberGenerator
@@ -17,7 +17,7 @@ func _init(generator: RandomNumberGenerator) -> void:
 	_generator = generator
 
 
-## Bytes with one to three changes; `other` is where pieces to splice in come from.
+## Bytes with one to three changes, with pieces spliced in from `other`.
 func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var changed := bytes.duplicate()
 	for i in _generator.randi_range(1, 3):
@@ -35,7 +35,7 @@ func mutated(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	return changed
 
 
-## Bytes inside of a container: what follows them is read right only if they are read to their end.
+## Bytes inside a container, whose later bytes are read correctly only if these are read to their end.
 func nested(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var array := Wire.header(TYPE_ARRAY)
 	var dictionary := Wire.header(TYPE_DICTIONARY) + Wire.word(1)
@@ -68,7 +68,7 @@ func random_bytes(length: int) -> PackedByteArray:
 	return bytes
 
 
-## Words that look like counts, type ids and short texts.
+## Words that resemble counts, type ids and short texts.
 func random_words(count: int) -> PackedByteArray:
 	var bytes := PackedByteArray()
 	for i in count:
@@ -100,10 +100,10 @@ func _overwrite(bytes: PackedByteArray, other: PackedByteArray) -> void:
 		4:
 			bytes.encode_u32(word, (bytes.decode_u32(word) + _generator.randi_range(-4, 4)) & 0xffffffff)
 		5:
-			# Another type of the same size now and then.
+			# Occasionally another type of the same size.
 			bytes[word] = _generator.randi() % TYPE_MAX
 		6:
-			# Flags of a header.
+			# The flags of a header.
 			bytes[word + 2] ^= 1 << (_generator.randi() & 3)
 		7:
 			bytes.encode_u32(word, bytes.decode_u32(_place(bytes)))
@@ -112,7 +112,7 @@ func _overwrite(bytes: PackedByteArray, other: PackedByteArray) -> void:
 				bytes.encode_u32(word, other.decode_u32(_place(other)))
 
 
-## Cuts the end off, or appends to it.
+## Truncates the bytes, or appends to them.
 func _resized(bytes: PackedByteArray) -> PackedByteArray:
 	match _generator.randi() % 4:
 		0:
@@ -124,7 +124,7 @@ func _resized(bytes: PackedByteArray) -> PackedByteArray:
 	return bytes + random_words(1)
 
 
-## Removes, inserts, repeats and swaps pieces, most at borders of words.
+## Removes, inserts, repeats and swaps pieces, mostly at word boundaries.
 func _rearranged(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteArray:
 	var any := _generator.randi() % bytes.size()
 	var a := _generator.randi_range(0, bytes.size()) & ~3
@@ -151,7 +151,7 @@ func _rearranged(bytes: PackedByteArray, other: PackedByteArray) -> PackedByteAr
 	return bytes.slice(0, from) + bytes.slice(middle, to) + bytes.slice(from, middle) + bytes.slice(to)
 
 
-## Where a word begins. The first ones, which say most, are as likely as all others together.
+## The start of a word. The first words, which matter most, are as likely as all others together.
 func _place(bytes: PackedByteArray) -> int:
 	var words := bytes.size() / 4
 	return _generator.randi() % (mini(words, 4) if _generator.randi() % 2 else words) * 4

@@ -1,4 +1,4 @@
-## Objects in full: what is refused although objects are allowed, getters, hand-made inputs, and cleaning up.
+## Full objects: refusals although objects are allowed, getters, hand-made inputs, and clean-up.
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
@@ -12,7 +12,7 @@ const SCRIPTED_RESOURCE := "res://suites/fixtures/scripted_resource.gd"
 
 const FREED := 200
 
-## Classes derived from Script: the engine compiles and runs the source that such a packet brings along (Q13).
+## Classes derived from Script: the engine compiles and runs the source in such a packet (Q13).
 const SCRIPT_CLASSES: Array[String] = ["GDScript", "Script", "ScriptExtension", "CSharpScript"]
 
 ## Classes whose second instance ends the engine (Q13c); the running singletons are added to these.
@@ -62,7 +62,7 @@ func test_paths_outside_are_refused() -> bool:
 	return true
 
 
-## The engine would make the object without its script and its values.
+## The engine would make the object without its script and values.
 func test_scripts_that_cannot_be_attached() -> bool:
 	checks.subject(TYPE_OBJECT, "a script whose constructor needs arguments")
 	var limits := with_objects()
@@ -98,7 +98,7 @@ func test_crafted_objects() -> bool:
 	return true
 
 
-## A getter whose value grows or shrinks between two reads: the engine overruns its buffer, so it is not asked (Q5).
+## A getter's value changes in size between two reads. The engine overruns its buffer, so it is not asked (Q5).
 func test_getters_run_once() -> bool:
 	for lengths: Vector2i in [Vector2i(0, 100), Vector2i(100, 0), Vector2i(5, 5), Vector2i(0, 4000000)]:
 		checks.subject(TYPE_OBJECT, "getter, first %d then %d characters" % [lengths.x, lengths.y])
@@ -130,7 +130,7 @@ func test_getter_that_calls_the_codec() -> bool:
 	return true
 
 
-## A setter or getter that changes what the codec was given, while it is at work.
+## Setters and getters that change the codec's argument while it works.
 func test_accessors_that_meddle() -> bool:
 	checks.subject(TYPE_OBJECT, "accessors that meddle")
 	var meddler := Meddler.new()
@@ -219,7 +219,7 @@ func test_objects_nested_deeply() -> bool:
 	return true
 
 
-## The engine leaks what a broken packet made before its broken byte (Q13d); the codec frees it.
+## The engine leaks objects made before the broken byte of a packet (Q13d); the codec frees them.
 func test_leftovers_are_freed() -> bool:
 	var node := _object("Node", {"name": var_to_bytes("x")})
 	var broken: Dictionary[String, PackedByteArray] = {
@@ -238,7 +238,7 @@ func test_leftovers_are_freed() -> bool:
 	return true
 
 
-## The same for what a typed container does not take of a packet that is decoded.
+## Objects that a typed container drops from a valid packet are freed, too.
 func test_misfits_are_freed() -> bool:
 	var node := _object("Node", {})
 	var inside := Wire.header(TYPE_ARRAY) + Wire.word(1) + node
@@ -260,7 +260,7 @@ func test_misfits_are_freed() -> bool:
 	return true
 
 
-## The engine complains and leaves the object without its script; strictly it is refused, and nothing is printed.
+## The engine complains and makes the object without its script. Strict reading refuses it and prints nothing.
 func test_scripts_for_other_classes() -> bool:
 	checks.subject(TYPE_OBJECT, "script of another base")
 	var limits := FastVariantLimits.for_save_files()
@@ -379,7 +379,7 @@ func _crafted_objects() -> Dictionary[String, PackedByteArray]:
 	}
 
 
-## An object with its properties in order; the second table repeats names of the first.
+## An object with its properties in order; names in the second table may repeat those of the first.
 static func _object(
 		object_class: String, properties: Dictionary[String, PackedByteArray],
 		repeated: Dictionary[String, PackedByteArray] = {}) -> PackedByteArray:
@@ -402,7 +402,7 @@ static func _wrapped(bytes: PackedByteArray) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(2) + Wire.header(TYPE_NIL) + bytes
 
 
-## A property of this suite is the argument, which accessors replace while the codec works on it.
+## The argument is a property of this suite, which accessors replace while the codec works on it.
 var _argument: Variant
 
 

@@ -2,9 +2,9 @@
 extends RefCounted
 
 
-## Replaces the defaults in `options` by the command line's values, in the same types: numbers and texts, and bools for
-## options that take no value. "random" stands for any integer. Returns whether all options are known and complete; if
-## not, prints the first that is not.
+## Replaces the defaults in `options` with the command line's values, which keep their types: numbers, texts, or bools
+## (no value). "random" stands for any integer. Returns whether all options are known and complete; otherwise prints the
+## first error.
 static func read(options: Dictionary, script: Script) -> bool:
 	var arguments := OS.get_cmdline_user_args()
 	var at := 0

@@ -1,21 +1,20 @@
-## Asks the engine and the codec the same question, in silence, and says where their answers differ.
+## Asks the engine and the codec the same question without printing, and describes the difference between their answers.
 ##
-## Bytes that do not decode, and values that do not encode, make both print errors. The functions here mute the
-## engine's printing around exactly one call, so that the log of a run stays free of errors; messages.gd looks at what
-## is printed.
+## The engine and the codec print errors for bytes that do not decode and values that do not encode. Each function here
+## mutes printing around exactly one call, so that the log of a run stays clean. messages.gd checks the printed errors.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")
 const Refusals := preload("res://suites/refusals.gd")
 
 
-## How many inputs were met whose value the engine itself does not repeat.
+## The number of inputs whose value the engine itself does not reproduce.
 static var unrepeatable := 0
 
-## How many inputs were met with a Dictionary typed by a script, whose types the engine does not read back (Q2).
+## The number of inputs with a script-typed Dictionary, whose types the engine does not read back (Q2).
 static var scripted := 0
 
-## How many inputs were asked about, and of how many the engine made something other than null.
+## The number of inputs, and the number that the engine decoded to a value other than null.
 static var asked := 0
 static var accepted := 0
 
@@ -34,7 +33,7 @@ static func engine_decode(bytes: PackedByteArray, allow_objects := false) -> Var
 	return value
 
 
-## Tells an accepted null from a rejection. (Without objects: the engine would leak what it makes to find out.)
+## Distinguishes an accepted null from a rejection. Only without objects, which the engine would leak.
 static func engine_accepts(bytes: PackedByteArray) -> bool:
 	Engine.print_error_messages = false
 	var accepted := bytes.has_encoded_var(0)
@@ -42,7 +41,7 @@ static func engine_accepts(bytes: PackedByteArray) -> bool:
 	return accepted
 
 
-## The number of bytes that the engine reads of a value which it accepts.
+## The number of bytes that the engine reads of a value that it accepts.
 static func engine_consumed(bytes: PackedByteArray) -> int:
 	Engine.print_error_messages = false
 	var consumed := bytes.decode_var_size(0)
@@ -50,7 +49,7 @@ static func engine_consumed(bytes: PackedByteArray) -> int:
 	return consumed
 
 
-## Whether only the running game knows what is in the value.
+## Returns whether the value contains something that only the running game knows.
 static func is_lost(value: Variant, full_objects := false) -> bool:
 	var pending: Array = [value]
 	while pending:
@@ -72,7 +71,7 @@ static func is_lost(value: Variant, full_objects := false) -> bool:
 	return false
 
 
-## Whether an object with this id lives in this run.
+## Returns whether an object with this id exists in this run.
 static func engine_knows_id(id: int) -> bool:
 	Engine.print_error_messages = false
 	var known := is_instance_id_valid(id)
@@ -80,7 +79,7 @@ static func engine_knows_id(id: int) -> bool:
 	return known
 
 
-## Whether bytes that the engine wrote are read strictly, and decode to the same value each time.
+## Returns whether the engine's bytes can be read strictly and decode to the same value each time.
 static func is_repeatable(bytes: PackedByteArray) -> bool:
 	return FastVariantCodec.validate(bytes).is_ok() and bytes == engine_encode(engine_decode(bytes))
 
@@ -106,7 +105,7 @@ static func codec_decode(bytes: PackedByteArray, allow_objects := false) -> Vari
 	return value
 
 
-## With objects: setters and scripts may print.
+## With objects, setters and scripts may print.
 static func codec_try_decode(bytes: PackedByteArray, limits: FastVariantLimits) -> RefCounted:
 	Engine.print_error_messages = false
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
@@ -128,9 +127,9 @@ static func codec_decode_batch(buffers: Array, allow_objects := false) -> Array:
 	return batch
 
 
-## Decodes arbitrary bytes with both and returns what is wrong about the codec's answer, or nothing: it must accept and
-## reject what the engine accepts and rejects, and give the same value, except for the inputs listed in refusals.gd,
-## which it must refuse. The strict try_decode may refuse more, but never accept more or give anything else.
+## Decodes arbitrary bytes with both, and describes the error in the codec's answer, if there is one. The codec must
+## accept and reject the same bytes and give the same value, but must refuse the inputs in refusals.gd. The strict
+## try_decode may refuse more inputs.
 static func disagreement(bytes: PackedByteArray, allow_objects := false) -> String:
 	var expected: Variant = engine_decode(bytes, allow_objects)
 	var actual: Variant = codec_decode(bytes, allow_objects)
@@ -165,8 +164,8 @@ static func _decode_problem(
 	return "decode differs from the engine: %s\n      input %s" % [found, _hex(bytes)]
 
 
-## Whether a value that the engine decoded can be compared in full. If the engine does not repeat it, or does not read it
-## as it was written, only its type can be compared.
+## Returns whether a decoded value can be compared in full. If the engine does not reproduce it, or reads it differently
+## than written, only its type can be compared.
 static func is_reference(bytes: PackedByteArray, expected: Variant, allow_objects: bool) -> bool:
 	if allow_objects and _has_scripted_types(bytes):
 		scripted += 1
@@ -177,8 +176,8 @@ static func is_reference(bytes: PackedByteArray, expected: Variant, allow_object
 	return true
 
 
-## Whether the engine decodes a value again that it has decoded. It does not where text is made of instance ids (objects
-## converted to strings) or where a constructor picks a random number.
+## Returns whether decoding again gives the same value. It does not if text contains instance ids (objects converted to
+## strings), or if a constructor picks a random number.
 static func engine_repeats(bytes: PackedByteArray, expected: Variant, allow_objects := false) -> bool:
 	var again: Variant = engine_decode(bytes, allow_objects)
 	var repeats := Compare.difference(expected, again) == ""
@@ -186,8 +185,8 @@ static func engine_repeats(bytes: PackedByteArray, expected: Variant, allow_obje
 	return repeats
 
 
-## Whether there is a header of a Dictionary with a script as type of keys or values. Every value begins at a multiple of
-## four bytes.
+## Returns whether there is a header of a Dictionary with a script as key or value type. Every value begins at a
+## multiple of four bytes.
 static func _has_scripted_types(bytes: PackedByteArray) -> bool:
 	for at in range(0, bytes.size() - 8, 4):
 		if bytes[at] == TYPE_DICTIONARY and (bytes[at + 2] & 3 == 3 or bytes[at + 2] >> 2 & 3 == 3):
@@ -218,13 +217,13 @@ static func _strict_problem(bytes: PackedByteArray, expected: Variant) -> String
 	return ""
 
 
-## Frees the objects without reference counting inside of a decoded value.
+## Frees the objects in a decoded value that are not reference-counted.
 static func release(value: Variant) -> void:
 	for object in unmanaged_objects(value):
 		object.free()
 
 
-## The objects without reference counting inside of a value, properties of objects included.
+## The objects in a value that are not reference-counted, including those in properties of objects.
 static func unmanaged_objects(value: Variant) -> Array[Object]:
 	var found: Array[Object] = []
 	var pending: Array = [value]

@@ -1,9 +1,9 @@
-## What inspect and describe say of bytes, against what the engine makes of each range that they name.
+## Compares the ranges in the results of inspect and describe with the engine's decoding of each range.
 extends "res://suites/suite.gd"
 
 const PlainData := preload("res://suites/fixtures/plain_data.gd")
 
-## Nodes compared with the engine, of each value.
+## The number of nodes of each value that are compared with the engine.
 const NODES := 200
 
 
@@ -47,7 +47,7 @@ func test_properties_of_objects() -> bool:
 	return true
 
 
-## The kinds are those that help tells: content, header, declared type, count, padding. tests/outline.rs has the rules.
+## The kinds are those in the help: content, header, declared type, count, padding. tests/outline.rs tests the rules.
 func test_pieces() -> bool:
 	var bytes := var_to_bytes({"hp": 7})
 	checks.subject(TYPE_DICTIONARY, "pieces")
@@ -57,7 +57,7 @@ func test_pieces() -> bool:
 	return true
 
 
-## tests/outline.rs has the rules about what is left out.
+## tests/outline.rs tests the rules of omission.
 func test_numbers_of_nodes() -> bool:
 	checks.subject(TYPE_ARRAY, "20000 ints")
 	var bytes := var_to_bytes(Values.filled(20000, 7))
@@ -70,7 +70,7 @@ func test_numbers_of_nodes() -> bool:
 	return true
 
 
-## Something is wrong or odd where try_decode refuses the bytes. (It also looks for equal keys and at objects.)
+## If try_decode refuses the bytes, the outline has an error or a note. It does not compare keys or judge objects.
 func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 	var strict := FastVariantCodec.try_decode(bytes)
 	var is_odd: bool = outline["error"] != 0 or not outline["notes"].is_empty()
@@ -80,7 +80,7 @@ func _check_notes(outline: Dictionary, bytes: PackedByteArray) -> void:
 		checks.truth("something is wrong or odd", is_odd, strict.message)
 
 
-## Each node's range, decoded by the engine, is what the engine finds there in the value as a whole.
+## The engine decodes each node's range to the same value as within the whole.
 func _check_nodes(nodes: Array[Dictionary], bytes: PackedByteArray) -> void:
 	var engine_values: Dictionary[int, Variant] = {}
 	for index in nodes.size():
@@ -98,7 +98,7 @@ func _check_nodes(nodes: Array[Dictionary], bytes: PackedByteArray) -> void:
 			_find_children(node, index, nodes, value, engine_values)
 
 
-## Files what a container holds under the indexes of the nodes that stand for it.
+## Stores the contents of a container by the indexes of their nodes.
 func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], value: Variant, found: Dictionary) -> void:
 	var keys: Array = value.keys() if value is Dictionary else []
 	var held: Array = value.values() if value is Dictionary else value
@@ -113,7 +113,7 @@ func _find_children(node: Dictionary, index: int, nodes: Array[Dictionary], valu
 	checks.truth("children lie in node %d" % index, end <= node["offset"] + node["size"])
 
 
-## A letter for each byte, by what it is there for.
+## One letter per byte for its kind.
 func _pieces(outline: Dictionary, start: int, count: int) -> String:
 	var offsets: PackedInt64Array = outline["piece_offsets"]
 	var letters := ""

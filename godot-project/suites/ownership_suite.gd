@@ -1,15 +1,15 @@
-## Whose what is: jobs own what they read, whatever becomes of what they were given, and objects that nobody was given are
+## Ownership: jobs own their input, whatever becomes of the caller's arguments, and objects that nobody received are
 ## freed.
 extends "res://suites/suite.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
 const Jobs := preload("res://suites/soak/jobs.gd")
 
-## Records of a batch with objects.
+## The number of records in a batch with objects.
 const NODES := 100
-## Those of a batch that takes several frames.
+## The number of records in a batch that takes several frames.
 const UNWANTED := 1500
-## Frames within which a job that is not wanted any more must be gone.
+## The frames after which an unwanted job must be gone.
 const FRAMES := 1000
 
 ## Another process may run the same suite.
@@ -17,7 +17,7 @@ var _folder := "user://ownership_suite_%d" % OS.get_process_id()
 var _path := _folder + "/records.dat"
 
 
-## Holds a job, so that a setter can let go of it.
+## Holds a job, so that a setter can release it.
 class Holder:
 	extends RefCounted
 	var job: FastVariantJob
@@ -29,7 +29,7 @@ func test_begin() -> bool:
 	return true
 
 
-## Every way to change buffers, right after the call and a little later, when the job reads them.
+## Every way to change buffers, right after the call and slightly later, when the job reads them.
 func test_buffers_are_those_of_the_call() -> bool:
 	var items: Array = []
 	for index in 60:
@@ -49,7 +49,7 @@ func test_buffers_are_those_of_the_call() -> bool:
 	return true
 
 
-## Between the frames, too, and by the setters that run for the job.
+## Buffers change between frames, and in setters that run for the job.
 func test_buffers_between_frames() -> bool:
 	var items: Array = []
 	for index in 2000:
@@ -92,7 +92,7 @@ func test_setters_that_change_the_buffers() -> bool:
 	return true
 
 
-## The Array and packed arrays in it; nobody else's buffers are copied for it.
+## Changes to the Array, and to packed arrays in it, do not affect the job.
 func test_packed_arrays_to_encode() -> bool:
 	for choice in 6:
 		checks.subject(checks.MIXED, "change %d of packed arrays" % choice)
@@ -107,13 +107,13 @@ func test_packed_arrays_to_encode() -> bool:
 	return true
 
 
-## At a bad record, nothing behind it is made, no setter of it runs, and what was made of the record itself is freed.
+## After a bad record, nothing is made and no setter runs. Parts of the bad record are freed.
 func test_a_bad_record() -> bool:
-	# For jobs of other tests.
+	# Waits for jobs of other tests.
 	for frame in 20:
 		await next_frame()
 	for bad: int in [0, 1, 50, NODES - 1]:
-		# Nothing of it can be read; a Node is made first; a Node and one that a setter has seen.
+		# Fails before any Node is made, after a Node is complete, and within a Node.
 		var node := _node_buffers(1)[0]
 		var kinds: Dictionary[String, PackedByteArray] = {
 			"of no type": PackedByteArray([99, 0, 0, 0]),
@@ -154,7 +154,7 @@ func test_a_bad_record() -> bool:
 	return true
 
 
-## Ways to not want what a job has made.
+## Ways to discard the result of a job.
 func test_nodes_of_unwanted_jobs() -> bool:
 	_write(Wire.behind_lengths(_node_buffers(UNWANTED)))
 	for how: String in ["decode", "load"]:
@@ -183,7 +183,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 						thread.start(func() -> void: keeper.job = null)
 						thread.wait_to_finish()
 					"nobody asks":
-						# Who listens to the progress hears it to the end.
+						# A listener to the progress hears it to the end.
 						job.progressed.connect(func(_done: int, _total: int) -> void: pass)
 				job = null
 				for frame in FRAMES:
@@ -195,7 +195,7 @@ func test_nodes_of_unwanted_jobs() -> bool:
 	return true
 
 
-## A result that was given to somebody is theirs.
+## A result that was handed out belongs to its receiver.
 func test_nodes_that_were_given_stay() -> bool:
 	checks.subject(TYPE_OBJECT, "Nodes that were given")
 	_write(Wire.behind_lengths(_node_buffers(NODES)))
@@ -213,7 +213,7 @@ func test_nodes_that_were_given_stay() -> bool:
 	return true
 
 
-## On another thread, which the main thread joins: what needs the main thread is refused at once, all else is waited for.
+## Waiting on another thread, which the main thread joins, is refused if the job needs the main thread.
 func test_waiting_on_another_thread() -> bool:
 	_write(Wire.behind_lengths(buffers_of(range(3000))))
 	var refused: Dictionary[String, FastVariantJob] = {
@@ -246,7 +246,7 @@ func test_waiting_on_another_thread() -> bool:
 	return true
 
 
-## A setter that does something with the very job that it runs for.
+## Setters that use the job for which they run.
 func test_setters_that_use_their_job() -> bool:
 	for waits: bool in [true, false]:
 		for how: String in ["decode", "load"]:
@@ -276,7 +276,7 @@ func _check_deed(how: String, deed: String, waits: bool) -> void:
 				(Engine.get_main_loop() as SceneTree).process_frame.emit()
 	holder.job = _start(how, NODES)
 	CountedNode.numbers.clear()
-	# A function of its own, since a local variable would hold the job.
+	# A separate function, because a local variable would keep the job alive.
 	if waits:
 		holder.answer = holder.job.wait()
 	else:
@@ -323,7 +323,7 @@ func _possible(ways: Array[String]) -> Array[String]:
 	return ways.filter(func(way: String) -> bool: return has_threads() or not way.ends_with("in a thread"))
 
 
-## What `wait` gives on another thread, for which this one waits.
+## The result of `wait` on another thread, which this thread joins.
 func _joined(job: FastVariantJob) -> FastVariantResult:
 	var thread := Thread.new()
 	thread.start(func() -> FastVariantResult: return job.wait())
@@ -338,7 +338,7 @@ func _no_node_is_left(when: String) -> void:
 	checks.same_int("Nodes left, %s" % when, 0, CountedNode.alive)
 
 
-## What the engine writes for Nodes with the numbers from 0 on.
+## The engine's bytes for Nodes with consecutive numbers from 0.
 static func _node_buffers(count: int) -> Array[PackedByteArray]:
 	var buffers: Array[PackedByteArray] = []
 	var on_set := CountedNode.on_set

@@ -1,9 +1,9 @@
-## Has each method of each class panic on purpose, found in ClassDB so that none is forgotten, and each place inside where
-## panics are caught; for `cargo xtask test`, which sets FAST_VARIANT_CODEC_PANIC.
+## Makes each method in ClassDB of each class panic, and each inner point that catches panics, for `cargo xtask test`,
+## which sets FAST_VARIANT_CODEC_PANIC.
 ##
-## A panic is an error like others: a result or a job holds it, all others print one line, as `messages.gd` announces them.
-## The same call works at once afterwards. Each method is also called with bad arguments. While it prints, a Logger drops and changes
-## all that it uses.
+## A panic is an error like others: a result or a job contains it, and other methods print one line, announced as in
+## `messages.gd`. The same call works immediately afterwards. Each method also gets bad arguments. While it prints, a
+## Logger drops and changes everything that it uses.
 extends SceneTree
 
 const Extension := preload("res://suites/extension.gd")
@@ -20,7 +20,7 @@ const OTHER_FILE := "user://panics_too"
 const GODOT_3_FILE := "user://panics_3"
 const LARGE := 3000
 const TIMES := 100
-## They print nothing for bad arguments either, beside those that return their error.
+## Methods that print nothing for bad arguments, besides those that return their error.
 const NEVER_FAIL: Array[String] = [
 	"encoded_size", "inspect", "describe", "get_engine_report", "open", "open_records", "cancel", "is_done", "get_progress", "is_ok",
 	"get_error", "get_message_names", "for_network", "for_save_files", "unlimited", "allow_only", "rows",
@@ -61,7 +61,7 @@ func _run() -> void:
 			accessors[ClassDB.class_get_property_getter(owner, property["name"])] = true
 			accessors[ClassDB.class_get_property_setter(owner, property["name"])] = true
 		for method in ClassDB.class_get_method_list(owner, true):
-			# Those of properties are godot-rust's own.
+			# godot-rust implements the accessors of properties.
 			if not accessors.has(StringName(method["name"])):
 				_methods += 1
 				_check_method(owner, method)
@@ -79,7 +79,7 @@ func _run() -> void:
 	await _check_leaks()
 	for file: String in [FILE, OTHER_FILE, GODOT_3_FILE]:
 		DirAccess.remove_absolute(file)
-	# What jobs still have to say.
+	# Waits for the last output of jobs.
 	for frame in 5:
 		await process_frame
 	printerr("@@ end")
@@ -102,7 +102,7 @@ func _meddle() -> void:
 	FastVariantView.open(var_to_bytes([{"id": 1}])).try_columns("", {"id": TYPE_INT})
 
 
-## Whether a method returns its error.
+## Returns whether a method returns its error.
 func _holds_error(method: Dictionary) -> bool:
 	return method["return"]["class_name"] in [&"FastVariantResult", &"FastVariantJob"]
 
@@ -121,7 +121,7 @@ func _check_bad_arguments(owner: StringName, method: Dictionary) -> void:
 		_node.free()
 
 
-## Types and defaults of columns, and the Array of rows, are such that the engine would print.
+## Columns' types and defaults, and the Array of rows, for which the engine would print errors.
 func _bad_argument(argument: Dictionary, owner: StringName, method: String, loop: Array) -> Variant:
 	var by_name := {
 		"limits": null, "default": null, "key": "id", "operator": "in",
@@ -256,7 +256,7 @@ func _instance(owner: StringName) -> Object:
 	return ClassDB.instantiate(owner)
 
 
-## Whether a result or a job has met the panic.
+## Returns whether a result or a job contains the panic.
 func _is_fault(outcome: RefCounted) -> bool:
 	var result: FastVariantResult = outcome.wait() if outcome is FastVariantJob else outcome
 	if result.error != FastVariantCodec.INTERNAL_ERROR:
@@ -264,7 +264,7 @@ func _is_fault(outcome: RefCounted) -> bool:
 	return result.message.contains("please report it") and result.message.contains("injected by a test")
 
 
-## Inside of calls: items, threads of the pool, jobs, slices.
+## Inner points: items, threads of the pool, jobs, slices.
 func _check_places() -> void:
 	var values := range(LARGE)
 	var buffers := FastVariantCodec.encode_batch(values)
@@ -305,7 +305,7 @@ func _check_places() -> void:
 	_held("a slice of a job", "encode_batch_async", func() -> RefCounted: return FastVariantCodec.encode_batch_async(values))
 
 
-## A call that prints `count` lines and gives what it gives where everything fails.
+## A call that prints `count` lines and returns `expected`, the value of complete failure.
 func _place(count: int, place: String, method: String, codec_call: Callable, expected: Variant) -> void:
 	printerr("@@ expect %d %s: %s" % [count, place, method])
 	OS.set_environment(VARIABLE, place)
@@ -320,7 +320,7 @@ func _place(count: int, place: String, method: String, codec_call: Callable, exp
 func _held(place: String, method: String, codec_call: Callable) -> void:
 	printerr("@@ expect 0 %s: %s" % [place, method])
 	OS.set_environment(VARIABLE, place)
-	# A job is waited for as long as it is to panic.
+	# Waits for a job while the panic is enabled.
 	var is_fault := _is_fault(codec_call.call())
 	OS.set_environment(VARIABLE, "nowhere")
 	_truth("%s: the result has the error" % place, is_fault)
@@ -328,7 +328,7 @@ func _held(place: String, method: String, codec_call: Callable) -> void:
 	_truth("works again", not _is_fault(codec_call.call()))
 
 
-## What was under construction is freed.
+## Values under construction are freed.
 func _check_leaks() -> void:
 	var bytes := var_to_bytes(range(LARGE).map(func(index: int) -> Dictionary: return {index: [index, "text"]}))
 	var buffers: Array = []
@@ -343,7 +343,7 @@ func _check_leaks() -> void:
 				before = OS.get_static_memory_usage()
 			FastVariantCodec.try_decode(bytes)
 			FastVariantCodec.decode_batch_async(buffers).wait()
-			# Jobs stay until the next frames.
+			# Jobs stay alive until the next frames.
 			await process_frame
 			await process_frame
 		OS.set_environment(VARIABLE, "nowhere")
@@ -353,6 +353,6 @@ func _check_leaks() -> void:
 
 func _truth(what: String, holds: bool) -> void:
 	if not holds:
-		# A call of its own: this line is none of those that the call before may print.
+		# A separate announcement, so that this line does not count for the call before.
 		printerr("@@ expect 0 %s" % what)
 		printerr("ERROR: not so: %s" % what)

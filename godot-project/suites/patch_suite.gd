@@ -1,5 +1,5 @@
-## diff, patch, differences and fingerprint: values as the engine has them, arguments and errors. The rules about changes and
-## patches are tested in tests/patches.rs.
+## diff, patch, differences and fingerprint on the engine's values: arguments and errors. tests/patches.rs tests the
+## rules of changes and patches.
 extends "res://suites/suite.gd"
 
 const RandomValues := preload("res://suites/random_values.gd")
@@ -44,7 +44,7 @@ func test_differences_name_the_places() -> bool:
 	var turned := {"at": Vector2(1, 2), "gone": 1, "items": ["rope", "torch", "map"], "name": "Ada"}
 	checks.same_int("another order of keys", 0, FastVariantCodec.differences(old, turned).size())
 	checks.same_int("its fingerprint", FastVariantCodec.fingerprint(old), FastVariantCodec.fingerprint(turned))
-	# As a constant, the engine takes one for the other.
+	# The engine would take one constant for the other.
 	var zero := 0.0
 	checks.truth("zeros", FastVariantCodec.fingerprint(zero) != FastVariantCodec.fingerprint(-zero))
 	checks.truth("int and float", FastVariantCodec.fingerprint(1) != FastVariantCodec.fingerprint(1.0))
@@ -67,7 +67,7 @@ func test_patches_that_do_not_fit() -> bool:
 	return true
 
 
-## Objects are not made, whatever the limits allow.
+## Objects are never made, whatever the limits allow.
 func test_objects() -> bool:
 	checks.subject(TYPE_OBJECT, "objects in patches")
 	var node := Node.new()
@@ -105,7 +105,7 @@ func test_bytes_that_are_bad() -> bool:
 	return true
 
 
-## Whether a value is encoded, and decoded as it was.
+## Returns whether a value can be encoded and decoded unchanged.
 static func _is_repeatable(value: Variant) -> bool:
 	Engine.print_error_messages = false
 	var is_encoded := FastVariantCodec.try_encode(value).is_ok()

@@ -1,14 +1,14 @@
-## What the engine does in an unexpected way, one test for each, with what the codec makes of it: it REPRODUCEs,
-## REFUSEs or LIMITs it, or OFFERs something better.
+## One test for each unexpected behaviour of the engine and the codec's reaction: it REPRODUCEs, REFUSEs or LIMITs the
+## behaviour, or OFFERs something better.
 ##
-## Where the engine's answer would end the process, only the codec is asked. What is merely reproduced is in crafted.gd, and
-## what strict reading refuses of it in limit_suite.gd (other writers).
+## If the engine's answer would end the process, only the codec is asked. Behaviours that the codec merely reproduces
+## are in crafted.gd; limit_suite.gd lists those that strict reading refuses (other writers).
 extends "res://suites/suite.gd"
 
 const CountingGetter := preload("res://suites/fixtures/counting_getter.gd")
 
 
-## REFUSE: a value of another type in a typed Dictionary, which a script would read as what it is not.
+## REFUSE: a value of another type in a typed Dictionary, which a script would misinterpret.
 func test_q01_values_of_typed_dictionaries() -> bool:
 	for hex: String in [
 		"1b0005000200000002000000010000000200000001000000040000000100000078000000",
@@ -17,14 +17,14 @@ func test_q01_values_of_typed_dictionaries() -> bool:
 		_check_refused(hex.hex_decode(), FastVariantCodec.WRONG_ELEMENT_TYPE)
 		checks.truth("decode", Oracle.codec_decode(hex.hex_decode()) == null)
 		checks.truth("decode, in an Array", Oracle.codec_decode(_in_array(hex.hex_decode())) == null)
-	# A null object is one.
+	# A null object is allowed.
 	var with_null := Dictionary({1: null}, TYPE_INT, "", null, TYPE_OBJECT, "RefCounted", null)
 	var bytes := var_to_bytes_with_objects(with_null)
 	checks.same_value("null stays", bytes_to_var_with_objects(bytes), FastVariantCodec.decode(bytes, true))
 	return true
 
 
-## REFUSE: getters run once, and the bytes are those of what they gave; the engine is not asked.
+## REFUSE: getters run once, and the bytes contain what they returned. The engine is not asked.
 func test_q05_getters_run_once() -> bool:
 	for later: String in ["", "A".repeat(4_000_000)]:
 		var object := CountingGetter.new()
@@ -39,7 +39,7 @@ func test_q05_getters_run_once() -> bool:
 	return true
 
 
-## REFUSE: an offset behind the end.
+## REFUSE: an offset beyond the end.
 func test_q08_offsets() -> bool:
 	for offset: int in [5, 4 + (1 << 32) - 64, -1, 1 << 62]:
 		var outcome := FastVariantCodec.try_decode(PackedByteArray([0, 0, 0, 0]), null, offset)
@@ -47,7 +47,7 @@ func test_q08_offsets() -> bool:
 	return true
 
 
-## REFUSE: code that the data bring along, engine singletons, paths out of the project.
+## REFUSE: code in the data, engine singletons, and paths outside of the project.
 func test_q13_objects() -> bool:
 	var script := GDScript.new()
 	script.source_code = "static func _static_init() -> void:\n\tEngine.set_meta(&\"quirk_ran\", true)\n"

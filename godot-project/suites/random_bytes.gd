@@ -1,4 +1,4 @@
-## A seeded generator of encoded values, well-formed and nearly so: also what the wire allows but the engine never writes.
+## A seeded generator of valid and nearly valid encoded values, including encodings that the engine never writes.
 extends RefCounted
 
 const Values := preload("res://suites/values.gd")
@@ -8,12 +8,12 @@ const MAX_DEPTH := 4
 const MAX_WIDTH := 6
 
 const GOOD_TEXTS: Array[String] = ["61", "6964", "78", "6e616d65", "c3a9", "e282ac", "f09f9880", "efbfbf", "0a", "3a", "2f"]
-## NUL, a byte-order mark, and what is not UTF-8.
+## NUL, a byte-order mark, and invalid UTF-8.
 const ODD_TEXTS: Array[String] = ["00", "efbbbf", "ff", "80", "c0af", "eda080", "f4908080", "e282"]
 const CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID", "Object", "NoSuchClass", ""]
 
-## Nothing else is made where objects are allowed: none that the engine leaks when a later byte is broken (Q13d), no
-## script and no singleton (Q13, Q13c), and none whose getters change (Q5).
+## The only classes of generated objects. The engine does not leak them if a later byte is broken (Q13d). They are no
+## scripts or singletons (Q13, Q13c), and their getters do not change (Q5).
 const OBJECT_CLASSES: Array[String] = ["RefCounted", "Resource", "EncodedObjectAsID"]
 const SCRIPTS: Array[String] = [
 	"res://suites/fixtures/plain_data.gd", "res://suites/fixtures/derived_data.gd",
@@ -24,7 +24,7 @@ const PROPERTIES: Array[String] = [
 	"object_id", "resource_name", "metadata/a", "metadata/b", "nothing", "",
 ]
 
-## One place in so many has something odd about it.
+## One place in this many is irregular.
 var odd := 50
 
 var _generator: RandomNumberGenerator
@@ -35,7 +35,7 @@ func _init(generator: RandomNumberGenerator) -> void:
 	_generator = generator
 
 
-## The bytes of a value of any type, containers more often than others.
+## The bytes of a value of any type, with more containers than other types.
 func outermost() -> PackedByteArray:
 	_with_objects = false
 	match _generator.randi() % 8:
@@ -49,7 +49,7 @@ func outermost() -> PackedByteArray:
 	return _of_type(TYPE_ARRAY if _generator.randi() % 2 else TYPE_DICTIONARY, 0)
 
 
-## The same with objects in full.
+## The bytes of a value with full objects.
 func with_objects() -> PackedByteArray:
 	_with_objects = true
 	match _generator.randi() % 3:
@@ -110,7 +110,7 @@ func _array(depth: int) -> PackedByteArray:
 
 
 func _dictionary(depth: int) -> PackedByteArray:
-	# The engine restores the wrong script where a Dictionary's type is one (Q2).
+	# The engine restores the wrong script if a Dictionary's type is a script (Q2).
 	var kinds := 3 if _with_objects else 4
 	var key_kind := _kind(kinds)
 	var value_kind := _kind(kinds)
@@ -126,7 +126,7 @@ func _dictionary(depth: int) -> PackedByteArray:
 			+ _declaration(value_kind, value_type) + _count(count) + entries)
 
 
-## Dictionaries with the same keys, here and there with another.
+## Dictionaries with the same keys, occasionally with another key.
 func rows() -> Array[PackedByteArray]:
 	_with_objects = false
 	var keys: Array[PackedByteArray] = []
@@ -151,7 +151,7 @@ func strings(count: int) -> Array[PackedByteArray]:
 	return texts
 
 
-## Values of one type in a row.
+## An Array of values of one type.
 func _run() -> PackedByteArray:
 	var type := _generator.randi() % TYPE_MAX
 	var kind := _generator.randi() % 2

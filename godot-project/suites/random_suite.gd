@@ -1,4 +1,4 @@
-## Random nested values of all types, one at a time, as batches, with objects, and with one bit of their bytes flipped.
+## Random nested values of all types: single, in batches, with objects, and with one flipped bit in their bytes.
 extends "res://suites/suite.gd"
 
 const RandomValues := preload("res://suites/random_values.gd")
@@ -17,7 +17,7 @@ func test_random_values() -> bool:
 	return true
 
 
-## One value of every type in turn, deep inside of a container.
+## Values of every type in turn, nested in containers.
 func test_random_values_of_every_type() -> bool:
 	var random := RandomValues.new(seeded("every type"))
 	for type in TYPE_MAX:

@@ -87,7 +87,7 @@ func _dictionary(depth: int) -> Dictionary:
 	return dictionary
 
 
-## Mostly what scripts use as keys.
+## Mostly types that scripts use as keys.
 func _key(depth: int) -> Variant:
 	match _generator.randi() % 4:
 		0:
@@ -97,7 +97,7 @@ func _key(depth: int) -> Variant:
 	return _text()
 
 
-## Untyped three times out of four; the innermost containers are never typed as containers.
+## Untyped three times out of four. The innermost containers never declare a container type.
 func _declared_type(depth: int) -> int:
 	if _generator.randi() % 4:
 		return TYPE_NIL
@@ -165,7 +165,7 @@ func _words(count: int) -> PackedByteArray:
 	return bytes
 
 
-## Half of the time plain numbers, else any bits at all.
+## Plain numbers half of the time, otherwise any bits.
 func _float_words(count: int) -> PackedByteArray:
 	if _generator.randi() % 2:
 		return _words(count)

@@ -1,10 +1,10 @@
-## The inputs that the engine accepts and the codec refuses on purpose, each by name.
+## The inputs that the engine accepts and the codec refuses on purpose, by name.
 ##
-## Listed here are those that can turn up in arbitrary bytes without objects. What is refused only when objects are
-## allowed is listed in object_suite.gd: the engine is never shown those bytes, because it runs them or crashes.
+## These inputs can occur in arbitrary bytes without objects. object_suite.gd lists those that need objects: the engine
+## never gets them, because it runs them or crashes.
 extends RefCounted
 
-## Name of the refusal → why.
+## Name of the refusal → reason.
 const REASONS: Dictionary[String, String] = {
 	"typed dictionary value": "Q1: the engine stores a value of any type in a typed Dictionary; scripts then crash",
 	"key that cannot be hashed": "Q12: the engine prints a line for each container below 100 levels in a key",
@@ -12,18 +12,18 @@ const REASONS: Dictionary[String, String] = {
 	"dropped": "one of these inside a part that the engine throws away after decoding it",
 }
 
-## So many containers may lie in each other in a key.
+## The maximum number of nested containers in a key.
 const DEEPEST_KEY := 101
 
-## So many characters may be made of containers, and so many for each byte of the input.
+## The free number of characters that containers may become, and the further number per byte of input.
 const FREE_TEXT := 1 << 16
 const TEXT_PER_BYTE := 16
 
-## How often each refusal was met in this run.
+## The number of occurrences of each refusal in this run.
 static var met: Dictionary[String, int] = {}
 
 
-## The name of the refusal that covers a value which the engine decoded, or nothing.
+## The name of the refusal that applies to a value decoded by the engine, or an empty text.
 static func applying_to(value: Variant) -> String:
 	var refusal := ""
 	if _any_dictionary(value, _has_wrong_typed_value):
@@ -35,9 +35,9 @@ static func applying_to(value: Variant) -> String:
 	return refusal
 
 
-## Whether an input to which the engine's result gives no clue still contains what is refused: the engine may drop a whole
-## dictionary (an array element that does not fit), an entry (a key that does not fit) or overwrite it (an equal key).
-## Every value begins at a multiple of four bytes, so each place that may be a dictionary is looked at.
+## Returns whether an input contains a refused part that the engine's result does not show. The engine may drop a
+## dictionary (an unfitting array element) or an entry (an unfitting key), or overwrite an entry (an equal key). Values
+## begin at multiples of four bytes, so each place that may be a dictionary is checked.
 static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	Engine.print_error_messages = false
 	var found := false
@@ -50,8 +50,8 @@ static func hidden_in(bytes: PackedByteArray, allow_objects: bool) -> bool:
 	return found
 
 
-## Whether a value that the engine decoded holds text for which the codec would have had to make too much. Half as much,
-## since what lies in it has been made, too.
+## Returns whether a value decoded by the engine contains text beyond the codec's limit. The threshold is half the
+## limit, because the texts within it were made too.
 static func has_doubled_text(value: Variant, bytes: PackedByteArray) -> bool:
 	var characters := 0
 	var pending: Array = [value]
@@ -102,7 +102,7 @@ static func _has_wrong_entry(bytes: PackedByteArray, at: int, allow_objects: boo
 	return false
 
 
-## Whether the engine keeps an entry with this key.
+## Returns whether the engine keeps an entry with this key.
 static func _takes_key(declared: Dictionary, key: Variant) -> bool:
 	var empty := declared.duplicate()
 	empty.get_or_add(key, type_convert(null, declared.get_typed_value_builtin()))
@@ -115,7 +115,7 @@ static func _declared_type_size(bytes: PackedByteArray, position: int, kind: int
 	return 4 if kind == 1 else 4 + ((bytes.decode_u32(position) + 3) & ~3)
 
 
-## Whether something applies to any of the dictionaries in a value, in keys too.
+## Returns whether `applies` holds for any dictionary in a value, including keys.
 static func _any_dictionary(value: Variant, applies: Callable) -> bool:
 	var pending: Array = [value]
 	while not pending.is_empty():
@@ -141,7 +141,7 @@ static func _has_deep_key(dictionary: Dictionary) -> bool:
 			func(key: Variant) -> bool: return _is_container(key) and _levels(key) > DEEPEST_KEY)
 
 
-## How many containers lie in each other.
+## The number of nested containers.
 static func _levels(container: Variant) -> int:
 	var levels := 0
 	var current: Array = [container]

@@ -1,4 +1,4 @@
-## What get_engine_report says, also where a fact about engine memory is wrong on purpose (`cargo xtask test` runs it so).
+## The result of get_engine_report, also with a fact about engine memory falsified, as `cargo xtask test` runs it.
 extends "res://suites/suite.gd"
 
 const WRONG_FACT := "FAST_VARIANT_CODEC_WRONG_FACT"
@@ -10,17 +10,17 @@ const KEYS: PackedStringArray = [
 	"addon_version", "engine_version", "engine_build", "platform", "precision", "threads", "parallel_threshold_bytes",
 	"access_path", "access_reason", "offsets", "failed_facts",
 ]
-## The facts about engine memory that are verified at start-up, each with words from the message of its
-## failure. First those with an offset, in the order of the report.
+## The facts about engine memory that are verified at start-up, each with words from the message of its failure. Facts
+## with an offset come first, in the order of the report.
 const OFFSETS: Dictionary[String, String] = {
 	"array_elements": "of an Array", "array_type": "of an Array", "packed_elements": "of a packed array",
 	"count": "units of a String", "name_text": "of a StringName", "dictionary_first": "of a Dictionary",
 	"dictionary_size": "of a Dictionary", "dictionary_key_type": "of a Dictionary",
 	"dictionary_value_type": "of a Dictionary",
 }
-## What the engine does with memory, measured before the offsets. If one of these fails, no threads are used.
+## The engine's memory behaviour, measured before the offsets. If one of these facts fails, no threads are used.
 const BEHAVIOUR: Dictionary[String, String] = {"own_buffers": "buffer", "staying_values": "of a growing Dictionary"}
-## Measured after the offsets.
+## Facts measured after the offsets.
 const NEW_ELEMENTS: Dictionary[String, String] = {"new_elements": "of a new Array"}
 
 
@@ -35,7 +35,7 @@ func test_what_runs_here() -> bool:
 	checks.subject(checks.MIXED, "engine report")
 	var report := FastVariantCodec.get_engine_report()
 	checks.same_value("keys", Array(KEYS), report.keys())
-	# No part of exported games.
+	# Exported games do not contain the plugin's file.
 	if OS.has_feature("editor"):
 		var plugin := ConfigFile.new()
 		checks.same_int("the plugin's file", OK, plugin.load("res://addons/fast_variant_codec/plugin.cfg"))
@@ -43,7 +43,7 @@ func test_what_runs_here() -> bool:
 	checks.same_value("engine", Engine.get_version_info()["string"], report["engine_version"])
 	checks.same_value("build", "debug" if OS.is_debug_build() else "release", report["engine_build"])
 	checks.same_value("platform", "%s %s" % [OS.get_name(), Engine.get_architecture_name()], report["platform"])
-	# In double precision a component has 8 bytes.
+	# In double precision, a component has 8 bytes.
 	checks.same_value("precision", "double" if var_to_bytes(Vector2(0.1, 0)).size() > 12 else "single", report["precision"])
 	var threads := OS.get_environment(THREADS).to_int()
 	var is_alone := OS.get_environment(WRONG_FACT) in BEHAVIOUR or OS.has_feature("web")

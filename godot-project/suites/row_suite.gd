@@ -1,15 +1,15 @@
-## Dictionaries whose keys repeat from one to the next, which the codec copies whole, among others that start alike.
+## Dictionaries with repeating keys, which the codec copies whole, among others with the same first keys.
 extends "res://suites/suite.gd"
 
 const KEYS: Array = ["id", "name", "position_x", "position_y", "hp", "größe"]
-## So often comes a row before anything else does; by then it is known.
+## The number of rows after which the codec knows the keys.
 const LEARNING := 12
 const RANDOM_LISTS := 60
 const RANDOM_DICTIONARIES := 80
 
 
-## Rows that differ from the known one at one place, or at two: other keys, the same key as a StringName, keys twice, keys in
-## another order, fewer keys.
+## Rows that differ from the known one in one or two places: other keys, keys as StringNames, repeated keys, reordered
+## keys, fewer keys.
 func test_rows_that_differ() -> bool:
 	var others: Array = ["other", "x".repeat(100), "", null, 7, 0.5, ["id"], {"id": 1, "name": 2}, NAN]
 	for place in KEYS.size():
@@ -190,7 +190,7 @@ func _check(what: String, dictionaries: Array) -> void:
 		checks.same_value("%s, item %d of a batch" % [what, index], Oracle.codec_decode(dictionaries[index]), decoded[index])
 
 
-## The row of these keys, often enough to be known.
+## The row of these keys, repeated until it is known.
 static func _known(keys: Array) -> Array:
 	return Array(Values.filled(LEARNING, _row(keys)))
 
@@ -202,12 +202,12 @@ static func _random_keys(words: Array[String], generator: RandomNumberGenerator)
 	return keys
 
 
-## An Array of values that are encoded already.
+## An Array of encoded values.
 static func _list(elements: Array) -> PackedByteArray:
 	return Wire.header(TYPE_ARRAY) + Wire.word(elements.size()) + Wire.joined(Array(elements, TYPE_PACKED_BYTE_ARRAY, "", null))
 
 
-## A Dictionary of these keys, in this order, even if they repeat; the values count.
+## A Dictionary of these keys in this order, even if they repeat; the values are consecutive numbers.
 static func _row(keys: Array) -> PackedByteArray:
 	var numbers: Array[PackedByteArray] = []
 	for index in keys.size():

@@ -15,7 +15,7 @@ const Values := preload("res://suites/values.gd")
 
 const DEFAULT_SEED := 20260101
 const DEFAULT_RANDOM_COUNT := 4000
-## For a test that waits for frames, in milliseconds.
+## The time limit of a test that waits for frames, in milliseconds.
 const LONGEST_WAIT := 300000
 
 const SUITES: Dictionary[String, GDScript] = {
@@ -47,11 +47,11 @@ var _seed := DEFAULT_SEED
 var _random_count := DEFAULT_RANDOM_COUNT
 var _only := PackedStringArray()
 var _checks := Checks.new()
-## The time of each suite.
+## The time of each suite in seconds.
 var _seconds: Dictionary[String, float] = {}
-## Stands if a script error ends the run early.
+## The exit code if a script error ends the run early.
 var _exit_code := 1
-## The test that may wait for frames now, and until when, in milliseconds; empty if none may.
+## The test that may wait for frames now, and its deadline in milliseconds; empty if none may.
 var _waiting := ""
 var _waits_until := 0
 
@@ -104,7 +104,7 @@ func _read_options() -> bool:
 	return true
 
 
-## The watch that counts engine errors, where the engine can (4.5 and later).
+## A logger that counts engine errors, if the engine supports it (4.5 and later).
 func _watch_errors() -> RefCounted:
 	if not ClassDB.class_exists(&"Logger"):
 		return null

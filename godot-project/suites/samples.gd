@@ -1,4 +1,4 @@
-## The edge values of values.gd as bytes, each different one once.
+## The distinct edge values of values.gd as bytes.
 extends RefCounted
 
 const Oracle := preload("res://suites/oracle.gd")
@@ -13,7 +13,7 @@ class Sample:
 	var bytes: PackedByteArray
 
 
-## With objects: only the values that contain some, and only reference-counted ones, because the engine leaks the others
+## With objects: only values that contain some, and only reference-counted ones, because the engine leaks the others
 ## when a later byte is broken (Q13d).
 static func of(values: Values, with_objects: bool) -> Array[Sample]:
 	var samples: Array[Sample] = []

@@ -1,18 +1,18 @@
-## What a project's own settings do: `cargo xtask test` runs this in a copy of the project that has some, with one fact about
-## engine memory wrong, which nobody notices where access is portable.
+## Tests project settings. `cargo xtask test` runs this in a copy of the project with settings and a falsified fact
+## about engine memory, which portable access ignores.
 extends SceneTree
 
 const Checks := preload("res://suites/checks.gd")
 const Extension := preload("res://suites/extension.gd")
 
-## For this feature of the engine the project asks for three threads, otherwise for one.
+## The project sets three threads for this feature of the engine, and one thread otherwise.
 const THREADS := "fast_variant_codec/threads"
 const OWN_THREADS := 3
 const THRESHOLD := 1000
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
 	var checks := Checks.new()
@@ -43,7 +43,7 @@ func _decode(checks: Checks, size: int) -> void:
 	checks.same_value("about %d bytes" % size, strings, FastVariantCodec.decode(var_to_bytes(strings)))
 
 
-## A thread gives itself its name some time after it was started.
+## A thread sets its name some time after its start.
 func _wait_for_names() -> void:
 	for attempt in 500:
 		if _own_threads() >= OWN_THREADS - 1:
@@ -51,7 +51,7 @@ func _wait_for_names() -> void:
 		OS.delay_msec(10)
 
 
-## How many threads of this process carry the extension's name, which the system cuts off.
+## The number of threads of this process with the extension's name, which the system truncates.
 func _own_threads() -> int:
 	var count := 0
 	for thread in DirAccess.get_directories_at("/proc/self/task"):

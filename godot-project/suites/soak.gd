@@ -4,9 +4,9 @@
 ## --seed S      seed of the run (default 0)
 ## --seconds N   runs cases for this long
 ## --count N     runs cases until they add up to this many units (calls, jobs, …)
-## --case I      begins with this case, and prints each input before it is tried; alone, runs only this case
-## --slack MIB   growth of resident memory that is no leak
-## --folder, --role, --name, --number, --until, --pid: for activities that other processes take part in
+## --case I      starts at this case, and prints each input before it is tried; alone, runs only this case
+## --slack MIB   growth of resident memory that is not a leak
+## --folder, --role, --name, --number, --until, --pid: for activities with other processes
 ##
 ## The last lines are `@@ done UNITS` and `N passed, N failed`.
 extends SceneTree
@@ -21,9 +21,9 @@ const ACTIVITIES: PackedStringArray = [
 ]
 const PROGRESS_SECONDS := 10.0
 const SAMPLES := 10
-## Growth of engine memory, in bytes, that is no leak: less than one for each case of a long run.
+## The growth of engine memory, in bytes, that is not a leak: less than one byte per case of a long run.
 const ENGINE_SLACK := 16 << 10
-## Milliseconds without the end of a case; long enough for valgrind.
+## The time limit of a case in milliseconds, long enough for valgrind.
 const LONGEST_WAIT := 600000
 
 
@@ -44,7 +44,7 @@ var _options := {
 var _activity: Activity
 var _units := 0
 var _samples: Array[Sample] = []
-## Stands if a script error ends the run early.
+## The exit code if a script error ends the run early.
 var _exit_code := 1
 var _ends := false
 var _case_began := Time.get_ticks_msec()
@@ -73,7 +73,7 @@ func _run() -> void:
 	print("%s on Godot %s, seed %d" % [_options["activity"], Engine.get_version_info()["string"], _options["seed"]])
 	if _activity.begin():
 		await _run_cases()
-		# One case alone is too short to compare memory.
+		# A single case is too short to compare memory.
 		if _activity.watches_memory and (_options["case"] < 0 or _samples.size() > 1):
 			_judge_memory()
 		await _activity.end()
@@ -91,7 +91,7 @@ func _run_cases() -> void:
 	if wanted < 0 and milliseconds < 0:
 		wanted = 1 if _options["case"] >= 0 else _activity.cases
 	_activity.case = maxi(_options["case"], 0)
-	# Made before the first count, because they are counted, too.
+	# Made before the first count, because the samples are counted, too.
 	for index in SAMPLES if _activity.watches_memory else 0:
 		_samples.append(Sample.new())
 	var taken := 0
@@ -110,7 +110,7 @@ func _run_cases() -> void:
 		if _case_began - reported > PROGRESS_SECONDS * 1000.0:
 			reported = _case_began
 			print("  … %d after %d s, %d failed" % [_units, (_case_began - started) / 1000, _activity.failed])
-		# Two halves of 32 bits: one would repeat itself in a run of millions.
+		# Two halves of 32 bits: a single one would repeat in a run of millions of cases.
 		var case := _activity.case
 		_activity.generator.seed = hash([_options["seed"], case]) | hash([case, "half", _options["seed"]]) << 32
 		var units: Variant = await _activity.call(&"run_case")
@@ -147,8 +147,8 @@ func _judge_memory() -> void:
 	check.call("resident memory", _growth("resident_bytes") <= slack << 20)
 
 
-## The growth of what is needed at least, from one half of the run to the other: what allocators keep goes up and down, and
-## what is lost stays below all of it.
+## The growth of the minimum, from one half of the run to the other. Memory kept by allocators fluctuates, but a leak
+## raises the minimum.
 func _growth(property: String) -> int:
 	var values := _samples.map(func(sample: Sample) -> int: return sample.get(property))
 	var half := values.size() / 2

@@ -1,8 +1,8 @@
-## What all suites share: the counter, the table of values, the options of the run.
+## The base of all suites: the counter, the table of values, the options of the run.
 ##
-## Every method whose name begins with `test_` is run, in the order of the file. It returns true on its last line: a
-## test that the engine aborts half-way (a script error) returns nothing and so counts as failed. It may wait for frames.
-## A test with "thread" in its name is not run in an engine without threads.
+## Every method whose name begins with `test_` runs, in the order of the file, and may wait for frames. It returns true
+## on its last line: a test that a script error aborts returns nothing, and so fails. A test with "thread" in its name
+## does not run in an engine without threads.
 extends RefCounted
 
 const Checks := preload("res://suites/checks.gd")
@@ -26,17 +26,17 @@ func all_tests() -> PackedStringArray:
 	return names
 
 
-## Whether jobs run on the main thread because the library starts no threads: the default on the web.
+## Returns whether jobs run on the main thread, because the library starts no threads: the default on the web.
 static func has_jobs_on_main_thread() -> bool:
 	return OS.get_name() == "Web" and FastVariantCodec.get_engine_report()["threads"] == 1
 
 
-## Whether the engine has threads; some games for the web have none.
+## Returns whether the engine has threads; some web games have none.
 static func has_threads() -> bool:
 	return OS.has_feature("threads")
 
 
-## A generator of its own for every test, so that one test's length does not change another's input.
+## A separate generator for every test, so that a test's length does not change another test's input.
 func seeded(salt: String) -> RandomNumberGenerator:
 	var generator := RandomNumberGenerator.new()
 	generator.seed = hash([run_seed, salt])
@@ -50,7 +50,7 @@ static func with_objects() -> FastVariantLimits:
 	return limits
 
 
-## What the engine encodes each value to.
+## The engine's bytes for each value.
 static func buffers_of(items: Array) -> Array[PackedByteArray]:
 	var buffers: Array[PackedByteArray] = []
 	for item: Variant in items:

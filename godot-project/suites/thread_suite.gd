@@ -1,8 +1,8 @@
-## Calls on the main thread, on Threads and in WorkerThreadPool tasks at once, deep values there, and objects that threads share.
-## `cargo xtask soak threads` calls every method this way.
+## Concurrent calls on the main thread, on Threads and in WorkerThreadPool tasks, with deep values and with objects
+## shared by threads. `cargo xtask soak threads` calls every method this way.
 extends "res://suites/suite.gd"
 
-## How often each thread uses the shared object.
+## The number of uses of the shared object by each thread.
 const ROUNDS := 10000
 const SCHEMA := "user://thread_suite_%d.proto"
 
@@ -10,7 +10,7 @@ const SCHEMA := "user://thread_suite_%d.proto"
 ## One of several threads that use one object.
 class Sharer:
 	extends RefCounted
-	## Uses the object once, and returns true if all is well. A script error makes it return null.
+	## Uses the object once, and returns true on success. A script error makes it return null.
 	var step := Callable()
 	var good_rounds := 0
 
@@ -27,9 +27,9 @@ class DeepWork:
 	var value: Variant
 	var bytes: PackedByteArray
 	var engine_agrees := false
-	## What was encoded, by the name of the operation.
+	## The encoded bytes, by the name of the operation.
 	var encoded: Dictionary[String, PackedByteArray] = {}
-	## What was decoded.
+	## The decoded values, by the name of the operation.
 	var decoded: Dictionary[String, Variant] = {}
 	var succeeded: Dictionary[String, bool] = {}
 
@@ -57,7 +57,7 @@ class DeepWork:
 		succeeded["describe"] = not FastVariantCodec.describe(bytes).is_empty()
 
 
-## In Chromium, a thread has about half a megabyte of stack, and overflowing it crashes the page.
+## In Chromium, a thread has about half a megabyte of stack, and a stack overflow crashes the page.
 func test_deepest_values_on_a_thread() -> bool:
 	var deepest: Dictionary[String, Variant] = {
 		"Arrays": Values.nested_arrays(1024), "Dictionaries": Values.nested_dictionaries(1024),
@@ -90,7 +90,7 @@ func test_shared_limits() -> bool:
 	var limits := FastVariantLimits.for_save_files()
 	var classes := PackedStringArray(["RefCounted"])
 	var packet := var_to_bytes([1, [2]])
-	# Each thread sets properties that no other sets, and must read back the same values; calls read all properties.
+	# Each thread sets its own properties, and must read back the same values; calls read all properties.
 	_share([
 		func(turn: int) -> bool:
 			limits.max_depth = 10 + turn % 1000
@@ -153,7 +153,7 @@ func test_shared_job() -> bool:
 	for index in 2000:
 		buffers.append(var_to_bytes([index]))
 	var job := FastVariantCodec.decode_batch_async(buffers)
-	# A library without threads runs jobs between frames, on the main thread, and refuses other threads that wait.
+	# A library without threads runs jobs on the main thread, between frames, and refuses other threads that wait.
 	var may_refuse: bool = FastVariantCodec.get_engine_report()["threads"] == 1
 	_share([
 		func(_turn: int) -> bool:
@@ -168,7 +168,7 @@ func test_shared_job() -> bool:
 	return true
 
 
-## Uses one object on several threads at the same time: each thread calls its own step again and again.
+## Uses one object on several threads at once: each thread repeats its own step.
 func _share(steps: Array[Callable]) -> void:
 	var start := Semaphore.new()
 	var sharers: Array[Sharer] = []

@@ -1,4 +1,4 @@
-## Every edge value, one at a time and as a batch, with and without objects.
+## Every edge value, alone and in a batch, with and without objects.
 extends "res://suites/suite.gd"
 
 
@@ -26,8 +26,8 @@ func test_batches_with_objects() -> bool:
 	return true
 
 
-## The engine forgets the value script of a typed Dictionary and may drop the type altogether (Q2); the codec restores
-## what was encoded, so here the decoded value is compared with the original one.
+## The engine drops the value script of a typed Dictionary, and may drop the type altogether (Q2). The codec restores
+## the encoded value, so this test compares the decoded value with the original.
 func test_script_typed_dictionaries() -> bool:
 	for case in values.script_typed_dictionaries():
 		checks.subject(case.type, case.name)
@@ -59,7 +59,7 @@ func _check_value(value: Variant, full_objects: bool) -> void:
 		_check_decoding(expected, full_objects)
 
 
-## Checks encode, encoded_size and try_encode; an empty `expected` means that all of them must fail.
+## Checks encode, encoded_size and try_encode. If `expected` is empty, all of them must fail.
 func _check_encoding(value: Variant, expected: PackedByteArray, full_objects: bool) -> void:
 	checks.same_bytes("encode", expected, Oracle.codec_encode(value, full_objects))
 	var size := expected.size() if expected else -1
@@ -84,7 +84,7 @@ func _check_decoding(bytes: PackedByteArray, full_objects: bool) -> void:
 	Oracle.release(decoded)
 
 
-## What the engine wrote is accepted by try_decode, except what is not canonical.
+## try_decode accepts the engine's bytes, except if they are not canonical.
 func _check_strict_decoding(bytes: PackedByteArray, expected: Variant) -> void:
 	var outcome := FastVariantCodec.try_decode(bytes)
 	if _comes_back_changed(bytes):
@@ -98,7 +98,7 @@ func _check_strict_decoding(bytes: PackedByteArray, expected: Variant) -> void:
 	checks.same_value("try_decode at an offset", expected, outcome.value)
 
 
-## All values in one batch, the ones that cannot be encoded among them.
+## All values in one batch, including those that cannot be encoded.
 func _check_batch(full_objects: bool) -> void:
 	var batch: Array = []
 	var expected_buffers: Array[PackedByteArray] = []
@@ -118,8 +118,8 @@ func _check_batch(full_objects: bool) -> void:
 	Oracle.release(decoded)
 
 
-## Text that the engine itself cannot read back (lone surrogates) or reads back changed (a leading U+FEFF): the strict
-## methods refuse it in both directions.
+## Text that the engine cannot read back (lone surrogates), or reads back changed (a leading U+FEFF). The strict methods
+## refuse it in both directions.
 static func _comes_back_changed(bytes: PackedByteArray) -> bool:
 	return _holds_lone_surrogates(bytes) or _holds_byte_order_mark(bytes)
 

@@ -1,6 +1,6 @@
-## The table of edge values: for every Variant type, named values that the suites encode, decode, batch and mutilate.
+## The table of edge values: named values of every Variant type, which the suites encode, decode, batch and damage.
 ##
-## To add a case, add a line to the function of its type.
+## To add a case, add a line to the function for its type.
 extends RefCounted
 
 const Wire := preload("res://suites/wire.gd")
@@ -111,8 +111,8 @@ func release() -> void:
 	_owned.clear()
 
 
-## Dictionaries whose key or value type is a script. Their bytes are checked like all others; what the engine decodes
-## from them is wrong (Q2), so they are kept apart.
+## Dictionaries whose key or value type is a script. Their bytes are checked like all others, but the engine decodes
+## them wrongly (Q2), so they are separate.
 func script_typed_dictionaries() -> Array[Case]:
 	var data := PlainData.new()
 	var derived := DerivedData.new()
@@ -133,7 +133,7 @@ func script_typed_dictionaries() -> Array[Case]:
 	return found
 
 
-## `depth` arrays inside of each other, the innermost empty.
+## `depth` nested arrays, the innermost empty.
 static func nested_arrays(depth: int) -> Array:
 	var nested: Array = []
 	for i in depth - 1:
@@ -141,7 +141,7 @@ static func nested_arrays(depth: int) -> Array:
 	return nested
 
 
-## `depth` dictionaries inside of each other, the innermost empty.
+## `depth` nested dictionaries, the innermost empty.
 static func nested_dictionaries(depth: int) -> Dictionary:
 	var nested: Dictionary = {}
 	for i in depth - 1:
@@ -149,7 +149,7 @@ static func nested_dictionaries(depth: int) -> Dictionary:
 	return nested
 
 
-## `count` times the same element.
+## An array of `count` equal elements.
 static func filled(count: int, element: Variant) -> Array:
 	var array := []
 	array.resize(count)
@@ -157,8 +157,8 @@ static func filled(count: int, element: Variant) -> Array:
 	return array
 
 
-## Text that scripts cannot write: "a" and surrogates in the wrong order, as QUIRKS Q4 gets them. (Nothing may follow
-## them: the engine would leave the last character uninitialised.)
+## Text that scripts cannot write: "a" and surrogates in the wrong order, as in QUIRKS Q4. Nothing may follow them, or
+## the engine would leave the last character uninitialised.
 static func lone_surrogates() -> String:
 	Engine.print_error_messages = false
 	var broken := PackedByteArray([0x61, 0x00, 0x00, 0xdc, 0x00, 0xd8]).get_string_from_utf16()
@@ -354,7 +354,7 @@ func _signals() -> Dictionary:
 	}
 
 
-## One plain value of every type, the keys and elements of the containers below.
+## One plain value of every type, for the keys and elements of the containers below.
 func _one_of_each() -> Array:
 	return [
 		null, true, -7, 2.25, "text", Vector2(1, 2), Vector2i(3, 4), Rect2(1, 2, 3, 4), Rect2i(5, 6, 7, 8), Vector3(1, 2, 3),

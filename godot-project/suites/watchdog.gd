@@ -1,5 +1,5 @@
-## Ends the process when something takes too long, so that a hang fails the run. Needs threads; without them, the parent
-## process must end it.
+## Ends the process at a time limit, so that a hang fails the run. Needs threads; without them, the parent process must
+## end it.
 extends RefCounted
 
 const PAUSE_MS := 50
@@ -18,7 +18,7 @@ func _init(what: String, limit_ms: int) -> void:
 		_thread.start(_watch)
 
 
-## What was watched has come to its end.
+## Stops the watch after a successful end.
 func stop() -> void:
 	_mutex.lock()
 	_stopped = true

@@ -2,7 +2,7 @@
 extends RefCounted
 
 
-## Header of a value: the type id and the flags of the upper half.
+## The header of a value: the type id, and the flags in the upper half.
 static func header(type: int, flags := 0) -> PackedByteArray:
 	return word(type | (flags << 16))
 
@@ -14,12 +14,12 @@ static func word(bits: int) -> PackedByteArray:
 	return bytes
 
 
-## A counted string as it stands on the wire, padded.
+## A length-prefixed, padded string.
 static func text(content: String) -> PackedByteArray:
 	return sized(content.to_utf8_buffer())
 
 
-## Bytes behind their number, padded.
+## Length-prefixed, padded bytes.
 static func sized(content: PackedByteArray) -> PackedByteArray:
 	var bytes := word(content.size()) + content
 	bytes.resize((bytes.size() + 3) & ~3)
@@ -45,14 +45,14 @@ static func repeated(piece: PackedByteArray, count: int) -> PackedByteArray:
 	return piece.hex_encode().repeat(count).hex_decode()
 
 
-## Values behind their lengths, as the engine's store_var writes them.
+## Length-prefixed values, as written by the engine's store_var.
 static func framed(values: Array) -> PackedByteArray:
 	var encoded: Array[PackedByteArray] = []
 	encoded.assign(values.map(func(value: Variant) -> PackedByteArray: return var_to_bytes(value)))
 	return behind_lengths(encoded)
 
 
-## Encoded values behind their lengths.
+## Length-prefixed encoded values.
 static func behind_lengths(buffers: Array[PackedByteArray]) -> PackedByteArray:
 	var bytes := PackedByteArray()
 	for buffer in buffers:

@@ -1,9 +1,9 @@
-## Prints what the engine writes for the values of tests/serde.rs, one tab-separated row each, between "@@ begin" and "@@ end".
+## Prints the engine's bytes for tests/serde.rs, one tab-separated row each, between "@@ begin" and "@@ end".
 extends SceneTree
 
 const HEADER := "engine\tname\tbytes_hex"
 
-## What a script would save where a program in Rust has the type of this name.
+## The value that a script would save for the Rust type with this name.
 static var values: Dictionary[String, Variant] = {
 	"bool": true,
 	"i8": -5,

@@ -1,9 +1,8 @@
-## Prints test vectors made by the engine, one tab-separated row each, after a line with the engine's version
-## and one with the columns, between "@@ begin" and "@@ end".
+## Prints test vectors of the engine between "@@ begin" and "@@ end": lines with the engine's version and the columns,
+## and tab-separated rows.
 ##
-## The rows are the bytes of the edge values that are small enough, each also cut by one byte and with its flag bits
-## set, and the hand-made inputs. Instance ids differ from run to run: where a re-encoded value holds some, the rest of
-## the row is printed with <ID64> in their place.
+## The rows are the bytes of small edge values, each also truncated by one byte and with its flag bits set, and the
+## hand-made inputs. Instance ids differ between runs, so re-encoded values contain <ID64> in place of them.
 extends SceneTree
 
 const Crafted := preload("res://suites/crafted.gd")
@@ -19,7 +18,7 @@ var _printed: Dictionary[PackedByteArray, bool] = {}
 
 
 func _initialize() -> void:
-	quit(1)  # Stands if a script error ends this function early.
+	quit(1)  # The exit code if a script error ends this function early.
 	if not Extension.is_loaded():
 		return
 	print("@@ begin\nGodot %s\n%s" % [_engine_version, HEADER])
@@ -46,7 +45,7 @@ func _print_case(case: Values.Case) -> void:
 		_print_row(flagged, label + ", bit 16 flipped")
 
 
-## Values with instance ids of this run are no vectors.
+## Returns whether a value contains instance ids of this run; such values are not vectors.
 func _holds_live_ids(value: Variant) -> bool:
 	var pending: Array = [value]
 	while not pending.is_empty():
@@ -56,7 +55,7 @@ func _holds_live_ids(value: Variant) -> bool:
 				if is_instance_valid(current):
 					return true
 			TYPE_SIGNAL:
-				# Ids of references are negative, also of one that is gone.
+				# Ids of reference-counted objects are negative, also those of freed ones.
 				if current.get_object_id() < 0 or Oracle.engine_knows_id(current.get_object_id()):
 					return true
 			TYPE_ARRAY:
@@ -79,8 +78,8 @@ func _print_row(bytes: PackedByteArray, label: String) -> void:
 	print("\t".join(row))
 
 
-## The decoded value's bytes. Objects that came as ids come out with the id of their wrapper, which is masked; two
-## decodings at the same time have different wrappers, which shows where the ids are.
+## The decoded value's bytes with masked ids: an object decoded by id has the id of a new wrapper. A second decoding has
+## different wrappers, which shows where the ids are.
 func _reencoded(bytes: PackedByteArray) -> String:
 	var first: Variant = Oracle.engine_decode(bytes)
 	var second: Variant = Oracle.engine_decode(bytes)

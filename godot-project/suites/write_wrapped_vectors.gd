@@ -1,4 +1,4 @@
-## Prints the files that FileAccess writes compressed or encrypted, one tab-separated row each, between "@@ begin" and "@@ end".
+## Prints FileAccess's compressed and encrypted files, one tab-separated row each, between "@@ begin" and "@@ end".
 extends SceneTree
 
 const HEADER := "engine\tlabel\tfile_hex\tmd5_of_contents"
@@ -26,7 +26,7 @@ func _init() -> void:
 	print("@@ end")
 	quit()
 
-## Writes records until the file has this size, and a row.
+## Writes records until the file has this size, and prints a row.
 func _row(label: String, file: FileAccess, size: int) -> void:
 	var contents := PackedByteArray()
 	while contents.size() < size:

@@ -16,4 +16,4 @@ wait $server
 sleep 1 # dumpcap writes the last packets
 kill $capture
 wait $capture || true
-editcap -F pcapng "$raw" exchange.pcapng # the raw file has no description of the machine
+editcap -F pcapng "$raw" exchange.pcapng # drops the description of the machine in the raw file

@@ -1,10 +1,10 @@
-// Tests docs/definitions/godot_variant.ksy and godot_records.ksy with the vectors that the engine wrote.
+// Tests docs/definitions/godot_variant.ksy and godot_records.ksy with the engine's vectors.
 //
 //     node kaitai.mjs path/to/vectors.tsv
 //
-// Needs the npm packages kaitai-struct-compiler, kaitai-struct (0.10 or later) and js-yaml, in the current folder, in
-// the folder of this file or in NODE_PATH. A row of vectors has no readable value. So the test writes each parsed tree
-// in the engine's canonical form, with an encoder of its own, and compares the bytes with those that the engine wrote.
+// Needs the npm packages kaitai-struct-compiler, kaitai-struct (0.10 or later) and js-yaml in the current folder, this
+// file's folder or NODE_PATH. Vectors contain no readable values. So the test's own encoder writes each parsed tree in
+// the engine's canonical form, and the test compares the bytes with the engine's.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ async function compile(name) {
   return { GodotVariant: parser('GodotVariant'), GodotRecords: parser('GodotRecords') };
 }
 
-// The runtime library loses bits of 64-bit integers and NaNs, and replaces invalid UTF-8. Here, it must not.
+// The runtime library loses bits of 64-bit integers and NaNs, and replaces invalid UTF-8. Keep them here.
 const wrap = (size, read) => function () {
   this.ensureBytesLeft(size);
   this.pos += size;
@@ -163,7 +163,7 @@ function elementType(node, objects) {
   return { kind: node.kind, bytes: node.name ? text(node.name) : u32(node.builtin) };
 }
 
-/** A text that is the same for keys that are equal in a Dictionary. */
+/** The same text for all keys that are equal in a Dictionary. */
 function keyText({ typeId, content }) {
   if (typeId === T.STRING || typeId === T.STRING_NAME) return JSON.stringify(content.value);
   if (typeId === T.FLOAT) return `float ${content.value.number + 0}`; // -0 + 0 is 0
@@ -197,7 +197,7 @@ function encode(value, objects) {
     case T.DICTIONARY: {
       const key = elementType(content.keyType, objects);
       const element = elementType(content.valueType, objects);
-      const entries = new Map(); // of equal keys, the first key and the last value count
+      const entries = new Map(); // equal keys: the first key and the last value count
       for (const entry of content.entries) {
         const same = entries.get(keyText(entry.key));
         entries.set(keyText(entry.key), [same?.[0] ?? nested(entry.key), nested(entry.value)]);
@@ -294,7 +294,7 @@ const types = new Set(canonical.map((bytes) => bytes[0]));
 
 assert.equal(types.size, 39, 'types among the vectors');
 
-// Each strict prefix of a value fails, except that the padding of a PackedByteArray may be missing at the end.
+// Every proper prefix of a value fails, except that the final padding of a PackedByteArray may be missing.
 let prefixes = 0;
 for (const bytes of canonical) {
   for (let length = 0; length < bytes.length; length++) {

@@ -1,8 +1,8 @@
 """Tests docs/definitions/godot_variant.lua with tshark: python3 wireshark.py path/to/vectors.tsv
 
-Sends the vectors that the engine wrote through the dissector as UDP datagrams and as a TCP stream, then damaged and
-hostile packets, then the recorded exchange of two Godot processes in exchange.pcapng. Needs tshark 4.0 or later. tshark 4.6
-does not load Lua scripts for root and says nothing: run the test as another user.
+Sends the engine's vectors through the dissector as UDP datagrams and as a TCP stream. Then sends damaged and hostile
+packets, and the exchange of two Godot processes recorded in exchange.pcapng. Needs tshark 4.0 or later. tshark 4.6
+silently loads no Lua scripts as root, so run the test as another user.
 """
 
 import random
@@ -50,7 +50,7 @@ def tshark(capture, *arguments):
     command += ["-o", f"godot.udp_ports:{PORT}", "-o", f"godot_stream.tcp_ports:{PORT}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    for line in (done.stdout + done.stderr).splitlines():  # one of the fields has such texts
+    for line in (done.stdout + done.stderr).splitlines():  # a field contains such texts
         assert "Lua Error" not in line and "Dissector bug" not in line, line
     return done.stdout
 
@@ -66,7 +66,7 @@ BROKEN = ["_ws.lua.error", "_ws.malformed.expert"]
 
 
 def send(payloads):
-    """What became of each payload: '' if it is a value, otherwise 'malformed' or 'limited'."""
+    """The result for each payload: '' if it is a value, otherwise 'malformed' or 'limited'."""
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "test.pcap"
         write_capture(capture, (packet(17, payload) for payload in payloads))
@@ -102,7 +102,7 @@ def read_vectors(path):
 
 
 def test_vectors(rows):
-    """Each accepted vector is dissected to its end, without an expert error; each refused one is marked."""
+    """The dissector reads each accepted vector to its end without an expert error, and marks each refused one."""
     tally = {"dissected": 0, "marked": 0, "objects that only the engine refuses": 0}
     inputs = [bytes.fromhex(row["input_hex"]) for row in rows]
     for row, data, found in zip(rows, inputs, details(inputs)):
@@ -157,13 +157,13 @@ def test_examples():
         assert value.get("showname") == f"{expected} (byte 0)", value.get("showname")
     nested = bytes.fromhex("1b000000 01000000 04000000020000006870000002000000 07000000")
     shown = {(field.get("name"), field.get("show"), field.get("pos")) for field in details([nested])[0]}
-    start = 28  # of the payload: behind the headers of IPv4 and UDP
+    start = 28  # of the payload: after the headers of IPv4 and UDP
     for name, show, offset in [("godot.type", "4", 8), ("godot.string", "hp", 12), ("godot.int", "7", 24)]:
         assert (name, show, str(start + offset)) in shown, shown
 
 
 def test_damage(values, chance):
-    """No Lua error on cut, changed and random bytes."""
+    """Truncated, changed and random bytes cause no Lua error."""
     cut = [value[:size] for value in values for size in range(1, len(value))]
     results = send(cut)
     whole = [data for data, result in zip(cut, results) if not result]

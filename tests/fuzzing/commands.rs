@@ -1,4 +1,4 @@
-//! What the command `gdvar` does with any bytes.
+//! The command `gdvar` on any bytes.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use variant_codec::{Limits, Value};
 use super::{Tail, everything};
 use crate::Values;
 
-/// Every command ends with a result or an error, and JSON loses nothing.
+/// Every command returns a result or an error, and JSON loses nothing.
 pub fn check(data: &[u8]) {
     let mut tail = Tail::of(data);
     let drawn =
@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
     let _ = json::get(&input, "0/0", notation, false, &mut out);
     let _ = stats::stats(&input, 20, &mut out);
     let _ = compare::fingerprint(&input, &mut out);
-    // A filter takes longer to read than a small input.
+    // Parsing a filter takes longer than reading a small input.
     if tail.below(512) == 0 {
         let options = Options { notation, raw: true, compact: true, slurp: false, null_input: false };
         let _ = query(&input, "..", &options, &mut out);
@@ -49,7 +49,7 @@ pub fn check(data: &[u8]) {
     assert!(!is_good || all.is_ok());
 }
 
-/// The same bytes come back from JSON, wherever strict reading accepts them.
+/// JSON restores the same bytes if strict reading accepts them.
 pub fn check_json(bytes: &[u8], limits: &Limits) {
     let mut text = Vec::new();
     let appended = json::append(bytes, limits, Notation::Lossless, &mut text);

@@ -5,7 +5,7 @@ use variant_codec::{Limits, Strictness};
 
 use super::check_error;
 
-/// Reads one value after the other until there is an error, which says where.
+/// Reads values until an error, and checks its offset.
 pub fn check(data: &[u8]) {
     for allow_objects in [false, true] {
         let limits = Limits { allow_objects, ..Limits::unlimited() };

@@ -1,4 +1,4 @@
-//! Batches: values behind their lengths.
+//! Batches of length-prefixed values.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use variant_codec::{ErrorKind, Limits, Value};
 
 use super::{Tail, check_error, everything};
 
-/// The records found are those that are there, and what is behind them is said to be wrong.
+/// All complete records are found, and the error describes the rest.
 pub fn check(data: &[u8]) {
     let (records, error) = frames::records(data, &everything());
     let mut again = Vec::new();
@@ -62,7 +62,7 @@ pub fn check(data: &[u8]) {
         assert_eq!((within, &too_long), (records.clone(), &error));
     }
 
-    // Wherever a save was interrupted, what was complete is found.
+    // Wherever a save was interrupted, all complete records are found.
     let cut = tail.below(data.len() as u64 + 1) as usize;
     let (complete, torn) = frames::records(&data[..cut], &everything());
     let whole = records.iter().take_while(|record| record.end <= cut).count();

@@ -8,12 +8,12 @@ use super::{check_error, everything, one_value, strict};
 use crate::any_inside;
 use crate::godot3;
 
-/// Everything reads the same of the bytes, or the same error within them. What is read is written the same whatever the way,
-/// also by way of Godot 4's format, and stays so. What is read as Godot 4's can be written for Godot 3.
+/// All readers agree on the value or on the error, which lies within the data. All writers agree on its
+/// bytes, also after a round trip through Godot 4's format. A value of Godot 4 can be written for Godot 3.
 pub fn check(data: &[u8]) {
     let random = strict::limits(data);
     for lossy in [false, true] {
-        // The types that are allowed are those of the bytes; objects become Dictionaries.
+        // The allowed types are those of the bytes, but objects become Dictionaries.
         if let Ok(value) = read(data, Strictness::Strict, &random, lossy)
             && !lossy
         {
@@ -34,7 +34,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Reads in every way; all agree on the value or on the error, which lies within the data.
+/// Reads in every way. All agree on the value or on the error, which lies within the data.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Result<Value> {
     let decoder = || Decoder::of_godot3(data, strictness, limits, Loss::accepted_if(lossy));
     let built = godot3::read(data, strictness, limits, lossy);
@@ -57,7 +57,7 @@ fn read(data: &[u8], strictness: Strictness, limits: &Limits, lossy: bool) -> Re
     built
 }
 
-/// What was read can be written, and is read and written the same again.
+/// Checks that a value that was read can be written, and survives another round trip.
 fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool) {
     let limits = if strictness == Strictness::Strict { one_value() } else { everything() };
     let written = value.encode_godot3(Loss::Accepted).expect("what was read can be written");
@@ -65,7 +65,7 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     match value.encode_godot3(Loss::Refused) {
         Ok(same) => assert_eq!(same, written),
         Err(error) => {
-            // A mark that was not dropped when this was read, but would be next time.
+            // A byte-order mark that this reading kept, but the next would drop.
             assert!(matches!(error.kind(), ErrorKind::InvalidCodeUnit(0xFEFF)), "{error}");
             return;
         }
@@ -81,7 +81,7 @@ fn check_written(data: &[u8], value: &Value, strictness: Strictness, lossy: bool
     assert_eq!(by_way_of_4.encode_godot3(Loss::Refused).as_ref(), Ok(&written));
 }
 
-/// A value of Godot 4 is written for Godot 3, unless that is refused for a reason; what is written is read, and stays so.
+/// Writes a value of Godot 4 for Godot 3, unless it is refused for a reason; the bytes survive a round trip.
 fn check_downgrade(data: &[u8], value: &Value) {
     for lossy in [false, true] {
         let mut downgrade = Downgrade::new(Vec::new(), Loss::accepted_if(lossy));
@@ -100,7 +100,7 @@ fn check_downgrade(data: &[u8], value: &Value) {
         assert_eq!(downgrade.into_output(), written);
         match read(&written, Strictness::Strict, &one_value(), false) {
             Ok(again) => assert_eq!(again.encode_godot3(Loss::Accepted).as_ref(), Ok(&written)),
-            // Text is written as the engine would write it.
+            // The engine's invalid text is written unchanged.
             Err(error) => assert!(lossy, "{error}"),
         }
     }

@@ -1,6 +1,6 @@
-//! What must hold for any bytes: the bodies of the fuzz targets in `tests/fuzz`.
+//! Properties of any bytes: the bodies of the fuzz targets in `tests/fuzz`.
 //!
-//! Here rather than there, so that an ordinary test can run them, too: on what fuzzing has found, and on a few more.
+//! An ordinary test runs them too: on the fuzzer's findings, and on a few more inputs.
 
 pub mod commands;
 pub mod decode;
@@ -22,17 +22,17 @@ use variant_codec::error::Oddity;
 use variant_codec::stream::{Decoder, Measure, Precision};
 use variant_codec::{EncodeOptions, ErrorKind, Limits, Result, Strictness, Value};
 
-/// Limits that say no to nothing.
+/// Limits that allow everything.
 pub fn everything() -> Limits {
     Limits { allow_objects: true, ..Limits::unlimited() }
 }
 
-/// Limits that say no to nothing but bytes behind the value.
+/// Limits that allow everything except trailing bytes.
 fn one_value() -> Limits {
     Limits { allow_trailing_bytes: false, ..everything() }
 }
 
-/// The last bytes of an input, of which limits and sizes are made as well, so that inputs need no form of their own.
+/// The last bytes of an input, which also set limits and sizes, so that inputs need no format.
 struct Tail(u64);
 
 impl Tail {
@@ -40,7 +40,7 @@ impl Tail {
         Self(data.iter().rev().take(8).fold(0, |tail, &byte| tail << 8 | u64::from(byte)))
     }
 
-    /// A number below `end`, another one each time.
+    /// A new number below `end` on each call.
     fn below(&mut self, end: u64) -> u64 {
         let number = self.0 % end;
         self.0 /= end;
@@ -48,8 +48,8 @@ impl Tail {
     }
 }
 
-/// Reads in every way; all agree on the value's size or on the error, which lies within the data. Only what is built has repeated keys
-/// refused.
+/// Reads in every way. All agree on the value's size or on the error, which lies within the data. Only
+/// building a value detects repeated keys.
 fn read(data: &[u8], strictness: Strictness, limits: &Limits) -> Result<Value> {
     let built = Value::decode_as(data, strictness, limits);
     let streamed = crate::transcode(data, strictness, limits, Precision::Single);
@@ -69,13 +69,13 @@ fn read(data: &[u8], strictness: Strictness, limits: &Limits) -> Result<Value> {
     built
 }
 
-/// An error is somewhere between `start` and `end`, and can be shown.
+/// Checks that an error lies between `start` and `end`, and can be displayed.
 fn check_error(error: &variant_codec::Error, start: usize, end: usize) {
     assert!(error.offset().is_some_and(|offset| (start..=end).contains(&offset)), "{error}");
     assert!(!error.to_string().is_empty());
 }
 
-/// A value's bytes in both precisions: equal for values that are the same, NaNs included.
+/// A value's bytes in both precisions. They are equal for equal values, including NaNs.
 fn encoded(value: &Value) -> [Vec<u8>; 2] {
     [Precision::Single, Precision::Double].map(|precision| {
         let options = EncodeOptions { precision, ..EncodeOptions::default() };

@@ -1,12 +1,12 @@
-//! Changes that leave bytes plausible: the format is made of words, which are headers, counts and flags.
+//! Mutations that keep bytes plausible: the format consists of words, which are headers, counts and flags.
 
 use fastrand::Rng;
 use variant_codec::VariantType;
 
 const WORD: usize = size_of::<u32>();
-/// Counts that mean something, and some that should not.
+/// Plausible counts, and some implausible ones.
 const COUNTS: [u32; 10] = [0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0x8000_0002, 0xFFFF_FFFF];
-/// Headers and counts of containers that hold one value each, the last ones those of Godot 3.
+/// Headers and counts of containers with one value each; the last three are Godot 3's.
 const OPENERS: [&[u32]; 9] = [
     &[28, 1],
     &[28 | 1 << 16, 28, 1],
@@ -19,13 +19,13 @@ const OPENERS: [&[u32]; 9] = [
     &[17, 1, 0x41, 1, 1, 0x62],
 ];
 
-/// Changes `data`, which stays at most `max` bytes long. The same seed changes it in the same way.
+/// Mutates `data`, which stays at most `max` bytes long. The same seed gives the same mutation.
 pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..rng.usize(1..4) {
         let words = data.len() / WORD;
         let at = rng.usize(0..=words) * WORD;
-        // From here on, but not for long.
+        // The end of a short range.
         let end = at + rng.usize(0..=(words - at / WORD).min(8)) * WORD;
         match rng.u32(0..10) {
             0 | 1 => replace(data, at, word(&mut rng)),
@@ -40,7 +40,7 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
                 replace(data, at, near);
             }
             6 => {
-                // The counts of what is around count one more.
+                // Adds a value, and increments the count before it.
                 let value = [rng.u32(0..VariantType::COUNT as u32), 0].map(u32::to_le_bytes);
                 data.splice(end..end, value.concat());
                 let count = get(data, at).wrapping_add(1);
@@ -53,7 +53,7 @@ pub fn mutate(data: &mut Vec<u8>, max: usize, seed: u64) {
                 data.splice(at..at, bytes.repeat(levels));
             }
             8 => {
-                // What is around repeats an entry, if it is a Dictionary.
+                // Repeats a range and increments the count before it; in a Dictionary, an entry repeats.
                 let copy = data[at..end].to_vec();
                 data.splice(end..end, copy);
                 let count = at.saturating_sub(WORD);

@@ -1,4 +1,4 @@
-//! What bytes hold, also where they are damaged.
+//! The outline of bytes, including damaged bytes.
 
 use variant_codec::error::Oddity;
 use variant_codec::outline::{Notes, Outline, Role, SpanKind};
@@ -7,7 +7,7 @@ use variant_codec::{Error, ErrorKind, Object, Strictness, Value, VariantType};
 
 use super::{Tail, everything, one_value};
 
-/// The outline is of what the engine's strictness reads, and notes what the strict strictness refuses; also where bytes are cut.
+/// The outline shows what lenient reading reads, and notes what strict reading refuses.
 pub fn check(data: &[u8]) {
     check_outline(data);
     check_outline(&data[..Tail::of(data).below(data.len() as u64 + 1) as usize]);
@@ -29,7 +29,7 @@ fn check_outline(data: &[u8]) {
     match Value::decode(data, &one_value()) {
         Ok(_) => assert_eq!((outline.notes(), outline.error()), (&Notes::default(), None)),
         Err(error) if Some(error.kind()) == outline.error().map(Error::kind) => {}
-        // Keys are not compared.
+        // The outline does not compare keys.
         Err(error) if *error.kind() == ErrorKind::NotCanonical(Oddity::DuplicateKey) => {}
         Err(error) => {
             let is_noted = |note: &Error| (note.offset(), note.kind()) == (error.offset(), error.kind());
@@ -59,7 +59,7 @@ fn check_outline(data: &[u8]) {
     }
 }
 
-/// Children lie in their parents, in order and without overlap, after the header.
+/// Children lie within their parents after the header, in order and without overlap.
 pub fn check_places(outline: &Outline<'_>, label: &str) {
     let nodes = outline.nodes();
     let mut reached = usize::from(!nodes.is_empty());
@@ -83,7 +83,7 @@ pub fn check_places(outline: &Outline<'_>, label: &str) {
     assert_eq!(reached, nodes.len(), "{label}: each node is a child of one other");
 }
 
-/// Pieces lie in the order of the bytes, and each node starts with a header.
+/// Spans are in byte order, and each node starts with a header.
 pub fn check_pieces(outline: &Outline<'_>, label: &str) {
     let pieces = outline.spans();
     assert!(pieces.is_sorted_by(|one, next| one.start < next.start && one.kind != next.kind), "{label}");
@@ -93,13 +93,13 @@ pub fn check_pieces(outline: &Outline<'_>, label: &str) {
     }
 }
 
-/// What the byte at `at` is there for.
+/// The kind of the byte at `at`.
 pub fn kind_at(outline: &Outline<'_>, at: usize) -> Option<SpanKind> {
     let next = outline.spans().partition_point(|piece| piece.start <= at);
     Some(outline.spans()[..next].last()?.kind)
 }
 
-/// The nodes of a value, with what holds them.
+/// Checks the nodes of a value and of everything inside it.
 pub fn check_value(outline: &Outline<'_>, index: usize, value: &Value, role: &Role, label: &str) {
     let node = &outline.nodes()[index];
     let ty = if *value == Value::Object(Object::Null) { VariantType::Object } else { value.ty() };
@@ -126,7 +126,7 @@ pub fn check_value(outline: &Outline<'_>, index: usize, value: &Value, role: &Ro
     }
 }
 
-/// Whether a node's role is this one; long names of properties are cut.
+/// Returns whether a node has this role; long property names are truncated.
 fn is_role(found: &Role, role: &Role) -> bool {
     match (found, role) {
         (Role::Property(found), Role::Property(name)) => {

@@ -1,4 +1,4 @@
-//! Parts that another decoder writes.
+//! Parts that other decoders write.
 
 use variant_codec::stream::{
     Decoder, ElementType, Encoder, Lanes, NodePathParts, Part, PartSink, Precision, Sink, Text,
@@ -8,7 +8,7 @@ use variant_codec::{EncodeOptions, Result, Strictness, VariantType};
 use super::{Tail, everything};
 use crate::transcode;
 
-/// Put together, the parts are what one decoder makes of the same bytes.
+/// The assembled parts equal the output of one decoder.
 pub fn check(data: &[u8]) {
     let size = 1 << Tail::of(data).below(9);
     for strictness in [Strictness::Lenient, Strictness::Strict] {
@@ -18,11 +18,11 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// An encoder that leaves parts from so many bytes on to others.
+/// An encoder that leaves parts of at least `part_bytes` to other decoders.
 struct InParts {
     encoder: Encoder<Vec<u8>>,
     part_bytes: usize,
-    /// What was left, and how long the output was then.
+    /// The parts, each with the length of the output before it.
     left: Vec<(usize, Kind, Part)>,
 }
 
@@ -37,7 +37,7 @@ impl InParts {
         Ok(())
     }
 
-    /// The output with all parts in their places.
+    /// The output with all parts inserted.
     fn finish(self, input: &[u8], strictness: Strictness) -> Result<Vec<u8>> {
         let written = self.encoder.into_output();
         let mut whole = Vec::new();
@@ -127,10 +127,10 @@ impl PartSink<Self> for InParts {
     }
 }
 
-/// The input encoded again in parts of so many bytes, and how many there were.
+/// Re-encodes the input in parts of `part_bytes`, and returns the number of parts too.
 ///
 /// # Errors
-/// Whatever a reader refuses.
+/// Fails if a reader fails.
 pub fn in_parts(input: &[u8], strictness: Strictness, part_bytes: usize) -> Result<(Vec<u8>, usize)> {
     let encoder = Encoder::new(Vec::new(), EncodeOptions::default());
     let mut sink = InParts { encoder, part_bytes, left: Vec::new() };

@@ -5,8 +5,8 @@ use variant_codec::{Value, frames, patch};
 use super::mutate::mutate;
 use super::{Tail, everything, one_value};
 
-/// Of the first two records, and of the first and a changed copy of it, the patch between them makes the second. The second record
-/// and a damaged patch, taken as patches, make a value or are refused.
+/// A patch between the first two records, or between the first and a mutated copy, gives the second value. As
+/// patches, the second record and a damaged patch give a value or an error.
 pub fn check(data: &[u8]) {
     let (records, _) = frames::records(data, &everything());
     let [old, new, ..] = &records[..] else { return };
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Whatever the patch, the result is a value or an error.
+/// Any patch gives a value or an error.
 fn check_applied(old: &[u8], change: &[u8]) {
     if let Ok(made) = patch::apply(old, change, &one_value()) {
         assert!(Value::decode(&made, &one_value()).is_ok());

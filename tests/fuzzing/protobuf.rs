@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn check_message(message: &Message, wire: Wire, data: &[u8]) {
-    // A message of two bytes may be dozens of values.
+    // A message of two bytes may contain dozens of values.
     let limits = Limits { max_elements: 50_000, ..Limits::unlimited() };
     let lenient = DecodeOptions { wire, strictness: Strictness::Lenient, limits, ..DecodeOptions::default() };
     let strict = DecodeOptions { strictness: Strictness::Strict, ..lenient.clone() };
@@ -36,7 +36,7 @@ fn check_message(message: &Message, wire: Wire, data: &[u8]) {
     }
     let Some(value) = read else { return };
     for wire in [Wire::Protobuf, Wire::Compact] {
-        // What is missing may be read, but not written.
+        // A message that lacks required fields can be read, but not written.
         let Ok(written) = message.encode(&value, &EncodeOptions { wire }) else {
             assert!(decode(message, data, &strict).is_none(), "what is read strictly can be written");
             break;
@@ -53,14 +53,14 @@ fn check_message(message: &Message, wire: Wire, data: &[u8]) {
         let Ok(written) = message.encode(&value, &EncodeOptions { wire }) else { continue };
         let again = decode(message, &written, &options).expect("what is written can be read");
         assert_eq!(message.encode(&again, &EncodeOptions { wire }), Ok(written), "what is kept comes back");
-        // A default that stands in the bytes is shown, and not written.
+        // A default value in the bytes is shown, but not written.
         if options.defaults != Defaults::Omit {
             assert_eq!(encoded(&again), encoded(&value), "what is kept comes back");
         }
     }
 }
 
-/// Reads in both ways, which agree; an error lies within the data.
+/// Reads in both ways, which agree. An error lies within the data.
 fn decode(message: &Message, data: &[u8], options: &DecodeOptions) -> Option<Value> {
     let built = message.decode(data, options);
     let mut measure = Measure::counting(GodotOptions::default());

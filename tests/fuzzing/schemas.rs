@@ -3,8 +3,8 @@
 use variant_codec::{Limits, Value};
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Schema};
 
-/// Reads bytes as a descriptor set, and as files that import one another, with a zero byte between them: `0.proto`,
-/// `1.proto` and so on. Whatever is taken for a schema can be used as one.
+/// Reads bytes as a descriptor set, and as files that import each other: `0.proto`, `1.proto` and so on,
+/// separated by zero bytes. Every accepted schema can be used.
 pub fn check(data: &[u8]) {
     if let Ok(schema) = Schema::from_descriptor_set(data) {
         check_schema(&schema);
@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Every message can be read and written.
+/// Checks that every message can be read and written.
 fn check_schema(schema: &Schema) {
     let limits = Limits { max_elements: 10_000, max_memory: 1 << 20, ..Limits::unlimited() };
     for message in schema.messages().take(8) {
@@ -35,7 +35,7 @@ fn check_schema(schema: &Schema) {
             let options =
                 DecodeOptions { defaults, enum_names: true, limits: limits.clone(), ..Default::default() };
             let Ok(value) = message.decode(&[], &options) else { continue };
-            // What is missing cannot be written.
+            // A message that lacks required fields cannot be written.
             if let Ok(bytes) = message.encode(&value, &EncodeOptions::default()) {
                 assert!(message.decode(&bytes, &options).is_ok(), "what is written is read");
             }

@@ -1,4 +1,4 @@
-//! Strict reading within limits.
+//! Strict reading with limits.
 
 use variant_codec::limits::{ALL_TYPES, Limit, Names};
 use variant_codec::stream::{Decoder, Measure, ValueBuilder};
@@ -7,7 +7,7 @@ use variant_codec::{EncodeOptions, ErrorKind, Limits, Object, PackedReals, Stric
 use super::{Tail, encoded, everything, one_value, read};
 use crate::visit;
 
-/// What is accepted keeps the limits, and is what the engine's strictness reads.
+/// Accepted bytes keep the limits, and lenient reading gives the same value.
 pub fn check(data: &[u8]) {
     let limits = limits(data);
     check_at_once(data, &limits);
@@ -25,14 +25,14 @@ pub fn check(data: &[u8]) {
     check_limits(data, &value);
 }
 
-/// What is accepted at first sight is read, has each key once, and ends where it was said to.
+/// Bytes that `quick_check` accepts can be read, repeat no key, and end at the reported offset.
 pub fn check_at_once(data: &[u8], limits: &Limits) {
     let Some(end) = quick_check(data, limits) else { return };
     let read = Decoder::new(data, Strictness::Strict, limits).decode_only(&mut ValueBuilder::strict());
     assert_eq!(read, Ok(end));
 }
 
-/// An accepted value keeps the limits.
+/// Checks that an accepted value keeps the limits.
 pub(super) fn check_held(value: &Value, limits: &Limits, data: &[u8]) {
     let held = Held::by(value);
     assert!(held.depth <= limits.max_depth, "{held:?}");
@@ -43,7 +43,7 @@ pub(super) fn check_held(value: &Value, limits: &Limits, data: &[u8]) {
     assert!(data.len() <= limits.max_bytes);
 }
 
-/// Limits of all kinds, made of the last bytes.
+/// Limits of all kinds, derived from the last bytes.
 pub(super) fn limits(data: &[u8]) -> Limits {
     let mut tail = Tail::of(data);
     let mut up_to = |end: u64| tail.below(end + 1);
@@ -59,12 +59,12 @@ pub(super) fn limits(data: &[u8]) -> Limits {
         allow_non_canonical: up_to(1) == 1,
         allowed_classes: Names::NONE,
         allowed_scripts: Names::NONE,
-        // All, but perhaps one.
+        // All types, or all but one.
         allowed_types: ALL_TYPES & !(1 << up_to(63)),
     }
 }
 
-/// Limits that are just enough for the value of `data` let it pass, and each that is one less does not.
+/// Limits that just suffice for the value of `data` accept it; each limit reduced by one refuses it.
 fn check_limits(data: &[u8], value: &Value) {
     let held = Held::by(value);
     let enough = Limits {
@@ -114,14 +114,14 @@ fn check_limits(data: &[u8], value: &Value) {
     assert!(admitting.is_some_and(|limits| validate(&limits).is_ok()));
 }
 
-/// What a value really holds.
+/// The actual contents of a value.
 #[derive(Debug, Default)]
 struct Held {
     depth: u32,
     elements: u64,
     entries: u64,
     types: u64,
-    /// What the engine needs at the very least.
+    /// The minimum memory that the engine needs.
     least_memory: u64,
 }
 
@@ -133,7 +133,7 @@ impl Held {
     }
 
     fn add(&mut self, value: &Value) {
-        /// A Variant.
+        /// The size of a Variant.
         const SLOT: u64 = 24;
         let text = |text: &String| text.chars().count() * size_of::<char>();
         let texts = |texts: &[String]| texts.iter().map(text).sum::<usize>();
@@ -176,7 +176,7 @@ fn packed<const N: usize>(reals: &PackedReals<N>) -> (usize, usize) {
     }
 }
 
-/// How many levels lie below this value.
+/// The number of levels below this value.
 fn depth(value: &Value) -> u32 {
     let below = |values: &mut dyn Iterator<Item = &Value>| values.map(|inner| 1 + depth(inner)).max();
     let deepest = match value {

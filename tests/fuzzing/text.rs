@@ -1,23 +1,23 @@
-//! Text between UTF-8 and code units.
+//! Text conversion between UTF-8 and code units.
 
 use variant_codec::stream::{Buffer, Encoder, Measure, Sink, Text};
 use variant_codec::text::{Utf8Rule, is_ascii_without_nul, to_utf32, utf8_len};
 use variant_codec::{EncodeOptions, Limits, Value, VariantType};
 
-/// Text in one pass is the text that several careful passes find, both ways.
+/// One-pass conversion equals the careful, multi-pass conversion, both ways.
 pub fn check(data: &[u8]) {
     check_reading(data);
     let units: Vec<u32> = data.as_chunks::<4>().0.iter().copied().map(unit).collect();
     check_writing(&units);
 }
 
-/// A code unit of any length in bits, one as likely as the other.
+/// A code unit whose length in bits is uniformly distributed.
 fn unit(bytes: [u8; 4]) -> u32 {
     let word = u32::from_le_bytes(bytes);
     word & (0x7FFF_FFFF >> (word >> 27).min(30))
 }
 
-/// What [`to_utf32`] has to say, the plain way.
+/// The expected result of [`to_utf32`], computed simply.
 fn characters(bytes: &[u8]) -> Option<Vec<u32>> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     Some(text.chars().map(u32::from).collect())
@@ -27,7 +27,7 @@ fn characters(bytes: &[u8]) -> Option<Vec<u32>> {
 pub fn check_reading(bytes: &[u8]) {
     let expected = characters(bytes);
     assert_eq!(is_ascii_without_nul(bytes), bytes.iter().all(|byte| (1..0x80).contains(byte)));
-    // Buffer for the bytes, for exactly the characters, and for one too few.
+    // Sizes of the buffer: the number of bytes, and the number of characters.
     let mut rooms = vec![bytes.len()];
     rooms.extend(expected.iter().map(Vec::len));
     for room in rooms {
@@ -40,7 +40,7 @@ pub fn check_reading(bytes: &[u8]) {
     }
 }
 
-/// Every way to write these code units below 0x8000_0000, held against one after the other.
+/// Compares every way to write these code units below 0x8000_0000 with writing them one by one.
 pub fn check_writing(units: &[u32]) {
     let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
     let is_text = text.chars().count() == units.len();
@@ -63,7 +63,7 @@ pub fn check_writing(units: &[u32]) {
     expected.extend(&one_by_one);
     expected.resize(expected.len().next_multiple_of(4), 0);
     let write = |sink: &mut dyn FnMut(Text<'_>)| sink(Text::Utf32(units));
-    // Something stands behind what is written, which must stay.
+    // Bytes after the output must stay unchanged.
     for slack in [0, 1, 7, 31, 32, 100] {
         let mut memory = vec![0xAA; expected.len() + slack];
         let mut encoder = Encoder::new(Buffer::new(memory.as_mut_slice()), options);

@@ -1,4 +1,4 @@
-//! Reading and writing again.
+//! Reading and rewriting.
 
 use variant_codec::stream::{Buffer, Encoder, Precision, Source};
 use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format};
@@ -6,8 +6,8 @@ use variant_codec::{EncodeOptions, PackedReals, Reals, Strictness, Value, format
 use super::{encoded, everything, one_value, read};
 use crate::{any_inside, measure, transcode, visit};
 
-/// What is read is written in the same bytes by all, and those are read and written again without a change. Strictly
-/// read bytes come out as they were.
+/// All writers agree on the bytes of a value, and these survive another round trip. Strictly read bytes are
+/// rewritten unchanged.
 pub fn check(data: &[u8]) {
     for (strictness, limits) in [(Strictness::Lenient, everything()), (Strictness::Strict, one_value())] {
         let Ok(value) = read(data, strictness, &limits) else { continue };
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Writes in every way; all agree.
+/// Writes in every way; all ways agree.
 fn write(value: &Value, precision: Precision) -> Vec<u8> {
     let options = EncodeOptions { precision, ..EncodeOptions::default() };
     let written = value.encode_as(options).expect("what was read can be written");
@@ -42,7 +42,7 @@ fn write(value: &Value, precision: Precision) -> Vec<u8> {
     written
 }
 
-/// Each reading drops one byte-order mark, of which there may be several.
+/// Each reading drops one byte-order mark, and there may be several.
 fn drops_marks(data: &[u8]) -> bool {
     let marks = [format::BOM; 2].concat();
     data.windows(marks.len()).any(|window| window == marks.as_bytes())
@@ -55,11 +55,11 @@ fn check_strict(data: &[u8], value: &Value, written: &[Vec<u8>; 2]) {
     assert_eq!(again.encode().as_ref(), Ok(&written[0]));
     let (narrow, wide) = widths(value);
     if narrow && wide {
-        return; // No one engine writes both.
+        return; // No engine writes both.
     }
     let written = &written[usize::from(wide)];
     if any_inside(value, |inner| matches!(inner, Value::NodePath(_))) {
-        // Older engines leave the padding of its parts as it was in memory.
+        // Older engines leave the padding of NodePath parts uninitialised.
         assert_eq!(written.len(), data.len());
         assert_eq!(encoded(&Value::decode(written, &one_value()).expect("what was written")), encoded(value));
     } else {
@@ -67,7 +67,7 @@ fn check_strict(data: &[u8], value: &Value, written: &[Vec<u8>; 2]) {
     }
 }
 
-/// Whether components of 32 bits are inside, and of 64 bits.
+/// Returns whether there are 32-bit components inside, and 64-bit ones.
 fn widths(value: &Value) -> (bool, bool) {
     let mut found = (false, false);
     let mut see = |is_wide: bool| if is_wide { found.1 = true } else { found.0 = true };

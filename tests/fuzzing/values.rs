@@ -1,4 +1,4 @@
-//! Values of all kinds, made of bytes.
+//! Values of all kinds, derived from bytes.
 
 use arbitrary::Unstructured;
 use variant_codec::stream::Precision;
@@ -7,8 +7,8 @@ use variant_codec::{EncodeOptions, Object, Strictness, Value, View, format};
 use super::{Tail, encoded, everything, one_value, parts, read, strict, views};
 use crate::{Values, measure};
 
-/// A random value is written, read and written again without a change, whole, in parts and through a view, and not read where its
-/// bytes are cut.
+/// A random value survives writing and reading: whole, in parts and through a view. Truncated bytes are
+/// refused.
 pub fn check(data: &[u8]) {
     let mut tail = Tail::of(data);
     let precision = if tail.below(2) == 0 { Precision::Single } else { Precision::Double };
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
     for strictness in [Strictness::Strict, Strictness::Lenient] {
         let again = read(&written, strictness, &one_value()).expect("what was written");
         assert_eq!(encoded(&again), expected);
-        // NaNs differ from themselves.
+        // A NaN does not equal itself.
         if value == value.clone() {
             assert_eq!(again, value);
         }
@@ -43,7 +43,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The zeros at the end of a value's bytes that the engine can do without: those of a PackedByteArray that comes last.
+/// The number of trailing padding bytes that the engine can do without: those of a final PackedByteArray.
 fn dispensable_padding(value: &Value) -> usize {
     let last = match value {
         Value::PackedByteArray(bytes) => return format::padding(bytes.len()),

@@ -1,4 +1,4 @@
-//! Parts of values, found in the bytes.
+//! Views of parts of values.
 
 use variant_codec::dialect::Dialect;
 use variant_codec::godot3::Loss;
@@ -7,13 +7,13 @@ use variant_codec::{Dictionary, Object, PackedReals, Reals, Strictness, Value, V
 
 use super::{check_error, everything};
 
-/// More levels are not gone through.
+/// The maximum number of levels to visit.
 const LEVELS: u32 = 12;
-/// Nor more elements of one container.
+/// The maximum number of elements to visit in one container.
 const ELEMENTS: usize = 20;
 
-/// Where the value can be decoded, a view finds the same in it. Where only the engine reads it, a view finds what the engine does,
-/// or an error. Elsewhere, it finds something or an error.
+/// If the bytes can be decoded, a view finds the same values. If only lenient reading succeeds, a view finds
+/// the same values or an error. For other bytes, it finds anything or an error.
 pub fn check(data: &[u8]) {
     let limits = everything();
     if let Ok(view) = View::within(data, &limits) {
@@ -35,7 +35,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The same with what has been walked being forgotten, noted and remembered.
+/// Compares without remembered offsets, while offsets are recorded, and with recorded offsets.
 pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
     let known = KnownOffsets::default();
     compare(view, value);
@@ -44,12 +44,12 @@ pub fn compare_all<D: Dialect>(data: &[u8], view: &View<'_, D>, value: &Value) {
     assert!(known.memory() <= 4096 + data.len(), "{} bytes for {}", known.memory(), data.len());
 }
 
-/// NaNs differ from themselves, but not in words.
+/// A text for comparison: a NaN does not equal itself, but its text does.
 fn words(value: &Value) -> String {
     format!("{value:?}")
 }
 
-/// What the view shows, in words.
+/// The text of the view's value.
 fn shown<D: Dialect>(view: &View<'_, D>) -> String {
     words(&view.value().expect("it has been decoded"))
 }
@@ -82,7 +82,7 @@ fn unpacked(value: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Finds everything that a value holds.
+/// Compares everything in a value with the view.
 fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     assert_eq!(shown(view), words(value));
     assert_eq!(view.ty(), value.ty());
@@ -119,7 +119,7 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
         assert_eq!(shown(&found_key), words(key));
         compare(&found, held);
         count += 1;
-        // Keys with NaNs inside are never found again, as in the engine.
+        // A key that contains NaN is never found again, as in the engine.
         let is_same = |found: &Value| Value::from_iter([(found.clone(), 0)]).get(key).is_some();
         match entries.iter().rfind(|(found, _)| is_same(found)).map(|(_, value)| value) {
             None => assert!(view.get(key).is_err()),
@@ -144,7 +144,7 @@ fn compare<D: Dialect>(view: &View<'_, D>, value: &Value) {
     }
 }
 
-/// What is found is what the engine reads, of repeated keys and properties the last.
+/// Every value found equals the engine's value, which is the last one for repeated keys and properties.
 fn check_agrees(view: &View<'_>, value: &Value, level: u32) {
     if let Ok(found) = view.value() {
         assert_eq!(words(&found), words(value));
@@ -180,7 +180,7 @@ fn check_agrees(view: &View<'_>, value: &Value, level: u32) {
     }
 }
 
-/// Goes everywhere, as far as that leads.
+/// Visits everything reachable, within the limits.
 fn touch<D: Dialect>(data: &[u8], view: &View<'_, D>, level: u32) {
     let errors = [view.range().err(), view.value().err(), view.get("a").err(), view.get(-1).err()];
     errors.iter().flatten().for_each(|error| check_error(error, 0, data.len()));

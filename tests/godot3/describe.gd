@@ -1,5 +1,5 @@
-# One text for a value, the same from Godot 3, Godot 4 (godot-project/suites/godot3_text.gd) and Rust: numbers by their bits,
-# characters by their numbers, types by their Godot 4 names.
+# One text per value, identical in Godot 3, Godot 4 (godot-project/suites/godot3.gd) and Rust: numbers as
+# bits, characters as numbers, and types by their Godot 4 names.
 extends Object
 
 
@@ -42,7 +42,7 @@ static func of(value) -> String:
 			return object(value)
 		TYPE_DICTIONARY:
 			var entries := PoolStringArray()
-			# Not by key, nor from key to key: one with NaN inside is not found.
+			# Does not look up by key or step from key to key: a key that contains NaN is not found.
 			var values: Array = value.values()
 			for key in value.keys():
 				entries.append(of(key) + ": " + of(values[entries.size()]))

@@ -1,8 +1,8 @@
 # Reads and writes values: godot3-server --path tests/godot3 -s res://echo.gd --input FILE --output FILE
 #
-# Each record of the input file is a value's bytes behind their length. Each of the output is 1, or 0 where the engine refuses
-# them, then behind their lengths the value written again and its text. Where the engine refuses, it ends the calling function
-# with a script error.
+# Each input record is the length-prefixed bytes of a value. Each output record is 1, or 0 if the engine
+# refuses them, followed by the length-prefixed rewritten value and its length-prefixed text. On refusal, the
+# engine ends the calling function with a script error.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")
@@ -10,7 +10,7 @@ const Options := preload("res://options.gd")
 
 
 func _init() -> void:
-	OS.exit_code = 1  # Stands if a script error ends this function early.
+	OS.exit_code = 1  # The exit code if a script error ends this function early.
 	var input := File.new()
 	var output := File.new()
 	input.open(Options.read("input"), File.READ)
@@ -27,7 +27,7 @@ func _init() -> void:
 	quit(0)
 
 
-# The value in an Array; null where the engine refuses.
+# The value in an Array; null if the engine refuses.
 func _read(bytes: PoolByteArray):
 	var value = bytes2var(bytes)
 	return [value]

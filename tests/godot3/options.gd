@@ -1,4 +1,4 @@
-# The options behind a script's name, as in "--folder DIR --seed 7".
+# The options after a script's name, as in "--folder DIR --seed 7".
 extends Object
 
 

@@ -1,7 +1,7 @@
 # Exchanges packets with a Godot 4: godot3-server --path tests/godot3 -s res://peer.gd --port P --seed S --packets N
 #
-# A round: a value with its number and the checksum of its text goes out; another comes back, whose text must have its checksum; it
-# goes out again as it came, so that the other side can compare the bytes. All of it with put_var and get_var.
+# A round: this peer sends a value, its number and its text's checksum. Another value comes back, is checked,
+# and is sent again for a comparison of the bytes. Uses put_var and get_var.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")
@@ -9,14 +9,14 @@ const Options := preload("res://options.gd")
 const Random := preload("res://random.gd")
 
 const TIMEOUT_MSEC := 30000
-# What fits a packet.
+# The maximum size that fits in a packet.
 const MOST_BYTES := 30000
 
 var _peer := PacketPeerUDP.new()
 
 
 func _init() -> void:
-	OS.exit_code = 1  # Stands if a script error ends this function early.
+	OS.exit_code = 1  # The exit code if a script error ends this function early.
 	_peer.set_dest_address("127.0.0.1", int(Options.read("port")))
 	var random := Random.new(int(Options.read("seed")))
 	var passed := 0

@@ -1,4 +1,4 @@
-# A seeded generator of nested values of all types that mean the same in another process.
+# A seeded generator of nested values, of all types that mean the same in another process.
 extends Reference
 
 const Values := preload("res://values.gd")
@@ -9,7 +9,7 @@ const MAX_WIDTH := 8
 const CHARACTERS := [
 	[0x20, 0x7e], [0x20, 0x7e], [0x01, 0x7f], [0x80, 0x7ff], [0x800, 0xd7ff], [0xe000, 0xfefe], [0x10000, 0x10ffff],
 ]
-# Of whole words, as what pads others is different each time.
+# Names of whole words: the padding of others differs each time.
 const NAMES := ["root", "Node", "Player01", "a b ", "水 ", "..\u00e9"]
 const KEYS := [TYPE_BOOL, TYPE_INT, TYPE_REAL, TYPE_STRING, TYPE_STRING, TYPE_VECTOR2, TYPE_COLOR, TYPE_NODE_PATH, TYPE_ARRAY]
 
@@ -20,7 +20,7 @@ func _init(from_seed: int) -> void:
 	_generator.seed = from_seed
 
 
-# An Array or a Dictionary, or one time in four any value.
+# An Array, a Dictionary, or, one time in four, any value.
 func nested():
 	match _generator.randi() % 4:
 		0:
@@ -113,7 +113,7 @@ func _path() -> NodePath:
 	return NodePath("" if path == "/" else path)
 
 
-# Half of the time plain numbers, some of the special ones, else any bits at all.
+# Plain numbers half of the time, otherwise special ones or any bits.
 func _words(count: int) -> PoolByteArray:
 	match _generator.randi() % 4:
 		0:

@@ -1,4 +1,4 @@
-# Reads what Godot 4 wrote with get_var, says what it is, and writes it again with store_var:
+# Reads Godot 4's values with get_var, describes them, and rewrites them with store_var:
 # godot3-server --path tests/godot3 -s res://read.gd --folder DIR
 extends SceneTree
 
@@ -7,7 +7,7 @@ const Options := preload("res://options.gd")
 
 
 func _init() -> void:
-	OS.exit_code = 1  # Stands if a script error ends this function early.
+	OS.exit_code = 1  # The exit code if a script error ends this function early.
 	var folder := Options.read("folder")
 	var data := File.new()
 	var again := File.new()

@@ -41,7 +41,7 @@ const DOUBLES := {
 	"after 1.0": "010000000000f03f", "next 32-bit after 1.0": "000000200000f03f",
 }
 
-# Characters at the borders of the lengths of UTF-8, and some that mean something.
+# Characters at the boundaries of UTF-8 lengths, and characters with a meaning.
 const CHARACTERS := [
 	0x01, 0x09, 0x0a, 0x22, 0x5c, 0x7f, 0x80, 0x85, 0x7ff, 0x800, 0x2028, 0xd7ff, 0xe000, 0xfeff, 0xfffd, 0xfffe, 0xffff,
 	0x10000, 0x1f600, 0x10ffff,
@@ -88,7 +88,7 @@ func _add(name: String, value) -> void:
 	cases.append([name, value])
 
 
-# The value of a type that has such bytes behind its header.
+# The value of a type with these bytes after its header.
 func _read(type: int, content: PoolByteArray):
 	return bytes2var(Wire.joined([Wire.word(type), content]))
 

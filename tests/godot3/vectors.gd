@@ -1,9 +1,8 @@
-# Prints test vectors made by the engine, one tab-separated row each behind "@@ row", and "@@ end":
+# Prints test vectors of the engine, each a tab-separated row after "@@ row", and "@@ end":
 # godot3-server --path tests/godot3 -s res://vectors.gd
 #
-# The rows are the bytes of the edge values that are small enough, some also cut by one byte, with other bits in the header and
-# with a byte more, objects in full, and the hand-made inputs. Where the engine refuses, it ends the calling function with a
-# script error.
+# The rows are the small edge values (some also truncated, extended or with other header bits), full objects
+# and hand-made inputs. On refusal, the engine ends the calling function with a script error.
 extends SceneTree
 
 const Crafted := preload("res://crafted.gd")
@@ -18,7 +17,7 @@ var _printed := {}
 
 
 func _init() -> void:
-	OS.exit_code = 1  # Stands if a script error ends this function early.
+	OS.exit_code = 1  # The exit code if a script error ends this function early.
 	for name in Crafted.INPUTS:
 		_print_row("crafted", Wire.bytes(Crafted.INPUTS[name]), name)
 	var values := Values.new()
@@ -28,7 +27,7 @@ func _init() -> void:
 		if bytes.size() > MAX_BYTES:
 			continue
 		_print_row("plain", bytes, case[0])
-		# What pads NodePaths is different each time.
+		# The padding of NodePaths differs each time.
 		if types.get(bytes[0], 0) > 3 or typeof(case[1]) == TYPE_NODE_PATH:
 			continue
 		types[bytes[0]] = types.get(bytes[0], 0) + 1
@@ -41,7 +40,7 @@ func _init() -> void:
 	values.release()
 	for object in _objects():
 		_print_row("objects", var2bytes(object[1], true), object[0])
-	# Not read again: 3.6 frees it while it sets its script, and crashes.
+	# Not read again: Godot 3.6 frees it while it sets its script, and crashes.
 	print("@@ row objects\t%s\twritten\t\t\tReference with a script" % var2bytes(_scripted(), true).hex_encode())
 	print("@@ end")
 	quit(0)
@@ -81,14 +80,14 @@ func _print_row(mode: String, bytes: PoolByteArray, label: String) -> void:
 	print("@@ row " + row.join("\t"))
 
 
-# The value in an Array; null where the engine refuses.
+# The value in an Array; null if the engine refuses.
 func _read(bytes: PoolByteArray, objects: bool):
 	var value = bytes2var(bytes, objects)
 	return [value]
 
 
-# The value's bytes. Objects that came as ids come out with the id of their wrapper, which is masked; another decoding at the
-# same time has other wrappers, which shows where the ids are.
+# The value's bytes with masked ids: an object decoded by id has the id of a new wrapper. `other`, a second
+# decoding, shows where the ids are.
 func _written(value, other, objects: bool) -> String:
 	var hex := var2bytes(value, objects).hex_encode()
 	var other_hex := var2bytes(other, objects).hex_encode()

@@ -1,4 +1,4 @@
-# Bytes, of which values are made that scripts cannot write.
+# Bytes for values that scripts cannot write.
 extends Object
 
 

@@ -1,8 +1,8 @@
-# Writes edge values and random ones with store_var, and what they are:
+# Writes edge values and random values with store_var, and describes them:
 # godot3-server --path tests/godot3 -s res://write.gd --folder DIR --seed S --values N
 #
-# `from3.dat` holds the values, `again3.dat` the same after the engine has read them again, and `from3.txt` a line for each: its
-# name, and its text after that. Objects come last: another process has others, and no bytes of theirs can be the same.
+# `from3.dat` holds the values, `again3.dat` their rewritten forms, and `from3.txt` a name and a text for
+# each. Objects come last, because their bytes differ between processes.
 extends SceneTree
 
 const Describe := preload("res://describe.gd")
@@ -16,7 +16,7 @@ var _texts := File.new()
 
 
 func _init() -> void:
-	OS.exit_code = 1  # Stands if a script error ends this function early.
+	OS.exit_code = 1  # The exit code if a script error ends this function early.
 	var folder := Options.read("folder")
 	_data.open(folder.plus_file("from3.dat"), File.WRITE)
 	_again.open(folder.plus_file("again3.dat"), File.WRITE)

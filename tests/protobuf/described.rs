@@ -1,4 +1,4 @@
-//! Messages as the oracle describes them, and the values that they are for Godot.
+//! Converts the oracle's descriptions of messages into values for Godot.
 
 use serde_json::{Value as Json, json};
 use variant_codec::value::OwnedElementType;
@@ -6,18 +6,18 @@ use variant_codec::{Array, Value, VariantType};
 
 use crate::process::{Field, Label, Messages};
 
-/// Which of the fields that a message does not hold a value shows.
+/// The absent fields that a value shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// None.
     Held,
-    /// Those without presence.
+    /// Fields without presence.
     Implicit,
-    /// These and all others that have a default.
+    /// All fields that have a default.
     Defaults,
 }
 
-/// How values are written down.
+/// The form of decoded values.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     pub shown: Shown,
@@ -25,7 +25,7 @@ pub struct Form {
     pub string_name_keys: bool,
 }
 
-/// A message's value as it should be decoded.
+/// The expected decoded value of a message.
 pub fn decoded(messages: &Messages, name: &str, described: &Json, form: Form) -> Value {
     let entries = messages[name].iter().filter_map(|field| {
         let value = match held(described, &field.name) {
@@ -37,13 +37,13 @@ pub fn decoded(messages: &Messages, name: &str, described: &Json, form: Form) ->
     Value::from(entries.collect::<Vec<_>>())
 }
 
-/// What is said about this field.
+/// The description of this field, if it is set.
 pub fn held<'a>(described: &'a Json, name: &str) -> Option<&'a Json> {
     let pairs = described.as_array().expect("a message is a list of pairs");
     pairs.iter().find(|pair| pair[0] == name).map(|pair| &pair[1])
 }
 
-/// Whether a field with such a value is held, at any depth.
+/// Returns whether any field that is set satisfies `is`, at any depth.
 pub fn holds(messages: &Messages, name: &str, described: &Json, is: &impl Fn(&Field, &Json) -> bool) -> bool {
     let inside = |field: &Field, value: &Json| match &field.message {
         Some(name) if field.ty == "message" => holds(messages, name, value, is),
@@ -117,7 +117,7 @@ pub fn decoded_list(messages: &Messages, field: &Field, items: &[Json], form: Fo
     }
 }
 
-/// What is shown for a field that the message does not hold.
+/// The shown value of an absent field.
 fn absent(field: &Field, form: Form) -> Option<Value> {
     let shown = match form.shown {
         Shown::Held => false,
@@ -145,13 +145,13 @@ fn enum_value(field: &Field, number: i64, form: Form) -> Value {
     }
 }
 
-/// The fields of a map's entry.
+/// The key and value fields of a map's entry.
 pub fn entry(field: &Field) -> (&Field, &Field) {
     let (key, value) = &**field.entry.as_ref().expect("a map has entries");
     (key, value)
 }
 
-/// What keys of a map are sorted by.
+/// The sort key of a map's keys.
 pub fn key_order(key: &Json) -> (i128, &str) {
     match key {
         Json::Bool(value) => (i128::from(*value), ""),
@@ -172,7 +172,7 @@ fn text(described: &Json) -> &str {
     described.as_str().expect("a text")
 }
 
-/// Of unsigned numbers the same 64 bits.
+/// An int; unsigned numbers keep their 64 bits.
 pub fn int(described: &Json) -> i64 {
     described.as_i64().or(described.as_u64().map(|value| value as i64)).expect("an int")
 }

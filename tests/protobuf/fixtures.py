@@ -1,5 +1,5 @@
-"""Writes godot-project/suites/fixtures/messages.json: what the official implementation makes of messages that
-message_suite.gd gives to the addon. Run it with a Python that has what requirements.txt names."""
+"""Writes godot-project/suites/fixtures/messages.json: the official implementation's results for the messages of
+message_suite.gd. Run it with a Python that has the packages in requirements.txt."""
 
 import json
 import math
@@ -8,7 +8,7 @@ import pathlib
 import sys
 import tempfile
 
-# Of the two implementations in the package, the one that writes the entries of maps sorted by key.
+# The implementation that writes map entries in the order of their keys.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 
 import google.protobuf
@@ -60,12 +60,12 @@ def protoc_include():
 
 
 def in_gdscript(value):
-    """The value as GDScript's str_to_var reads it, which reads very small floats as zero."""
+    """The value as text for GDScript's str_to_var, which reads very small floats as zero."""
     match value:
         case bool():
             return "true" if value else "false"
         case int():
-            # Unsigned 64-bit numbers are the same bits, signed.
+            # Unsigned 64-bit numbers keep their bits as signed ones.
             return str(value - 2**64 if value >= 2**63 else value)
         case float():
             return "inf" if value == math.inf else "inf_neg" if value == -math.inf else repr(value)

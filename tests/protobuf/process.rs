@@ -1,4 +1,4 @@
-//! The official implementation, in a process of its own, and what it says.
+//! The official implementation in a separate process, and its answers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-/// `oracle.py`.
+/// The process of `oracle.py`.
 pub struct Oracle {
     process: Child,
     questions: ChildStdin,
@@ -19,7 +19,7 @@ pub struct Oracle {
     complaints: File,
 }
 
-/// Which implementation it is.
+/// The versions of the implementation and of Python.
 #[derive(Deserialize)]
 pub struct About {
     pub version: String,
@@ -29,14 +29,14 @@ pub struct About {
 /// A random schema, or one of the official implementation's tests.
 #[derive(Deserialize)]
 pub struct RandomSchema {
-    /// Texts by path. The one that imports the others is `main.proto`.
+    /// Texts by path. `main.proto` imports the others.
     pub files: HashMap<String, String>,
-    /// What the official compiler made of them.
+    /// The official compiler's descriptor set.
     pub set: Hex,
     pub messages: Messages,
 }
 
-/// The fields of each message by number, by the message's full name.
+/// The fields of each message in order of their numbers, by the message's full name.
 pub type Messages = HashMap<String, Vec<Field>>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -58,13 +58,13 @@ pub struct Field {
     pub presence: bool,
     pub required: bool,
     pub oneof: Option<String>,
-    /// As it is described.
+    /// The default value, as the oracle describes it.
     pub default: Json,
     pub message: Option<String>,
-    /// Names and numbers.
+    /// Names and numbers of the enum.
     #[serde(rename = "enum")]
     pub values: Option<Vec<(String, i64)>>,
-    /// Whether the enum has no other numbers.
+    /// Whether the enum is closed.
     pub closed: bool,
     pub packed: bool,
     pub group: bool,
@@ -72,7 +72,7 @@ pub struct Field {
     pub entry: Option<Box<(Field, Field)>>,
 }
 
-/// A message of a type, and what the oracle reads in its bytes.
+/// A message, and the oracle's reading of its bytes.
 #[derive(Deserialize)]
 pub struct Row {
     pub message: String,
@@ -85,20 +85,20 @@ pub struct Row {
 pub enum Reading {
     Accepted {
         value: Json,
-        /// The value, written again, where that is known.
+        /// The rewritten value, if it is known.
         bytes: Option<Hex>,
-        /// The same with unknown fields, unless some are entries of maps.
+        /// The same with unknown fields, unless they include map entries.
         with_unknown: Option<Hex>,
-        /// Whether some are.
+        /// Whether unknown fields include map entries.
         unknown_entries: bool,
-        /// Whether no required field is missing.
+        /// Whether all required fields are set.
         complete: bool,
     },
     Refused {
-        /// What is wrong with it for the oracle, which says little.
+        /// The oracle's error message.
         error: String,
     },
-    /// Accepted, but it holds texts that are not UTF-8.
+    /// Accepted, but with texts that are invalid UTF-8.
     #[expect(dead_code, reason = "it says that it is so")]
     NotUtf8 { not_utf8: bool },
 }
@@ -118,8 +118,8 @@ impl Reading {
 pub struct Hex(#[serde(with = "hex::serde")] pub Vec<u8>);
 
 impl Oracle {
-    /// Starts it, with the packages that `PYTHONPATH` names, in one of the two implementations that are in them: `upb`,
-    /// which everybody uses, or `python`.
+    /// Starts the oracle with the packages in `PYTHONPATH`. The implementation is `upb`, the usual one, or
+    /// `python`.
     pub fn start(python: &Path, implementation: &str) -> Result<(Self, About)> {
         let complaints = tempfile::tempfile()?;
         let mut process = Command::new(python)
@@ -138,7 +138,7 @@ impl Oracle {
         Ok((oracle, about))
     }
 
-    /// A schema, which the questions after this are about: of this text, or a random one.
+    /// Sets the schema of later questions: this text, or a random one.
     pub fn schema(&mut self, text: Option<&str>, seed: u64) -> Result<RandomSchema> {
         match text {
             Some(text) => self.ask(&json!({"ask": "schema", "text": text})),
@@ -146,12 +146,12 @@ impl Oracle {
         }
     }
 
-    /// Random messages of that schema.
+    /// Random messages of the current schema.
     pub fn messages(&mut self, seed: u64, count: usize, kind: &str) -> Result<Vec<Row>> {
         self.ask(&json!({"ask": "messages", "seed": seed, "count": count, "kind": kind}))
     }
 
-    /// What these bytes are, as messages of these types.
+    /// The oracle's reading of these bytes as messages of these types.
     pub fn read(&mut self, inputs: &[(&str, &[u8])]) -> Result<Vec<Row>> {
         let inputs: Vec<_> =
             inputs.iter().map(|(message, bytes)| json!([message, hex::encode(bytes)])).collect();
@@ -159,7 +159,7 @@ impl Oracle {
     }
 
     fn ask<T: DeserializeOwned>(&mut self, question: &Json) -> Result<T> {
-        // If it has ended, its last words say more.
+        // If the oracle has ended, its standard error is more informative.
         let _ = writeln!(self.questions, "{question}");
         self.answer()
     }
@@ -181,7 +181,7 @@ impl Oracle {
 
 impl Drop for Oracle {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

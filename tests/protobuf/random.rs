@@ -1,4 +1,4 @@
-//! Random messages, and the many values that mean the same message.
+//! Random messages, and the many values that stand for the same message.
 
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
@@ -7,18 +7,18 @@ use variant_codec::Value;
 use crate::described::{self, Form, Shown};
 use crate::process::{Field, Label, Messages};
 
-/// No message is nested deeper than this, but for what it requires.
+/// The maximum depth of messages, apart from required fields.
 const DEPTH: u32 = 5;
 const TEXTS: [&str; 9] = ["", "a", "testing", "Größe", "日本語", "😀", "\0", "a\0b", "\u{FEFF}x"];
 const FORM: Form = Form { shown: Shown::Held, enum_names: false, string_name_keys: false };
 
-/// A message as the oracle would describe it.
+/// A random message in the oracle's description.
 pub fn message(rng: &mut Rng, messages: &Messages, name: &str) -> Json {
     let messages_left = [10, 100, 300][rng.usize(0..3)];
     Maker { rng, messages, messages_left }.message(name, 0)
 }
 
-/// Whether a message requires one that requires it, so that none can be written.
+/// Returns whether a message requires itself, directly or indirectly, so that none can be written.
 pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
     let around = [around, &[name]].concat();
     around[..around.len() - 1].contains(&name)
@@ -31,7 +31,7 @@ pub fn is_endless(messages: &Messages, name: &str, around: &[&str]) -> bool {
 struct Maker<'a> {
     rng: &'a mut Rng,
     messages: &'a Messages,
-    /// Messages may be recursive, and each may hold several.
+    /// Bounds the number of messages: they may be recursive, and each may contain several.
     messages_left: i32,
 }
 
@@ -120,7 +120,7 @@ impl Maker<'_> {
     }
 }
 
-/// NaNs are quiet ones, as others do not outlive the way through a float of 64 bits, and mostly the usual one.
+/// NaNs are quiet, because others do not survive a 64-bit float, and mostly the usual one.
 fn float_bits(rng: &mut Rng) -> u32 {
     match rng.u8(0..4) {
         0 => (rng.i16(..) as f32).to_bits(),
@@ -140,7 +140,7 @@ fn double_bits(rng: &mut Rng) -> u64 {
     }
 }
 
-/// A value that means this message: its entries in any order, and each written in one of the ways that there are.
+/// A value that stands for this message: entries in random order, each in a random valid form.
 pub fn spelled(rng: &mut Rng, messages: &Messages, name: &str, described: &Json) -> Value {
     let mut entries = Vec::new();
     for field in &messages[name] {
@@ -155,7 +155,7 @@ pub fn spelled(rng: &mut Rng, messages: &Messages, name: &str, described: &Json)
     Value::from(entries)
 }
 
-/// What leaves a field absent.
+/// A value that leaves the field absent.
 fn absent(rng: &mut Rng, messages: &Messages, field: &Field) -> Value {
     match field.label {
         _ if rng.bool() => Value::Nil,
@@ -223,7 +223,7 @@ fn spelled_list(rng: &mut Rng, messages: &Messages, field: &Field, described: &J
     }
 }
 
-/// Whether an int means the same float.
+/// Returns whether an int can represent the float.
 fn is_int(float: f64) -> bool {
     float.abs() < 1e9 && float.fract() == 0.0 && (float != 0.0 || float.is_sign_positive())
 }

@@ -8,7 +8,7 @@ NUMBERS = [*INTS, "float", "double", "bool"]
 SCALARS = [*NUMBERS, "string", "bytes"]
 KEYS = [*INTS, "bool", "string"]
 WORDS = ["hp", "pos", "Name", "message", "optional", "in", "to", "a_long_name_of_a_field_that_goes_on", "_x", "HP"]
-# Where tags become longer, and the last one that there is.
+# The numbers where tags become longer, and the last number.
 EDGES = [1, 2, 15, 16, 17, 127, 128, 2047, 2048, 18999, 20000, 262143, 262144, 33554431, 33554432, 536870911]
 EXTENSION = 50000
 WELL_KNOWN = {"timestamp": "Timestamp", "struct": "Struct", "wrappers": "Int64Value", "any": "Any"}
@@ -29,7 +29,7 @@ DEFAULTS = {
 }
 
 
-# What a file starts with; the numbers are editions.
+# The syntaxes of a file; numbers are editions.
 SYNTAXES = ["proto2", "proto3", "2023", "2024"]
 
 
@@ -43,7 +43,7 @@ class Enum:
 
 @dataclass
 class File:
-    """A file being written, and what its fields may refer to."""
+    """A file being written, and the types to which its fields may refer."""
 
     rng: Random
     syntax: str
@@ -51,7 +51,7 @@ class File:
     messages: list[str] = field(default_factory=list)
     extensible: list[str] = field(default_factory=list)
     names: int = 0
-    # Features of the file, in an edition.
+    # The features of the file, if it has an edition.
     features: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class File:
         return f"{stem}{self.names}"
 
     def write_enum(self, indent: str, scope: str) -> str:
-        """An enum with a few values, some of them negative, some of them twice."""
+        """An enum with a few values, some of them negative, and some numbers twice."""
         rng, name = self.rng, self.name("Enum")
         closed = self.feature("OPEN", "CLOSED") if self.edition else None
         is_open = self.proto3 or self.edition and (closed or self.features.get("enum_type")) != "CLOSED"
@@ -89,7 +89,7 @@ class File:
         return [e for e in self.enums if e.is_open >= must_be_open and e.first_is_zero >= first_is_zero]
 
     def write_message(self, indent: str, scope: str, name: str, depth: int = 0) -> str:
-        """A message with fields of any kind, and with messages and enums inside."""
+        """A message with fields of any kind and with nested messages and enums."""
         rng, full, inner = self.rng, scope + name, indent + "  "
         lines = [f"{indent}message {name} {{"]
         if rng.random() < 0.4:
@@ -121,7 +121,7 @@ class File:
         return "\n".join([*lines, f"{indent}}}"])
 
     def write_group(self, indent: str, scope: str, number: int, label: str, depth: int) -> str:
-        """A group, which is a message with the name of the field in capitals."""
+        """A group, which is a message whose name gives the field its name."""
         name = self.name("Group")
         body = self.write_message(indent, scope + ".", name, depth + 1)
         self.messages.append(f"{scope}.{name}")
@@ -155,7 +155,7 @@ class File:
         if label == "map":
             value = self.type(first_is_zero=True)
             return f"{indent}map<{rng.choice(KEYS)}, {value}> {name} = {number};"
-        # An enum may have to be open there, where its presence cannot be said.
+        # An extension may need an open enum, and cannot state its presence.
         is_bare = self.edition and label == "extension"
         kind = rng.choice(SCALARS) if is_bare else self.type(messages=label != "required")
         options = self.options(kind, label)

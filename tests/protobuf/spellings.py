@@ -1,4 +1,4 @@
-"""Other bytes for a message: what the wire format allows but nobody writes, and what it does not allow."""
+"""Unusual bytes for a message: valid encodings that nobody writes, and invalid ones."""
 
 from random import Random
 
@@ -9,10 +9,10 @@ from schemas import EXTENSION
 
 VARINT, I64, LEN, START, END, I32 = range(6)
 PACKED = {"double": I64, "fixed64": I64, "sfixed64": I64, "float": I32, "fixed32": I32, "sfixed32": I32}
-# Tags and lengths have 32 bits, so many bytes of a varint.
+# The maximum bytes of the varint of a tag or length, which have 32 bits.
 TAG = 5
 UNPACKABLE = ("string", "bytes", "message", "group")
-# A field's number, its wire type, and a number for varints, bytes for the rest; a group's bytes are the records in it.
+# A field's number, its wire type, and its payload: a number for varints, a group's records, or bytes.
 Record = tuple[int, int, int | bytes]
 
 
@@ -60,7 +60,7 @@ def read_record(data: bytes, at: int) -> tuple[Record, int]:
 
 
 def varint(value: int, extra: int = 0) -> bytes:
-    """The varint, longer than need be by so many bytes."""
+    """The varint, with `extra` superfluous bytes."""
     groups = [value & 0x7F]
     while value := value >> 7:
         groups.append(value & 0x7F)
@@ -69,7 +69,7 @@ def varint(value: int, extra: int = 0) -> bytes:
 
 
 class Speller:
-    """Spells messages anew. What they mean may change, and what is not allowed at all is rare."""
+    """Re-encodes messages. Their meaning may change, and invalid encodings are rare."""
 
     def __init__(self, rng: Random):
         self.rng = rng
@@ -79,7 +79,7 @@ class Speller:
         return self.rng.randrange(self.restraint) == 0
 
     def varint(self, value: int, most: int = 10) -> bytes:
-        """The varint, sometimes longer than need be; `most` bytes are allowed, one more is very rare."""
+        """The varint, sometimes with superfluous bytes: up to `most`, and very rarely one more."""
         room = most - len(varint(value)) + (self.rng.random() < 0.02)
         return varint(value, self.rng.randint(0, room) if room > 0 and self.sometimes() else 0)
 
@@ -96,7 +96,7 @@ class Speller:
         return bytes(out)
 
     def message(self, descriptor: Descriptor, data: bytes, donor: bytes = b"") -> bytes:
-        """The message's bytes, spelled anew, perhaps with records of another message of its type."""
+        """The re-encoded message, sometimes with records of another message of its type."""
         rng = self.rng
         records: list[Record] = []
         source = read_records(data)
@@ -108,7 +108,7 @@ class Speller:
             records += self.record(descriptor, record)
         if self.sometimes():
             rng.shuffle(records)
-        # Entries of maps with unknown fields are read in another way by each implementation.
+        # Each implementation reads map entries with unknown fields differently.
         while not descriptor.GetOptions().map_entry and self.sometimes():
             records.insert(rng.randint(0, len(records)), self.stranger(descriptor))
         return self.write(records)
@@ -124,7 +124,7 @@ class Speller:
             return [self.stranger(descriptor, number)]
         if kind in ("message", "group") and isinstance(payload, bytes):
             if self.sometimes() and self.sometimes() and not is_map(field):
-                # Unknown: a group where a message is expected, or the reverse.
+                # Unknown to readers: a group where a message is expected, or the reverse.
                 return [(number, LEN + START - wire, payload)]
             if self.sometimes() and not is_map(field):
                 inner = read_records(payload)
@@ -133,7 +133,7 @@ class Speller:
                 return [(number, wire, self.write(part)) for part in parts]
             return [(number, wire, self.message(field.message_type, payload))]
         if isinstance(payload, int) and self.sometimes():
-            # Of what is wider than the type, the upper bits are dropped.
+            # Readers drop the upper bits of a number that is wider than the type.
             payload = rng.choice([payload | rng.getrandbits(32) << 32, rng.getrandbits(64), 2, 1 << 32])
         if not field.is_repeated or kind in UNPACKABLE or not self.sometimes():
             return [(number, wire, payload)]
@@ -162,7 +162,7 @@ class Speller:
         return b"".join(self.varint(item) if isinstance(item, int) else item for item in items)
 
     def stranger(self, descriptor: Descriptor, number: int | None = None) -> Record:
-        """A record of any wire type, if for no number given, then for a field that the message does not have."""
+        """A record of any wire type, for the field `number` or, without it, for a field that the message lacks."""
         rng, known = self.rng, descriptor.fields_by_number
         number = number or rng.choice([n for n in [*range(1, 30), 5000, 19000, EXTENSION, 2**29 - 1] if n not in known])
         wire = rng.choice([VARINT, VARINT, I64, LEN, START, I32])

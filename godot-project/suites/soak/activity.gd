@@ -1,7 +1,7 @@
 ## The base of the activities of `soak.gd`: options, generator and counters.
 ##
-## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case can be repeated
-## alone. Whatever an activity keeps from case to case, it makes in `begin`.
+## Before each case, the driver seeds `generator` from the run's seed and the case's number, so that any case can be
+## repeated alone. An activity makes its state that outlives cases in `begin`.
 extends RefCounted
 
 const Compare := preload("res://suites/compare.gd")
@@ -26,8 +26,8 @@ var case := 0
 var cases := 1
 ## Whether the driver compares objects and memory between cases.
 var watches_memory := false
-## Whether objects and engine memory must be exactly the same after any case. Otherwise the lowest values count: jobs keep
-## objects for some frames.
+## Whether objects and engine memory must be exactly the same after any case. Otherwise the minimum counts, because jobs
+## keep objects for some frames.
 var leaves_nothing := true
 var passed := 0
 var failed := 0
@@ -45,17 +45,17 @@ func run_case() -> int:
 	return 1
 
 
-## Waits until nothing is left of the cases; then the driver counts objects and memory.
+## Waits until nothing is left of the cases, before the driver counts objects and memory.
 func settle() -> void:
 	pass
 
 
-## Cleans up after the last case, and prints what else there is to say.
+## Cleans up after the last case, and prints further results.
 func end() -> void:
 	pass
 
 
-## The growth of resident memory, in MiB, that is no leak after this many units.
+## The growth of resident memory, in MiB, that is not a leak after this many units.
 func slack(_units: int) -> int:
 	return 16
 
@@ -73,7 +73,7 @@ func count(kind: String, number := 1) -> void:
 	counts[kind] = counts.get(kind, 0) + number
 
 
-## A file in the folder that processes share.
+## The path of a file in the folder that processes share.
 func path(file_name: String) -> String:
 	return options["folder"].path_join(file_name)
 

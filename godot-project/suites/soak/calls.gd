@@ -1,27 +1,27 @@
-## Calls every method again and again, on good and on broken input; memory and objects must not grow.
+## Calls every method repeatedly, on valid and broken input; memory and objects must not grow.
 ##
-## A case calls every method that takes one value on every edge value, and then every kind of batch once. `cargo xtask soak` also
-## looks for the leaks that the engine reports at its end.
+## A case calls every method that takes one value on every edge value, and then makes every kind of batch once. `cargo
+## xtask soak` also checks for leaks that the engine reports at its end.
 extends "res://suites/soak/activity.gd"
 
-## Elements of the values that are large enough for several threads.
+## The number of elements of values that are large enough for several threads.
 const LARGE := 20000
 const BATCH := 50
-## The fewest calls of a long run. Shorter runs have few samples, and a sample may follow a large batch.
+## The minimum number of calls of a long run. Shorter runs have few samples, and a sample may follow a large batch.
 const LONG := 1_000_000
 
 
-## A value, its bytes without and with objects, and what the codec makes of them.
+## A value, its bytes without and with objects, and the codec's results for them.
 class Subject:
 	extends RefCounted
 	var value: Variant
 	var bytes: PackedByteArray
 	var full_bytes: PackedByteArray
-	## Not always the value's own: what refers to nothing is read as Nil.
+	## Not always the type of `value`: an empty reference is read as Nil.
 	var decoded_type: int
-	## Both manners take it, both ways, so that nothing is printed.
+	## Whether normal and strict methods accept it in both directions, so that nothing is printed.
 	var is_good: bool
-	## The same with objects in full, where that makes a difference.
+	## The same for full objects, if these make a difference.
 	var is_good_object: bool
 
 
@@ -35,7 +35,7 @@ var _batch_kinds: Array[Callable] = [
 	_good_batch, _good_batch, _good_batch, _broken_batch, _broken_batch, _object_batch, _every_value_batch, _large_batch,
 ]
 var _table := Values.new()
-## The calls of the running case.
+## The number of calls of the running case.
 var _calls := 0
 
 
@@ -104,7 +104,7 @@ func _prepare() -> void:
 	_limits.append_array([null, FastVariantLimits.for_network(), FastVariantLimits.unlimited()])
 
 
-## Every method that takes one value, on every value.
+## Calls every method that takes one value on every value.
 func _call_all() -> void:
 	for subject in _good:
 		_call_good(subject)
@@ -170,7 +170,7 @@ func _call_broken_objects(subject: Subject) -> void:
 	var flipped := _flipped(subject.full_bytes)
 	for bytes: PackedByteArray in [cut, flipped]:
 		Oracle.release(FastVariantCodec.try_decode(bytes, _with_objects).value)
-		# Where keys become equal, a value replaces another, whose nodes nobody can reach, as with the engine's function.
+		# If keys become equal, a value replaces another and its nodes become unreachable, as in the engine.
 		if subject.value is not Dictionary:
 			Oracle.release(FastVariantCodec.decode(bytes, true))
 	FastVariantCodec.decode(subject.full_bytes)
@@ -241,7 +241,7 @@ func _object_batch() -> void:
 	Engine.print_error_messages = true
 
 
-## One large value alone, and all of them in a batch, good and torn.
+## One large value, alone and in a batch, intact and damaged.
 func _large_batch() -> void:
 	var value: Variant = _large[generator.randi() % _large.size()]
 	var bytes := FastVariantCodec.encode(value)
@@ -256,7 +256,7 @@ func _large_batch() -> void:
 
 func _flipped(bytes: PackedByteArray) -> PackedByteArray:
 	var flipped := bytes.duplicate()
-	# Mostly in front, where the types and counts are.
+	# Mostly near the start, where the types and counts are.
 	var places := mini(bytes.size(), 64) if generator.randi() % 2 else bytes.size()
 	flipped[generator.randi() % places] ^= 1 << (generator.randi() & 7)
 	return flipped

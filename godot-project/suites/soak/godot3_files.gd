@@ -1,15 +1,15 @@
 ## Exchanges files with Godot 3.
 ##
-## Reads what Godot 3 wrote (`from3.dat`), says what it is (`back3.txt`) and writes it again (`back3.dat`); the same by way of a
-## converted file that the engine reads (`converted3.txt`). Writes values of its own for Godot 3 (`from4.dat`, `from4.txt`), once
-## more by converting a file that the engine wrote (`converted4.dat`). `cargo xtask soak` compares these files; here every form
-## of a call must do the same, and what Godot 3 cannot hold must be refused. A case makes one random value.
+## Reads Godot 3's values (`from3.dat`), describes them (`back3.txt`) and rewrites them (`back3.dat`), also through a
+## converted file (`converted3.txt`). Writes values for Godot 3 (`from4.dat`, `from4.txt`), also by converting an
+## engine's file (`converted4.dat`). `cargo xtask soak` compares these files. Here, all forms of a call must agree, and
+## must refuse values without a counterpart. A case makes one random value.
 extends "res://suites/soak/activity.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
 
-## Texts of larger values take long, and of deeper ones too much of the stack.
+## The texts of larger values take long, and those of deeper values need too much stack.
 const MOST_BYTES := 5000
 
 var _values: Array = []
@@ -48,7 +48,7 @@ func _read() -> void:
 	check("encode_godot3_batch gives the same", FastVariantCodec.encode_godot3_batch(values) == again)
 
 
-## The save of Godot 3 becomes one that the engine reads.
+## Converts Godot 3's save to one that the engine reads.
 func _convert() -> void:
 	var converted := FastVariantCodec.convert_godot3_file(path("from3.dat"), path("converted3.dat"))
 	check("convert_godot3_file", converted.is_ok(), converted.message)
@@ -65,7 +65,7 @@ func _add_edge_values() -> void:
 			continue
 		var tried := FastVariantCodec.try_encode_godot3(edge.value)
 		var has := Godot3.has(edge.value)
-		# An object has a number, but here it says something else than there.
+		# Objects have an id, but it means something else in Godot 3.
 		if typeof(edge.value) != TYPE_OBJECT and not _holds_objects(edge.value):
 			check(edge.name + " is accepted where Godot 3 has one like it", tried.is_ok() == has, tried.message)
 		if has and tried.is_ok():

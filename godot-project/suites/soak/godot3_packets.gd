@@ -1,14 +1,14 @@
 ## Exchanges packets with a Godot 3 on this machine.
 ##
-## A case: a value with its number and the checksum of its text comes in, which must be right, and its bytes those that the codec
-## writes; an own one goes out the same way, and must come back byte for byte. The file `port` says where it listens.
+## A case: a value, its number and its text's checksum arrive and are checked, including the codec's bytes. Then an own
+## value goes out in the same way, and must come back byte for byte. The file `port` contains the port.
 extends "res://suites/soak/activity.gd"
 
 const Godot3 := preload("res://suites/godot3.gd")
 const Godot3Random := preload("res://suites/godot3_random.gd")
 
 const TIMEOUT_MSEC := 30000
-## The largest value that fits a packet, in bytes.
+## The largest value that fits in a packet, in bytes.
 const MOST_BYTES := 30000
 
 var _peer := PacketPeerUDP.new()
@@ -18,7 +18,7 @@ var _random := Godot3Random.new(generator)
 func begin() -> bool:
 	_random.whole_words = true
 	_peer.bind(0, "127.0.0.1")
-	# Written under another name first, so that nobody reads half of it.
+	# Renames the file into place, so that nobody reads a partial one.
 	FileAccess.open(path("port.new"), FileAccess.WRITE).store_string(str(_peer.get_local_port()))
 	DirAccess.rename_absolute(path("port.new"), path("port"))
 	return true
@@ -44,7 +44,7 @@ func run_case() -> int:
 	return 1
 
 
-## Empty after a long silence.
+## The next packet; empty after a long silence.
 func _next_packet() -> PackedByteArray:
 	var deadline := Time.get_ticks_msec() + TIMEOUT_MSEC
 	while _peer.get_available_packet_count() == 0:

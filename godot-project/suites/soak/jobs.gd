@@ -1,16 +1,16 @@
-## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten in place and let go of right after the call
-## and, by another thread, during it. Each result is compared with what the engine makes of the bytes as they were at the call;
-## memory and objects must not grow.
+## Jobs of every kind, whose arguments are changed, cleared, resized, overwritten and released right after the call and,
+## by another thread, during it. Each result must be the engine's for the bytes at the time of the call. Memory and
+## objects must not grow.
 ##
-## The run ends while jobs are at work, with Nodes that nobody asked for; the engine reports what is left over then.
+## The run ends with running jobs and unclaimed Nodes; the engine reports leaks.
 extends "res://suites/soak/activity.gd"
 
 const CountedNode := preload("res://suites/fixtures/counted_node.gd")
 const Suite := preload("res://suites/suite.gd")
 
-## Frames after which jobs that nobody wants are gone.
+## The frames after which unwanted jobs are gone.
 const FRAMES := 300
-## Jobs that are at work at the same time.
+## The number of concurrent jobs.
 const AT_ONCE := 16
 const RANDOM_VALUES := 60
 const LARGEST_BATCH := 12
@@ -22,7 +22,7 @@ const PACKED := {
 }
 
 
-## A value as bytes, and what the engine makes of them, which nobody changes.
+## A value's bytes and the engine's decoding of them, which nobody changes.
 class Item:
 	extends RefCounted
 	var bytes: PackedByteArray
@@ -33,19 +33,19 @@ class Item:
 		decoded = var_to_bytes_with_objects(bytes_to_var(bytes))
 
 
-## A job with what its result must be.
+## A job and its expected result.
 class Started:
 	extends RefCounted
 	var kind: String
 	var job: FastVariantJob
-	## Of each value, encoded.
+	## The encoding of each value.
 	var expected: Array[PackedByteArray] = []
-	## Where the result is a file.
+	## The path, if the result is a file.
 	var path := ""
 	var needs_main_thread := Suite.has_jobs_on_main_thread()
 
 
-## What is done to buffers, other packed arrays, containers and objects, in one of several ways.
+## Changes buffers, other packed arrays, containers and objects in one of several ways.
 class Change:
 	extends RefCounted
 
@@ -101,11 +101,11 @@ class Change:
 			4:
 				packed.append_array(packed)
 			5:
-				# In place: a whole other value, as a receive buffer gets its next packet.
+				# In place: a completely different value, like the next packet in a receive buffer.
 				packed.reverse()
 
 
-## Another thread, which changes what it is given. Without threads nothing is changed.
+## Another thread, which changes what it is given. Without threads, nothing is changed.
 class Changer:
 	extends RefCounted
 	var _thread := Thread.new()
@@ -119,7 +119,7 @@ class Changer:
 		if OS.has_feature("threads"):
 			_thread.start(_run)
 
-	## The caller keeps nothing of them.
+	## The caller keeps no references to `things`.
 	func give(things: Array, choice: int) -> void:
 		if not _thread.is_started():
 			return
@@ -128,7 +128,7 @@ class Changer:
 		_lock.unlock()
 		_given.post()
 
-	## Whether it has changed everything.
+	## Returns whether everything was changed.
 	func is_idle() -> bool:
 		_lock.lock()
 		var idle := _things.is_empty() and not _is_busy
@@ -155,7 +155,7 @@ class Changer:
 				if ends:
 					return
 				continue
-			# In several ways, one after the other, while the job reads.
+			# Several changes, one after the other, while the job reads.
 			for step in 3:
 				Change.to(next[0], next[1] + step)
 			next = null
@@ -169,7 +169,7 @@ var _large: Array[Item] = []
 var _nodes: Array[PackedByteArray] = []
 var _changer := Changer.new()
 var _folder := "user://jobs_%d" % OS.get_process_id()
-## Held until the end, when their jobs are at work or done.
+## References that are held until the end, whose jobs are then running or done.
 var _last: Array = []
 
 
@@ -231,7 +231,7 @@ func end() -> void:
 	await next_frame()
 
 
-## Jobs that have made Nodes when the engine ends: some are at work, of others nobody has asked for the result.
+## Leaves jobs that have made Nodes: some still run when the engine ends; nobody has claimed the results of others.
 func _leave_jobs_behind() -> void:
 	var node := CountedNode.new()
 	var buffers: Array[PackedByteArray] = []
@@ -289,13 +289,13 @@ func _encode(started: Started, _path: String) -> void:
 	var elements := values.duplicate()
 	var owned := elements.filter(func(value: Variant) -> bool: return PACKED.has(typeof(value)))
 	_change_now_or_later(owned + [values])
-	# Arrays, Dictionaries and objects are read when their turn comes, which is not before the next frame.
+	# Arrays, Dictionaries and objects are read in their turn, not before the next frame.
 	var choice := generator.randi()
 	for at in elements.size():
 		var value: Variant = elements[at]
 		if value is Array or value is Dictionary or value is Node:
 			Change.to([value], choice)
-			# The Node, which is the last, is gone, and what is gone is written as null.
+			# The last value, a Node, is freed by then, and freed objects are written as null.
 			started.expected[at] = var_to_bytes(null if at == elements.size() - 1 else value)
 
 
@@ -330,7 +330,7 @@ func _load_nodes(started: Started, path: String) -> void:
 	_change_now_or_later([limits])
 
 
-## Waits for a job in one of several ways, or does not.
+## Waits for a job in one of several ways, or not at all.
 func _end(started: Started) -> void:
 	var result: FastVariantResult
 	match generator.randi() % 8:
@@ -341,7 +341,7 @@ func _end(started: Started) -> void:
 				return
 		1:
 			if started.path.is_empty():
-				# Let go of, done or not.
+				# Released, done or not.
 				return
 			result = started.job.wait()
 		2, 3:

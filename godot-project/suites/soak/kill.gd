@@ -1,4 +1,4 @@
-## Saves and appends until it is killed. The next run checks what the one before left; with `--count 0` it only checks.
+## Saves and appends until it is killed. The next run checks the files; with `--count 0`, it only checks.
 ##
 ## Prints "@@ found VERSION COUNT" and "@@ writing", or "@@ broken REASON".
 extends "res://suites/soak/activity.gd"
@@ -39,7 +39,7 @@ func _records(version: int) -> Array:
 	return records
 
 
-## The version of the saved file, 0 if there is none, −1 if it is not a whole one. The engine reads it.
+## The version of the saved file; 0 if there is none, −1 if it is incomplete. The engine reads it.
 func _saved_version() -> int:
 	if not FileAccess.file_exists(path("saved.dat")):
 		return 0
@@ -51,7 +51,7 @@ func _saved_version() -> int:
 	return version if read == _records(version) else _broken("the saved file is neither the old nor the new one")
 
 
-## How many records were appended, −1 if they are not the first ones, in order. A torn one is cut off.
+## The number of appended records; −1 if they are not the first ones, in order. A torn record is removed.
 func _appended_count() -> int:
 	if not FileAccess.file_exists(path("appended.dat")):
 		return 0

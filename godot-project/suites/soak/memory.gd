@@ -1,14 +1,14 @@
 ## Calls that run out of memory, in a limited address space (Linux).
 ##
-## For each kind of value and each way to read and write it: however little memory is left, the call gives what it should
-## or OUT_OF_MEMORY, and the process lives. With plenty it succeeds. A case is one kind of value.
+## However little memory is left, each call returns the correct result or OUT_OF_MEMORY, and the process survives. With
+## plenty of memory, it succeeds. A case is one kind of value.
 extends "res://suites/soak/activity.gd"
 
 const Bag := preload("res://suites/fixtures/classes/hero.gd").Bag
 const MIB := 1 << 20
-## The address space that is left for a call, in MiB.
+## The remaining address space for a call, in MiB.
 const LEFT: Array[int] = [20, 40, 72, 130, 400]
-## Elements of what is encoded: about 8 MiB each.
+## The number of elements of encoded values: about 8 MiB each.
 const MANY := 100_000
 const LARGE := 8 * MIB
 const SCHEMA := "res://suites/fixtures/messages/everything.proto"
@@ -64,7 +64,7 @@ func _all_values() -> Dictionary[String, Variant]:
 		dictionaries.append({"name": index, "list": [index]})
 		if index % 3 == 0:
 			rows.append({"name": text, "list": [index]})
-	# The first are the most different: short runs are of them.
+	# The first elements are the most different, because short runs use them.
 	return {
 		"large parts": [bytes, "a".repeat(LARGE), int32], "Dictionaries": dictionaries, "PackedStringArray": strings,
 		"String": "a".repeat(LARGE), "String, not ASCII": "ä".repeat(LARGE / 2), "PackedByteArray": bytes,
@@ -82,7 +82,7 @@ func _check(value_name: String, value: Variant) -> void:
 	FastVariantCodec.save_batch(FILE, items)
 	var with_objects := FastVariantLimits.for_save_files()
 	with_objects.allow_objects = true
-	# Each gives its error code and what it is about.
+	# Each call returns its error code and its result.
 	var calls: Dictionary[String, Callable] = {
 		"try_encode": func() -> Array: return _of(FastVariantCodec.try_encode(value)),
 		"try_decode": func() -> Array: return _of(FastVariantCodec.try_decode(bytes)),
@@ -122,7 +122,7 @@ func _check(value_name: String, value: Variant) -> void:
 			all_ends.get_or_add(call_name, []).append(end)
 			_refused += int(end == FastVariantCodec.OUT_OF_MEMORY)
 		_limit_memory(-1)
-		# Jobs stay until the next frames.
+		# Jobs stay alive until the next frames.
 		await next_frame()
 		await next_frame()
 	for call_name in calls:
@@ -150,7 +150,7 @@ func _add_calls_of_objects(calls: Dictionary[String, Callable]) -> void:
 	})
 
 
-## Values of many small ones.
+## Values that consist of many small ones.
 func _add_calls_of_rows(calls: Dictionary[String, Callable], rows: Array, bytes: PackedByteArray) -> void:
 	var others := rows.map(func(row: Dictionary) -> Dictionary: return {"name": row["name"] + "b", "list": row["list"]})
 	var other_bytes := FastVariantCodec.encode(others)
@@ -178,7 +178,7 @@ func _of(result: FastVariantResult) -> Array:
 	return [result.error, result]
 
 
-## Where nothing says why, the value does.
+## For methods without an error code, the value is the indication.
 func _of_value(value: Variant) -> Array:
 	return [FastVariantCodec.OK if value else FastVariantCodec.OUT_OF_MEMORY, value]
 
@@ -189,13 +189,13 @@ func _of_batch(values: Array, count: int) -> Array:
 	return [FastVariantCodec.OK if values.size() == count else FAILED, values]
 
 
-## Limits the address space to what the process has and this many MiB; −1 removes the limit.
+## Limits the address space to the present size plus `left` MiB; −1 removes the limit.
 func _limit_memory(left: int) -> void:
 	var limit := "unlimited"
-	# Starting prlimit takes memory, too. The C library gives blocks of this size back to the system.
+	# Starting prlimit takes memory, too. The C library returns blocks of this size to the system.
 	_spare.resize(64 * MIB if left >= 0 else 0)
 	if left >= 0:
-		# The file says that it has no length.
+		# The file reports a length of 0.
 		var pages := FileAccess.open("/proc/self/statm", FileAccess.READ).get_line().get_slice(" ", 0).to_int()
 		limit = str(pages * 4096 + left * MIB)
 	var process := str(OS.get_process_id())

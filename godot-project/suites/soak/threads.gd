@@ -1,44 +1,44 @@
-## Many Threads, WorkerThreadPool tasks and the main thread call every method at once; each answer is compared with the
-## engine's, found before by one thread alone.
+## Many Threads, WorkerThreadPool tasks and the main thread call every method at once. Each answer is compared with the
+## engine's, which one thread determined before.
 ##
-## The cases alternate between three phases: good input, when nothing may be printed; broken input too, with the engine's
-## printing off; and everyone at the same few large values.
+## The cases alternate between three phases: valid input without any output; valid and broken input with printing off;
+## and a few large values for all.
 extends "res://suites/soak/activity.gd"
 
 const CALLERS := 8
-## Calls of each caller in a case, by phase.
+## The number of calls of each caller in a case, by phase.
 const CALLS: Array[int] = [100, 100, 5]
 const RANDOM_VALUES := 200
 const BROKEN_INPUTS := 400
 const LARGEST_BATCH := 12
-## Enough for more bytes than the codec leaves to one thread.
+## The number of rows, enough to exceed the bytes that the codec leaves to one thread.
 const ROWS := 4000
-## Values of an outline.
+## The number of values in an outline.
 const OUTLINED := 100
-## A pool task ends after this many calls.
+## The number of calls after which a pool task ends.
 const TASK_CALLS := 20
 
 
-## One value or one input, with what the engine makes of it.
+## One value or one input, and the engine's result for it.
 class Item:
 	extends RefCounted
-	## Shared by all callers, who only read it.
+	## Shared by all callers, which only read it.
 	var value: Variant
 	var is_value := true
-	## Empty where there is no encoding.
+	## Empty if there is no encoding.
 	var bytes: PackedByteArray
-	## What the bytes decode to, encoded in full: equal bytes are equal values.
+	## The decoded value, encoded in full: equal bytes mean equal values.
 	var decoded: PackedByteArray
-	## Whether try_decode accepts the bytes, by the limits; all that it accepts must be what the engine decodes.
+	## Whether try_decode accepts the bytes, by limits. Accepted bytes must give the engine's value.
 	var strict: Array[bool] = []
-	## What inspect and describe say, as one thread alone has found it.
+	## The hashes of the results of inspect and describe on a single thread.
 	var outline: int
 	var text: int
-	## The encoding in full, if it says more; each caller has an own value for it, because its getters run.
+	## The full encoding, if it differs. Each caller has its own value for it, because its getters run.
 	var full: PackedByteArray
 
 
-## One caller with its own choices.
+## One caller, with its own random choices.
 class Caller:
 	extends RefCounted
 	var done := 0
@@ -53,7 +53,7 @@ class Caller:
 		_encode, _encoded_size, _decode, _try_encode, _try_decode, _encode_batch, _decode_batch, _pack_batch, _unpack_batch,
 		_objects, _object_batches, _validate, _outline, _files, _jobs,
 	]
-	## A file of its own.
+	## The caller's own file.
 	var _path: String
 
 	func _init(items: Array[Item], limits: Array[FastVariantLimits], own_seed: int) -> void:
@@ -139,7 +139,7 @@ class Caller:
 		var items := _several(false)
 		var which := _generator.randi() % _limits.size()
 		while _limits[which] and _limits[which].max_elements >= 0:
-			# They hold for the records together.
+			# These limits apply to all records together.
 			which = (which + 1) % _limits.size()
 		var good := 0
 		while good < items.size() and items[good].strict[which]:
@@ -229,7 +229,7 @@ class Caller:
 		var loaded: Array = load_job.wait().value
 		return "" if loaded.size() == items.size() else "%d records instead of %d" % [loaded.size(), items.size()]
 
-	## Removes its file.
+	## Removes the caller's file.
 	func clean_up() -> void:
 		DirAccess.remove_absolute(_path)
 
@@ -320,7 +320,7 @@ func end() -> void:
 	_table.release()
 
 
-## The edge values and random values that encode and decode without an error, so that none is printed.
+## The edge values and random values that encode and decode without an error, so that nothing is printed.
 func _good_items() -> Array[Item]:
 	var items: Array[Item] = []
 	for case in _table.cases:
@@ -337,7 +337,7 @@ func _good_items() -> Array[Item]:
 	return items
 
 
-## Read-only, as constants are, and not.
+## Large values, both read-only, like constants, and writable.
 func _large_items() -> Array[Item]:
 	var rows: Array = []
 	var table: Dictionary = {}
@@ -362,7 +362,7 @@ func _large_items() -> Array[Item]:
 	return items
 
 
-## Values that no one can encode, and bytes of which the engine makes nothing, or something that no encoder writes.
+## Values that nobody can encode, and bytes that the engine rejects, or whose value no encoder writes.
 func _broken_items() -> Array[Item]:
 	var items: Array[Item] = []
 	_loop.append(_loop)
@@ -405,7 +405,7 @@ func _described(value: Variant, is_value: bool, bytes: PackedByteArray) -> Item:
 	return item
 
 
-## What is decoded must come out as the same bytes again, and be freed by itself.
+## Adds the full encoding if it survives a round trip and its objects are reference-counted.
 func _add_full(item: Item) -> void:
 	var full := Oracle.engine_encode(item.value, true)
 	if full == item.bytes or not Oracle.unmanaged_objects(item.value).is_empty():

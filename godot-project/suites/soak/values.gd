@@ -1,21 +1,21 @@
-## Random values and damaged bytes through the engine and through the codec: both must accept and give the same.
+## Random values and damaged bytes: engine and codec must accept the same and give the same results.
 ##
-## The inputs that make the engine itself crash or hang (QUIRKS.md, section A) cannot come up:
-## - typed Dictionaries with values of another type are never given to typed code (Q1);
-## - objects are of reference-counted classes, never scripts, singletons or FontFile, and no getter changes (Q5, Q13);
-## - StreamPeer and FileAccess are not asked, nor are offsets outside of the bytes (Q6, Q7, Q8);
-## - inputs stay far under 2 GiB (Q9) and are too small, and their keys too random, for colliding hashes (Q10);
-## - Dictionaries whose types are scripts, which the engine decodes wrongly, are left to object_suite.gd (Q2).
+## The inputs that make the engine crash or hang (QUIRKS.md, section A) do not occur:
+## - typed code never gets typed Dictionaries with values of another type (Q1);
+## - objects are reference-counted, but no scripts, singletons or FontFile, and no getter changes (Q5, Q13);
+## - StreamPeer, FileAccess and offsets outside of the bytes are not used (Q6, Q7, Q8);
+## - inputs stay far below 2 GiB (Q9), and are too small and random for colliding hashes (Q10);
+## - object_suite.gd tests script-typed Dictionaries, which the engine decodes wrongly (Q2).
 extends "res://suites/soak/activity.gd"
 
-## Larger edge values are left out: there is more to find in small ones.
+## Larger edge values are left out, because small ones find more.
 const SAMPLE_BYTES := 2000
-## The codec shares larger values out in parts of this size.
+## The codec splits larger values into parts of this size.
 const PART_BYTES := 65536
-## `cargo xtask soak` reads the number behind it.
+## `cargo xtask soak` reads the number after this text.
 const LEAKS_OF_ENGINE := "Inputs of which the engine leaks objects"
 
-## Cases of each kind among a thousand.
+## The number of cases of each kind among a thousand.
 var _kinds: Dictionary[Callable, int] = {
 	_try_value: 220, _try_bytes: 470, _try_objects: 80, _try_batch: 40, _try_buffers: 40, _try_limits: 147, _try_large: 3,
 }
@@ -68,7 +68,7 @@ func end() -> void:
 	print("%s: %d" % [LEAKS_OF_ENGINE, _leaks_of_engine])
 
 
-## Remembers the input for a failure, and prints it now if single cases are asked for, so that a crash has an input.
+## Remembers the input for a failure. With --case, also prints it beforehand, so that a crash has an input.
 func _trying(input: PackedByteArray) -> PackedByteArray:
 	_input = input
 	if options["case"] >= 0:
@@ -86,17 +86,17 @@ func _try_bytes() -> String:
 	if not problem:
 		problem = _view_problem(bytes)
 	if not problem and generator.randi() % 4 == 0:
-		# What broken bytes give is a value that no script makes.
+		# Broken bytes give values that no script makes.
 		problem = _value_problem(Oracle.engine_decode(bytes))
 	return problem
 
 
-## A view finds what the engine decodes, or an error.
+## A view finds the engine's value, or an error.
 func _view_problem(bytes: PackedByteArray) -> String:
 	var expected: Variant = Oracle.engine_decode(bytes)
 	var view := FastVariantView.open(bytes, FastVariantLimits.unlimited())
 	var steps: Array = expected.keys() if expected is Dictionary else range(expected.size()) if expected is Array else []
-	# Not by key: the engine complains when it hashes keys that are nested deeply.
+	# Does not look up by key: the engine complains about hashing deeply nested keys.
 	var values: Variant = expected.values() if expected is Dictionary else expected
 	for i in mini(steps.size(), 10):
 		var found := view.try_fetch([steps[i]])
@@ -230,7 +230,7 @@ func _all_limits_problem(bytes: PackedByteArray) -> String:
 	return problem
 
 
-## Whether bytes behind others are read as they are alone.
+## Checks that bytes at an offset are read as they are alone.
 func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String:
 	var start := generator.randi() % 8
 	var outcome := FastVariantCodec.try_decode(_mutations.random_bytes(start) + bytes, FastVariantLimits.unlimited(), start)
@@ -242,7 +242,7 @@ func _offset_problem(bytes: PackedByteArray, alone: FastVariantResult) -> String
 	return "another value behind %d bytes: %s" % [start, found] if found else ""
 
 
-## The same limits with one or two of them close to what values of this size need.
+## The limits of `preset`, with one or two of them close to what values of this size need.
 func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	var limits: FastVariantLimits = preset.duplicate()
 	for i in generator.randi_range(1, 2):
@@ -264,8 +264,8 @@ func _changed(preset: FastVariantLimits, size: int) -> FastVariantLimits:
 	return limits
 
 
-## Whether what is decoded within limits, by several threads if it is large, is what there is without them, and whether
-## `validate`, which one thread does in Rust alone, gives the same verdict.
+## Checks that decoding within limits, by several threads if the value is large, gives the same as without limits.
+## `validate`, which one thread does in Rust alone, must agree.
 func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: FastVariantResult) -> String:
 	var outcome := FastVariantCodec.try_decode(bytes, limits)
 	var checked := FastVariantCodec.validate(bytes, limits)
@@ -281,7 +281,7 @@ func _limits_problem(bytes: PackedByteArray, limits: FastVariantLimits, most: Fa
 	return ""
 
 
-## Whether a value is encoded as the engine does, and read back.
+## Checks that a value is encoded as the engine does, and read back.
 func _value_problem(value: Variant) -> String:
 	var expected := Oracle.engine_encode(value)
 	_trying(expected)
@@ -309,7 +309,7 @@ func _value_problem(value: Variant) -> String:
 	return Oracle.disagreement(expected)
 
 
-## Whether a batch gives what its buffers give one by one, and what of them is broken.
+## Checks that a batch gives the results of its single buffers, including errors.
 func _buffers_problem(buffers: Array[PackedByteArray]) -> String:
 	var decoded := Oracle.codec_decode_batch(buffers)
 	if decoded.size() != buffers.size():
@@ -328,7 +328,7 @@ func _buffers_problem(buffers: Array[PackedByteArray]) -> String:
 	return _frames_problem(_trying(framed))
 
 
-## Whether a packed batch gives its records up to the first one that is torn or bad.
+## Checks that a packed batch gives its records up to the first torn or bad one.
 func _frames_problem(framed: PackedByteArray) -> String:
 	var outcome := FastVariantCodec.unpack_batch(framed)
 	var at := 0
@@ -354,7 +354,7 @@ func _frames_problem(framed: PackedByteArray) -> String:
 	return ""
 
 
-## Where two answers of the codec differ, unless the input is one that the engine does not repeat either.
+## The difference of two codec results, unless the engine does not reproduce the input either.
 func _repeated_problem(expected: Variant, actual: Variant, bytes: PackedByteArray) -> String:
 	var found := Compare.difference(expected, actual)
 	if not found or not Oracle.engine_repeats(bytes, Oracle.engine_decode(bytes)):

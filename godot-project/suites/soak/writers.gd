@@ -1,15 +1,15 @@
 ## One of several processes that use the same file.
 ##
-## Roles: "append" and "save" write N times (`--number N`), "load" reads until "stop" is in the folder, "check" and "check_saved"
-## check the file at the end, "locked" meets a file that the process PID has locked, "full" one that cannot grow.
+## Roles: "append" and "save" write N times (`--number N`); "load" reads until the file "stop" exists. "check" and
+## "check_saved" check the final file. "locked" uses a file that process PID has locked, "full" one that cannot grow.
 extends "res://suites/soak/activity.gd"
 
 const TAIL := 50
 const PAUSE_MS := 1
-## Writing a record takes a while, so that two come at once.
+## The step between text sizes. Large records take a while to write, so that two writes overlap.
 const STEP := 7919
 const LONGEST := 100000
-## More than the limit that the role "full" is started with.
+## More than the file size limit of the role "full".
 const TOO_LARGE := 1 << 20
 
 var _number: int
@@ -21,13 +21,13 @@ func run_case() -> int:
 	return 1
 
 
-## Adds records one by one; with a saver beside it, until that is done and a number of times after.
+## Appends records one by one. If a saver runs, continues until it is done, and a number of times after.
 func _append() -> void:
 	_start()
 	var number := 0
 	var left: int = _number
 	while left > 0:
-		# Asked first: a record that was added before the last save is not there after it.
+		# Checked first, because a record appended before the last save does not survive it.
 		if not options["until"] or FileAccess.file_exists(path(options["until"])):
 			left -= 1
 		var code := FastVariantCodec.append_batch(path("records.dat"), [_record(number)])
@@ -40,7 +40,7 @@ func _save() -> void:
 	_start()
 	var count: int = _number
 	for number in count:
-		# Something must be added between the saves, however late the other process gets its turn.
+		# A record must be appended between the saves, however late the other process gets its turn.
 		while number > 0 and number == count / 2 and FastVariantCodec.load_batch(path("records.dat")).value.size() < 2:
 			OS.delay_msec(PAUSE_MS)
 		var code := FastVariantCodec.save_batch(path("records.dat"), [_record(number)])
@@ -48,7 +48,7 @@ func _save() -> void:
 	_say(options["name"] + ".done")
 
 
-## Every load is of whole records, and a view shows whole ones.
+## Every load and every view gives complete records.
 func _load() -> void:
 	_start()
 	var loads := 0
@@ -65,7 +65,7 @@ func _load() -> void:
 	print("@@ %d" % loads)
 
 
-## What the engine finds at the end: each record of each writer, once and in order.
+## The engine checks the final file: it contains each record of each writer once and in order.
 func _check() -> void:
 	var next: Dictionary[String, int]
 	for record: Dictionary in _read("records.dat"):
@@ -80,7 +80,7 @@ func _check() -> void:
 	print("@@ %d" % next.values().reduce(func(sum: int, count: int) -> int: return sum + count, 0))
 
 
-## After the last save come the records that were added since, without a gap, up to the last.
+## After the last save, the records appended since follow without a gap, up to the last.
 func _check_saved() -> void:
 	var read := _read("records.dat")
 	_expect(read[0]["by"] == "saver" and read[0]["number"] == _number - 1, "this is not the last save")
@@ -92,7 +92,7 @@ func _check_saved() -> void:
 	print("@@ %d of %d" % [read.size() - 1, read[-1]["number"] + 1])
 
 
-## Another process has locked the file: nothing is written, and the reason names it.
+## Another process has locked the file: nothing is written, and the message names the process.
 func _locked() -> void:
 	var path := path("records.dat")
 	var before := FileAccess.get_file_as_bytes(path)
@@ -109,7 +109,7 @@ func _locked() -> void:
 	print("@@ %s" % saving.message)
 
 
-## No file can grow beyond a limit: nothing changes. New files get the rights that the engine gives them.
+## No file can grow beyond a limit, and failed calls change nothing. New files get the engine's permissions.
 func _full() -> void:
 	var old := path("old.dat")
 	_expect(FastVariantCodec.save_batch(old, ["old"]) == OK, "a small file cannot be saved")
@@ -148,7 +148,7 @@ func _read(file_name: String) -> Array:
 	return read
 
 
-## Says that this process is ready, and waits for the others.
+## Signals that this process is ready, and waits for the others.
 func _start() -> void:
 	_say(options["name"] + ".ready")
 	while not FileAccess.file_exists(path("go")):

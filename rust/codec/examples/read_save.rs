@@ -1,4 +1,4 @@
-//! A server that reads what a game has saved with `FastVariantCodec.save_batch` or `FileAccess.store_var`.
+//! A server that reads files that a game saved with `FastVariantCodec.save_batch` or `FileAccess.store_var`.
 //!
 //! cargo run -p variant_codec --example read_save -- FILE
 

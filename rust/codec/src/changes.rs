@@ -1,17 +1,17 @@
-//! What a value loses or becomes between two versions of the format.
+//! Changes and losses in a conversion between two versions of the format.
 
-/// A kind of value that has become another, and how many there were.
+/// A kind of change in a conversion, and how often it occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it was.
+    /// The original type or kind of value.
     pub from: &'static str,
-    /// What it has become.
+    /// The type or kind of value that replaces it.
     pub to: &'static str,
-    /// How many.
+    /// The number of values changed.
     pub count: u64,
 }
 
-/// Adds a change to others.
+/// Adds a change to the list. Changes of the same kind share an entry.
 pub fn add_change(changes: &mut Vec<Change>, change: Change) {
     match changes.iter_mut().find(|known| known.from == change.from && known.to == change.to) {
         Some(known) => known.count += change.count,
@@ -19,23 +19,23 @@ pub fn add_change(changes: &mut Vec<Change>, change: Change) {
     }
 }
 
-/// Whether a conversion between two versions of the format may lose something.
+/// Whether a conversion between two versions of the format may lose information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
-    /// What would be lost is an error.
+    /// A loss is an error.
     #[default]
     Refused,
-    /// What the other version cannot hold becomes what comes next to it, and is counted as a [`Change`].
+    /// The nearest equivalent replaces what the other version cannot hold, and a [`Change`] counts it.
     Accepted,
 }
 
 impl Loss {
-    /// Accepted if so asked, otherwise refused.
+    /// [`Loss::Accepted`] if `lossy`, otherwise [`Loss::Refused`].
     pub const fn accepted_if(lossy: bool) -> Self {
         if lossy { Self::Accepted } else { Self::Refused }
     }
 
-    /// Whether it is accepted.
+    /// Whether this is [`Loss::Accepted`].
     pub const fn is_accepted(self) -> bool {
         matches!(self, Self::Accepted)
     }

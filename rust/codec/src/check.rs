@@ -1,4 +1,4 @@
-//! Whether a value is good, at first sight.
+//! A fast check that accepts most valid values without decoding them.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -16,10 +16,11 @@ use crate::value::Value;
 use crate::wire::header::bits::{BOOL, FLOAT, INT, NIL, STRING, STRING_NAME, WIDE_FLOAT, WIDE_INT};
 use crate::wire::{Cursor, Declared, Header, Padded};
 
-/// Where the value at the start of `bytes` ends, if strict reading within `limits` certainly accepts it, and each of its Dictionaries
-/// has every key once. `None` leaves both open: read the value to find out.
+/// Returns the end of the value at the start of `bytes` if strict reading within `limits` certainly accepts
+/// it and no Dictionary repeats a key. `None` leaves the question open: decode the value to find out.
 ///
-/// Several times as fast as reading: nothing is written, and keys that repeat from one Dictionary to the next are compared as bytes.
+/// Several times as fast as decoding: it writes nothing, and compares keys that recur from one Dictionary to
+/// the next as bytes.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, quick_check};
@@ -34,7 +35,7 @@ pub fn quick_check(bytes: &[u8], limits: &Limits) -> Option<usize> {
     check_quickly(bytes, limits, None).map(|(end, _)| end)
 }
 
-/// Reads bytes as strictly as [`Value::decode`], with the same errors, and finds where containers end.
+/// Checks bytes as strictly as [`Value::decode`], with the same errors, and returns the ends of containers.
 pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     if let Some((_, ends)) = check_quickly(bytes, limits, Some(Ends::default())) {
         return Ok(ends.unwrap_or_default().sorted());
@@ -45,7 +46,7 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<Ends> {
     Ok(ends.sorted())
 }
 
-/// Where the value ends, and, if asked for, where its containers end; `None` leaves open whether it is good.
+/// The end of the value and, if `ends` is given, of its containers; `None` leaves validity open.
 fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(usize, Option<Ends>)> {
     if bytes.len() > limits.max_bytes
         || limits.allowed_types & ALL_TYPES != ALL_TYPES
@@ -66,10 +67,10 @@ fn check_quickly(bytes: &[u8], limits: &Limits, ends: Option<Ends>) -> Option<(u
     (limits.allow_trailing_bytes || end == bytes.len()).then_some((end, checker.ends))
 }
 
-/// Any type, where a container declares none.
+/// The `declared` type of an untyped container's elements.
 const ANY: u8 = 0;
 
-/// Each step returns `None` where something may be wrong, or takes a closer look.
+/// Each step returns `None` if something may be wrong or is too rare to check here.
 struct Checker<'a> {
     cursor: Cursor<'a>,
     depth: u32,
@@ -80,7 +81,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Goes over a value of the declared type.
+    /// Checks a value of the declared type.
     #[inline(always)]
     fn value(&mut self, declared: u8) -> Option<()> {
         let header = self.cursor.u32()?;
@@ -129,7 +130,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is too rare for rules of its own: the decoder reads it.
+    /// Rare types: fall back to the decoder.
     #[inline(never)]
     fn leaf(&mut self) -> Option<()> {
         let start = self.cursor.position().checked_sub(4)?;
@@ -163,7 +164,7 @@ impl Checker<'_> {
         self.enter()?;
         let slot = Rows::slot(self.cursor.rest(), count);
         let row = if key == ANY { self.rows.known(slot, count) } else { None };
-        // How many keys are those of the row, and where the others start.
+        // The number of leading keys that match the row, and the start of the others in `open`.
         let (mut followed, base) = (0, self.rows.open.len());
         for index in 0..count {
             if followed == index
@@ -191,7 +192,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// Goes over a key that is equal to another only if the bytes behind its header are.
+    /// Checks a key of a type that compares by its payload bytes; `None` for other types.
     #[inline(always)]
     fn key(&mut self, declared: u8) -> Option<()> {
         use VariantType as T;
@@ -213,7 +214,7 @@ impl Checker<'_> {
         is_zero(padding)
     }
 
-    /// Goes over a packed array whose elements take so many bytes.
+    /// Checks a packed array whose elements take `element` bytes each.
     fn packed(&mut self, element: usize, lane: Lane) -> Option<()> {
         let bytes = self.cursor.count(element)? * element;
         self.cursor.skip(bytes)?;
@@ -259,7 +260,7 @@ fn is_plain(text: &[u8]) -> bool {
     (odd | rest | rest.wrapping_sub(ONE)) & TOP == 0
 }
 
-/// Whether a text beyond ASCII is what an encoder writes.
+/// Accepts non-ASCII text that an encoder would write.
 #[inline(never)]
 fn check_text(text: &[u8]) -> Option<()> {
     let is_good = memchr::memchr(0, text).is_none()
@@ -268,7 +269,7 @@ fn check_text(text: &[u8]) -> Option<()> {
     is_good.then_some(())
 }
 
-/// The bytes of a key, with its header.
+/// The byte range of a key, header included.
 #[derive(Clone, Copy, Default)]
 struct KeyPosition {
     start: u32,
@@ -286,34 +287,34 @@ impl KeyPosition {
         bytes.get(self.start as usize..self.end as usize)
     }
 
-    /// What tells it from other keys: a String and a StringName of one text are one key.
+    /// The key without its header: a String and a StringName with the same text are one key.
     #[inline(always)]
     fn content(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start as usize + 4..self.end as usize).unwrap_or_default()
     }
 }
 
-/// Keys of Dictionaries.
+/// A cache of key lists, since many Dictionaries have the same keys.
 #[derive(Default)]
 struct Rows {
-    /// Keys of Dictionaries that have been found to be distinct, row by row.
+    /// The rows, one after the other: keys of Dictionaries that have been found to be distinct.
     keys: Vec<KeyPosition>,
-    /// Where rows start in `keys`, and how many they have.
+    /// The start of each slot's row in `keys`, and its length.
     known: Vec<(u32, u32)>,
-    /// Keys of the Dictionaries that are open.
+    /// Keys of the Dictionaries that are being checked.
     open: Vec<KeyPosition>,
 }
 
 impl Rows {
-    /// How many rows are kept at most; a power of two.
+    /// The number of slots, with one row each; a power of two.
     const SLOTS: usize = 128;
-    /// The most keys of a row, and of all rows.
+    /// Maximum number of keys in a row; `ROOM` is the maximum in all rows.
     const MOST: usize = 64;
     const ROOM: usize = 4096;
-    /// So few keys are compared one by one.
+    /// Up to this many keys are compared in pairs; more are hashed.
     const FEW: usize = 12;
 
-    /// The slot for Dictionaries of so many keys of which the first starts so.
+    /// The slot for a Dictionary of `count` entries that start with `bytes`.
     #[inline(always)]
     fn slot(bytes: &[u8], count: usize) -> usize {
         let start =
@@ -322,7 +323,7 @@ impl Rows {
         (mixed >> 32) as usize % Self::SLOTS
     }
 
-    /// Where the keys of the row in a slot start, if there are so many.
+    /// The start of the slot's row in `keys`, if it has `count` keys.
     #[inline(always)]
     fn known(&self, slot: usize, count: usize) -> Option<usize> {
         let (start, found) = *self.known.get(slot)?;
@@ -336,7 +337,7 @@ impl Rows {
         Some(())
     }
 
-    /// Opens keys that are those of a row, before the others.
+    /// Inserts the first `count` keys of a row before the other open keys.
     #[cold]
     fn open_followed(&mut self, base: usize, row: usize, count: usize) -> Option<()> {
         self.open.try_reserve(count).ok()?;
@@ -345,7 +346,7 @@ impl Rows {
         Some(())
     }
 
-    /// Whether all open keys from `base` on differ.
+    /// Checks that all open keys from `base` on differ.
     fn check_distinct(&self, bytes: &[u8], base: usize) -> Option<()> {
         let keys = self.open.get(base..)?;
         if keys.len() <= Self::FEW {
@@ -377,7 +378,7 @@ impl Rows {
         Some(())
     }
 
-    /// Keeps the open keys from `base` on as a row.
+    /// Stores the open keys from `base` on as the slot's row.
     fn learn(&mut self, slot: usize, base: usize) {
         let count = self.open.len() - base;
         if count > Self::MOST || self.keys.len() + count > Self::ROOM {

@@ -2,21 +2,21 @@
 
 use crate::error::{ErrorKind, Result};
 
-/// Which code units may be written as UTF-8.
+/// The code units that may be written as UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf8Rule {
     /// All below 0x8000_0000, in one to six bytes, as the engine writes them.
     Generalized,
-    /// Unicode scalar values: what UTF-8 is.
+    /// Unicode scalar values only, as in standard UTF-8.
     Scalars,
-    /// Scalar values that come back when they are read: neither a byte-order mark at the start nor NULs.
+    /// Scalar values that survive a round trip: no byte-order mark at the start, no NULs.
     RoundTrip,
 }
 
-/// Bytes of UTF-8 for these code units.
+/// The number of UTF-8 bytes that these code units take.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidCodeUnit`] for what the rule does not allow.
+/// [`ErrorKind::InvalidCodeUnit`] if the rule forbids a unit.
 #[inline]
 pub fn utf8_len(units: &[u32], rule: Utf8Rule) -> Result<usize> {
     // One pass that the compiler vectorises settles the common case.
@@ -34,12 +34,11 @@ pub fn utf8_len(units: &[u32], rule: Utf8Rule) -> Result<usize> {
     }
 }
 
-/// The byte-order mark.
 pub(crate) const BOM: u32 = 0xFEFF;
 
-/// For units of at most four bytes each; without branches, so that the compiler vectorises it.
+/// The length of units of at most four bytes each. Branch-free, so that the compiler vectorises it.
 fn utf8_len_to_4(units: &[u32]) -> usize {
-    // The sums of a part fit in 32 bits, which are as wide as the units.
+    // The sum of a part fits in 32 bits, the width of a unit.
     let part = |units: &[u32]| {
         let beyond = |unit: u32, limit: u32| u32::from(unit >= limit);
         units.iter().map(|&u| 1 + beyond(u, 0x80) + beyond(u, 0x800) + beyond(u, 0x1_0000)).sum::<u32>()
@@ -66,7 +65,7 @@ fn utf8_len_mixed(units: &[u32], scalars: bool) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Writes code units into exactly as many bytes as they take, as [`utf8_len`] has it.
+/// Writes code units as UTF-8. `target` must have the length that [`utf8_len`] gives.
 #[inline]
 pub fn put_utf8(target: &mut [u8], units: &[u32]) {
     if target.len() == units.len() {
@@ -76,14 +75,14 @@ pub fn put_utf8(target: &mut [u8], units: &[u32]) {
     }
 }
 
-/// Where they take more bytes than there are units.
+/// [`put_utf8`] for text with units of more than one byte.
 #[inline(never)]
 fn put_mixed(target: &mut [u8], units: &[u32]) {
     let mut at = 0;
     for block in units.chunks(UNITS) {
         at += match put_units(&mut target[at..], block) {
             Some(bytes) => bytes,
-            // Near the end, or longer than usual.
+            // Near the end of `target`, or units of five or six bytes.
             None => {
                 block.iter().fold(0, |bytes, unit| bytes + put_code_unit(&mut target[at + bytes..], *unit))
             }
@@ -91,12 +90,12 @@ fn put_mixed(target: &mut [u8], units: &[u32]) {
     }
 }
 
-/// Code units that are written at once: few enough to be often alike, enough for the compiler to work on several at once. A Czech
-/// String takes 41 ns word by word, 37 ns in blocks of 8, 34 ns in blocks of 16 and more in blocks of 32.
+/// Code units per block: few enough to be often alike, enough for the compiler to vectorise. A Czech String
+/// takes 41 ns word by word, 37 ns in blocks of 8, 34 ns in blocks of 16, and more in blocks of 32.
 pub(crate) const UNITS: usize = 16;
 
-/// Writes code units to the start of `target`, and returns how many bytes they take; `None` if there are units that take
-/// five or six. `target` must go on behind them, since more is written than is counted.
+/// Writes code units to the start of `target` and returns their length in bytes. Returns `None` if a unit
+/// takes five or six bytes or `target` is too short: it needs spare bytes, since whole blocks are written.
 #[inline]
 pub(crate) fn put_units(target: &mut [u8], units: &[u32]) -> Option<usize> {
     let mut at = 0;
@@ -122,9 +121,9 @@ fn put_ascii(target: &mut [u8; 4 * UNITS], block: &[u32]) -> usize {
     block.len()
 }
 
-/// Writes four bytes for each code unit, as `bytes` makes them, of which the next one overwrites what is too much.
+/// Writes the four bytes that `bytes` makes of each code unit; the next unit overwrites the surplus.
 ///
-/// No branch depends on the text, and the compiler makes the bytes of several units at once.
+/// No branch depends on the text, so the compiler converts several units at once.
 #[inline(always)]
 fn put_block(target: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) -> u32) -> usize {
     let (mut made, mut lens) = ([0; UNITS], [0; UNITS]);
@@ -135,7 +134,7 @@ fn put_block(target: &mut [u8; 4 * UNITS], block: &[u32], bytes: impl Fn(u32) ->
     }
     let mut at = 0;
     for (made, len) in made.iter().zip(lens).take(block.len()) {
-        // Always there, since none is longer than four bytes.
+        // Always in range: no unit is longer than four bytes.
         if let Some(to) = target.get_mut(at..at + 4) {
             to.copy_from_slice(&made.to_le_bytes());
         }
@@ -159,7 +158,7 @@ fn up_to_4_bytes(unit: u32) -> u32 {
     either(unit < 0x1_0000, up_to_3_bytes(unit), four)
 }
 
-/// A byte behind the first one: six bits from `shift` on.
+/// A continuation byte: six bits from `shift` on.
 #[inline(always)]
 fn tail(unit: u32, shift: u32) -> u32 {
     0x80 | (unit >> shift & 0x3F)
@@ -172,7 +171,7 @@ fn either(first: bool, a: u32, b: u32) -> u32 {
     (a & mask) | (b & !mask)
 }
 
-/// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8, and returns its length of one to six bytes.
+/// Writes one code unit below 0x8000_0000 in the engine's generalised UTF-8 and returns its length, one to six bytes.
 #[inline]
 fn put_code_unit(target: &mut [u8], unit: u32) -> usize {
     let tail = |shift: u32| 0x80 | (unit >> shift & 0x3F) as u8;

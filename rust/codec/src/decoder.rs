@@ -17,14 +17,14 @@ use crate::format::{self, Lane, Shape, VariantType};
 use crate::limits::{Budget, Limits, Spent, Strictness};
 use crate::wire::{Cursor, Header};
 
-/// How often all bytes may be skimmed for parts.
+/// Limit on how many times the input may be skimmed for split points.
 const MAX_SKIMS: usize = 3;
 
 /// Reads values from a byte buffer, one after the other.
 ///
-/// Nothing is allocated from an announced count before the bytes for it are known to be there.
+/// Never allocates for a count before checking that the input holds the bytes for it.
 ///
-/// With `NOTES`, what only strict reading refuses is noted and read on; see [`Decoder::noting`].
+/// With `NOTES`, the decoder notes what only strict reading refuses, and continues; see [`Decoder::noting`].
 ///
 /// ```
 /// use variant_codec::stream::{Decoder, Source, ValueBuilder};
@@ -45,13 +45,13 @@ const MAX_SKIMS: usize = 3;
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
     cursor: Cursor<'a>,
-    /// Where a part starts that is read by itself.
+    /// The start of the part, if the decoder reads only a part.
     part: Option<usize>,
     depth: u32,
-    /// The deepest level of a container, which is limited inside of a key.
+    /// The deepest level allowed for a container; lower inside a key.
     max_container_depth: u32,
     in_key: bool,
-    /// How many bytes may still be skimmed for parts: each is, at each level where it could be cut.
+    /// Bytes that may still be skimmed for split points. Each level that could be split skims its bytes again.
     skimmable: usize,
     strictness: Strictness,
     notes: Notes,
@@ -60,44 +60,44 @@ pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
 }
 
 impl<'a> Decoder<'a> {
-    /// A reader at the start of `bytes`.
+    /// A decoder at the start of `bytes`.
     pub fn new(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
         Self::at_start(Godot4, bytes, strictness, limits, bytes.len())
     }
 }
 
 impl<'a> Decoder<'a, Godot3> {
-    /// A reader of Godot 3's format at the start of `bytes`. No parts come from it.
+    /// A decoder of Godot 3's format at the start of `bytes`. It never hands parts to the sink.
     ///
-    /// Godot 4 cannot hold text with code units that are no characters, nor make objects of Godot 3: both are errors. With
-    /// [`Loss::Accepted`], the units are replaced by U+FFFD, and objects are written as Dictionaries of their properties, with the
-    /// class under the first key, `class`.
+    /// Text with invalid code units is an error, since Godot 4 cannot hold it, and so is an object, since
+    /// Godot 4 cannot create it. With [`Loss::Accepted`], U+FFFD replaces the units, and an object becomes a
+    /// Dictionary of its properties. Its first key, `class`, holds the class.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
         Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits, bytes.len())
     }
 
-    /// What has been replaced.
+    /// The replacements made.
     pub fn into_changes(self) -> Vec<Change> {
         self.dialect.changes
     }
 }
 
 impl<'a> Decoder<'a, Godot4, true> {
-    /// A reader at the start of `bytes` that reads what the engine reads, and notes what is odd, and of which spans the
-    /// bytes are made, up to so many.
+    /// A decoder at the start of `bytes` that accepts what the engine accepts. It notes oddities and records
+    /// at most `most_spans` spans.
     pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
         let spans = Spans { found: Vec::new(), most: most_spans };
         Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits, bytes.len()) }
     }
 
-    /// What has been found odd so far, and the spans, in the order of the bytes.
+    /// The notes and the spans so far; the spans are in byte order.
     pub fn into_findings(self) -> (Notes, Vec<Span>) {
         (self.notes, self.spans.found)
     }
 }
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// So many of the bytes are surely read: see [`Budget::nested_key`].
+    /// `read` is the number of bytes that are certain to be read: see [`Budget::nested_key`].
     fn at_start(
         dialect: D,
         bytes: &'a [u8],
@@ -123,23 +123,23 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
     }
 
-    /// The same, where other values have used up some of the limits.
+    /// This decoder, with limits that other values have used in part.
     pub fn after(self, spent: Spent) -> Self {
         let mut budget = Budget::after(spent, self.budget.limits);
         budget.reads(self.cursor.bytes().len());
         Self { budget, ..self }
     }
 
-    /// What values have used up of the limits, this one included.
+    /// The usage of the limits so far, earlier values included.
     pub fn spent(&self) -> Spent {
         self.budget.spent()
     }
 
-    /// Writes the one value that the buffer holds into `sink`, and returns where it ended.
+    /// Writes the only value in the buffer into `sink` and returns its end.
     ///
     /// # Errors
-    /// What is wrong with the bytes, with its offset; also too many bytes, and bytes after the value, if the limits
-    /// do not allow them.
+    /// Fails with the offset if the bytes are invalid, exceed `max_bytes`, or continue after the value
+    /// although the limits forbid that.
     pub fn decode_only<S: Sink>(&mut self, sink: &mut S) -> Result<usize> {
         let limits = self.budget.limits;
         if self.cursor.bytes().len() > limits.max_bytes {
@@ -153,10 +153,10 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(self.position())
     }
 
-    /// Writes a part of the same bytes that another decoder has passed over into `sink`, whose `array` is open.
+    /// Decodes a part that another decoder of the same bytes has skipped. `array` is open in `sink`.
     ///
     /// # Errors
-    /// What is wrong with the bytes, with its offset; also where the part does not end where it should.
+    /// Fails with the offset if the bytes are invalid or the part does not end where it should.
     pub fn decode_part<S: Sink>(&mut self, part: &Part, sink: &mut S, array: &mut S::Array) -> Result<()> {
         self.cursor.jump(part.bytes.start);
         self.depth = part.depth;
@@ -164,7 +164,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.ends_at(part.bytes.end)
     }
 
-    /// The same for elements of a PackedStringArray.
+    /// Like [`Decoder::decode_part`], for elements of a PackedStringArray.
     ///
     /// # Errors
     /// As [`Decoder::decode_part`].
@@ -189,8 +189,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
     }
 
-    /// Where the next value starts. Past the end where the engine's own count is: when the padding of a final
-    /// PackedByteArray is missing.
+    /// The offset of the next value. It lies past the end, as in the engine, if a final PackedByteArray lacks
+    /// its padding.
     #[inline(always)]
     pub fn position(&self) -> usize {
         self.cursor.position()
@@ -214,7 +214,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         let le = self.take(count * element)?;
         self.budget.packed_lanes(lane, precision, count, le.len()).at(at)?;
         if lane == Lane::Byte {
-            // The engine counts this padding as read even where the data end before it.
+            // The engine counts this padding as read even if the data ends before it.
             let (at, padding, there) = (self.position(), format::padding(count), self.cursor.rest());
             self.odd(there.len() < padding, at, Oddity::MissingPadding)?;
             let nonzero = there.iter().take(padding).any(|&byte| byte != 0);
@@ -226,8 +226,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.packed(header.ty, Lanes { precision, le })
     }
 
-    /// Writes what follows the header of a value that starts at `at`, and that is no Array, Dictionary or Object. Not inlined
-    /// in WebAssembly: its locals would enlarge the frame of the recursive caller, once for each level of nesting.
+    /// Decodes the payload of a value that starts at `at` and is not an Array, Dictionary or Object. Not inlined
+    /// in WebAssembly: its locals would enlarge the frame of the recursive caller at each level of nesting.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     #[cfg_attr(target_family = "wasm", inline(never))]
     fn decode_leaf<S: Sink>(&mut self, sink: &mut S, at: usize, header: Header) -> Result<()> {
@@ -265,7 +265,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 let text = self.text(bytes, text_at)?;
                 sink.text(ty, Text::Utf8(&text)).at(at)
             }
-            // One arm for each type, so that each is compiled for the size it has.
+            // One arm per type, so that the compiler specialises each for its size.
             T::Vector2 => self.decode_fixed(sink, T::Vector2, precision),
             T::Vector2i => self.decode_fixed(sink, T::Vector2i, precision),
             T::Rect2 => self.decode_fixed(sink, T::Rect2, precision),
@@ -309,7 +309,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
 }
 
 impl<D: Dialect, const NOTES: bool> Source for Decoder<'_, D, NOTES> {
-    // In WebAssembly, one frame for each level of nesting instead of three.
+    // In WebAssembly, one frame per level of nesting instead of three.
     #[cfg_attr(target_family = "wasm", inline(always))]
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()> {
         if !S::BUILDS {

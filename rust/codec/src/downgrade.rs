@@ -1,4 +1,4 @@
-//! Events → bytes of Godot 3: values of types that Godot 3 lacks become values of those that it has.
+//! Events → bytes of Godot 3. Replaces types that Godot 3 lacks.
 
 use crate::changes::{Change, Loss, add_change};
 use crate::dialect::Godot3;
@@ -8,18 +8,18 @@ use crate::events::{ElementType, Lanes, NodePathParts, Precision, Sink, Text};
 use crate::format::{Lane, Shape, VariantType};
 use crate::output::Output;
 
-/// What becomes of a type that Godot 3 lacks.
+/// The replacement for a type that Godot 3 lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counterpart {
     /// The type.
     pub ty: VariantType,
-    /// What it becomes, in the words of Godot 3.
+    /// The replacement, in Godot 3's terms.
     pub becomes: &'static str,
-    /// What the conversion needs: `Accepted` if part of the value or its meaning is lost.
+    /// `Accepted` if the conversion loses part of the value or of its meaning.
     pub loss: Loss,
 }
 
-/// Every type that Godot 3 lacks.
+/// Every type that Godot 3 lacks, with its replacement.
 pub const COUNTERPARTS: [Counterpart; 12] = {
     use VariantType as T;
     const fn kept(ty: VariantType, becomes: &'static str) -> Counterpart {
@@ -46,22 +46,22 @@ pub const COUNTERPARTS: [Counterpart; 12] = {
 
 /// Writes values in Godot 3's format.
 ///
-/// What Godot 3 has no type for becomes what holds the same numbers and characters. Where something would be lost, that
-/// is an error, unless a lossy conversion is asked for; [`COUNTERPARTS`] says what becomes of which type.
+/// A type that Godot 3 lacks becomes one that holds the same numbers and characters. A loss is an error
+/// unless the caller accepts it. [`COUNTERPARTS`] lists the replacements.
 #[derive(Debug)]
 pub struct Downgrade<O> {
     encoder: Encoder<O, Godot3>,
     loss: Loss,
     changes: Vec<Change>,
-    /// The types met since the last key began, of those that may change; a bit each.
+    /// The types met since the last key began that may change, one bit each.
     met: u64,
 }
 
-/// The types of a Dictionary's keys so far, and what is in them.
+/// The types found in a Dictionary's keys so far.
 #[derive(Default)]
 pub struct KeyTypes {
     found: u64,
-    /// The types met before the key: if this Dictionary is in a key, they are types of that key.
+    /// The types met before the key. If this Dictionary is part of a key, they belong to that key.
     outside: u64,
 }
 
@@ -74,7 +74,7 @@ impl KeyTypes {
     fn alike(&self) -> Option<&'static (VariantType, VariantType)> {
         const TEXTS: (VariantType, VariantType) = (VariantType::StringName, VariantType::String);
 
-        // Alone, a StringName is the same key as the String.
+        // Outside containers, a StringName and a String with the same text are already one key.
         let have_containers = self.found & (bit(VariantType::Array) | bit(VariantType::Dictionary)) != 0;
         ALIKE
             .iter()
@@ -83,7 +83,7 @@ impl KeyTypes {
     }
 }
 
-/// Types of which equal values were different keys before.
+/// Types whose values are different keys in Godot 4 but may be equal in Godot 3.
 const ALIKE: [(VariantType, VariantType); 6] = [
     (VariantType::Vector2i, VariantType::Vector2),
     (VariantType::Rect2i, VariantType::Rect2),
@@ -94,8 +94,8 @@ const ALIKE: [(VariantType, VariantType); 6] = [
 ];
 
 impl<O: Output> Downgrade<O> {
-    /// A writer that appends to `out`. With [`Loss::Accepted`], numbers are rounded, types without a counterpart become what comes next
-    /// to them, and text is written as the engine would.
+    /// A writer that appends to `out`. [`Loss::Accepted`] rounds numbers, replaces types by the nearest one
+    /// that Godot 3 has, and writes text as the engine does.
     pub fn new(out: O, loss: Loss) -> Self {
         Self { encoder: Encoder::for_godot3(out, !loss.is_accepted()), loss, changes: Vec::new(), met: 0 }
     }
@@ -105,22 +105,21 @@ impl<O: Output> Downgrade<O> {
         self.encoder.output()
     }
 
-    /// The output with everything written.
+    /// The complete output.
     pub fn into_output(self) -> O {
         self.encoder.into_output()
     }
 
-    /// What was written as something else, in the order in which it was first met.
+    /// The changes made, in the order in which each kind first occurred.
     pub fn into_changes(self) -> Vec<Change> {
         self.changes
     }
 
-    /// Counts a change.
     fn change(&mut self, from: &'static str, to: &'static str) {
         add_change(&mut self.changes, Change { from, to, count: 1 });
     }
 
-    /// Counts the change of a type that Godot 3 lacks, if it may be made.
+    /// Counts the replacement of a type that Godot 3 lacks. Fails if it needs a loss that is not accepted.
     fn replace(&mut self, ty: VariantType) -> Result<()> {
         self.met |= bit(ty);
         let Some(found) = COUNTERPARTS.iter().find(|counterpart| counterpart.ty == ty) else { return Ok(()) };
@@ -134,7 +133,7 @@ impl<O: Output> Downgrade<O> {
         Ok(())
     }
 
-    /// Counts a change of numbers, if it may be made.
+    /// Counts a rounding unless `exact`. Fails if losses are not accepted.
     fn round(&mut self, ty: VariantType, exact: bool) -> Result<()> {
         if exact {
             return Ok(());
@@ -148,7 +147,7 @@ impl<O: Output> Downgrade<O> {
         Ok(())
     }
 
-    /// Refuses, or counts, reals that 32 bits do not hold.
+    /// Refuses or counts reals that 32 bits do not hold exactly.
     fn check_reals(&mut self, ty: VariantType, lane: Lane, lanes: Lanes<'_>) -> Result<()> {
         if lane != Lane::Real || lanes.precision == Precision::Single {
             return Ok(());
@@ -156,7 +155,6 @@ impl<O: Output> Downgrade<O> {
         self.round(ty, lanes.f64s().all(|real| real.is_nan() || f64::from(real as f32) == real))
     }
 
-    /// Integer components as floats.
     fn ints_as_floats(&mut self, ty: VariantType, target: VariantType, lanes: Lanes<'_>) -> Result<()> {
         let (mut le, mut exact) = ([0; 16], true);
         for (float, int) in le.as_chunks_mut().0.iter_mut().zip(lanes.i32s()) {
@@ -167,7 +165,6 @@ impl<O: Output> Downgrade<O> {
         self.encoder.fixed(target, Lanes { precision: Precision::Single, le: &le[..lanes.le.len()] })
     }
 
-    /// An Array of these ints.
     fn array_of_ints(&mut self, len: usize, mut ints: impl Iterator<Item = i64>) -> Result<()> {
         self.encoder.begin_array(len, ElementType::Untyped)?;
         self.encoder.ints(&mut (), &mut ints)?;

@@ -10,17 +10,17 @@ use crate::format::{self, ContainerKind, Lane, Shape, VariantType};
 use crate::lanes;
 use crate::output::{Count, Output};
 
-/// How values are written.
+/// Options of an [`Encoder`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
-    /// The width of `real_t` on the wire, which is the engine's own; components of the other width are converted.
+    /// The width of `real_t` on the wire, which is the engine's own. Components of the other width are converted.
     pub precision: Precision,
-    /// Whether text that does not come back as it is, is an error: lone surrogates, a leading byte-order mark, NULs.
-    /// Otherwise it is written as the engine writes it.
+    /// Refuse text that does not survive a round trip: lone surrogates, a leading byte-order mark, NULs.
+    /// Otherwise write it as the engine does.
     pub strict_text: bool,
 }
 
-/// Writes a header and a payload of 4 bytes where that is enough, otherwise of 8; the same stores for both.
+/// Writes a header and a payload, of 4 bytes if `narrow`, otherwise of 8. Both cases use the same stores.
 #[inline(always)]
 fn put_number(target: &mut [u8; LONGEST], header: u32, payload: u64, narrow: bool) -> usize {
     target[..8].copy_from_slice(&(u64::from(header) | payload << 32).to_le_bytes());
@@ -28,7 +28,7 @@ fn put_number(target: &mut [u8; LONGEST], header: u32, payload: u64, narrow: boo
     if narrow { 8 } else { 12 }
 }
 
-/// The text, unless it is to be `strict` and would not come back.
+/// Returns the text. Fails if `strict` and the text would not survive a round trip.
 #[inline]
 fn utf8_checked(text: &str, strict: bool) -> Result<&str> {
     if strict && text.starts_with(format::BOM) {
@@ -58,7 +58,7 @@ pub struct Encoder<O, D = Godot4> {
     dialect: PhantomData<D>,
 }
 
-/// Counts what an [`Encoder`] would write, by the same code.
+/// Counts the bytes that an [`Encoder`] would write, with the same code.
 pub type Measure = Encoder<Count>;
 
 impl Measure {
@@ -81,7 +81,7 @@ impl<O: Output> Encoder<O> {
 }
 
 impl<O: Output> Encoder<O, Godot3> {
-    /// An encoder that appends to `out` in Godot 3's format. It only takes what Godot 3 has.
+    /// An encoder that appends to `out` in Godot 3's format. It accepts only types that Godot 3 has.
     pub(crate) fn for_godot3(out: O, strict_text: bool) -> Self {
         let options = EncodeOptions { precision: Precision::Single, strict_text };
         Self { out, options, dialect: PhantomData }
@@ -107,7 +107,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         &mut self.out
     }
 
-    /// The output with everything written.
+    /// The complete output.
     pub fn into_output(self) -> O {
         self.out
     }
@@ -117,7 +117,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         if self.options.strict_text { Utf8Rule::RoundTrip } else { Utf8Rule::Generalized }
     }
 
-    /// Makes sure that exactly `bytes` more still give a value that the engine can read.
+    /// Reserves exactly `bytes` more bytes. Fails if the value would be too large for the engine to read.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > format::MAX_BYTES - self.out.len().min(format::MAX_BYTES) {
@@ -138,7 +138,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         self.out.put(&value.to_le_bytes());
     }
 
-    /// A header and a 4-byte payload, as one store.
+    /// Writes a header and a 4-byte payload as one store.
     #[inline(always)]
     fn put_header_and_u32(&mut self, header: u32, payload: u32) -> Result<()> {
         self.reserve(8)?;
@@ -153,10 +153,10 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         Ok(())
     }
 
-    /// Writes a run in blocks, each reserved at once.
+    /// Writes a run in blocks and reserves space once per block.
     ///
-    /// `put` writes one value to the start of [`LONGEST`] bytes and returns how many they are; `put_exactly` writes one
-    /// where there is no room for a block.
+    /// `put` writes one value to the start of [`LONGEST`] bytes and returns its length. `put_exactly` writes
+    /// one value if there is no space for a block.
     #[inline(always)]
     fn put_run<T>(
         &mut self,
@@ -192,13 +192,13 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
     }
 
-    /// Counted and padded text.
+    /// Writes length-prefixed, padded text.
     #[inline(always)]
     fn put_text(&mut self, text: Text<'_>) -> Result<()> {
         self.put_text_and_tail(text, 0)
     }
 
-    /// Counted and padded text with `tail` counted NULs behind it.
+    /// Writes length-prefixed, padded text with `tail` NULs at its end, which the length includes.
     #[inline(always)]
     fn put_text_and_tail(&mut self, text: Text<'_>, tail: usize) -> Result<()> {
         if let Text::Utf32(units) = text
@@ -224,14 +224,14 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         Ok(())
     }
 
-    /// The header of a type with components, which says their width.
+    /// The header of a type with components, with the flag for their width.
     #[inline(always)]
     fn lanes_header(&self, ty: VariantType, lane: Lane) -> Result<u32> {
         let wide = lane == Lane::Real && self.options.precision == Precision::Double;
         Ok(Self::header(ty)? | if wide { format::FLAG_64 } else { 0 })
     }
 
-    /// Components, converted where source and wire differ; space has been reserved.
+    /// Writes components, converted if source and wire differ. The caller has reserved the space.
     #[inline(always)]
     fn put_lanes(&mut self, lane: Lane, lanes: Lanes<'_>) {
         if lane != Lane::Real || lanes.precision == self.options.precision {
@@ -241,7 +241,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
     }
 
-    /// Bytes that these components take on the wire.
+    /// The number of bytes that these components take on the wire.
     #[inline(always)]
     fn lanes_len(&self, lane: Lane, lanes: Lanes<'_>) -> usize {
         if lane != Lane::Real || lanes.precision == self.options.precision {
@@ -265,7 +265,7 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
         }
     }
 
-    /// A count; the format's are signed.
+    /// Writes a count, which the format stores as a signed number.
     #[inline(always)]
     fn put_count(&mut self, count: usize) -> Result<()> {
         if count > format::MAX_BYTES {
@@ -277,13 +277,12 @@ impl<O: Output, D: Dialect> Encoder<O, D> {
     }
 }
 
-/// Bytes of a run that are written at once: many elements, but little to go without at the end of a fixed buffer.
-/// Space is reserved once for each block: a million ints take 1.8 instead of 3.4 ms (`cargo xtask bench ints`).
+/// Bytes of a run that are written at once: many elements, but a short rest at the end of a fixed buffer.
+/// Reserving once per block takes a million ints from 3.4 to 1.8 ms (`cargo xtask bench ints`).
 const BLOCK: usize = 512;
-/// The longest element of a run: a header and the components of four `real_t` of 64 bits.
+/// The longest element of a run: a header and four 64-bit `real_t` components.
 const LONGEST: usize = 36;
 
-/// The kind bits that announce this element type.
 #[inline(always)]
 fn kind_bits(element: &ElementType<'_>, shift: u32) -> u32 {
     let kind = match element {

@@ -1,23 +1,23 @@
-//! Where containers end, so that they are walked once and not at each level above them.
+//! The ends of containers, so that each is walked once and not once per level above it.
 
 use crate::error::Result;
 use crate::events::{ElementType, Sink, Text};
 use crate::format::VariantType;
 use crate::wire::Header;
 
-/// Containers of fewer bytes are walked again.
+/// Smaller containers are not recorded but walked again.
 const SMALLEST: usize = 256;
 
-/// Where containers start and end in bytes that have been walked.
+/// The starts and ends of containers in bytes that have been walked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
-    /// In the order of the starts, once [sorted](Self::sorted).
+    /// Ordered by start once [sorted](Self::sorted).
     found: Vec<(u32, u32)>,
     open: Vec<u32>,
 }
 
 impl Ends {
-    /// A container starts and ends there. If there is no memory for it, it is walked again.
+    /// Records a container. If there is no memory for it, it is left out and walked again.
     #[inline]
     pub fn add(&mut self, start: usize, end: usize) {
         if end - start >= SMALLEST && self.found.try_reserve(1).is_ok() {
@@ -25,18 +25,18 @@ impl Ends {
         }
     }
 
-    /// All of them.
+    /// The recorded starts and ends.
     pub fn into_found(self) -> Vec<(u32, u32)> {
         self.found
     }
 
-    /// All of them, to be searched.
+    /// Sorts the containers, so that [`Ends::end_of`] can search them.
     pub fn sorted(mut self) -> Self {
         self.found.sort_unstable();
         self
     }
 
-    /// Where the container that starts at `at` ends; `None` for small ones, and others that are not known.
+    /// The end of the container that starts at `at`; `None` if it is small or unknown.
     #[inline]
     pub fn end_of(&self, at: usize) -> Option<usize> {
         let at = u32::try_from(at).ok()?;
@@ -45,7 +45,7 @@ impl Ends {
     }
 }
 
-/// Finds the ends in bytes that are read without being kept.
+/// Finds the ends while a decoder reads the bytes, without keeping values.
 impl Sink for Ends {
     type Array = ();
     type Dictionary = ();

@@ -17,22 +17,22 @@ use crate::format::{self, VariantType};
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, without the place.
+/// The reason for an error, without its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The data are in another format.
+    /// The data is in another format.
     #[error(transparent)]
     Foreign(#[from] Foreign),
-    /// The data end inside a value.
+    /// The data ends inside a value.
     #[error("unexpected end of data: need {}, {left} left", counted(*needed, "byte", "bytes"))]
     UnexpectedEnd {
-        /// Bytes that the value needs from here.
+        /// Bytes that the value needs at this offset.
         needed: usize,
-        /// Bytes that are there.
+        /// Bytes left.
         left: usize,
     },
-    /// A record has no bytes, which no value has: a file may end in zeros after a power failure.
+    /// A record is empty. No value is that short, but a file may end in zeros after a power failure.
     #[error("record of 0 bytes, as after a power failure: no value is that short")]
     EmptyRecord,
     /// A header names a type that Godot 4 does not have.
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     BadCount {
         /// The count as a signed number.
         count: i64,
-        /// Bytes that are there.
+        /// Bytes left.
         left: usize,
     },
     /// A text is not UTF-8.
@@ -55,18 +55,18 @@ pub enum ErrorKind {
     /// A NodePath in the form that Godot 2 wrote.
     #[error("NodePath in Godot 2's format, which Godot 4 does not read")]
     OldNodePath,
-    /// The described element type of a container does not exist.
+    /// A container declares an element type that does not exist.
     #[error("unknown element type id {0}: Godot 4 has the ids 0 to 38")]
     UnknownElementType(i32),
-    /// An object with class and properties, where objects are not allowed.
+    /// An object with class and properties, but objects are not allowed.
     #[error(
         "object with properties, but objects are not allowed; set `allow_objects` only for data you trust"
     )]
     ObjectsNotAllowed,
-    /// The nesting limit of the format.
+    /// The value is nested deeper than the format allows.
     #[error("nesting exceeds {} levels, the engine's limit", format::MAX_DEPTH)]
     TooDeep,
-    /// A Dictionary's key that the engine cannot hash.
+    /// A Dictionary key that is nested too deeply for the engine to hash.
     #[error("Dictionary key nested deeper than {limit} levels, which the engine cannot hash")]
     KeyTooDeep {
         /// The deepest level allowed, counted from the key.
@@ -75,20 +75,20 @@ pub enum ErrorKind {
     /// A typed container holds a value of another type.
     #[error("type mismatch in a typed {container}: expected {expected}, found {found}")]
     WrongElementType {
-        /// What holds the value: `Array`, `Dictionary's keys`, `Dictionary's values`.
+        /// The holder of the value: `Array`, `Dictionary's keys` or `Dictionary's values`.
         container: &'static str,
         /// The declared type or class.
         expected: String,
         /// The type or class found.
         found: String,
     },
-    /// Strict reading: something no Godot 4 writer produces.
+    /// Strict reading: an encoding that no Godot 4 writer produces.
     #[error("non-canonical encoding: {0}")]
     NotCanonical(Oddity),
     /// Strict reading: bytes after the value.
     #[error("{}; set `allow_trailing_bytes` if this is expected", counted(*.0, "trailing byte", "trailing bytes"))]
     TrailingBytes(usize),
-    /// One of the caller's limits was reached: which, and its value.
+    /// A limit of the caller that the value exceeds, with its setting.
     #[error("more than {1} {what}; raise `{name}` if this is expected", what = .0.what(), name = .0.name())]
     LimitExceeded(Limit, u64),
     /// The caller's limits do not allow this type.
@@ -100,18 +100,18 @@ pub enum ErrorKind {
     /// The caller's limits do not allow this script.
     #[error("script {path} is not in `allowed_scripts`; add it if this is expected", path = quoted(.0))]
     ScriptNotAllowed(String),
-    /// Keys or names that an engine's hash tables would take too long for.
+    /// Keys or names that would slow an engine's hash tables.
     #[error("too many {0}, as in a hash-flooding attack; clear `refuse_colliding_keys` for data you trust")]
     CollidingKeys(&'static str),
-    /// A typed container would make more text of other containers than so many characters.
+    /// A typed container would convert containers to more than this many characters of text.
     #[error(
         "typed container would convert containers to more than {0} characters of text, where the engine runs out of memory"
     )]
     TextTooLarge(usize),
-    /// The value cannot be written: it would be 2 GiB or larger.
+    /// The encoded value would be 2 GiB or larger.
     #[error("encoded value exceeds 2147483647 bytes")]
     TooLarge,
-    /// A text holds a code unit that has no UTF-8 form, or that does not come back.
+    /// A text holds a code unit that has no UTF-8 form or does not survive a round trip.
     #[error("text contains U+{0:04X}, which readers reject or drop")]
     InvalidCodeUnit(u32),
     /// An object of Godot 3 with class and properties.
@@ -120,61 +120,61 @@ pub enum ErrorKind {
         class = quoted(.0)
     )]
     Godot3Object(String),
-    /// A value that Godot 3 cannot hold as it is, with what a lossy conversion makes of it.
+    /// A value that Godot 3 cannot hold, with the reason.
     #[error("{0}")]
     NoCounterpart(Cow<'static, str>),
-    /// An object that cannot be written or made, with the reason.
+    /// An object that cannot be written or created, with the reason.
     #[error("{0}")]
     Object(Cow<'static, str>),
-    /// Something that was handed over cannot be used, with the reason.
+    /// An unusable argument, with the reason.
     #[error("{0}")]
     Argument(Cow<'static, str>),
-    /// A path leads to a key, index or property that is not there.
+    /// A path leads to a key, index or property that does not exist.
     #[error("{found} has no {key}")]
     NotFound {
-        /// What was asked for, in words: `key "hp"`, `element 3: it has 2`.
+        /// The missing item, in words: `key "hp"`, `element 3: it has 2`.
         key: String,
-        /// Where it was looked for.
+        /// The type of the container that was searched.
         found: VariantType,
     },
-    /// What is no patch, or does not fit the value, with the reason.
+    /// An invalid patch, or one that does not fit the value, with the reason.
     #[error("{0}")]
     Patch(Cow<'static, str>),
-    /// A value of another type than was asked for.
+    /// A value of another type than requested.
     #[error("expected {expected}, found {found}")]
     UnexpectedType {
-        /// What was asked for.
+        /// The requested type.
         expected: &'static str,
-        /// What is there.
+        /// The type found.
         found: VariantType,
     },
-    /// A number that does not fit into the type that was asked for.
+    /// A number that does not fit into the requested type.
     #[error("{value} does not fit into {expected}")]
     OutOfRange {
         /// The number.
         value: String,
-        /// What was asked for.
+        /// The requested type.
         expected: &'static str,
     },
-    /// What a type of the program says of a value, or cannot be made of one.
+    /// A message from a type of the program that rejects a value or cannot become one.
     #[error("{0}")]
     Message(Box<str>),
-    /// There is no memory for so many bytes.
+    /// This many bytes cannot be allocated.
     #[error("out of memory: cannot allocate {0} bytes")]
     OutOfMemory(usize),
-    /// A fault of a library, not of data or arguments.
+    /// A bug in the library, not an error in data or arguments.
     #[error("internal error in FastVariantCodec, please report it: {0}")]
     Internal(Box<str>),
-    /// What a source or sink of another crate refuses.
+    /// An error from a source or sink of another crate.
     #[error("{0}")]
     Other(OtherError),
 }
 
-/// A format other than records, by its name and what to do.
+/// A format other than records. The message names it and says how to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Foreign {
-    /// One encoded value, without a length before it.
+    /// One encoded value, without a length prefix.
     #[error("one encoded value, not records: read all bytes and use `decode`")]
     OneValue,
     /// A file of `FileAccess.open_encrypted`.
@@ -205,12 +205,12 @@ pub enum Foreign {
     Text,
 }
 
-/// An error of another crate. Equal to those that say the same.
+/// An error of another crate. Two are equal if their messages are.
 #[derive(Clone, Debug)]
 pub struct OtherError(Arc<dyn std::error::Error + Send + Sync>);
 
 impl OtherError {
-    /// The error itself, if it is one of this type.
+    /// The error itself, if it has this type.
     pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }
@@ -230,11 +230,11 @@ impl fmt::Display for OtherError {
     }
 }
 
-/// Bytes that the engine reads, but that no encoder writes.
+/// An encoding that the engine reads but no encoder writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// Header bits that mean nothing for the type.
+    /// Header bits that are undefined for the type.
     #[error("undefined header flags are set")]
     HeaderBits,
     /// A bool other than 0 and 1.
@@ -252,41 +252,41 @@ pub enum Oddity {
     /// Padding that is missing at the end of the data.
     #[error("missing padding at the end")]
     MissingPadding,
-    /// A text that starts with a byte-order mark, which reading drops.
+    /// A text that starts with a byte-order mark, which readers drop.
     #[error("text starts with a byte-order mark")]
     ByteOrderMark,
-    /// A text with a NUL inside, where reading stops.
+    /// A text with a NUL inside, where readers stop.
     #[error("text contains a NUL")]
     Nul,
-    /// A PackedStringArray element without its closing NUL.
+    /// A PackedStringArray element without its terminating NUL.
     #[error("PackedStringArray element without a terminating NUL")]
     MissingNul,
-    /// A negative count that the engine takes for zero.
+    /// A negative count, which the engine reads as zero.
     #[error("negative count")]
     NegativeCount,
     /// The top bit of an Array's or Dictionary's count.
     #[error("unused top bit of a count is set")]
     SharedBit,
-    /// NodePath counters that wrap around, or flags that no writer sets.
+    /// NodePath counters that wrap around, or flags that no encoder sets.
     #[error("NodePath counters or flags that no encoder writes")]
     NodePathCounters,
     /// A null object that should be a Nil.
     #[error("null object not written as Nil")]
     NullObject,
-    /// An element type of Nil, which means untyped.
+    /// A declared element type of Nil, or a declared class without a name.
     #[error("typed container without an element type")]
     ElementType,
-    /// A script path outside of the project.
+    /// A script path outside the project.
     #[error("script path does not start with res://")]
     ScriptPath,
-    /// Two equal keys, of which the later wins.
+    /// Two equal keys; the later one wins.
     #[error("duplicate Dictionary key")]
     DuplicateKey,
 }
 
 impl Oddity {
-    /// Whether the bytes say one thing only, and all of it is read: other writers than an engine's write such, and
-    /// [`Limits::allow_non_canonical`](crate::Limits::allow_non_canonical) accepts them.
+    /// Whether the encoding is unambiguous and readers lose nothing. Writers other than an engine produce
+    /// such encodings, and [`Limits::allow_non_canonical`](crate::Limits::allow_non_canonical) accepts them.
     pub fn is_harmless(self) -> bool {
         match self {
             Self::Bool
@@ -299,7 +299,7 @@ impl Oddity {
             | Self::SharedBit
             | Self::NullObject
             | Self::ElementType => true,
-            // A later engine may give bits a meaning; the others lose something, or make no sense.
+            // A later engine may define header bits; the others lose data or make no sense.
             Self::HeaderBits
             | Self::Nul
             | Self::NegativeCount
@@ -310,7 +310,7 @@ impl Oddity {
     }
 }
 
-/// One of [`Limits`](crate::Limits) that a value has exceeded.
+/// A limit in [`Limits`](crate::Limits) that a value has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// [`Limits::max_bytes`](crate::Limits::max_bytes).
@@ -337,7 +337,7 @@ impl Limit {
         }
     }
 
-    /// What it counts.
+    /// The unit that it counts.
     pub fn what(self) -> &'static str {
         match self {
             Self::Bytes => "bytes of input",
@@ -349,26 +349,26 @@ impl Limit {
     }
 }
 
-/// One step from a container to what it holds.
+/// One step of a path, from a container to an item inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The element at this index.
     Index(usize),
     /// The value at this key, as text.
     Key(String),
-    /// The key with this position in its Dictionary.
+    /// The key at this position in its Dictionary.
     KeyAt(usize),
     /// The property with this name.
     Property(String),
 }
 
 impl Step {
-    /// The value at a key that is a text.
+    /// The value at a text key.
     pub fn text_key(key: &str) -> Self {
         Self::Key(quoted(key))
     }
 
-    /// The value at a key that is a number.
+    /// The value at an int key.
     pub fn int_key(key: i64) -> Self {
         Self::Key(key.to_string())
     }
@@ -379,10 +379,10 @@ impl Step {
     }
 }
 
-/// Characters of a text that a message shows.
+/// Maximum number of characters that a message quotes.
 pub(crate) const QUOTED: usize = 48;
 
-/// Text out of data, fit for a message: in quotes, escaped, and cut if it is long.
+/// Text from data, made fit for a message: quoted, escaped and truncated.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -390,9 +390,9 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// What went wrong and where: a byte offset when reading, a path when writing.
+/// The reason for a failure and its location: a byte offset when reading, and the path to the value.
 ///
-/// One pointer wide, so that the good case pays nothing for it.
+/// One pointer wide, so that success pays nothing for it.
 ///
 /// ```
 /// use variant_codec::{Limits, Value};
@@ -411,49 +411,49 @@ pub struct Error(Box<Located>);
 struct Located {
     kind: ErrorKind,
     offset: Option<usize>,
-    /// From the innermost step outwards, since errors travel that way.
+    /// From the innermost step outwards, the order in which errors travel.
     steps: Vec<Step>,
 }
 
-/// A number of things, in words.
+/// A count with its noun, in the singular or plural.
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a location.
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Located { kind, offset: None, steps: Vec::new() }))
     }
 
-    /// An error about an object, in words.
+    /// An error about an object, with this reason.
     #[cold]
     pub fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Object(reason.into()))
     }
 
-    /// An error of another crate.
+    /// Wraps an error of another crate.
     #[cold]
     pub fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::new(ErrorKind::Other(OtherError(Arc::new(error))))
     }
 
-    /// The same error at a byte offset, unless it has one already.
+    /// This error at a byte offset, unless it already has one.
     #[cold]
     pub fn at(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error without its offset, for callers that never see the bytes.
+    /// This error without its offset, for callers that never see the bytes.
     #[must_use]
     pub fn without_offset(mut self) -> Self {
         self.0.offset = None;
         self
     }
 
-    /// Another reason, at the same place.
+    /// This error with another reason, at the same location.
     #[cold]
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
@@ -461,38 +461,38 @@ impl Error {
         self
     }
 
-    /// The same error in data that start so many bytes later.
+    /// This error with `bytes` added to its offset.
     pub fn shifted(mut self, bytes: usize) -> Self {
         self.0.offset = self.0.offset.map(|offset| offset.saturating_add(bytes));
         self
     }
 
-    /// An error about something that was handed over, in words.
+    /// An error about an argument, with this reason.
     #[cold]
     pub fn argument(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Argument(reason.into()))
     }
 
-    /// The same error one container further out.
+    /// This error with `step` added at the outer end of its path.
     #[cold]
     pub fn inside(mut self, step: Step) -> Self {
         self.0.steps.push(step);
         self
     }
 
-    /// What went wrong.
+    /// The reason for the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The byte where reading stopped.
+    /// The offset where reading stopped.
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }
 
-    /// The place in the value, like `[3]."hp"`; empty for the value itself.
+    /// The path to the value, like `[3]."hp"`; empty for the outermost value.
     pub fn path(&self) -> String {
-        /// More than this many steps are shortened in the middle.
+        /// Longer paths are shortened in the middle.
         const SHOWN: usize = 32;
         let steps = &self.0.steps;
         let mut path = String::new();
@@ -514,9 +514,9 @@ impl Error {
     }
 }
 
-/// Puts a place on errors of calls that know none.
+/// Adds an offset to errors of calls that know none.
 pub trait Locate {
-    /// The same, with the error at this byte, unless it has one already.
+    /// The result, with its error at this offset unless the error already has one.
     #[must_use]
     fn at(self, offset: usize) -> Self;
 }

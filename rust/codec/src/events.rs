@@ -1,4 +1,4 @@
-//! Where sources and sinks meet: the events of walking a value, and the small borrowed types they carry.
+//! The interface between sources and sinks: the events of walking a value, and the small borrowed types they carry.
 //!
 //! A [`Source`] walks a value and *writes* it into a [`Sink`], event by event:
 //!
@@ -10,16 +10,16 @@
 //! strings     = begin_strings string* end_strings
 //! ```
 //!
-//! A run is what numbers of one type in an Array may come as: many elements in one event.
+//! A run is many elements in one event. Numbers of one type in an Array may arrive as a run.
 //!
-//! The half-built container lives in the source's stack frame, so an error anywhere cleans up by returning.
+//! The half-built container lives in the source's stack frame, so returning an error also cleans up.
 
 use crate::error::{Error, QUOTED, Result, quoted};
 use crate::format::VariantType;
 use crate::wire::Header;
 pub use crate::wire::lanes::{Lanes, Precision};
 
-/// Text as its source has it; the sink converts at most once.
+/// Text in the form that its source has; the sink converts it at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// Valid UTF-8.
@@ -29,7 +29,7 @@ pub enum Text<'a> {
 }
 
 impl Text<'_> {
-    /// The text as characters; code units that are none are replaced.
+    /// The text as a Rust string; U+FFFD replaces invalid code units.
     pub fn to_lossy(self) -> String {
         match self {
             Text::Utf8(text) => text.to_owned(),
@@ -37,7 +37,7 @@ impl Text<'_> {
         }
     }
 
-    /// The first so many characters; code units that are none are replaced.
+    /// The first `characters` characters; U+FFFD replaces invalid code units.
     pub fn start(self, characters: usize) -> String {
         let lossy = |&unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
         match self {
@@ -46,7 +46,7 @@ impl Text<'_> {
         }
     }
 
-    /// The text for messages, as [`quoted`] gives it.
+    /// The text for messages, formatted by [`quoted`].
     pub fn quoted(self) -> String {
         quoted(&self.start(QUOTED + 1))
     }
@@ -72,7 +72,7 @@ pub enum ElementType<'a> {
 }
 
 impl ElementType<'_> {
-    /// The type that elements must have, Object for classes and scripts; `None` for untyped.
+    /// The built-in type that elements must have: Object for classes and scripts, `None` for untyped.
     #[inline(always)]
     pub fn builtin(&self) -> Option<VariantType> {
         match self {
@@ -82,7 +82,7 @@ impl ElementType<'_> {
         }
     }
 
-    /// Whether a value of type `found` may be held: the same type, or Nil for Object.
+    /// Whether a value of type `found` fits: any if untyped, otherwise the same type, or Nil for Object.
     #[inline(always)]
     pub fn takes(&self, found: VariantType) -> bool {
         match self.builtin() {
@@ -113,15 +113,15 @@ pub struct NodePathParts<'a> {
     pub subnames: &'a [Text<'a>],
 }
 
-/// Elements of an Array or PackedStringArray, or the value of an entry, that a [`Decoder`](crate::stream::Decoder) passes over, to be written by another
-/// one.
+/// A part of a value that a [`Decoder`](crate::stream::Decoder) leaves to another one: elements of an Array
+/// or PackedStringArray, or the value of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Where they stand.
+    /// Their byte range.
     pub bytes: std::ops::Range<usize>,
-    /// How many there are.
+    /// The number of values.
     pub count: usize,
-    /// The level that they lie at.
+    /// Their nesting level.
     pub depth: u32,
 }
 
@@ -151,17 +151,17 @@ pub trait Source {
     /// Writes exactly one value.
     ///
     /// # Errors
-    /// Whatever source or sink refuses; the sink is then left with a part of the value.
+    /// Fails if the source or the sink refuses something. The sink then holds an incomplete value.
     fn write_into<S: Sink>(&mut self, sink: &mut S) -> Result<()>;
 }
 
 /// Receives the events of one value.
 ///
-/// Each leaf method completes a value; each `begin_*` opens a container that its `end_*` completes. Counts are
-/// known before the elements come, and exactly that many come.
+/// Each leaf method completes a value. Each `begin_*` opens a container that its `end_*` completes, and
+/// announces exactly how many elements follow.
 ///
-/// Containers have to be opened; all else may be left to defaults. Values that the sink has no method for end in
-/// [`Sink::other`]. This one finds all text:
+/// Every sink must open containers; all other methods have defaults. Values without a method of their own end
+/// in [`Sink::other`]. This sink collects all text:
 ///
 /// ```
 /// use variant_codec::stream::{ElementType, Sink, Source, Text};
@@ -199,36 +199,35 @@ pub trait Sink {
     /// A half-built PackedStringArray.
     type Strings;
 
-    /// Whether this sink wants to know where values lie in the bytes that they are read from. Then no runs come.
+    /// Whether this sink needs the byte offsets of values. If so, it receives no runs.
     const WANTS_PLACES: bool = false;
 
-    /// Whether this sink makes the value, so that there must be memory for it.
+    /// Whether this sink builds the value. If so, the decoder checks that there is memory for it.
     const BUILDS: bool = false;
 
-    /// A value of this type that the sink has no method of its own for: the leaf methods that it leaves out end here. An
-    /// error, unless the sink says something else.
+    /// Receives a value of a type whose leaf method the sink leaves out. The default fails.
     ///
     /// # Errors
-    /// What the sink has against it.
+    /// Fails if the sink refuses the value.
     #[cold]
     fn other(&mut self, ty: VariantType) -> Result<()> {
         Err(Error::argument(format!("this sink does not accept {ty}")))
     }
 
-    /// A value with this header starts at the byte `at`: its events follow.
+    /// A value with this header starts at offset `at`; its events follow.
     #[inline(always)]
     fn value_starts(&mut self, _at: usize, _header: Header) {}
-    /// The value that has started last and not ended yet ends before the byte `end`.
+    /// The innermost open value ends; `end` is the offset after it.
     #[inline(always)]
     fn value_ends(&mut self, _end: usize) {}
 
-    /// Bytes written so far, by a sink that writes.
+    /// Bytes written so far; 0 for sinks that do not write.
     #[inline(always)]
     fn written(&self) -> usize {
         0
     }
 
-    /// What takes large Arrays, values of entries and PackedStringArrays in parts, where this sink has others fill them in.
+    /// The receiver of parts, if this sink lets others fill in large Arrays, values of entries and PackedStringArrays.
     #[inline(always)]
     fn in_parts(&mut self) -> Option<&mut impl PartSink<Self>> {
         None::<&mut NoParts>
@@ -259,10 +258,10 @@ pub trait Sink {
     fn text(&mut self, ty: VariantType, _text: Text<'_>) -> Result<()> {
         self.other(ty)
     }
-    /// A String or StringName whose bytes should be UTF-8 without NULs. Says whether it has taken them; if not, nothing
-    /// has happened, and they come again as [`Sink::text`] once they have been looked at.
+    /// Offers the bytes of a String or StringName, which should be UTF-8 without NULs. Returns whether the sink
+    /// took them. If not, the sink must have done nothing, and receives the validated text as [`Sink::text`].
     ///
-    /// For sinks that look at each character anyway.
+    /// For sinks that inspect each character anyway.
     #[inline(always)]
     fn raw_text(&mut self, _ty: VariantType, _bytes: &[u8]) -> Result<bool> {
         Ok(false)
@@ -287,7 +286,7 @@ pub trait Sink {
     fn rid(&mut self, _id: u64) -> Result<()> {
         self.other(VariantType::Rid)
     }
-    /// Callable, of which nothing is written.
+    /// Callable, which has no payload.
     #[inline(always)]
     fn callable(&mut self) -> Result<()> {
         self.other(VariantType::Callable)
@@ -323,8 +322,8 @@ pub trait Sink {
 
     /// The next elements are these ints: a run.
     ///
-    /// Here and below a sink may do better than for one element after the other. It takes all of them, unless it
-    /// refuses one, which is then the one that it took last.
+    /// A sink may override this and the other run methods to be faster. It takes every value unless it
+    /// refuses one, which is then the last that it took.
     #[inline(always)]
     fn ints(&mut self, array: &mut Self::Array, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         ints.try_for_each(|int| {
@@ -378,7 +377,7 @@ pub trait Sink {
     fn begin_value(&mut self, _dictionary: &mut Self::Dictionary) -> Result<()> {
         Ok(())
     }
-    /// Whether the open entry is kept. What is wrong with its value does no harm otherwise.
+    /// Whether the sink keeps the open entry. If not, its value may have the wrong type.
     #[inline(always)]
     fn keeps_entry(&self, _dictionary: &Self::Dictionary) -> bool {
         true
@@ -414,12 +413,12 @@ pub trait Sink {
 
     /// Opens a PackedStringArray of `len` elements.
     fn begin_strings(&mut self, len: usize) -> Result<Self::Strings>;
-    /// One element; as any String if it is left out.
+    /// One element. The default passes it on as a String.
     #[inline(always)]
     fn string(&mut self, _strings: &mut Self::Strings, text: Text<'_>) -> Result<()> {
         self.text(VariantType::String, text)
     }
-    /// One element, on the terms of [`Sink::raw_text`].
+    /// Offers the bytes of one element; see [`Sink::raw_text`].
     #[inline(always)]
     fn raw_string(&mut self, _strings: &mut Self::Strings, _bytes: &[u8]) -> Result<bool> {
         Ok(false)
@@ -431,31 +430,31 @@ pub trait Sink {
     }
 }
 
-/// Receives what a [`Sink`] has others fill in: parts of the same bytes, which a decoder passes over. No keys come so.
+/// Receives the parts that a [`Sink`] delegates; never keys.
 pub trait PartSink<S: Sink + ?Sized> {
-    /// From how many bytes on elements come in parts.
+    /// The target size of a part, in bytes.
     fn part_bytes(&self) -> usize;
-    /// The next elements of the open Array come from elsewhere: from
+    /// Another decoder supplies the next elements of the open Array: see
     /// [`Decoder::decode_part`](crate::stream::Decoder::decode_part).
     ///
     /// # Errors
-    /// What the sink has against it.
+    /// Fails if the sink refuses the part.
     fn part(&mut self, array: &mut S::Array, part: Part) -> Result<()>;
-    /// The value of the open entry comes from elsewhere, in the same way; it ends the entry. No two entries may then have
-    /// the same key.
+    /// Another decoder supplies the value of the open entry in the same way. This ends the entry. All keys
+    /// must then be distinct.
     ///
     /// # Errors
-    /// What the sink has against it.
+    /// Fails if the sink refuses the part.
     fn value_part(&mut self, dictionary: &mut S::Dictionary, part: Part) -> Result<()>;
-    /// The next elements of the open PackedStringArray come from elsewhere: from
+    /// Another decoder supplies the next elements of the open PackedStringArray: see
     /// [`Decoder::decode_strings_part`](crate::stream::Decoder::decode_strings_part).
     ///
     /// # Errors
-    /// What the sink has against it.
+    /// Fails if the sink refuses the part.
     fn strings_part(&mut self, strings: &mut S::Strings, part: Part) -> Result<()>;
 }
 
-/// Of sinks that take no parts, there is none.
+/// The receiver of sinks that take no parts; it has no instances.
 enum NoParts {}
 
 impl<S: Sink + ?Sized> PartSink<S> for NoParts {

@@ -1,21 +1,20 @@
-//! What a reader notes about bytes on its way: what is odd, and what each byte is there for.
+//! Findings of a decoder: notes about oddities, and the purpose of each byte.
 
 use crate::error::{Error, ErrorKind};
 
-/// What a reader has found odd, from the first on.
+/// The first oddities that a decoder has found, and the number of further ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// The errors that strict reading would have given, each with its offset.
     pub first: Vec<Error>,
-    /// How many more there were.
+    /// The number of further oddities.
     pub left_out: usize,
 }
 
 impl Notes {
-    /// How many are kept.
+    /// Maximum number of errors kept.
     pub const MOST: usize = 100;
 
-    /// Notes what is odd at `at`.
     #[cold]
     pub(crate) fn add(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) {
         if self.first.len() < Self::MOST {
@@ -26,32 +25,32 @@ impl Notes {
     }
 }
 
-/// What bytes are there for.
+/// The purpose of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SpanKind {
-    /// What the value itself is made of: numbers, text, ids.
+    /// The content of the value: numbers, text, ids.
     Content,
     /// The type of a value, and its flags.
     Header,
     /// The type that a container declares for its elements, keys or values.
     ElementType,
-    /// How many bytes, elements, entries or properties follow; also the counters and flags of a NodePath.
+    /// The number of bytes, elements, entries or properties that follow; also the counters and flags of a NodePath.
     Count,
-    /// What fills up to a multiple of 4 bytes.
+    /// Padding to a multiple of 4 bytes.
     Padding,
 }
 
-/// Bytes that are there for one thing, up to the next span.
+/// Bytes with one purpose, up to the next span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where they start.
+    /// The offset of the first byte.
     pub start: usize,
-    /// What they are there for.
+    /// Their purpose.
     pub kind: SpanKind,
 }
 
-/// The spans of what a reader has read; those for which there is no room count as content.
+/// The spans of the bytes read so far. From the last of `most` spans on, all bytes count as content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     pub found: Vec<Span>,

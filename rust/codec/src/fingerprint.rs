@@ -14,11 +14,12 @@ use crate::value::Value;
 
 /// Hashes the value that is written into it.
 ///
-/// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which all entries of each Dictionary are replaced by one
-/// little-endian u64: the sum, modulo 2⁶⁴, of the fingerprints of the entries, each a key followed by its value. So the order of
-/// entries does not matter, and everything else that is encoded does: types, bits of floats, what a typed container declares.
+/// The fingerprint is the XXH3-64, with seed 0, of the encoded value in which one little-endian u64 replaces
+/// all entries of each Dictionary. This number is the sum, modulo 2⁶⁴, of the fingerprints of the entries,
+/// each a key followed by its value. The order of entries therefore does not matter. Everything else that is
+/// encoded does: types, bits of floats, declared element types.
 ///
-/// Whoever chooses the values can make two that have the same fingerprint: it is no signature.
+/// It is not a signature: whoever chooses the values can make two with the same fingerprint.
 ///
 /// ```
 /// use variant_codec::stream::Fingerprint;
@@ -42,7 +43,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// For values of engines with this width of `real_t`.
+    /// A hasher for values of engines with this width of `real_t`.
     pub fn new(precision: Precision) -> Self {
         let options = EncodeOptions { precision, strict_text: false };
         Self { encoder: Encoder::new(Buffer::new(Vec::new()), options) }
@@ -54,7 +55,7 @@ impl Fingerprint {
     }
 }
 
-/// The fingerprint of the value that `bytes` hold.
+/// The fingerprint of the value in `bytes`.
 ///
 /// # Errors
 /// As [`Value::decode`].
@@ -66,7 +67,7 @@ pub fn fingerprint(bytes: &[u8], precision: Precision, limits: &Limits) -> Resul
 }
 
 impl Value {
-    /// The value's [`Fingerprint`], as an engine of official builds has it.
+    /// The value's [`Fingerprint`], as official builds of the engine compute it.
     ///
     /// # Errors
     /// As [`Value::encode`].
@@ -83,7 +84,7 @@ impl Value {
 #[derive(Debug)]
 pub struct Entries {
     sum: u64,
-    /// Where the open entry starts.
+    /// The start of the open entry.
     start: usize,
 }
 

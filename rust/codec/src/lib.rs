@@ -1,7 +1,7 @@
 //! Godot 4's binary Variant format, and Godot 3's, without an engine.
 //!
-//! What `var_to_bytes` writes and `bytes_to_var` reads, byte for byte: for servers, tools and tests in Rust, and the
-//! core of the FastVariantCodec addon. The format itself is described in the repository's `docs/format.md`.
+//! Encodes and decodes what `var_to_bytes` writes and `bytes_to_var` reads, byte for byte, for servers, tools and tests
+//! in Rust. It is the core of the FastVariantCodec addon. The repository's `docs/format.md` describes the format.
 //!
 //! ```
 //! use variant_codec::{Limits, Value};
@@ -61,9 +61,9 @@ pub use value::{Array, Dictionary, NodePath, Object, PackedReals, Reals, Value};
 pub use view::View;
 pub use wire::{dialect, format, lanes};
 
-/// Values as events: what writes them, what takes them, and what they carry.
+/// Values as events: the traits that produce and consume them, and the types that they carry.
 ///
-/// For everything that [`Value`] does not do: reading into types of your own, measuring, re-encoding.
+/// For what [`Value`] does not cover: reading into types of your own, measuring, re-encoding.
 pub mod stream {
     pub use crate::decoder::Decoder;
     pub use crate::encoder::{Encoder, Measure};
@@ -77,19 +77,19 @@ pub mod stream {
     pub use crate::wire::{Header, Leaf, Number, leaf, number};
 }
 
-/// Godot 3's format: what its values become in Godot 4, and the reverse.
+/// Godot 3's format: writing it, and the changes that a conversion in either direction makes.
 pub mod godot3 {
     pub use crate::changes::{Change, Loss, add_change};
     pub use crate::downgrade::{COUNTERPARTS, Counterpart, Downgrade};
 }
 
-/// Text between UTF-8 and the engine's code units, for crates that hold strings of a live engine.
+/// Text conversion between UTF-8 and the engine's code units, for crates that hold strings of a live engine.
 pub mod text {
     pub use crate::code_units::{Utf8Rule, put_utf8, utf8_len};
     pub use crate::utf8::{is_ascii_without_nul, to_utf32};
 }
 
-/// The examples of the README run.
+/// Runs the examples of the README.
 #[cfg(all(doctest, feature = "serde"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! How much a reader accepts: the caller's limits and what is left of them.
+//! Limits on what a reader accepts, and the budget that is left of them.
 //!
 //! ```
 //! use variant_codec::{ErrorKind, Limits, Value};
@@ -18,11 +18,11 @@ use crate::events::{ElementType, Precision};
 use crate::format::{self, Lane, VariantType};
 use crate::memory::check_memory;
 
-/// A set of types, one bit each at the position of the type's id.
+/// Every type, one bit each at the position of the type's id.
 pub const ALL_TYPES: u64 = (1 << VariantType::COUNT) - 1;
 
-/// What values cost in bytes of engine memory, by the sources of Godot 4.6.3, with what its debug
-/// builds and the C library add to each allocation. `limit_suite.gd` compares it with what the engine takes.
+/// The engine memory that values take, in bytes, according to the sources of Godot 4.6.3. It includes what debug
+/// builds and the C library add to each allocation. `limit_suite.gd` compares it with the engine's actual use.
 mod cost {
     use super::{ElementType, Lane, Precision, VariantType};
     use crate::format::Shape;
@@ -30,35 +30,34 @@ mod cost {
     /// Whether the engine has 64-bit vector components.
     const DOUBLE: bool = cfg!(feature = "double");
 
-    /// A place in the container that holds the value.
+    /// A slot for a value in its container.
     pub const SLOT: u64 = if DOUBLE { 40 } else { 24 };
-    /// An Array beside its elements.
+    /// An Array without its elements.
     pub const ARRAY: u64 = 112;
-    /// A Dictionary beside its entries.
+    /// A Dictionary without its entries.
     pub const DICTIONARY: u64 = 176;
-    /// The smallest hash table, once there is an entry.
+    /// The smallest hash table, allocated with the first entry.
     pub const TABLE: u64 = 372;
-    /// An entry and what it takes of the hash table when that grows, beside the slots of key and value.
+    /// An entry and its share of a growing hash table, without the slots of key and value.
     pub const ENTRY: u64 = 104;
-    /// An object.
     pub const OBJECT: u64 = 480;
-    /// A packed array beside its buffer.
+    /// A packed array without its buffer.
     pub const PACKED: u64 = 64;
-    /// A NodePath beside its names.
+    /// A NodePath without its names.
     pub const NODE_PATH: u64 = 96;
-    /// A buffer beside what it holds.
+    /// A buffer without its contents.
     pub const BUFFER: u64 = 80;
-    /// A reference to a text in a buffer, and what the reader itself needs for it.
+    /// A reference to a text in a buffer, and the reader's own memory for it.
     pub const REFERENCE: u64 = 32;
-    /// One code unit of a text.
     pub const CODE_UNIT: u64 = 4;
-    /// An entry in the engine's table of names, beside the text.
+    /// An entry in the engine's table of names, without the text.
     pub const NAME: u64 = 48;
 
-    /// The most that one byte of input is charged: that of Dictionaries in Dictionaries, each with its only key.
+    /// The highest charge per byte of input: that of nested Dictionaries with one key each.
     pub const MOST_PER_BYTE: u64 = (2 * SLOT + DICTIONARY + TABLE + ENTRY).div_ceil(12);
 
-    /// A value of each type beside what is charged for its contents: the larger ones lie outside of their slot.
+    /// A value of each type without what is charged for its contents. The engine allocates larger types
+    /// outside their slot.
     const VALUES: [u64; VariantType::COUNT] = {
         let mut costs = [SLOT; VariantType::COUNT];
         let times = if DOUBLE { 2 } else { 1 };
@@ -75,7 +74,8 @@ mod cost {
         VALUES[usize::from(ty.id())]
     }
 
-    /// What the engine puts into each element of a new typed Array, beside its slot: an empty value, which is replaced.
+    /// The empty value that the engine puts into each element of a new typed Array, without its slot. The
+    /// decoded value replaces it.
     pub fn default(element: ElementType<'_>) -> u64 {
         match element {
             ElementType::Builtin(VariantType::Array) => ARRAY,
@@ -88,7 +88,7 @@ mod cost {
         }
     }
 
-    /// The elements of a packed array that take so many bytes on the wire.
+    /// The engine's bytes for packed elements that take `bytes` bytes on the wire.
     #[inline(always)]
     pub fn lanes(lane: Lane, precision: Precision, bytes: usize) -> usize {
         let widens = DOUBLE && lane == Lane::Real && precision == Precision::Single;
@@ -106,26 +106,26 @@ mod cost {
     }
 }
 
-/// So many bytes of keys within keys are free with [`Limits::refuse_colliding_keys`], and twice as many as are read: of a
-/// value as a whole, or of a part up to there. An engine hashes such a key once for each key around it.
+/// Bytes of keys within keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of the value, or
+/// read so far of a part, allows more. An engine hashes such a key once for each key around it.
 const FREE_NESTED_KEYS: u64 = 4 << 10;
-/// How often what has been read may count.
+/// Bytes of keys within keys that each of these bytes allows.
 const NESTED_KEYS_PER_BYTE: u64 = 2;
 
-/// How forgiving a reader is. Readers of other formats use it as well: for protobuf, what official implementations read
-/// takes the place of what the engine reads.
+/// How forgiving a reader is. Readers of other formats use it too: for protobuf, the official implementations
+/// take the place of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Reads what the engine reads. Only values of another type in typed Dictionaries are refused, which would let a
-    /// script read memory as a type that it is not, and keys that the engine cannot hash.
+    /// Reads what the engine reads, with two exceptions. In a typed Dictionary, a value of another type would
+    /// let a script read memory as the wrong type. The engine cannot hash keys that are nested too deeply.
     Lenient,
-    /// Reads only what an encoder writes; anything else is an error that says what is odd. Keys that are repeated are for the sink to
-    /// refuse: [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
+    /// Reads only what an encoder writes; anything else is an error that names the oddity. The sink must
+    /// refuse repeated keys, as [`ValueBuilder::strict`](crate::stream::ValueBuilder::strict) does.
     #[default]
     Strict,
 }
 
-/// Names of classes or scripts, in any order. Copies share them, however many there are.
+/// Names of classes or scripts, in any order. Copies share the storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(Option<Arc<[String]>>);
 
@@ -149,7 +149,7 @@ impl FromIterator<String> for Names {
     }
 }
 
-/// What a caller is willing to read. Counts cover the whole value, nested ones included.
+/// Limits on what a caller is willing to read. Counts cover the whole value, nested values included.
 ///
 /// ```
 /// use variant_codec::{Limits, VariantType};
@@ -172,11 +172,11 @@ pub struct Limits {
     pub max_memory: u64,
     /// Whether bytes may follow the value.
     pub allow_trailing_bytes: bool,
-    /// Whether strict reading reads what other writers than an engine write where nothing is lost: see
+    /// Whether strict reading accepts harmless encodings of writers other than an engine: see
     /// [`Oddity::is_harmless`](crate::error::Oddity::is_harmless).
     pub allow_non_canonical: bool,
-    /// Whether keys and names are refused that take an engine's hash tables long: those that collide, where each costs more
-    /// time than the one before, which an engine's reader finds out, and keys in keys in keys.
+    /// Refuse keys and names crafted to slow the engine's hash tables. With colliding ones, each costs more time
+    /// than the one before; only a reader in an engine detects these. Keys within keys are limited as well.
     pub refuse_colliding_keys: bool,
     /// Whether objects with class and properties are read.
     pub allow_objects: bool,
@@ -202,19 +202,19 @@ impl Limits {
         }
     }
 
-    /// For the user's own files: everything the format holds, but nothing behind it.
+    /// For the user's own files: everything the format holds, but nothing after it.
     ///
     /// The format's 1024 levels need 4 MiB of stack in release builds; the threads that Rust starts have 2
-    /// MiB. In debug builds, 2 MiB are enough for about 100 levels, and 1024 need 32 MiB, or 8 MiB with this
-    /// in `Cargo.toml`:
+    /// MiB. In debug builds, 2 MiB are enough for about 100 levels. There, 1024 levels need 32 MiB, or 8 MiB
+    /// if dependencies are compiled with `opt-level = 1`.
     pub const fn for_save_files() -> Self {
         let mut limits = Self::unlimited();
         limits.allow_trailing_bytes = false;
         limits
     }
 
-    /// Whether no value of so many bytes can exceed what is limited for a value as a whole: [`Limits::max_elements`],
-    /// [`Limits::max_memory`] and colliding keys.
+    /// Whether every value of `bytes` bytes stays within the limits on a whole value:
+    /// [`Limits::max_elements`], [`Limits::max_memory`] and colliding keys.
     pub fn admit_all_of(&self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         self.max_elements >= bytes
@@ -222,7 +222,7 @@ impl Limits {
             && !self.refuse_colliding_keys
     }
 
-    /// Fails if a Dictionary may not have so many entries.
+    /// Fails if a Dictionary may not have `count` entries.
     #[inline(always)]
     pub(crate) fn check_entries(&self, count: usize) -> Result<()> {
         let limit = self.max_dictionary_entries;
@@ -232,7 +232,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Everything that the format holds, whatever follows it. Objects are still off.
+    /// Everything that the format holds, and any bytes after it. Objects are still refused.
     pub const fn unlimited() -> Self {
         Self {
             max_bytes: format::MAX_BYTES,
@@ -257,7 +257,7 @@ impl Default for Limits {
     }
 }
 
-/// What values have used up of [`Limits`].
+/// The share of [`Limits`] that values have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     elements: u64,
@@ -268,12 +268,12 @@ pub struct Spent {
     read: u64,
 }
 
-/// Whether there is memory is asked each time that so much of it has been charged.
+/// Check for free memory each time this many bytes have been charged.
 const AT_ONCE: u64 = 4 << 20;
-/// So much is charged before it is asked for the first time. What small values need is not worth asking for.
+/// The first check comes after this many bytes. Small values are not worth a check.
 const AT_FIRST: u64 = 256 << 10;
 
-/// What a reader has left of its [`Limits`]. Readers of other formats charge the same for the same values.
+/// The part of a reader's [`Limits`] that is left. Readers of other formats charge the same for the same values.
 #[derive(Debug)]
 pub struct Budget<'l> {
     /// The limits themselves.
@@ -281,37 +281,37 @@ pub struct Budget<'l> {
     elements: u64,
     memory: u64,
     nested_keys: u64,
-    /// Bytes that are read.
+    /// Bytes that are certain to be read.
     read: u64,
-    /// Up to here there is memory, and the limits allow it.
+    /// Memory up to this total is available and within the limits.
     admitted: u64,
-    /// Memory of announced values that has not been asked for. It is allocated before they come.
+    /// Memory of announced values that has not been checked. It is allocated before they arrive.
     announced: u64,
-    /// Whether it is asked for at all.
+    /// Whether to check for free memory at all.
     asks: bool,
 }
 
-/// Where a function gives an error, it is [`ErrorKind::LimitExceeded`], [`ErrorKind::TypeNotAllowed`] or
+/// Unless stated otherwise, errors are [`ErrorKind::LimitExceeded`], [`ErrorKind::TypeNotAllowed`] or
 /// [`ErrorKind::OutOfMemory`].
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'l> Budget<'l> {
-    /// Nothing has been used up.
+    /// An unused budget.
     pub fn new(limits: &'l Limits) -> Self {
         Self::after(Spent::default(), limits)
     }
 
-    /// What is left after other values.
+    /// The budget that other values have left.
     pub fn after(Spent { elements, memory, nested_keys, read }: Spent, limits: &'l Limits) -> Self {
         let admitted = memory.saturating_add(AT_FIRST).min(limits.max_memory);
         Self { limits, elements, memory, nested_keys, read, admitted, announced: 0, asks: true }
     }
 
-    /// So many bytes are read.
+    /// Adds to the bytes that are certain to be read.
     pub fn reads(&mut self, bytes: usize) {
         self.read = self.read.saturating_add(bytes as u64);
     }
 
-    /// What has been used up.
+    /// The usage so far.
     pub fn spent(&self) -> Spent {
         let Self { elements, memory, nested_keys, read, .. } = *self;
         Spent { elements, memory, nested_keys, read }
@@ -326,7 +326,7 @@ impl<'l> Budget<'l> {
         self.charge(1, cost::value(ty))
     }
 
-    /// How many values of this type may follow.
+    /// The number of values of this type that the budget still covers.
     #[inline(always)]
     pub fn values_left(&self, ty: VariantType) -> usize {
         if self.limits.allowed_types >> ty.id() & 1 == 0 {
@@ -337,7 +337,7 @@ impl<'l> Budget<'l> {
         usize::try_from(elements.min(memory)).unwrap_or(usize::MAX)
     }
 
-    /// Charges so many values of this type.
+    /// Charges `count` values of this type.
     #[inline(always)]
     pub fn values(&mut self, ty: VariantType, count: usize) -> Result<()> {
         debug_assert!(count <= self.values_left(ty), "more values than are left");
@@ -361,10 +361,10 @@ impl<'l> Budget<'l> {
         self.announce(len as u64 * 2, cost::SLOT)
     }
 
-    /// Charges a key of so many encoded bytes that lies in another, where so many bytes of a part have been read.
+    /// Charges a key of `bytes` encoded bytes inside another key. `read` is how many bytes of a part have been read.
     ///
     /// # Errors
-    /// [`ErrorKind::CollidingKeys`], where such keys are limited.
+    /// [`ErrorKind::CollidingKeys`] if the limits restrict such keys and there are too many.
     pub fn nested_key(&mut self, bytes: usize, read: usize) -> Result<()> {
         self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
         let read = self.read.saturating_add(read as u64);
@@ -375,26 +375,26 @@ impl<'l> Budget<'l> {
         Ok(())
     }
 
-    /// Charges text of so many bytes.
+    /// Charges text of `bytes` bytes.
     #[inline(always)]
     pub fn text(&mut self, bytes: usize) -> Result<()> {
         self.charge(0, cost::text(bytes))
     }
 
-    /// Whether text of so many bytes could be charged.
+    /// Whether text of `bytes` bytes can be charged without another check.
     #[inline(always)]
     pub fn allows_text(&self, bytes: usize) -> bool {
         self.elements <= self.limits.max_elements
             && self.memory.saturating_add(cost::text(bytes)) <= self.admitted
     }
 
-    /// Charges what a name takes beside its text.
+    /// Charges a name without its text.
     #[inline(always)]
     pub fn name(&mut self) -> Result<()> {
         self.charge(0, cost::NAME)
     }
 
-    /// Charges a NodePath of so many names; their texts are charged as they come.
+    /// Charges a NodePath of `names` names; their texts are charged as they come.
     #[inline(always)]
     pub fn node_path(&mut self, names: usize) -> Result<()> {
         let names = names as u64;
@@ -407,7 +407,7 @@ impl<'l> Budget<'l> {
         self.charge(elements as u64, cost::PACKED + cost::buffer(bytes))
     }
 
-    /// Charges a packed array whose elements take so many bytes on the wire.
+    /// Charges a packed array whose elements take `bytes` bytes on the wire.
     #[inline(always)]
     pub(crate) fn packed_lanes(
         &mut self,
@@ -425,12 +425,12 @@ impl<'l> Budget<'l> {
         self.packed(len, len.saturating_mul(size_of::<u64>()))
     }
 
-    /// Nothing is built: only the limits count, not whether there is memory.
+    /// Ends the checks for free memory, since nothing is built. The limits still hold.
     pub fn builds_nothing(&mut self) {
         (self.admitted, self.asks) = (self.limits.max_memory, false);
     }
 
-    /// Charges memory that a reader works with.
+    /// Charges a reader's working memory.
     #[inline(always)]
     pub fn working(&mut self, bytes: usize) -> Result<()> {
         self.charge(0, bytes as u64)
@@ -442,7 +442,7 @@ impl<'l> Budget<'l> {
         self.charge(0, cost::OBJECT)
     }
 
-    /// Fails now if `values` more cannot be had, so that nothing is allocated for them, which is this for `each`.
+    /// Fails before allocating if the budget cannot cover `values` more values of `each` bytes.
     #[inline(always)]
     fn announce(&mut self, values: u64, each: u64) -> Result<()> {
         let slots = values.saturating_mul(each);
@@ -455,7 +455,7 @@ impl<'l> Budget<'l> {
         if self.announced > AT_FIRST { self.ask_for_announced() } else { Ok(()) }
     }
 
-    /// Whether there is memory for what is announced, beside what has been admitted.
+    /// Checks for memory for the announced values, beyond what has been admitted.
     #[cold]
     #[inline(never)]
     fn ask_for_announced(&mut self) -> Result<()> {
@@ -478,7 +478,7 @@ impl<'l> Budget<'l> {
         Ok(())
     }
 
-    /// Says which limit is exceeded, or whether there is memory for what comes.
+    /// Fails if a limit is exceeded or memory is short; otherwise admits more memory.
     #[cold]
     #[inline(never)]
     fn admit(&mut self, elements: u64, memory: u64) -> Result<()> {

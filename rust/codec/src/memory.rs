@@ -1,6 +1,6 @@
-//! Whether there is memory for what comes, asked before it is allocated.
+//! Checks for free memory before an allocation.
 //!
-//! An engine's containers, and many of Rust's, end the process where there is none.
+//! An engine's containers, and many of Rust's, end the process if an allocation fails.
 //!
 //! ```
 //! use variant_codec::memory::check_memory;
@@ -13,14 +13,14 @@ use std::hint::black_box;
 
 use crate::error::{ErrorKind, Result};
 
-/// Less than this is not asked for: it fits into what is kept free.
+/// Smaller requests are not checked: they fit into [`SPARE`].
 const SMALL: usize = 1 << 20;
-/// What should be left for small things. More than 32 MiB, so that the C library does not take what is asked for and given
-/// back for what the program usually needs, and change its ways.
+/// Memory to leave for small allocations. More than 32 MiB, so that the C library does not take the probe for
+/// a typical allocation and adapt its thresholds.
 const SPARE: usize = 33 << 20;
 
-/// Fails if there is no memory for this many bytes in one piece and for small allocations beside it. On the web, it fails only for sizes
-/// that never fit: asking is an allocation, and a page's memory does not shrink again.
+/// Fails if there is no memory for this many bytes in one piece and for small allocations beside it. On the
+/// web, it fails only for sizes that never fit: a probe allocates, and a page's memory never shrinks.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`].
@@ -32,7 +32,7 @@ pub fn check_memory(bytes: usize) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn ask(bytes: usize) -> Result<()> {
-    // Engines round up.
+    // Engines round up to a power of two.
     let wanted = bytes.checked_next_power_of_two().and_then(|bytes| bytes.checked_add(SPARE));
     let mut probe = Vec::<u8>::new();
     let can_have = |wanted| match cfg!(target_family = "wasm") {
@@ -40,7 +40,7 @@ fn ask(bytes: usize) -> Result<()> {
         false => probe.try_reserve_exact(wanted).is_ok(),
     };
     let has_memory = wanted.is_some_and(can_have);
-    // The compiler must not take it for granted.
+    // The compiler must not remove the probe.
     black_box(&mut probe);
     if has_memory { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes).into()) }
 }

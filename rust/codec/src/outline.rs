@@ -1,4 +1,4 @@
-//! [`Outline`]: what bytes hold and where it lies, as far as they are good.
+//! [`Outline`]: the values in bytes and their positions, as far as the bytes are valid.
 //!
 //! ```
 //! use variant_codec::Value;
@@ -20,19 +20,19 @@ use crate::format::{ContainerKind, Lane, Shape, VariantType};
 use crate::limits::Limits;
 use crate::wire::Header;
 
-/// The first key of a Dictionary that is an object of a registered class, as its preview shows it: docs/classes.md.
+/// The preview of a Dictionary's first key that marks an object of a registered class: see docs/classes.md.
 const CLASS_KEY: &str = "\"@class\"";
-/// Characters of a preview; longer ones are cut.
+/// Maximum length of a preview, in characters.
 const PREVIEW: usize = 120;
-/// Spans for each node: a typed container has most, and texts in lists and names of properties are none.
+/// Spans per node: a typed container has the most. Texts in lists and names of properties are not nodes.
 const SPANS: usize = 8;
-/// Lists are cut at the first item behind so many bytes.
+/// A list is cut at the first item after this many bytes.
 const LIST: usize = 60;
 
-/// What bytes hold: the values, as a tree of places, to the end or to where the bytes stop being good.
+/// The values in bytes as a tree of nodes, up to the end or to the first invalid byte.
 ///
-/// Objects are shown, not made. Memory is bounded by the number of nodes, but for the parts of a NodePath while it is
-/// read; stack by the format's depth. [`Display`] gives a text for people: one line for each node, with its first bytes.
+/// Objects are shown, not created. The number of nodes bounds the memory, except for the parts of a NodePath while
+/// it is read. The format's depth bounds the stack. [`Display`] writes one line per node, with its first bytes.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -59,30 +59,30 @@ pub struct Outline<'a> {
 pub struct Node {
     /// Its type.
     pub ty: VariantType,
-    /// What it is in the value that holds it.
+    /// Its role in the value that holds it.
     pub role: Role,
-    /// Its header as it stands.
+    /// Its header word.
     pub header: u32,
-    /// Where it lies, header and padding included. Past the end of the bytes where the engine's own count is: when the
-    /// padding of a final PackedByteArray is missing. Of a value that is not complete, what was read.
+    /// Its byte range, header and padding included. It extends past the end, as in the engine, if a final
+    /// PackedByteArray lacks its padding. For an incomplete value, it covers the bytes read.
     pub bytes: Range<usize>,
     /// Whether it was read to its end.
     pub is_complete: bool,
-    /// How many values hold it.
+    /// Its nesting level; the outermost value is at level 0.
     pub depth: u32,
-    /// What a typed container declares: the type of its elements, or of keys and values.
+    /// The types that a typed container declares: of its elements, or of its keys and values.
     pub element_types: Vec<String>,
-    /// How many elements, entries or properties it announces.
+    /// The number of elements, entries or properties that it announces.
     pub count: Option<usize>,
-    /// The value in short: a text, numbers, or how much there is.
+    /// The value in short: a text, numbers, or a count.
     pub preview: String,
-    /// The values that it holds and that are no nodes, after those that are.
+    /// The values inside this one that are not nodes; they follow those that are.
     pub left_out: LeftOut,
-    /// The index behind its last node.
+    /// The index after the last node inside this one.
     next: usize,
 }
 
-/// What a value is in the value that holds it.
+/// The role of a value in the value that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The outermost value.
@@ -93,21 +93,21 @@ pub enum Role {
     Key(usize),
     /// The value of the entry at this position of a Dictionary.
     Value(usize),
-    /// The property with this name, cut if it is long, of an Object. The name stands before the value's header.
+    /// A property of an Object, by name; long names are cut. The name precedes the value's header.
     Property(String),
 }
 
-/// Values for which there was no room.
+/// Values beyond the maximum number of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// Where they lie.
+    /// Their byte range.
     pub bytes: Range<usize>,
 }
 
 impl<'a> Outline<'a> {
-    /// Looks at the value that `bytes` hold. The first `max_nodes` values become nodes, in the order of the bytes.
+    /// Reads the value in `bytes`. The first `max_nodes` values become nodes, in byte order.
     pub fn of(bytes: &'a [u8], max_nodes: usize) -> Self {
         let limits = Limits { allow_objects: true, ..Limits::unlimited() };
         let mut decoder = Decoder::noting(bytes, &limits, max_nodes.saturating_mul(SPANS));
@@ -122,12 +122,12 @@ impl<'a> Outline<'a> {
         Self { bytes, nodes: drawing.finish(end), end, error, notes, spans }
     }
 
-    /// The values, each before those that it holds; the first is the outermost.
+    /// The nodes, each before those inside it; the first is the outermost value.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The indexes of the nodes that the one at `index` holds.
+    /// The indexes of the nodes directly inside the one at `index`.
     pub fn children(&self, index: usize) -> impl Iterator<Item = usize> {
         let end = self.nodes.get(index).map_or(0, |node| node.next);
         let mut next = index + 1;
@@ -138,23 +138,23 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// Where the value ended, or reading stopped.
+    /// The offset where the value ended or reading stopped.
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// Why reading stopped, with the offset of the bad byte; `None` where the value is whole.
+    /// The reason why reading stopped, with the offset of the invalid byte; `None` if the value is complete.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// What the engine reads and no encoder writes, in the order of the offsets; also bytes that follow the value.
+    /// Encodings that the engine reads but no encoder writes, in the order of the offsets; also trailing bytes.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// What the bytes up to [`Outline::end`] are there for, in order. There are at most eight for each node that may be
-    /// drawn; where there would be more, the rest counts as content.
+    /// The purposes of the bytes up to [`Outline::end`], in order. There are at most eight spans for each of
+    /// the `max_nodes`; the last one covers the rest as content.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -186,15 +186,15 @@ impl Node {
     }
 }
 
-/// Draws the nodes of an [`Outline`].
+/// Builds the nodes of an [`Outline`].
 struct Drawing {
     nodes: Vec<Node>,
     max_nodes: usize,
-    /// The nodes that have started and not ended yet.
+    /// The nodes that have started but not ended.
     open: Vec<usize>,
-    /// How many values have started and not ended yet that are no nodes.
+    /// The number of values without a node that have started but not ended.
     hidden: usize,
-    /// What the next value is.
+    /// The role of the next value.
     role: Role,
 }
 
@@ -203,7 +203,7 @@ impl Drawing {
         Self { nodes: Vec::new(), max_nodes, open: Vec::new(), hidden: 0, role: Role::Root }
     }
 
-    /// The nodes, of which those still open were read up to `end`.
+    /// The nodes; those still open end at `end`.
     fn finish(mut self, end: usize) -> Vec<Node> {
         if self.hidden > 0
             && let Some(node) = self.last_open()
@@ -235,7 +235,7 @@ impl Drawing {
         self.open.last().map(|index| &mut self.nodes[*index])
     }
 
-    /// The node that the events are about, if they are about one.
+    /// The node of the current value, if it has one.
     fn node(&mut self) -> Option<&mut Node> {
         if self.hidden > 0 { None } else { self.last_open() }
     }
@@ -247,7 +247,7 @@ impl Drawing {
         Ok(())
     }
 
-    /// Shows a container of `len` items, and what it declares for them.
+    /// Shows a container of `len` items and its declared types.
     fn open(
         &mut self,
         len: usize,
@@ -473,7 +473,7 @@ impl Sink for Drawing {
     }
 }
 
-/// Items, separated, until they get long.
+/// A comma-separated list that stops once it is long.
 #[derive(Default)]
 struct List {
     text: String,
@@ -495,7 +495,7 @@ impl List {
     }
 }
 
-/// The values of this type that these components are of, as far as a preview shows them: digits of floats take time.
+/// The elements of this type that the components form, as far as a preview shows them: formatting floats takes time.
 fn elements(ty: VariantType, lanes: Lanes<'_>) -> List {
     let (Shape::Fixed(lane, per_element) | Shape::Packed(lane, per_element)) = ty.shape() else {
         unreachable!("{ty} has no components")
@@ -539,10 +539,10 @@ fn component(lane: Lane, lanes: Lanes<'_>) -> String {
     shown.unwrap_or_default()
 }
 
-/// A float with as many digits as tell it from the next one.
+/// A float with as many digits as distinguish it from the next one.
 fn real(value: impl fmt::Debug) -> String {
     let mut text = format!("{value:?}");
-    // For NaN alone.
+    // Only affects NaN.
     text.make_ascii_lowercase();
     text
 }
@@ -581,7 +581,7 @@ impl Display for Outline<'_> {
     }
 }
 
-/// A text that an [`Outline`] is written to, line by line, in the order of the offsets.
+/// Writes an [`Outline`] line by line, in the order of the offsets.
 struct Page<'o, 'f, 'w, N: Iterator<Item = &'o Error>> {
     outline: &'o Outline<'o>,
     notes: std::iter::Peekable<N>,
@@ -589,7 +589,7 @@ struct Page<'o, 'f, 'w, N: Iterator<Item = &'o Error>> {
 }
 
 impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
-    /// Bytes shown of each value: the header and a little more.
+    /// Bytes shown per value: the header and a little more.
     const SHOWN: usize = 12;
 
     fn node(&mut self, index: usize, node: &Node) -> fmt::Result {
@@ -630,7 +630,7 @@ impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
         Ok(())
     }
 
-    /// Marks a byte.
+    /// Writes a line that marks the byte at the error's offset.
     fn mark(&mut self, what: &str, error: &Error) -> fmt::Result {
         let at = error.offset().unwrap_or_default();
         let path = error.path();
@@ -642,7 +642,7 @@ impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
         self.write(at, "", &hex, 0, &format!("^ {what}: {}{place}", error.kind()))
     }
 
-    /// The first of these bytes, in groups of four, as far as they are there.
+    /// The first of these bytes in hex, in groups of four, up to the end of the data.
     fn hex(&self, bytes: Range<usize>) -> String {
         let there = bytes.start.min(self.outline.bytes.len())..bytes.end.min(self.outline.bytes.len());
         let Some(bytes) = self.outline.bytes.get(there) else { return String::new() };
@@ -665,7 +665,7 @@ impl<'o, N: Iterator<Item = &'o Error>> Page<'o, '_, '_, N> {
         depth: u32,
         text: &str,
     ) -> fmt::Result {
-        /// Deeper lines are not moved to the right any further.
+        /// Deeper lines are not indented any further.
         const INDENTED: u32 = 32;
         let indent = "  ".repeat(depth.min(INDENTED) as usize);
         let level = if depth > INDENTED { format!("(level {depth}) ") } else { String::new() };

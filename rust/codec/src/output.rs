@@ -1,33 +1,33 @@
-//! Where encoded bytes go: [`Output`] and what implements it.
+//! Destinations of encoded bytes: [`Output`] and its implementations.
 
 use crate::code_units as utf8;
 use crate::error::{ErrorKind, Result};
 use crate::format;
 
-/// Where encoded bytes go.
+/// A destination of encoded bytes.
 pub trait Output {
-    /// Bytes so far.
+    /// The number of bytes so far.
     fn len(&self) -> usize;
-    /// Announces that exactly so many bytes come next.
+    /// Announces exactly how many bytes come next.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] if there is no room for them.
+    /// [`ErrorKind::OutOfMemory`] if they do not fit.
     fn reserve(&mut self, bytes: usize) -> Result<()>;
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
-    /// Appends one byte `count` times.
+    /// Appends `count` zeros, at most three.
     fn put_zeros(&mut self, count: usize);
-    /// Appends the engine's code units as UTF-8; `bytes` is what [`utf8_len`](crate::text::utf8_len) says of them.
+    /// Appends the engine's code units as UTF-8; `bytes` is their [`utf8_len`](crate::text::utf8_len).
     fn put_utf32(&mut self, units: &[u32], bytes: usize);
-    /// Appends a count, code units below 0x20_0000 as so many bytes of UTF-8, `tail` NULs that are counted, at most one,
-    /// and the padding: all in one pass. Says whether it has; it may leave it to the other functions.
+    /// Appends length-prefixed, padded text in one pass: code units below 0x20_0000 as UTF-8, then `tail` NULs,
+    /// at most one, which the length includes. Returns `false` if it leaves the text to the other functions.
     fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
         let _ = (units, tail);
         false
     }
-    /// Appends what `write` puts at the start of a block of `N` bytes; it returns how many bytes that are.
+    /// Passes a block of `N` bytes to `write`, which returns how many of the first ones to append.
     ///
-    /// Nothing is called, and the answer is no, where there is no memory for the whole block: less may still fit.
+    /// Returns `false` without calling `write` if there is no memory for the whole block; fewer bytes may still fit.
     fn put_block<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> bool;
     /// Whether nothing has been appended.
     fn is_empty(&self) -> bool {
@@ -80,16 +80,16 @@ impl Output for Vec<u8> {
     }
 }
 
-/// Storage that is written from its start on: of a fixed size, or growing. Faster than appending to a [`Vec`].
+/// Output into storage of a fixed or growing size, from its start on. Faster than appending to a [`Vec`].
 #[derive(Debug)]
 pub struct Buffer<B> {
     bytes: B,
     used: usize,
 }
 
-/// Storage that a [`Buffer`] is made of.
+/// Storage of a [`Buffer`].
 pub trait Storage: AsMut<[u8]> + AsRef<[u8]> {
-    /// Makes it at least so long, and says whether that was possible.
+    /// Grows to at least `bytes` bytes, and returns whether that was possible.
     fn grow(&mut self, bytes: usize) -> bool;
 }
 
@@ -120,23 +120,23 @@ impl Storage for Vec<u8> {
 }
 
 impl<B: Storage> Buffer<B> {
-    /// Nothing written yet.
+    /// A buffer with nothing written yet.
     pub fn new(bytes: B) -> Self {
         Self { bytes, used: 0 }
     }
 
-    /// Forgets what has been written from `start` on.
+    /// Discards what has been written from `start` on.
     #[inline(always)]
     pub(crate) fn truncate(&mut self, start: usize) {
         self.used = self.used.min(start);
     }
 
-    /// What has been written.
+    /// The bytes written so far.
     pub fn written(&self) -> &[u8] {
         &self.bytes.as_ref()[..self.used]
     }
 
-    /// The next `count` bytes, which `reserve` has made sure of.
+    /// The next `count` bytes, which the caller has reserved.
     #[inline(always)]
     fn take(&mut self, count: usize) -> &mut [u8] {
         let start = self.used;
@@ -187,12 +187,12 @@ impl<B: Storage> Output for Buffer<B> {
 
     #[inline]
     fn put_text(&mut self, units: &[u32], tail: usize) -> bool {
-        /// Longer text is measured first: the most that it may take is much more than it is likely to.
+        /// Longer text is measured first: it is likely to take far less than its upper bound.
         const LONGEST: usize = 1 << 12;
         const COUNT: usize = size_of::<u32>();
 
         debug_assert!(tail <= 1, "at most one NUL");
-        // A count, blocks of which the last one may be written whole, and four zeros.
+        // The length, whole blocks even at the end, and four zeros.
         let most = COUNT + units.len().next_multiple_of(utf8::UNITS) * 4 + COUNT;
         if units.len() > LONGEST || self.reserve(most).is_err() {
             return false;
@@ -210,7 +210,7 @@ impl<B: Storage> Output for Buffer<B> {
         };
         let counted = bytes + tail;
         *count = (counted as u32).to_le_bytes();
-        // Tail and padding, and perhaps more.
+        // Tail and padding; further zeros are not counted.
         text[bytes..bytes + 4].fill(0);
         self.used += COUNT + format::padded(counted);
         true

@@ -1,4 +1,4 @@
-//! Where values end, without reading them.
+//! Finds the ends of values without reading them.
 
 use std::marker::PhantomData;
 
@@ -8,10 +8,9 @@ use crate::format::{self, Shape, VariantType};
 use crate::wire::header::fixed_bytes;
 use crate::wire::{Cursor, Header};
 
-/// Objects in objects are passed over to this depth: each takes stack.
+/// The deepest nesting of objects that is skipped: each level takes stack.
 const MAX_OBJECTS: u32 = format::MAX_DEPTH;
 
-/// Walks over values.
 pub struct Skimmer<'a, D: Dialect = Godot4> {
     cursor: Cursor<'a>,
     objects: u32,
@@ -29,7 +28,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         Self { cursor, objects: 0, dialect: PhantomData }
     }
 
-    /// The same for values that hold no objects with properties.
+    /// This skimmer, refusing objects with properties.
     #[inline(always)]
     pub fn without_objects(self) -> Self {
         Self { objects: MAX_OBJECTS, ..self }
@@ -40,15 +39,13 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         self.cursor.position()
     }
 
-    /// The type of the next value.
     #[inline(always)]
     pub fn next_type(&self) -> Option<VariantType> {
         D::type_of(*self.cursor.rest().first()?)
     }
 
-    /// Goes on to the end of the next value, nested ones included, and says whether it takes at most so many bytes; if not,
-    /// that is all that is found out. `None` where the bytes are not those of a value. Otherwise the value may still turn
-    /// out to be none when it is read.
+    /// Skips the next value, nested values included. Returns whether it takes at most `most` bytes; if not, it may
+    /// not have been skipped whole. `None` if the bytes are not a value. Decoding may still reject a skipped value.
     #[inline(always)]
     pub fn skip_value(&mut self, most: usize) -> Option<bool> {
         let header = self.cursor.peek()?;
@@ -58,13 +55,13 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    /// Goes on to the end of the next value, nested ones included.
+    /// Skips the next value, nested values included.
     #[inline(always)]
     pub fn skip_all(&mut self) -> Option<()> {
         self.skip_value(usize::MAX).map(drop)
     }
 
-    /// The same, and notes where the containers in it end. `None` also if there is no memory to note that.
+    /// Like [`Skimmer::skip_all`], but records the ends of containers. `None` also if there is no memory for that.
     pub fn skip_noting(&mut self, ends: &mut Ends) -> Option<()> {
         struct Open {
             start: usize,
@@ -124,7 +121,8 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         Some(self.position() - start <= most)
     }
 
-    /// Skips what belongs to a value of no fixed size itself. Returns how many values in it follow.
+    /// Skips the header of a value without a fixed size, and its own content. Returns the number of values
+    /// inside it that follow.
     #[inline(always)]
     fn skip_head(&mut self, header: u32) -> Option<usize> {
         self.skip(4)?;
@@ -173,7 +171,7 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    /// Skips class and properties of an object.
+    /// Skips the class and properties of an object.
     #[inline(never)]
     fn skip_object(&mut self) -> Option<()> {
         if self.objects == MAX_OBJECTS {
@@ -188,10 +186,10 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         Some(())
     }
 
-    /// Skips the class of an object. Returns how many properties follow.
+    /// Skips the class of an object. Returns the number of properties that follow.
     fn skip_object_head(&mut self) -> Option<usize> {
         let class = self.cursor.text()?.text;
-        // The engine drops a mark, and ends a text at a NUL: what remains may be no class.
+        // The engine drops a byte-order mark and ends a text at a NUL, so the class may be empty.
         let class = class.strip_prefix(format::BOM.as_bytes()).unwrap_or(class);
         match class.first() {
             None | Some(0) => Some(0),
@@ -199,13 +197,12 @@ impl<'a, D: Dialect> Skimmer<'a, D> {
         }
     }
 
-    /// Goes on to the end of a counted text.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Option<()> {
         self.cursor.skip_text()
     }
 
-    /// Never goes beyond the end.
+    /// Never skips beyond the end.
     #[inline(always)]
     pub fn skip(&mut self, bytes: usize) -> Option<()> {
         self.cursor.skip(bytes)

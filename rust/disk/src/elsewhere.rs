@@ -1,4 +1,4 @@
-//! Stubs for what only Linux has.
+//! Stubs for features that only Linux has.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +14,12 @@ pub fn name(_file: &File, _place: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Nothing besides what the standard library copies.
+/// Does nothing: the standard library copies the permissions.
 pub fn copy_access(_from: &File, _to: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Unknown: the system does not tell who has locked a file.
+/// Returns `None`: the system does not report who has locked a file.
 pub fn holder(_place: &Path) -> Option<String> {
     None
 }

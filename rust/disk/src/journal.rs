@@ -1,4 +1,4 @@
-//! [`Journal`]: a file of records that others append to meanwhile.
+//! [`Journal`]: a file of records that others may append to while it is read.
 
 use std::fs::File;
 use std::io;
@@ -10,20 +10,20 @@ use variant_codec::frames::ReadAt;
 
 use crate::{Failure, LONGEST_WAIT, at_rest, lock, open, own_length};
 
-/// How long to wait for a writer if earlier records are known, and how often: a writer in a loop lets others in only between two appends.
+/// The wait for a writer if a length is known, and the time between waits: a loop of appends rarely frees the lock.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
 const BETWEEN_WAITS: Duration = Duration::from_millis(100);
 
-/// A file for reading, without what an append that is not done yet has written: that may be removed again.
+/// A file for reading. It hides the bytes of an unfinished append, which may be removed again.
 ///
-/// It stays this file if another one takes its place.
+/// The journal stays on this file even if another one replaces it.
 pub struct Journal {
     file: Mutex<File>,
     place: PathBuf,
     settled: Mutex<Option<Settled>>,
 }
 
-/// The length when no one was appending, and when somebody last kept us waiting.
+/// The length when no one was appending, and the time of the last wait that timed out.
 #[derive(Clone, Copy)]
 struct Settled {
     length: u64,
@@ -34,7 +34,7 @@ impl Journal {
     /// Opens a regular file.
     ///
     /// # Errors
-    /// Why it cannot be opened.
+    /// Fails if the file cannot be opened.
     pub fn open(place: &Path) -> Result<Self, Failure> {
         let file = Mutex::new(open(place)?);
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
@@ -42,8 +42,8 @@ impl Journal {
 }
 
 impl ReadAt for Journal {
-    /// The length after the last append that is done. Waits for a writer only if the length has changed: briefly, or up to
-    /// [`LONGEST_WAIT`] the first time.
+    /// The length after the last finished append. Waits for a writer only if the length has changed: briefly, or up
+    /// to [`LONGEST_WAIT`] the first time.
     fn size(&self) -> io::Result<u64> {
         let mut settled = lock(&self.settled);
         let now = self.file.size()?;

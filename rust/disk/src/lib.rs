@@ -1,12 +1,11 @@
-//! Atomic replacing of files, and appending to them, with one writer at a time among all processes. Independent of
+//! Atomic replacement of files and appends to them, with one writer at a time across all processes. Independent of
 //! the engine, and tested without it on each platform.
 //!
-//! **The lock is on the file itself**, so there are no lock files, and the system releases it when a process ends for
-//! any reason. A save replaces the file, and a lock on the old file then excludes no one: after locking, a writer
-//! checks that the path still leads to the locked file, and retries if not.
+//! **The lock is on the file itself**, so there are no lock files, and the system releases the lock however a
+//! process ends. A save replaces the file, so a lock on the old file then excludes no one. After locking, a writer
+//! therefore checks that the path still leads to the locked file, and retries if not.
 //!
-//! On a file system without locks, files are written without one: a game that is alone with its files must be able to
-//! save.
+//! On a file system without locks, files are written without one, so that a game can still save.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -33,7 +32,7 @@ mod system;
 use access::Held;
 pub use journal::Journal;
 
-/// How long to wait for another process's lock, which is held as long as writing takes.
+/// The maximum wait for the lock of another process, which holds it while it writes.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The polling interval while waiting. Short, because a process that writes in a loop frees the lock only for microseconds.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -47,25 +46,26 @@ const SUFFIX: &str = ".tmp";
 /// The maximum number of links followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Why a file is not written.
+/// The reason why a file is not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The path of a folder.
+    /// The path leads to a folder.
     #[error("is a folder, not a file")]
     IsFolder,
-    /// Neither a file nor a folder.
+    /// The path leads to neither a file nor a folder.
     #[error("not a regular file")]
     NotRegular,
     /// The folder of the file does not exist.
     #[error("folder does not exist")]
     NoFolder,
-    /// The name of a temporary file.
+    /// The name is that of a temporary file.
     #[error("name is reserved for temporary files, which are deleted automatically")]
     ReservedName,
-    /// On Windows, the name of a device such as `nul`, with any suffix.
+    /// On Windows, the name is that of a device such as `nul`, with any suffix.
     #[error("name is reserved for a device on Windows")]
     DeviceName,
-    /// On Windows, a name that means another file: a stream, a file of another drive, or one without its last dots and spaces.
+    /// On Windows, a name for another file: a stream, one on another drive, or one without trailing dots and
+    /// spaces.
     #[error("name has a colon, or ends in a dot or space, which Windows takes for another file")]
     AmbiguousName,
     /// The last record, which starts at this byte, is truncated.
@@ -73,13 +73,13 @@ pub enum Failure {
         "truncated record at byte {0}; recover the records before it with load_batch and rewrite the file with save_batch"
     )]
     Truncated(u64),
-    /// Another format than records.
+    /// The file is in another format than records.
     #[error("{0}")]
     Foreign(Foreign),
     /// Another writer keeps the file locked.
     #[error("file locked by {0}")]
     Locked(String),
-    /// The file is not the one that was read.
+    /// The file has changed since it was read.
     #[error("file has changed meanwhile; read it again")]
     Changed,
     /// The temporary file of a save cannot be created.
@@ -93,18 +93,18 @@ pub enum Failure {
 /// The canonical path of a file, with links resolved; the file need not exist.
 ///
 /// # Errors
-/// Too many links, as in a loop.
+/// Fails if there are too many links, as in a loop, or the system cannot resolve the path.
 pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     for _ in 0..MAX_LINKS {
         // On Windows, this would access the device.
         if !is_named_as_device(&place) && !is_ambiguous(&place) {
             match place.canonicalize() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Some drives of Windows cannot say, nor wine for long paths.
+                // Some Windows drives cannot canonicalize paths, nor can wine if they are long.
                 Err(_) if cfg!(windows) && place.metadata().is_ok() => return std::path::absolute(place),
                 found => return found,
             }
-            // A pipe or a deleted file, by way of /proc, exists without a path.
+            // A pipe or a deleted file, reached through /proc, exists without a path.
             if place.metadata().is_ok() {
                 return Ok(place);
             }
@@ -122,7 +122,7 @@ pub fn resolved(mut place: PathBuf) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Whether the name means another file than the one that a folder would list by it.
+/// Whether the name means another file than the one that its folder lists under it.
 fn is_ambiguous(place: &Path) -> bool {
     access::is_ambiguous(&place.as_os_str().to_string_lossy())
 }
@@ -136,16 +136,16 @@ fn in_full(folder: &Path) -> io::Result<PathBuf> {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize()
 }
 
-/// Replaces a file with these parts, in order, atomically: readers find the old or the new content, even after a crash. A
-/// new file gets default permissions, an existing one keeps its own.
+/// Atomically replaces a file with these parts, in order. Readers find the old or the new content, even after a
+/// crash. A new file gets default permissions; an existing one keeps its own.
 ///
 /// # Errors
-/// Why the file cannot be written; then it is unchanged, and no temporary file is left.
+/// Fails if the file cannot be written. It is then unchanged, and no temporary file is left.
 pub fn replace(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     replace_if(place, |_| Ok(()), parts)
 }
 
-/// What a file is before it is read.
+/// The identity, length and modification time of a file before it is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamp {
     id: Id,
@@ -154,10 +154,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of the file as it is now.
+    /// The stamp of the file as it is now.
     ///
     /// # Errors
-    /// Why the system does not know.
+    /// Fails if the system cannot read the metadata.
     pub fn at(place: &Path) -> io::Result<Self> {
         Self::of(&place.metadata()?)
     }
@@ -166,16 +166,16 @@ impl Stamp {
         Ok(Self { id: id(metadata), length: metadata.len(), modified: metadata.modified()? })
     }
 
-    /// Whether the path leads to the file, perhaps changed.
+    /// Whether the path still leads to the file, changed or not.
     pub fn is_of(&self, place: &Path) -> bool {
         place.metadata().is_ok_and(|found| id(&found) == self.id)
     }
 }
 
-/// The same, if the old file is what it was before it was read: what others have written since would be lost.
+/// Replaces a file like [`replace`] if it has not changed since `read`. Otherwise, writes by others would be lost.
 ///
 /// # Errors
-/// As [`replace`]; [`Failure::Changed`].
+/// Fails as [`replace`] does, or with [`Failure::Changed`].
 pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let is_as_read = |old: Option<&Metadata>| match old.map(Stamp::of).transpose()? {
         Some(old) if old == *read => Ok(()),
@@ -184,8 +184,8 @@ pub fn replace_read(place: &Path, read: &Stamp, parts: &[Vec<u8>]) -> Result<(),
     replace_if(place, is_as_read, parts)
 }
 
-/// How often a file that does not exist may come into being before it is replaced. There are also names that cannot be opened and exist:
-/// links that lead nowhere.
+/// The number of attempts if a missing file is created by others meanwhile. Limited because of dangling links: they
+/// exist but cannot be opened.
 const TRIES: u32 = 3;
 
 fn replace_if(
@@ -193,7 +193,7 @@ fn replace_if(
     check: impl Fn(Option<&Metadata>) -> Result<(), Failure>,
     parts: &[Vec<u8>],
 ) -> Result<(), Failure> {
-    // If the file is created before this one gets its name, that one is replaced as well, but under its lock.
+    // If others create the file before this one gets its name, the next attempt replaces theirs under its lock.
     for _ in 1..TRIES {
         match replace_now(place, &check, parts, false) {
             Err(Failure::System(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -219,7 +219,7 @@ fn replace_now(
     let folder = place.parent().filter(|folder| folder.is_dir()).ok_or(Failure::NoFolder)?;
     remove_leftovers(folder);
     let fill = |mut file: &File| {
-        // First, so that the new content is never readable to users who cannot read the old file.
+        // Access rights come first, so that users who cannot read the old file never read the new content.
         if let (Some(like), Some(old)) = (&like, &old) {
             let is_copied = system::copy_access(old, file)?;
             access::make_alike(file, like, is_copied)?;
@@ -239,7 +239,7 @@ fn replace_now(
             Err(PathPersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(error.into());
             }
-            // Not all file systems can do this; nobody has created the file so far.
+            // Not all file systems can do this. No one has created the file so far.
             Err(PathPersistError { path, .. }) => path,
         },
     };
@@ -257,9 +257,9 @@ fn replace_now(
     Ok(())
 }
 
-/// A new locked file with this content in a folder, and its temporary name.
+/// A new, locked file in a folder with the content from `fill`, and its temporary name.
 fn beside(folder: &Path, fill: impl Fn(&File) -> io::Result<()>) -> Result<(File, TempPath), Failure> {
-    // An unnamed file disappears with its process, and gets a name only when it is complete. Not all file systems have
+    // An unnamed file disappears with its process, and gets a name only when complete. Not all file systems have
     // them.
     if let Some(file) = system::unnamed(folder)
         && let Ok(()) = fill(&file)
@@ -312,17 +312,17 @@ fn is_temporary_name(name: &str) -> bool {
     })
 }
 
-/// Appends these parts, in order, to a file of records, which is created if it does not exist.
+/// Appends these parts, in order, to a file of records. Creates the file if it does not exist.
 ///
 /// # Errors
-/// Why the file cannot be written, what it is if not records, or where its last record is truncated; then it is unchanged.
+/// Fails if the file cannot be written, is in another format, or ends in a truncated record. It is then unchanged.
 pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     let (file, is_new) = open_to_append(place)?;
     let before = file.metadata()?;
     let written = append_to(&file, place, &before, parts);
     match (&written, place.parent()) {
         (Ok(()), Some(folder)) if is_new => access::sync_folder(folder),
-        // It was created by this call, and nobody replaces it while it is locked.
+        // This call created the file, and no one replaces it while it is locked.
         (Err(_), _) if is_new && before.len() == 0 && access::leads_to(place, &file)? => {
             drop(fs::remove_file(place));
         }
@@ -331,7 +331,7 @@ pub fn append(place: &Path, parts: &[Vec<u8>]) -> Result<(), Failure> {
     written
 }
 
-/// A locked file, and whether it was created.
+/// Opens and locks a file. Also returns whether this call created it.
 fn open_to_append(place: &Path) -> Result<(File, bool), Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -360,7 +360,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     let last = known(place, before).filter(|known| known.stamp == stamp).map(|known| known.last);
     // The metadata do not prove that nothing has changed, so the last record must also end where the file ends.
     if last.is_none_or(|last| !ends_with_record(file, last, before.len()).unwrap_or(false)) {
-        // Files that cannot be synced to disk, such as those of /proc, are not for records.
+        // Refuses files that cannot be synced to disk, such as those in /proc.
         access::sync(file)?;
         let contents = Mutex::new(file.try_clone()?);
         if let Some(format) =
@@ -376,7 +376,7 @@ fn append_to(mut file: &File, place: &Path, before: &Metadata, parts: &[Vec<u8>]
     file.seek(SeekFrom::End(0))?;
     let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| access::sync(file));
     if written.is_err() {
-        // If there is no room for a record, it is removed rather than left truncated.
+        // Leaves no truncated record, for example on a full disk.
         file.set_len(before.len())?;
     }
     if written.is_ok()
@@ -405,11 +405,11 @@ fn last_record(parts: &[Vec<u8>], start: u64) -> Option<u64> {
     Some(start + (records.last()?.start - frames::FRAME_BYTES) as u64)
 }
 
-/// The files that were appended to last, the latest first: their records need not be checked again.
+/// The files that this process last appended to, most recent first. Their records need not be checked again.
 static APPENDED: Mutex<Vec<Appended>> = Mutex::new(Vec::new());
 const MOST_APPENDED: usize = 64;
 
-/// A file after this process appended to it.
+/// The state of a file after this process appended to it.
 #[derive(Clone)]
 struct Appended {
     place: PathBuf,
@@ -418,19 +418,19 @@ struct Appended {
     last: u64,
 }
 
-/// What tells a file from others, also from one that has its number after it is deleted, where the system keeps the time of creation.
+/// The identity of a file. The creation time, if known, distinguishes it from a later file with the same number.
 type Id = (access::Id, Option<SystemTime>);
 
 fn id(metadata: &Metadata) -> Id {
     (access::id(metadata), metadata.created().ok())
 }
 
-/// The file after this process appended to it, if it is one of the last that it appended to.
+/// The state of a file after this process last appended to it, if still in [`APPENDED`].
 fn known(place: &Path, metadata: &Metadata) -> Option<Appended> {
     lock(&APPENDED).iter().find(|known| known.place == place && known.stamp.id == id(metadata)).cloned()
 }
 
-/// The length of a file after this process appended to it, if nothing speaks against that it still has what was written then.
+/// The length of a file after this process last appended to it, if its last record still ends there.
 fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
     let Some(known) = known(place, &file.metadata()?) else { return Ok(None) };
     let length = known.stamp.length;
@@ -440,7 +440,7 @@ fn own_length(place: &Path, file: &File) -> io::Result<Option<u64>> {
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// Fails if the file cannot be opened.
 pub fn open(place: &Path) -> Result<File, Failure> {
     // Checked before opening, which blocks for pipes.
     refuse_others(place)?;
@@ -455,15 +455,15 @@ fn refuse_others(place: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until no one writes to a file, and keeps writers out while the result lives; `None` if one still writes after this time.
+/// Waits until no one writes to a file, and excludes writers while the result lives. `None` if the wait times out.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// Fails if the file cannot be opened.
 pub fn at_rest(place: &Path, longest_wait: Duration) -> Result<Option<File>, Failure> {
     waited_for(place, access::hold_for_reading, longest_wait)
 }
 
-/// A file that `hold` has locked: no one else who respects the lock writes to it.
+/// Locks a file with `hold`, so that no one else who respects the lock writes to it.
 fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
     if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
         return Err(Failure::ReservedName);
@@ -478,7 +478,7 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
         .ok_or_else(|| Failure::Locked(system::holder(place).unwrap_or_else(|| "another process".into())))
 }
 
-/// The file that `hold` has locked; `None` if others hold it all this time.
+/// Waits until `hold` has locked the file. Returns `None` if others hold it for `longest_wait`.
 fn waited_for(
     place: &Path,
     hold: impl Fn(&Path) -> io::Result<Held>,
@@ -500,7 +500,7 @@ fn waited_for(
     }
 }
 
-/// A panic cannot leave what these locks guard half changed.
+/// Ignores poisoning: a panic cannot leave the guarded data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -511,7 +511,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that an append has just created is replaced under its lock: the append may remove it again.
+    /// A file that an append has just created is replaced under its lock, because the append may remove it again.
     #[test]
     fn a_new_file_takes_no_place_that_is_taken() -> Result<(), Failure> {
         let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! Linux only: unnamed files, and the list of all locks.
+//! Linux only: unnamed files, access control lists, and the list of all locks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -22,8 +22,8 @@ pub fn name(file: &File, place: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open, CWD, place, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Gives a file the same access control list, or none, as the folder may have given it one. Says whether that was possible: the list may
-/// name users who do not exist for this process.
+/// Copies the access control list, or removes one that came from the folder. Returns whether that was possible: the
+/// list may name users who do not exist for this process.
 pub fn copy_access(from: &File, to: &File) -> io::Result<bool> {
     const LIST: &str = "system.posix_acl_access";
     /// The longest attribute that the system allows.
@@ -42,7 +42,7 @@ pub fn copy_access(from: &File, to: &File) -> io::Result<bool> {
     }
 }
 
-/// The process that has locked a file; unknown for processes outside this container.
+/// The process that has locked a file. `None` for processes outside this container.
 pub fn holder(place: &Path) -> Option<String> {
     let found = fs::metadata(place).ok()?;
     let file = format!("{:02x}:{:02x}:{}", major(found.dev()), minor(found.dev()), found.ino());

@@ -1,4 +1,4 @@
-//! Locks, permissions and renaming on Unix. For Rust, the web's file system is also Unix, without locks.
+//! Locks, permissions and renaming on Unix. To Rust, the web's file system is Unix too, but without locks.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
@@ -20,7 +20,7 @@ pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     lock(options.open(place)?)
 }
 
-/// Opens a file and locks it exclusively. [`leads_to`] finds out whether the file has been replaced.
+/// Opens a file and locks it exclusively. [`leads_to`] detects whether the file has been replaced.
 pub fn hold_in_place(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     hold(place, options)
 }
@@ -62,7 +62,7 @@ fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     })
 }
 
-/// The device and the number of a file, which no two files have at once.
+/// The device and the inode number of a file, unique at any one time.
 pub type Id = (u64, u64);
 
 /// The id in these metadata.
@@ -80,8 +80,8 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Copies permissions to a file, and the owner where that is allowed. Without a copy of the access control list, those of the group are
-/// left out: the mode then says what all have together whom the list names.
+/// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the access control list
+/// was not copied: the group bits of the mode are then the mask of the whole list.
 pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Result<()> {
     const GROUP: u32 = 0o070;
 
@@ -100,13 +100,13 @@ pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Res
     file.set_permissions(permissions)
 }
 
-/// Renames a file over an old one, which stays locked until then. There is nothing to wait for here.
+/// Renames a file over an old one, which stays locked until then. Never asks the caller to retry.
 pub fn rename(from: &Path, to: &Path, _old: &mut Option<File>) -> io::Result<Option<io::Error>> {
     fs::rename(from, to).map(|()| None)
 }
 
-/// Syncs a file to disk. Does nothing on the web, where files are in memory and the engine stores them from the main thread: if
-/// that waits for the calling thread, a sync would never end.
+/// Syncs a file to disk. Does nothing on the web, where the engine's main thread stores files from memory. A sync
+/// would never end if the main thread waits for the calling thread.
 pub fn sync(file: &File) -> io::Result<()> {
     if cfg!(target_family = "wasm") { Ok(()) } else { file.sync_all() }
 }

@@ -55,7 +55,7 @@ pub fn hold_for_reading(place: &Path) -> io::Result<Held> {
     hold(place, OpenOptions::new().read(true))
 }
 
-/// The time of creation: stable Rust does not tell the index of a file.
+/// The creation time, because stable Rust does not expose the index of a file.
 pub type Id = u64;
 
 /// The id in these metadata.
@@ -95,10 +95,10 @@ pub fn sync(file: &File) -> io::Result<()> {
 /// The system syncs names to disk by itself.
 pub fn sync_folder(_folder: &Path) {}
 
-/// Whether the last name of a path means another file than it says: a colon starts a stream, or a path on another drive, and dots
-/// and spaces at the end are dropped where the file exists.
+/// Whether the last name of a path means another file. A colon starts a stream or a path on another drive. Windows
+/// drops dots and spaces at the end if the file exists.
 pub fn is_ambiguous(place: &str) -> bool {
-    // The path as it was written: the standard library takes `C:name` in a folder for a drive.
+    // Splits the text, because the standard library takes `C:name` in a folder for a drive.
     let name = place.rsplit(['/', '\\']).next().unwrap_or(place);
     let is_bare_drive = place.len() == 2;
     (name.contains(':') && !is_bare_drive) || (name.ends_with(['.', ' ']) && !matches!(name, "." | ".."))

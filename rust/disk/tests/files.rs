@@ -1,6 +1,6 @@
-//! Files as other processes see them: replaced at once, appended to in turn, whole after a kill.
+//! Files as other processes see them: replaced atomically, appended to in turn, whole after a kill.
 //!
-//! `cargo xtask platforms` runs these on each platform. `EMULATOR` names the program that starts this one there.
+//! `cargo xtask platforms` runs these on each platform. `EMULATOR` names the program that runs this one there.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -68,7 +68,7 @@ fn a_reader_keeps_the_old_file() -> Result<()> {
     Ok(())
 }
 
-/// Godot's `FileAccess` on Windows does not let anybody replace a file that it has open, so a save waits for it.
+/// Godot's `FileAccess` on Windows lets no one replace a file that it has open, so a save waits for it.
 #[test]
 #[cfg(windows)]
 fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
@@ -101,7 +101,7 @@ fn a_save_waits_for_a_reader_who_does_not_share() -> Result<()> {
 fn names_are_long_and_in_any_script() -> Result<()> {
     let folder = folder()?;
     let mut place = folder.path().to_owned();
-    // More than the 260 characters that old Windows programs manage.
+    // Longer than the 260 characters that old Windows programs support.
     for name in ["長い名前のフォルダー", "Ünïcödé und Leerzeichen", "папка", "🗡️ 🛡️"].iter().cycle().take(24)
     {
         place.push(name);
@@ -114,7 +114,7 @@ fn names_are_long_and_in_any_script() -> Result<()> {
     replace(&place, &[b"one".to_vec()])?;
     replace(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
-    // The path of a file that exists is looked up in another way, and users write it without a prefix of Windows.
+    // The path of an existing file is resolved in another way, and users write it without the Windows prefix.
     let plain = PathBuf::from(place.to_string_lossy().trim_start_matches(r"\\?\"));
     append(&resolved(plain.clone())?, &[record(3)])?;
     assert_eq!(read(&place)?, [record(1), record(2), record(3)].concat());
@@ -138,7 +138,7 @@ fn what_is_no_file_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Windows programs can neither open nor remove a file of such a name, if one gets made.
+/// Windows programs can neither open nor remove a file with such a name.
 #[test]
 #[cfg(windows)]
 fn names_of_devices_are_refused() -> Result<()> {
@@ -156,7 +156,7 @@ fn names_of_devices_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// Windows takes such a name for a stream, for a file on another drive, or for one without its last dots and spaces.
+/// Windows takes such a name for a stream, a file on another drive, or one without trailing dots and spaces.
 #[test]
 #[cfg(windows)]
 fn names_that_mean_another_file_are_refused() -> Result<()> {
@@ -193,13 +193,13 @@ fn a_truncated_record_is_not_appended_to() -> Result<()> {
     Ok(())
 }
 
-/// Names that cannot be opened and exist all the same.
+/// A dangling link exists but cannot be opened.
 #[test]
 #[cfg(all(unix, not(target_family = "wasm")))]
 fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
     let folder = folder()?;
     let place = folder.path().join("link");
-    // Made after the path was resolved.
+    // Created after the path was resolved.
     std::os::unix::fs::symlink(folder.path().join("none").join("file"), &place)?;
     assert!(append(&place, &[record(1)]).is_err());
     replace(&place, &[record(1)])?;
@@ -207,7 +207,7 @@ fn a_link_that_leads_nowhere_ends_no_call() -> Result<()> {
     Ok(())
 }
 
-/// What others append is checked, and another file in its place.
+/// Appends by others are checked, and so is another file in its place.
 #[test]
 fn what_others_append_is_checked() -> Result<()> {
     use std::io::Write;
@@ -226,7 +226,7 @@ fn what_others_append_is_checked() -> Result<()> {
     Ok(())
 }
 
-/// What others append between reading and replacing is not lost.
+/// An append by others between reading and replacing is not lost.
 #[test]
 fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
     let folder = folder()?;
@@ -234,7 +234,7 @@ fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
     append(&place, &[record(1)])?;
     append(&place, &[record(2)])?;
     let stamp = Stamp::at(&place)?;
-    // Also what has the same length.
+    // A change that keeps the length is detected too.
     replace(&place, &[record(4), record(5)])?;
     assert!(matches!(replace_read(&place, &stamp, &[record(3)]), Err(Failure::Changed)));
     let stamp = Stamp::at(&place)?;
@@ -248,7 +248,7 @@ fn a_file_that_has_changed_is_not_replaced() -> Result<()> {
     Ok(())
 }
 
-/// Neither the length nor the time of a file says that its records are whole.
+/// Neither the length nor the time of a file proves that its records are whole.
 #[test]
 fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
     let folder = folder()?;
@@ -271,7 +271,7 @@ fn a_file_that_only_looks_unchanged_is_checked() -> Result<()> {
     Ok(())
 }
 
-/// A reader sees an append when it is done, and nothing of one that fails half way.
+/// A reader sees an append only when it is finished, and nothing of one that fails halfway.
 #[test]
 #[cfg(not(any(target_family = "wasm", target_os = "android")))]
 fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
@@ -294,7 +294,7 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     #[cfg(not(windows))]
     writer.lock()?;
     writer.write_all(&[record(2), record(3)[..5].to_vec()].concat())?;
-    // Nobody has looked since this process's own append.
+    // No one has read the length since this process's own append.
     assert_eq!((index.count(&journal)?, index.find(&journal, 2)?), (2, None));
     writer.set_len(24)?;
     drop(writer);
@@ -304,7 +304,7 @@ fn an_append_that_is_not_done_is_not_seen() -> Result<()> {
     Ok(())
 }
 
-/// Who looks at a file for the first time, and cannot wait any longer, is not shown what may be removed again.
+/// A reader whose first wait times out does not see bytes that may be removed again.
 #[test]
 #[cfg(all(unix, not(any(target_family = "wasm", target_os = "android"))))]
 fn a_reader_gives_up_while_others_append() -> Result<()> {
@@ -326,7 +326,7 @@ fn a_reader_gives_up_while_others_append() -> Result<()> {
         let own = threads.spawn(|| own.size());
         (own.join(), others.size())
     });
-    // What this process has appended is done.
+    // This process's own append is finished.
     assert!(own.is_ok_and(|length| length.is_ok_and(|length| length == 12)));
     assert_eq!(others.unwrap_err().kind(), std::io::ErrorKind::ResourceBusy);
     Ok(())
@@ -349,7 +349,7 @@ fn links_are_followed_and_modes_kept() -> Result<()> {
     Ok(())
 }
 
-/// Without its list, the group would get what the mode says of all that the list names.
+/// Without its list, the group would get the mask of the whole list.
 #[test]
 #[cfg(target_os = "linux")]
 fn access_control_lists_are_kept() -> Result<()> {
@@ -366,14 +366,14 @@ fn access_control_lists_are_kept() -> Result<()> {
     };
     let list = [vec![2, 0, 0, 0], entries.map(entry).concat()].concat();
     if setxattr(&place, LIST, &list, XattrFlags::empty()).is_err() {
-        // This file system has none.
+        // This file system has no access control lists.
         return Ok(());
     }
     replace(&place, &[b"new".to_vec()])?;
     let mut found = [0; 256];
     let length = getxattr(&place, LIST, &mut found)?;
     assert_eq!(found[..length], list);
-    // Nor does a file get the list that the folder has for new ones.
+    // A file does not get the folder's default list either.
     let other = resolved(folder.path().join("other.dat"))?;
     replace(&other, &[b"old".to_vec()])?;
     setxattr(folder.path(), "system.posix_acl_default", &list, XattrFlags::empty())?;
@@ -384,7 +384,7 @@ fn access_control_lists_are_kept() -> Result<()> {
 
 #[cfg(not(target_family = "wasm"))]
 mod processes {
-    //! A test runs this program again with a task of its own.
+    //! Tests that run this program again, in another process with a task.
 
     use std::env;
     use std::io::{BufRead, BufReader, Cursor, Write};
@@ -400,7 +400,7 @@ mod processes {
     const TASK: &str = "DISK_TASK";
     const PLACE: &str = "DISK_PLACE";
 
-    /// What a process does that another test started; as a test of its own, nothing.
+    /// The task of a process that another test started. Does nothing as a test of its own.
     #[test]
     fn task() -> Result<()> {
         let (Ok(task), Some(place)) = (env::var(TASK), env::var_os(PLACE)) else { return Ok(()) };
@@ -430,7 +430,7 @@ mod processes {
         Ok(())
     }
 
-    /// A running task, and its output, which it could not write to if nobody held it.
+    /// A running task, and its output, which must stay open for the task to write to it.
     struct Process(Child, Option<BufReader<ChildStdout>>);
 
     impl Drop for Process {
@@ -528,7 +528,7 @@ mod processes {
         Ok(())
     }
 
-    /// A killed process leaves the old or the new file, and the next one removes what else it left.
+    /// A killed process leaves the old or the new file, and the next process removes its temporary files.
     #[test]
     fn a_file_is_whole_after_a_kill() -> Result<()> {
         let folder = folder()?;

@@ -1,9 +1,9 @@
-//! Invalid arguments of methods registered by godot-rust are refused as for the engine's own methods.
+//! Refuses invalid arguments to methods registered by godot-rust, as the engine does for its own methods.
 //!
-//! In untyped calls, arguments of any number and type may arrive. For invalid ones, godot-rust prints an error of its
-//! own and returns a code that the engine does not know ("Invalid call error code 1337"). So they are checked before
-//! godot-rust sees the call: methods that it registers with the engine are wrapped here. Arguments that godot-rust
-//! converts are accepted, so no call is refused that worked before. The same wrapper corrects which methods are const.
+//! An untyped call may pass any number of arguments of any type. For invalid ones, godot-rust prints its own error and
+//! returns a code that the engine does not know ("Invalid call error code 1337"). This module wraps the methods that
+//! godot-rust registers, and checks arguments first. It accepts all arguments that godot-rust converts. The wrapper
+//! also corrects which methods are const.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use godot::sys::{self, GodotFfi, interface_fn};
 use crate::interface::variant_ptr;
 use crate::refusal::{Refused, refused};
 
-/// More than there are methods and property accessors; any beyond this are left to godot-rust.
+/// The capacity for methods and property accessors, more than exist. godot-rust checks the arguments of any beyond it.
 const MOST_METHODS: usize = 256;
 
 type Call = unsafe extern "C" fn(
@@ -40,7 +40,7 @@ struct Method {
 
 #[derive(PartialEq)]
 struct Parameter {
-    /// Nil for any.
+    /// The type; Nil for any.
     ty: sys::GDExtensionVariantType,
     /// The class of objects; empty for any.
     class: String,
@@ -48,7 +48,7 @@ struct Parameter {
     class_name: usize,
 }
 
-/// Static, because the engine unregisters methods only after the library has been told to stop.
+/// The wrapped methods. Static, because the engine unregisters methods only after it has told the library to stop.
 static METHODS: [OnceLock<Method>; MOST_METHODS] = [const { OnceLock::new() }; MOST_METHODS];
 
 static ENGINE: Mutex<sys::GDExtensionInterfaceGetProcAddress> = Mutex::new(None);
@@ -112,8 +112,7 @@ unsafe extern "C" fn register(
     // set.
     unsafe {
         let mut method = *method;
-        // godot-rust takes a method with `&self` for const. What returns nothing has an effect: a mutex guards what it
-        // changes.
+        // godot-rust registers a method with `&self` as const. One that returns nothing changes state behind a mutex.
         if returns_nothing(&method) {
             method.method_flags &= !(sys::GDEXTENSION_METHOD_FLAG_CONST as u32);
         }
@@ -125,20 +124,19 @@ unsafe extern "C" fn register(
     }
 }
 
-/// Whether a method returns nothing; a Variant may be null, but is declared as one.
+/// Whether a method is declared to return nothing. A Variant that may be null is a return value.
 ///
 /// # Safety
 /// - `method` is a live description.
 unsafe fn returns_nothing(method: &sys::GDExtensionClassMethodInfo) -> bool {
     let is_variant = PropertyUsageFlags::NIL_IS_VARIANT.ord() as u32;
-    // SAFETY: where `has_return_value` is set, which is checked first, the description has one (`# Safety`).
+    // SAFETY: `has_return_value` is checked first; if it is set, the description has a return value (`# Safety`).
     let declared = || unsafe { &*method.return_value_info };
     method.has_return_value == 0
         || declared().type_ == sys::GDEXTENSION_VARIANT_TYPE_NIL && declared().usage & is_variant == 0
 }
 
-/// Stores it in static memory, if there is room. A library that stayed loaded when the editor reloaded it has it
-/// already.
+/// Stores a method in static memory; `None` if that is full. After a reload that kept the library, it is there already.
 fn kept(method: Method) -> Option<&'static Method> {
     let mut method = Some(method);
     for place in &METHODS {
@@ -198,7 +196,7 @@ impl Method {
 }
 
 impl Parameter {
-    /// Whether a value has the type or is converted to it, as [`Variant::try_to_relaxed`] does.
+    /// Whether a value has the parameter's type or can be converted to it, as by [`Variant::try_to_relaxed`].
     fn takes(&self, argument: &Variant) -> bool {
         let own = argument.get_type().sys();
         if own == sys::GDEXTENSION_VARIANT_TYPE_OBJECT && self.ty == own {
@@ -233,14 +231,14 @@ impl Parameter {
     }
 }
 
-/// The address of the interned text of a name. Equal names have the same one.
+/// The address of a name's interned text, which equal names share.
 fn address(name: &StringName) -> usize {
     const { assert!(size_of::<StringName>() == size_of::<usize>()) };
     // SAFETY: a StringName is a pointer, whose size is asserted; godot-rust's is transparent over the engine's.
     unsafe { std::ptr::from_ref(name).cast::<usize>().read() }
 }
 
-/// The engine's call with Variants.
+/// Called by the engine with Variants.
 ///
 /// # Safety
 /// - `method` is the registered user data, `arguments` points to `count` pointers to live Variants.

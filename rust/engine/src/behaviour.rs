@@ -1,14 +1,14 @@
-//! How the engine behaves with new memory, verified at start-up, as `probe.rs` verifies the layout.
+//! Verifies at start-up how the engine treats new memory, as `probe.rs` verifies the layout.
 //!
-//! Several threads fill elements, and values of entries are built before they move to their places. With either access
-//! path this relies on two facts; if one does not hold, every call works on the calling thread alone.
+//! Several threads fill elements, and build values of entries before these move into their Dictionary. On either access
+//! path, this relies on two facts. If one does not hold, every call uses only the calling thread.
 //!
 //! - A resized Array or packed array does not share its buffer, so mutable access to an element copies nothing and
-//!   returns the same place each time.
-//! - The values of a Dictionary stay where they are while entries are added.
+//!   returns the same address each time.
+//! - The values of a Dictionary do not move while entries are added.
 //!
-//! Writing elements in place relies on a third one: new elements are Nil, or, in an Array of plain numbers, numbers,
-//! which need no destructor; new elements of a PackedStringArray are null pointers.
+//! Writing elements in place relies on a third fact: new elements need no destructor. They are Nil or, in an Array of
+//! plain numbers, numbers. New elements of a PackedStringArray are null pointers.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ use crate::interface::{interface, variant_ptr};
 use crate::layout;
 use crate::types::{is_inline, plain_bytes};
 
-/// A fact that does not hold, as the warning names it.
+/// A fact that does not hold, by its name in the warning.
 type Fact = &'static str;
 
 /// Enough entries for a Dictionary to grow several times.
@@ -38,7 +38,7 @@ pub fn can_share_out() -> bool {
     OWN_PLACES.get().is_some_and(Result::is_ok)
 }
 
-/// Verifies that buffers are unshared and values do not move. A test `spoils` facts, so that the check fails.
+/// Verifies that buffers are unshared and values do not move. `spoils` tells which facts a test falsifies.
 pub(crate) fn own_places(spoils: impl Fn(&str) -> bool) -> Result<(), Fact> {
     *OWN_PLACES.get_or_init(|| {
         unshared(spoils("own_buffers"))?;
@@ -56,7 +56,7 @@ fn resized(element: VariantType, len: usize) -> Variant {
     array
 }
 
-/// Checks that mutable and const access return the same place. `spoilt` shares the buffers, so that the check fails.
+/// Checks that mutable and const access return the same address. `spoilt` shares the buffers, to make it fail.
 fn unshared(spoilt: bool) -> Result<(), Fact> {
     let fact = Err("buffer of a new Array");
     for len in LENGTHS {
@@ -87,18 +87,18 @@ fn unshared(spoilt: bool) -> Result<(), Fact> {
     Ok(())
 }
 
-/// A PackedStringArray as `StringSlots` makes them.
+/// A PackedStringArray, resized as in `StringSlots`.
 fn strings(len: usize) -> Variant {
     let mut strings = PackedStringArray::new();
     strings.resize(len);
     strings.to_variant()
 }
 
-/// Checks that values do not move while entries are added. `spoilt` erases and adds one again, so that the check fails.
+/// Checks that values do not move while entries are added. `spoilt` erases one and adds it again, to make it fail.
 fn staying(spoilt: bool) -> Result<(), Fact> {
     let dictionary = Building::default_value(VariantType::Dictionary);
     let add = |key: i64| {
-        // SAFETY: the Variant holds a Dictionary that nothing else uses; the engine adds an entry where there is none.
+        // SAFETY: the Variant holds a Dictionary that nothing else uses; the engine adds the entry if it is missing.
         unsafe {
             let payload = interface().payload(&dictionary, VariantType::Dictionary);
             interface_fn!(dictionary_operator_index)(payload, variant_ptr(&key.to_variant())) as usize
@@ -115,7 +115,7 @@ fn staying(spoilt: bool) -> Result<(), Fact> {
     if places.iter().enumerate().all(stays) { Ok(()) } else { Err("values of a growing Dictionary") }
 }
 
-/// Checks the contents of new elements, for direct access. `spoilt` makes elements of another type, so that the check fails.
+/// Checks the contents of new elements, for direct access. `spoilt` uses another type, to make it fail.
 pub(crate) fn new_elements(spoilt: bool) -> Result<(), Fact> {
     let fact = Err("elements of a new Array");
     for ty in VariantType::ALL {
@@ -127,7 +127,7 @@ pub(crate) fn new_elements(spoilt: bool) -> Result<(), Fact> {
         for index in 0..LENGTHS[1] {
             // SAFETY: the Array has this element; godot-rust's Variant is transparent over the engine's.
             let element = unsafe { &*(element_address(&array, index) as *const Variant) };
-            // The type by the documented function and by direct access.
+            // Both access paths must find the type.
             let is_right =
                 interface().type_of(element) == Some(ty) && layout::tag(element) == u32::from(ty.id());
             if !is_right || ty != VariantType::Nil && !is_inline(ty) {

@@ -12,7 +12,7 @@ use crate::interface::interface;
 /// [`ErrorKind::OutOfMemory`].
 #[inline(always)]
 pub fn set_bytes(array: &mut PackedByteArray, bytes: &[u8]) -> Result<()> {
-    // Checked first: the engine would print an error of its own.
+    // Checked first, because the engine would print its own error.
     check_memory(bytes.len())?;
     if interface().set_bytes(array, bytes) { Ok(()) } else { Err(ErrorKind::OutOfMemory(bytes.len()).into()) }
 }

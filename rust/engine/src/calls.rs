@@ -1,8 +1,8 @@
-//! Static methods registered with the engine directly: godot-rust's wrapper would cost more than encoding a small
-//! value. An int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns (`cargo xtask bench int`).
+//! Static methods registered with the engine directly: godot-rust's wrapper costs more than encoding a small value. An
+//! int is encoded in 43 instead of 109 ns and decoded in 46 instead of 107 ns (`cargo xtask bench int`).
 //!
-//! Each takes one argument and an optional flag, false by default. The engine calls it in two ways: with any number of
-//! Variants of any type, or, where the script's types are known, with plain values.
+//! Each takes one argument and an optional flag, which defaults to false. The engine calls it with any number of
+//! Variants of any type or, if the script's types are known, with plain values.
 
 use std::ffi::c_void;
 
@@ -21,7 +21,7 @@ use crate::refusal::{Refused, refused};
 
 /// A static method with one argument and an optional flag, false by default.
 pub trait StaticMethod {
-    /// Its name.
+    /// The method's name.
     const NAME: &'static str;
     /// The names of the argument and of the flag.
     const ARGUMENTS: [&'static str; 2];
@@ -62,7 +62,7 @@ const _: () = assert!(
 /// A result type.
 ///
 /// # Safety
-/// - Where the engine passes a place for such a result, it holds a live one that can be borrowed as this type.
+/// - The memory that the engine passes for such a result holds a live value that can be borrowed as this type.
 pub unsafe trait Return: ToGodot {
     /// Turns `result`, which is Nil, into a value of this type, and has `fill` set it.
     fn fill(result: &mut Variant, fill: impl FnOnce(&mut Self));
@@ -116,7 +116,7 @@ pub fn register<C: GodotClass, M: StaticMethod>() {
     arguments::unchecked(|| method.register_extension_class_method());
 }
 
-/// The engine's call with Variants.
+/// Called by the engine with Variants.
 ///
 /// # Safety
 /// - `arguments` points to `count` pointers to live Variants.
@@ -150,12 +150,12 @@ unsafe extern "C" fn call<M: StaticMethod>(
         }
     });
     if let Err(refused) = done {
-        // SAFETY: the engine passes a place for the error (`# Safety`).
+        // SAFETY: the engine passes memory for the error (`# Safety`).
         unsafe { error.write(refused) };
     }
 }
 
-/// The engine's call with plain values.
+/// Called by the engine with plain values.
 ///
 /// # Safety
 /// - `arguments` points to pointers to live values of the two arguments' types.
@@ -166,7 +166,7 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     arguments: *const sys::GDExtensionConstTypePtr,
     result: sys::GDExtensionTypePtr,
 ) {
-    // SAFETY: the engine passes both arguments and a place for the result (`# Safety`). The unsafe traits of `Argument`
+    // SAFETY: the engine passes both arguments and memory for the result (`# Safety`). The unsafe traits of `Argument`
     // and `Return` guarantee that they can be borrowed as these types; the engine's bool is one byte.
     let (argument, flag, result) = unsafe {
         let [argument, flag] = *arguments.cast::<[sys::GDExtensionConstTypePtr; 2]>();
@@ -175,7 +175,7 @@ unsafe extern "C" fn call_plain<M: StaticMethod>(
     M::call(argument, flag, result);
 }
 
-/// The argument and the flag, if there are as many as the method takes.
+/// The argument and the flag, if their number is valid.
 #[inline(always)]
 fn checked<'a, M: StaticMethod>(arguments: &[&'a Variant]) -> Result<(&'a Variant, bool), Refused> {
     match *arguments {

@@ -1,7 +1,7 @@
-//! Which values the engine converts when they are put into a typed container of another type.
+//! The values that the engine converts when they are put into a typed container of another type.
 //!
 //! The engine's typed append converts a value of another type, or prints an error for each one. To print one error for
-//! all of them, a table measured on the running engine tells what it would do, and it gets only values that it takes.
+//! all, a table measured on the running engine predicts the result, and the engine gets only valid values.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ use crate::read::Reader;
 pub struct Conversions {
     /// By target type id: a bit for each source type id that the engine converts from.
     sources: [u64; VariantType::COUNT],
-    /// Whether ints of any size become floats as they are.
+    /// Whether ints become 64-bit floats, not 32-bit ones.
     widens_ints: bool,
 }
 
@@ -62,19 +62,19 @@ pub(crate) fn measure() {
     });
 }
 
-/// Whether this engine converts whatever its strict rules allow (4.6 and newer), or only text and ints.
+/// Whether this engine converts everything that its strict rules allow (4.6 and newer), or only text and ints.
 ///
-/// Told apart by a conversion that both make differently: older engines truncate an int to 32 bits.
+/// One conversion tells them apart: older engines round an int to a 32-bit float.
 fn converts_broadly() -> bool {
     let probe = Building::empty_array(VariantType::Float);
     probe.call("append", &[16_777_217_i64.to_variant()]);
     probe.call("front", &[]).to::<f64>() == 16_777_217.0
 }
 
-/// Whether the engine's typed append really takes a default value of `source`.
+/// Whether the engine's typed append really accepts a default value of `source`.
 fn is_taken(target: VariantType, source: VariantType) -> bool {
     let value = match source {
-        // The default, an empty String, is no color; the engine would print an error.
+        // The default, an empty String, is not a color; the engine would print an error.
         VariantType::String => GString::from("red").to_variant(),
         _ => Building::default_value(source),
     };
@@ -98,7 +98,7 @@ impl Conversions {
     /// Converts a value as the engine's typed append does, without printing errors; `None` if it would refuse it.
     pub fn convert(&self, target: VariantType, value: &Variant) -> Option<Converted> {
         let source = Reader::new().ty(value)?;
-        // The one conversion of containers to text. It escapes text, so each level of nesting doubles it.
+        // The only conversion of containers to text. Each level of nesting escapes the text again, which doubles it.
         let is_text = target == VariantType::PackedStringArray && source == VariantType::Array;
         // The engine would print an error for each container nested too deeply.
         if !self.takes(target, source) || is_text && is_nested_deeper(value, MAX_TEXT_DEPTH) {
@@ -124,7 +124,7 @@ impl Conversions {
         Some(Converted { value, text })
     }
 
-    /// Replaces the parts that the engine would convert to a default with an error by that default.
+    /// Replaces the parts that the engine would report as errors and convert to a default with that default.
     fn replace_invalid(&self, target: VariantType, value: Variant) -> Variant {
         match (target, Reader::new().ty(&value)) {
             (VariantType::Color, Some(VariantType::String)) => valid_color(value),
@@ -155,7 +155,7 @@ fn characters(texts: &Variant) -> usize {
     texts.to::<PackedStringArray>().as_slice().iter().fold(0, |sum, text| sum.saturating_add(text.len()))
 }
 
-/// Levels of containers that the engine still converts to text.
+/// The deepest level of containers that the engine converts to text.
 const MAX_TEXT_DEPTH: usize = 101;
 
 /// Whether containers are nested more than `levels` levels below this Array or Dictionary.

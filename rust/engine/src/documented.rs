@@ -1,5 +1,4 @@
-//! The documented access path: reads values and makes Strings without facts about memory. Those facts are verified
-//! against it.
+//! The documented access path, against which `probe.rs` verifies facts about memory: reads values and makes Strings.
 
 use godot::builtin::{GString, Variant};
 use godot::sys::{self, GodotFfi, interface_fn};
@@ -8,7 +7,7 @@ use variant_codec::format::BOM;
 
 use crate::interface::{TypePtr, interface, variant_ptr};
 
-/// The documented address of an Array's element.
+/// The address of an Array's element, by the documented function.
 pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
     // SAFETY: all callers pass an Array.
     unsafe {
@@ -17,7 +16,7 @@ pub(crate) fn element_address(array: &Variant, index: usize) -> usize {
     }
 }
 
-/// The documented address of the value at a key that a Dictionary has.
+/// The address of the value at a key that a Dictionary has, by the documented function.
 pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     // SAFETY: all callers pass a Dictionary with this key.
     unsafe {
@@ -26,7 +25,7 @@ pub(crate) fn value_address(dictionary: &Variant, key: &Variant) -> usize {
     }
 }
 
-/// The code units of a String by documented functions: the first, and their number.
+/// A pointer to a String's first code unit, and the count, by documented functions.
 #[inline(always)]
 pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     let string = string.sys().cast::<sys::__GdextString>();
@@ -40,7 +39,7 @@ pub(crate) fn documented_units(string: &GString) -> (*const u32, usize) {
     if count <= 0 || first.is_null() { (std::ptr::null(), 0) } else { (first.cast(), count as usize) }
 }
 
-/// The elements of a packed array by documented functions: the first, and their number.
+/// A pointer to a packed array's first element, and the count, by documented functions.
 ///
 /// # Safety
 /// - `array` points to a live packed array of type `ty`.

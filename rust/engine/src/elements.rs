@@ -1,4 +1,4 @@
-//! The elements of an Array, borrowed, for several threads to read.
+//! The borrowed elements of an Array, which several threads may read.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use variant_codec::VariantType;
 
 use crate::interface::{Interface, TypePtr};
 
-/// The elements of an Array that is borrowed.
+/// The elements of a borrowed Array.
 ///
-/// Threads share it for reading: the engine counts references atomically, and the script that called waits, so it
-/// changes nothing meanwhile. A thread that changes the Array breaks the engine's own rule for shared data.
+/// Threads share it for reading: the engine counts references atomically, and the calling script waits. Another thread
+/// that changes the Array meanwhile breaks the engine's own rule for shared data.
 #[derive(Clone, Copy)]
 pub struct Elements<'a> {
     array: TypePtr,
@@ -48,13 +48,13 @@ impl<'a> Elements<'a> {
         Self { array, first, len, borrowed: PhantomData }
     }
 
-    /// How many there are.
+    /// The number of elements.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the Array is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -23,8 +23,8 @@ impl<'s> Unfinished<'s> {
     }
 }
 
-/// Calls `make`, which builds a value with gaps and has any threads fill them. Returns the value afterwards, when
-/// nothing can fill a gap any more. A gap that was not filled holds Nil, or the default of its container's type.
+/// Calls `make`, which builds a value with gaps that any thread may fill. Returns the value when nothing can fill a gap
+/// any more. An unfilled gap holds Nil, or the default of its container's type.
 ///
 /// ```no_run
 /// use variant_engine::{Building, ContainerType, with_gaps};
@@ -55,7 +55,7 @@ impl<'s> Unfinished<'s> {
 /// });
 /// ```
 ///
-/// nor with a thread that outlives it:
+/// Nor can a thread that outlives the call take them:
 ///
 /// ```compile_fail
 /// use variant_engine::{Building, ContainerType, with_gaps};

@@ -62,11 +62,11 @@ impl MethodBind {
     }
 }
 
-/// Engine functions by what they do. All of them are documented parts of the GDExtension interface.
+/// The engine functions used. All of them are documented parts of the GDExtension interface.
 pub(crate) struct Interface {
-    /// By type id: a pointer to what a Variant of this type holds; nothing for Nil.
+    /// By type id: returns a pointer to a Variant's payload; `None` for Nil.
     payload: [sys::GDExtensionVariantGetInternalPtrFunc; VariantType::COUNT],
-    /// By type id: makes a Variant from a value of this type; nothing for Nil.
+    /// By type id: makes a Variant from a value of this type; `None` for Nil.
     from_type: [sys::GDExtensionVariantFromTypeConstructorFunc; VariantType::COUNT],
     /// By type id: the `size` method of containers and packed arrays.
     size: [Option<Method>; VariantType::COUNT],
@@ -105,7 +105,7 @@ pub(crate) fn interface() -> &'static Interface {
     INTERFACE.get().expect("the extension has been initialised by the engine")
 }
 
-/// Whether the engine is an editor or debug build: those check more, and handle packed arrays element by element.
+/// Whether the engine is an editor or debug build. These check more, and copy packed arrays element by element.
 #[inline(always)]
 pub fn is_debug_build() -> bool {
     interface().is_debug_build
@@ -150,7 +150,7 @@ pub(crate) fn load() {
                 let ty = VariantType::ALL[id];
                 sized(ty).then(|| method(ty, "size", hash::GET_INT))
             }),
-            // SAFETY: the interface is initialised; both types have a constructor without arguments, the first.
+            // SAFETY: the interface is initialised; the first constructor of either type takes no arguments.
             empty_array: unsafe {
                 interface_fn!(variant_get_ptr_constructor)(by_type(VariantType::Array.id().into()), 0)
             },
@@ -192,10 +192,10 @@ impl Interface {
         u8::try_from(ty).ok().and_then(VariantType::from_id)
     }
 
-    /// A pointer to what `variant` holds, valid while the Variant is borrowed.
+    /// A pointer to the payload of `variant`, valid while the Variant is borrowed.
     ///
     /// # Panics
-    /// If the type is Nil, which holds nothing.
+    /// If the type is Nil, which has no payload.
     ///
     /// # Safety
     /// - `variant` holds a value of type `ty`.
@@ -335,7 +335,7 @@ impl Interface {
         unsafe { get_int(self.array_type, array) }
     }
 
-    /// Replaces the entries of a Dictionary by those of another one, in the same order.
+    /// Replaces the entries of a Dictionary with those of another one, in the same order.
     ///
     /// # Safety
     /// - `dictionary` points to a live untyped Dictionary that nothing else uses.

@@ -1,9 +1,8 @@
-//! The engine's memory layout, as `probe.rs` has found and verified it.
+//! The engine's memory layout, found and verified by `probe.rs`.
 //!
-//! The engine documents functions, not memory. Reading and writing plain memory is several times faster, so each fact
-//! that this relies on is found in the running engine and compared with the documented functions. The first fact that
-//! does not hold turns direct access off until the process ends, with one warning, and everything goes through the
-//! documented functions.
+//! The engine documents functions, not memory. Reading and writing plain memory is several times faster, but relies on
+//! facts about the layout. Each fact is found in the running engine and compared with the documented functions. If a
+//! fact does not hold, one warning is printed, and only the documented functions are used until the process ends.
 //!
 //! ```text
 //! Variant            tag u32 at 0, payload at 8
@@ -13,10 +12,10 @@
 //!   packed arrays    a pointer to a block, which points to its elements
 //!   Dictionary       a pointer to its block, which points to its first entry
 //! entry              next entry, previous entry, key, value
-//! elements           one after the other; their count stands before the first
+//! elements           one after the other; their count precedes the first
 //! ```
 //!
-//! How the engine behaves with that memory is verified by `behaviour.rs`.
+//! `behaviour.rs` verifies how the engine treats that memory.
 
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
@@ -30,7 +29,7 @@ use crate::interface::variant_ptr;
 pub(crate) const PAYLOAD: usize = 8;
 /// Bytes of a Variant.
 pub(crate) const VARIANT: usize = size_of::<Variant>();
-/// A key and a value are next to each other, behind two pointers.
+/// Bytes from the start of an entry, which begins with two pointers, to its key. The value follows the key.
 pub(crate) const ENTRY_KEY: usize = 16;
 
 /// The verified facts: offsets in bytes.
@@ -97,7 +96,7 @@ pub(crate) fn payload(variant: &Variant) -> *const u8 {
     unsafe { variant_ptr(variant).cast::<u8>().add(PAYLOAD) }
 }
 
-/// What the payload of a Variant points to, if it is a pointer.
+/// The target of a Variant's payload, if that is a pointer.
 #[inline(always)]
 pub(crate) fn block(variant: &Variant) -> *const u8 {
     // SAFETY: a Variant is longer than the payload's offset and a pointer. The result is only a number; callers that
@@ -106,14 +105,14 @@ pub(crate) fn block(variant: &Variant) -> *const u8 {
 }
 
 impl Layout {
-    /// The elements of an Array: the first and their number.
+    /// A pointer to an Array's first element, and the count.
     #[inline(always)]
     pub(crate) fn elements(&self, array: &Variant) -> (*const Variant, usize) {
         let (first, count) = self.buffer(array, self.array_elements);
         (first.cast(), count)
     }
 
-    /// The elements of a packed array: the first and their number.
+    /// A pointer to a packed array's first element, and the count.
     #[inline(always)]
     pub(crate) fn packed(&self, array: &Variant) -> (*const u8, usize) {
         self.buffer(array, self.packed_elements)
@@ -122,14 +121,14 @@ impl Layout {
     #[inline(always)]
     fn buffer(&self, variant: &Variant, elements: usize) -> (*const u8, usize) {
         // SAFETY: the callers have checked that this is a packed array. Its payload points to a block, whose offset has
-        // been verified, and a non-empty buffer has its count in front.
+        // been verified, and a count precedes a non-empty buffer.
         unsafe {
             let first = word(block(variant), elements) as *const u8;
             (first, if first.is_null() { 0 } else { word(first.sub(self.count), 0) })
         }
     }
 
-    /// The code units of a String: the first and their number.
+    /// A pointer to a String's first code unit, and the count.
     #[inline(always)]
     pub(crate) fn text(&self, string: &GString) -> (*const u32, usize) {
         // SAFETY: a String is one pointer, over which GString is transparent.
@@ -137,14 +136,13 @@ impl Layout {
         if first.is_null() {
             return (std::ptr::null(), 0);
         }
-        // SAFETY: a non-empty String points to its code units, which have their count in front, including the
-        // terminating zero.
+        // SAFETY: a non-empty String points to its code units, after their count, which includes the terminating zero.
         let count = unsafe { word(first.sub(self.count), 0) }.saturating_sub(1);
         if count == 0 { (std::ptr::null(), 0) } else { (first.cast(), count) }
     }
 
-    /// The code units of a StringName: the first and their number. `None` where the engine keeps no String for it, as
-    /// older engines do for names in their own code.
+    /// A pointer to a StringName's first code unit, and the count. `None` if the engine keeps no String for it, as in
+    /// older engines for names in their own code.
     #[inline(always)]
     pub(crate) fn name_text(&self, name: &StringName) -> Option<(*const u32, usize)> {
         // SAFETY: a StringName is one pointer, over which godot-rust's is transparent.
@@ -206,7 +204,7 @@ impl LinkedEntries {
         unsafe { self.step().map(|(key, value)| (&*key, &*value)) }
     }
 
-    /// Returns the place of the current entry's value, and moves to the next entry.
+    /// Returns a pointer to the current entry's value, and moves to the next entry.
     ///
     /// # Safety
     /// - The Dictionary is alive, and nothing else changes it.
@@ -233,7 +231,7 @@ impl LinkedEntries {
     }
 }
 
-/// Writes a value that needs no destructor into a Variant that is Nil.
+/// Writes a value that needs no destructor into a Nil Variant.
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
@@ -247,7 +245,7 @@ pub(crate) unsafe fn write_plain(place: *mut Variant, ty: VariantType, bytes: &[
     }
 }
 
-/// Moves a String into a Variant that is Nil.
+/// Moves a String into a Nil Variant.
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
@@ -261,11 +259,11 @@ pub(crate) unsafe fn move_string(place: *mut Variant, string: GString) {
     }
 }
 
-/// Moves a StringName to the start of the payload of a Variant that is Nil; `ty` says what the Variant is then.
+/// Moves a StringName to the start of a Nil Variant's payload, and makes `ty` the Variant's type.
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
-/// - A `ty` is what starts with a StringName, and the caller writes the rest.
+/// - A value of type `ty` starts with a StringName, and the caller writes the rest.
 #[inline(always)]
 pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: StringName) {
     // SAFETY: `place` is valid for writing (`# Safety`). A Variant holds a StringName as the one pointer that a
@@ -276,7 +274,7 @@ pub(crate) unsafe fn move_name(place: *mut Variant, ty: VariantType, name: Strin
     }
 }
 
-/// Makes a Variant that is Nil a Signal of the object with this id, which need not exist.
+/// Turns a Nil Variant into a Signal of the object with this id, which need not exist.
 ///
 /// # Safety
 /// - `place` is valid for writing a Variant, and what it holds needs no destructor.
@@ -290,7 +288,7 @@ pub(crate) unsafe fn move_signal(place: *mut Variant, name: StringName, object: 
     }
 }
 
-/// A Nil, without a call where the layout is known.
+/// A Nil, made without a call if the layout is known.
 #[inline(always)]
 pub(crate) fn nil(layout: Option<&Layout>) -> Variant {
     match layout {

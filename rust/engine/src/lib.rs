@@ -1,9 +1,9 @@
-//! Godot's memory: all unsafe code of the library but its entry symbol.
+//! Access to Godot's memory: all unsafe code of the library except its entry symbol.
 //!
 //! | file | offers |
 //! |---|---|
 //! | `interface.rs` | the engine functions used, looked up once |
-//! | `types.rs` | how values of each type are held |
+//! | `types.rs` | how the engine stores values of each type |
 //! | `documented.rs` | the documented access path: reading values and making Strings |
 //! | `layout.rs` | the engine's memory layout |
 //! | `elements.rs`, `read.rs` | reading live Variants |
@@ -13,24 +13,24 @@
 //! | `slots.rs` | elements of a container under construction, each filled by one thread |
 //! | `building/` | a Variant under construction, element by element |
 //! | `gaps.rs` | values with gaps that other threads fill |
-//! | `behaviour.rs` | how the engine behaves with new memory, verified at start-up |
+//! | `behaviour.rs` | verifies at start-up how the engine treats new memory |
 //! | `probe.rs` | the facts of `layout.rs`, found and verified at start-up |
-//! | `conversions.rs` | which values the engine converts for typed containers, measured at start-up |
-//! | `arguments.rs`, `refusal.rs` | wrong arguments to methods, refused as the engine does |
+//! | `conversions.rs` | the values that the engine converts for typed containers, measured at start-up |
+//! | `arguments.rs`, `refusal.rs` | refuses invalid arguments to methods, as the engine does |
 //! | `calls.rs` | methods that the engine calls without godot-rust in between |
-//! | `precision.rs` | whether the engine has this library's precision, asked before all else |
-//! | `optional.rs` | arguments that may be left out |
-//! | `loaded.rs` | keeping the library loaded while its threads run |
-//! | `unwinding.rs` | what panics need on the web |
+//! | `precision.rs` | checks, before anything else, that the engine has this library's precision |
+//! | `optional.rs` | optional arguments |
+//! | `loaded.rs` | keeps the library loaded while its threads run |
+//! | `unwinding.rs` | unwinding on the web, for panics |
 //!
-//! There are two access paths to a Variant, documented functions and direct access; `probe.rs` decides which one is
-//! used. Both give the same bytes and values, under the same tests.
+//! A Variant has two access paths: documented functions and direct access. `probe.rs` decides which one is used. Both
+//! give the same bytes and values, and pass the same tests.
 //!
-//! The public functions are safe: each checks what its unsafe code relies on, or its types do. One rule is the engine's
-//! own, and no type of godot-rust expresses it: Arrays, Dictionaries, packed arrays and objects are references, and no
-//! lock guards what they refer to. So while one thread reads or changes a container, no script and no other thread
-//! may change it through any other Variant, slot or `OwnArray`. Code that runs scripts meanwhile reads
-//! copies (`Reader::entries`), and whatever outlives a call owns what it reads (`owned.rs`).
+//! The public functions are safe: checks or types guarantee what their unsafe code relies on. No type of godot-rust
+//! expresses one rule of the engine: Arrays, Dictionaries, packed arrays and objects are references, and no lock guards
+//! their targets. While one thread reads or changes a container, no script and no other thread may change it through
+//! any other Variant, slot or `OwnArray`. Code that runs scripts meanwhile reads copies (`Reader::entries`), and code
+//! that outlives a call owns what it reads (`owned.rs`).
 
 #![cfg_attr(target_os = "emscripten", feature(asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_os = "emscripten", allow(internal_features))]

@@ -1,11 +1,11 @@
-//! Keeping the library loaded while its threads run.
+//! Keeps the library loaded while its threads run.
 
-/// Keeps this library loaded until the process ends, whoever unloads it. Returns whether the system agrees.
+/// Keeps this library loaded until the process ends, even if something unloads it. Returns whether this succeeded.
 #[cfg(all(unix, not(target_family = "wasm")))]
 pub fn keep_loaded() -> bool {
     let mut library = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `dladdr` takes any address and fills `library`, for which null pointers are valid too. The library is loaded, so its
-    // path lives, and opening it again runs nothing: it counts one more user, who never closes it.
+    // SAFETY: `dladdr` takes any address and fills `library`, for which null pointers are valid too. The library is
+    // loaded, so its path lives. Opening it again runs nothing and only adds a reference, which is never released.
     unsafe {
         let address = keep_loaded as *const () as *const libc::c_void;
         libc::dladdr(address, library.as_mut_ptr()) != 0
@@ -13,7 +13,7 @@ pub fn keep_loaded() -> bool {
     }
 }
 
-/// Keeps this library loaded until the process ends, whoever unloads it. Returns whether the system agrees.
+/// Keeps this library loaded until the process ends, even if something unloads it. Returns whether this succeeded.
 #[cfg(windows)]
 pub fn keep_loaded() -> bool {
     use std::ffi::c_void;
@@ -30,7 +30,7 @@ pub fn keep_loaded() -> bool {
     }
 }
 
-/// Nothing unloads a library on the web.
+/// Returns true: nothing unloads a library on the web.
 #[cfg(target_family = "wasm")]
 pub fn keep_loaded() -> bool {
     true

@@ -8,7 +8,7 @@ use godot::sys::{self, GodotFfi, interface_fn};
 
 use crate::interface::{MethodBind, interface, variant_ptr};
 
-/// The native class of an object; empty if it has been freed. `Object::get_class` makes a String.
+/// The native class of an object; empty if it has been freed. `Object::get_class` would make a String.
 pub fn class_name(object: &Gd<Object>) -> StringName {
     live_class_name(live(object))
 }
@@ -23,7 +23,7 @@ fn live_class_name(object: Option<sys::GDExtensionObjectPtr>) -> StringName {
     name
 }
 
-/// A property of an object; `None` if the object has been freed. Its getter, a script, may run.
+/// A property of an object; `None` if the object has been freed. A getter, which is a script, may run.
 ///
 /// `Object::get` of godot-rust takes 40 ns more, and fails for freed objects.
 pub fn get_property(object: &Gd<Object>, name: &StringName) -> Option<Variant> {
@@ -34,7 +34,7 @@ pub fn get_property(object: &Gd<Object>, name: &StringName) -> Option<Variant> {
     Some(value)
 }
 
-/// Sets a property of an object, unless the object has been freed; returns whether it was there. Its setter, a script, may run.
+/// Sets a property of an object. Returns false if the object has been freed. A setter, which is a script, may run.
 pub fn set_property(object: &Gd<Object>, name: &StringName, value: &Variant) -> bool {
     let Some(object) = live(object) else { return false };
     // SAFETY: `live` as in `class_name`; `Object.set` takes a StringName and a Variant, and returns nothing.
@@ -80,12 +80,12 @@ impl HeldObject {
         self.value
     }
 
-    /// Its instance id.
+    /// The object's instance id.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Its native class; empty if it has been freed.
+    /// The object's native class; empty if it has been freed.
     pub fn class_name(&self) -> StringName {
         live_class_name(self.live())
     }
@@ -106,7 +106,7 @@ impl HeldObject {
         unsafe { interface_fn!(variant_get_object_instance_id)(variant_ptr(&script)) }
     }
 
-    /// A property; `None` if the object has been freed. Its getter, a script, may run.
+    /// A property; `None` if the object has been freed. A getter, which is a script, may run.
     pub fn get(&self, name: &StringName) -> Option<Variant> {
         let object = self.live()?;
         let mut value = Variant::nil();
@@ -115,7 +115,7 @@ impl HeldObject {
         Some(value)
     }
 
-    /// Sets a property; returns whether the object was there. Its setter, a script, may run.
+    /// Sets a property. Returns false if the object has been freed. A setter, which is a script, may run.
     pub fn set(&self, name: &StringName, value: &Variant) -> bool {
         let Some(object) = self.live() else { return false };
         // SAFETY: the object is live; as in `set_property`.
@@ -126,7 +126,7 @@ impl HeldObject {
         true
     }
 
-    /// Calls a method without arguments, which may be that of a script; Nil if it fails or the object has been freed.
+    /// Calls a method without arguments, which may be a script's. Returns Nil if it fails or the object has been freed.
     pub fn call(&self, method: &StringName) -> Variant {
         let mut returned = Variant::nil();
         if self.live().is_some() {
@@ -182,7 +182,7 @@ impl Factory {
         self.script.id
     }
 
-    /// A new object; Nil if its script makes none. Its `_init`, a script, runs.
+    /// Creates an object and runs its `_init`. Returns Nil if the script creates none.
     pub fn create(&self) -> Variant {
         let Some(method) = self.method else { return self.script.call(&self.new) };
         let mut made = Variant::nil();

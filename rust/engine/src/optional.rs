@@ -1,4 +1,4 @@
-//! Arguments that may be left out, where godot-rust wants an `unsafe impl` for the default.
+//! Optional arguments for whose default godot-rust requires an `unsafe impl`.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use godot::meta::shape::GodotShape;
 use godot::meta::{FromGodot, GodotConvert, GodotImmutable, ToGodot};
 use godot::obj::{Bounds, Gd, GodotClass, bounds};
 
-/// An object or null: an argument that may be left out.
+/// An optional argument: an object or null.
 pub struct OrNull<T: GodotClass>(Option<Gd<T>>);
 
 impl<T: GodotClass> Clone for OrNull<T> {
@@ -65,7 +65,7 @@ unsafe impl<T: GodotClass + Bounds<Declarer = bounds::DeclUser>> GodotImmutable 
     }
 }
 
-/// A value of any type: an argument that may be left out.
+/// An optional argument: a value of any type.
 #[derive(Clone, Debug)]
 pub struct ValueOrNull(Variant);
 
@@ -113,7 +113,7 @@ unsafe impl GodotImmutable for ValueOrNull {
     }
 }
 
-/// A Dictionary, typed or not: an argument that may be left out.
+/// An optional argument: a Dictionary, typed or not.
 #[derive(Clone, Debug)]
 pub struct DictionaryOrEmpty(AnyDictionary);
 

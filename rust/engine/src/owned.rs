@@ -8,11 +8,11 @@ use variant_codec::{Result, VariantType};
 
 use crate::read::Reader;
 
-/// Immutable bytes for any thread and any length of time: a reference of our own to the engine's buffer. Other owners
-/// copy the buffer before they change it.
+/// Immutable bytes that any thread may keep: the library's own reference to the engine's buffer. Other owners copy the
+/// buffer before they change it.
 ///
-/// All copies of a Variant share one packed array, as with an Array, and a script may overwrite its bytes. So the
-/// reference is to the buffer, not to the packed array in the Variant.
+/// All copies of a Variant share one packed array, as with an Array, and a script may overwrite its bytes. The
+/// reference is therefore to the buffer, not to the packed array in the Variant.
 pub struct OwnedBytes(PackedByteArray);
 
 // SAFETY: the bytes are only read, through a shared reference, and cloned with an atomic reference count. Other owners
@@ -22,12 +22,12 @@ unsafe impl Sync for OwnedBytes {}
 unsafe impl Send for OwnedBytes {}
 
 impl OwnedBytes {
-    /// The bytes of a handle that the caller gives up.
+    /// Takes over a handle of the caller.
     pub fn new(bytes: PackedByteArray) -> Self {
         Self(bytes)
     }
 
-    /// The bytes that a Variant holds now; `None` if it holds none.
+    /// The bytes that a Variant holds now; `None` if it is not a PackedByteArray.
     pub fn of(reader: Reader, variant: &Variant) -> Option<Self> {
         // The conversion adds a reference to the buffer itself.
         (reader.ty(variant) == Some(VariantType::PackedByteArray)).then(|| Self(variant.to()))
@@ -39,13 +39,13 @@ impl OwnedBytes {
     }
 }
 
-/// A new Array that nothing else can reach before `give`.
+/// A new Array that nothing else can reach before [`OwnArray::into_array`].
 ///
-/// So threads can fill it in turn, and any of them can give it out.
+/// Threads can fill it in turn, and any of them can return it.
 pub struct OwnArray<T: Element>(Array<T>);
 
-// SAFETY: no other reference to the Array exists before `give`, and reference counts are atomic, those of its elements
-// too.
+// SAFETY: no other reference to the Array exists before `into_array`. Its and its elements' reference counts are
+// atomic.
 unsafe impl<T: Element> Send for OwnArray<T> {}
 
 impl<T: Element> Default for OwnArray<T> {
@@ -55,30 +55,30 @@ impl<T: Element> Default for OwnArray<T> {
 }
 
 impl<T: Element> OwnArray<T> {
-    /// An empty one.
+    /// An empty Array.
     pub fn new() -> Self {
         Self(Array::new())
     }
 
-    /// A new Array, to which the caller keeps no other reference.
+    /// Wraps a new Array, to which the caller keeps no other reference.
     pub(crate) fn made(array: Array<T>) -> Self {
         Self(array)
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the Array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds the elements of another one behind its own.
+    /// Appends the elements of another Array.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory); then it is unchanged.
+    /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory); the Array is then unchanged.
     pub fn append(&mut self, other: Self) -> Result<()> {
         if self.0.is_empty() {
             *self = other;
@@ -100,14 +100,14 @@ impl<T: Element> OwnArray<T> {
         self.0.to_variant()
     }
 
-    /// Gives the Array out.
+    /// The Array, which anything may reach from now on.
     pub fn into_array(self) -> Array<T> {
         self.0
     }
 }
 
-/// An Array from a script, which the script may change at any time outside of our calls. So only the main thread reads
-/// it, while scripts wait; other threads may hold and drop it.
+/// An Array from a script, which may change it at any time outside of the library's calls. Only the main thread reads
+/// it, while scripts wait. Other threads may hold and drop it.
 pub struct GivenArray(AnyArray);
 
 // SAFETY: `get` asserts that only the main thread reaches the elements. References are counted atomically, so any

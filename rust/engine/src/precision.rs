@@ -1,6 +1,6 @@
-//! Whether the engine has the precision that this library is built for, asked before anything else is.
+//! Checks, before anything else, that the engine has the precision that this library is built for.
 //!
-//! godot-rust does not check it, and values of another size would end the process or worse.
+//! godot-rust does not check it, and values of the wrong size would crash the process or corrupt memory.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -12,14 +12,14 @@ use variant_codec::stream::Precision;
 
 use crate::types::PRECISION;
 
-/// Room for a Variant of either precision, of 24 or 40 bytes.
+/// Memory for a Variant of either precision, which takes 24 or 40 bytes.
 #[repr(C, align(16))]
 struct Room(MaybeUninit<[u8; 64]>);
 
 /// A byte that no component of a zero vector has.
 const MARK: u8 = 0xA5;
 
-/// Whether this library fits the engine. If not, prints why.
+/// Whether this library has the engine's precision. If not, prints an error.
 ///
 /// # Safety
 /// - `engine` is what the engine passed to the entry point.
@@ -34,7 +34,7 @@ pub unsafe fn fits_precision(engine: sys::GDExtensionInterfaceGetProcAddress) ->
     false
 }
 
-/// The engine's precision: the size of a Vector2. `None` if a function is missing; then godot-rust says so.
+/// The engine's precision, from the size of a Vector2. `None` if a function is missing, which godot-rust reports.
 ///
 /// # Safety
 /// - `engine` is what the engine passed to the entry point.
@@ -58,8 +58,8 @@ unsafe fn precision_of(engine: sys::GDExtensionInterfaceGetProcAddress) -> Optio
     let mut variant = Room(MaybeUninit::uninit());
     let mut components = [MARK; 64];
     let mut error = MaybeUninit::zeroed();
-    // SAFETY: a Vector2 has a constructor without arguments, which writes a Variant, and a converter, which writes
-    // two components. There is room for either in both precisions. The Variant is destroyed once.
+    // SAFETY: a Vector2 has a constructor without arguments, which writes a Variant, and a converter, which writes two
+    // components. `Room` fits either in both precisions. The Variant is destroyed once.
     unsafe {
         let to_vector = converter(vector)?;
         let place: *mut [u8; 64] = variant.0.as_mut_ptr();

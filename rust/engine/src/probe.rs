@@ -1,7 +1,6 @@
 //! Finds the engine's memory layout at start-up, and verifies it on other values of every type.
 //!
-//! Each fact is found in the running engine and compared with the documented functions. The first one that does not
-//! hold turns direct access off until the process ends, with one warning.
+//! If a fact does not hold, one warning is printed, and direct access stays off until the process ends.
 
 use std::sync::OnceLock;
 
@@ -28,15 +27,16 @@ use crate::read::ContainerType;
 use crate::strings::string_in_place;
 use crate::types::{PRECISION, is_boxed, is_inline};
 
-/// Bytes searched in each block, before anything is verified. This is an assumption: engines from 4.4 to 4.6 have no shorter blocks
-/// on 64-bit systems, and no documented function tells their size. In an engine with a shorter block, the search would read up to so
-/// many bytes beyond it, from the heap; it writes nothing, and the facts found there are verified.
+/// Bytes searched in each block, before anything is verified. These sizes are an assumption: on 64-bit systems, engines
+/// from 4.4 to 4.6 have no shorter blocks, and no documented function returns the size. In an engine with shorter
+/// blocks, the search would read up to this many bytes of heap memory beyond a block. It writes nothing, and the facts
+/// that it finds are verified.
 const ARRAY_BLOCK: usize = 64;
 const PACKED_BLOCK: usize = 32;
 const DICTIONARY_BLOCK: usize = 120;
 const NAME_BLOCK: usize = 32;
 
-/// A fact that does not hold, as the warning names it.
+/// A fact that does not hold, by its name in the warning.
 type Fact = &'static str;
 
 /// The configured access to engine memory.
@@ -48,7 +48,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Direct access if it can be verified, or only documented functions.
+    /// Direct access if it can be verified; only documented functions if `is_portable`.
     pub fn new(is_portable: bool) -> Self {
         Self {
             is_portable,
@@ -57,30 +57,30 @@ impl Access {
         }
     }
 
-    /// This access with one fact made wrong, for the test that this is detected.
+    /// This access with one fact falsified, to test that this is detected.
     #[cfg(feature = "fault-injection")]
     pub fn with_wrong_fact(self, wrong_fact: Option<String>) -> Self {
         Self { wrong_fact, ..self }
     }
 
-    /// Whether a test makes this fact wrong.
+    /// Whether a test falsifies this fact.
     #[cfg(feature = "fault-injection")]
     pub(crate) fn spoils(&self, fact: &str) -> bool {
         self.wrong_fact.as_deref() == Some(fact)
     }
 
-    /// Only tests make facts wrong.
+    /// Returns false: only tests falsify facts.
     #[cfg(not(feature = "fault-injection"))]
     pub(crate) fn spoils(&self, _fact: &str) -> bool {
         false
     }
 }
 
-/// The findings of [`measure`], for reports.
+/// The findings of `measure`, for reports.
 #[derive(Clone, Copy, Default)]
 pub struct Findings {
     offsets: Option<Layout>,
-    /// The first fact that does not hold, as the warning names it.
+    /// The first fact that does not hold, by its name in the warning.
     pub failed: Option<&'static str>,
 }
 
@@ -109,7 +109,7 @@ impl Findings {
 struct Offset<'l> {
     name: &'static str,
     offset: &'l mut usize,
-    /// Added to get it wrong on purpose.
+    /// Added to the offset to falsify it.
     wrong: isize,
 }
 
@@ -345,7 +345,7 @@ impl Layout {
         ]
     }
 
-    /// Makes one fact wrong, if a test asks for it.
+    /// Falsifies one fact, if a test asks for it.
     fn perturbed(mut self, access: &Access) -> Self {
         for Offset { offset, wrong, .. } in self.facts().into_iter().filter(|fact| access.spoils(fact.name)) {
             *offset = offset.wrapping_add_signed(wrong);
@@ -535,7 +535,7 @@ fn written_signal() -> Result<(), Fact> {
     Ok(())
 }
 
-/// The pointer that is an empty String.
+/// The pointer that represents an empty String.
 fn block_of_empty_string() -> usize {
     let empty = GString::new();
     // SAFETY: a String is one pointer, over which GString is transparent.

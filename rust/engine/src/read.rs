@@ -1,4 +1,4 @@
-//! What a live Variant holds, borrowed from it.
+//! Borrows the contents of live Variants.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ use crate::types::{PRECISION, is_inline, run_bytes};
 /// Reads Variants. Each method checks that the Variant has the type it reads.
 ///
 /// While a Variant is borrowed here, no script runs on this thread, and no other thread changes shared containers,
-/// which the engine forbids anyway. So borrowed memory stays where it is.
+/// which the engine forbids anyway. Borrowed memory therefore does not move.
 #[derive(Clone, Copy)]
 pub struct Reader {
     interface: &'static Interface,
@@ -48,13 +48,13 @@ pub enum ContainerType {
 }
 
 impl ContainerType {
-    /// Whether a container of this type takes a value without converting it. If typed, it takes values of the same
-    /// type, and Nil for objects.
+    /// Whether a container of this type accepts a value without converting it. A typed container accepts values of the
+    /// same type, and Nil for objects.
     pub fn takes(&self, value: &Variant) -> bool {
         self.takes_type(Reader::new().ty(value), |class, script| is_instance(value, class, script))
     }
 
-    /// The same for a value of type `found`; `is_instance` tells whether an object has the class and script.
+    /// As [`ContainerType::takes`], for a value of type `found`; `is_instance` checks an object's class and script.
     #[inline(always)]
     pub fn takes_type(
         &self,
@@ -72,8 +72,7 @@ impl ContainerType {
     }
 }
 
-/// Whether an object is of a class and, where one is given, has that script or one that extends it. A null object
-/// always is.
+/// Whether an object is of a class and, if a script is given, has it or one that extends it. True for a null object.
 pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Script>>) -> bool {
     let Ok(object) = value.try_to::<Gd<Object>>() else {
         return value.is_nil();
@@ -82,7 +81,7 @@ pub fn is_instance(value: &Variant, class: &StringName, script: Option<&Gd<Scrip
         let actual = class_name(&object);
         return actual == *class || ClassDb::singleton().is_parent_class(&actual, class);
     };
-    // A script is only on objects of the class that it extends.
+    // A script is attached only to objects of the class that it extends.
     let mut script = object.get_script();
     while let Some(current) = script {
         if current == *wanted {
@@ -129,7 +128,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// The entries of a Dictionary from one on, read in place.
+/// The remaining entries of a Dictionary, read in place.
 #[derive(Clone, Copy)]
 pub struct EntriesInPlace<'a> {
     entries: LinkedEntries,
@@ -150,7 +149,7 @@ impl<'a> Iterator for EntriesInPlace<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// The entries, where they are read in place.
+    /// The entries, if they are read in place.
     #[inline(always)]
     pub fn in_place(&mut self) -> Option<&mut EntriesInPlace<'a>> {
         match &mut self.0 {
@@ -179,7 +178,7 @@ impl Reader {
         Self { interface: interface(), layout: layout::layout() }
     }
 
-    /// Whether memory is reached directly.
+    /// Whether direct access is used.
     #[inline(always)]
     pub fn is_direct(self) -> bool {
         self.layout.is_some()
@@ -269,7 +268,7 @@ impl Reader {
         unsafe { &*name }
     }
 
-    /// The code units of a StringName; `None` where they cannot be read in place.
+    /// The code units of a StringName; `None` if they cannot be read in place.
     #[inline(always)]
     pub fn name_units(self, name: &StringName) -> Option<&[u32]> {
         let (first, count) = self.layout?.name_text(name)?;
@@ -311,7 +310,7 @@ impl Reader {
         if alive { id } else { 0 }
     }
 
-    /// The first element of a packed array, and their number.
+    /// A pointer to a packed array's first element, and the count.
     #[inline(always)]
     pub(crate) fn packed_elements(self, variant: &Variant, ty: VariantType) -> (*const u8, usize) {
         self.check(variant, ty);
@@ -377,7 +376,7 @@ impl Reader {
 
     /// Whether reading this Array modifies it, so that only one thread may read it.
     ///
-    /// Before Godot 4.5, the documented function copies an element of a read-only Array to a place that all readers
+    /// Before Godot 4.5, the documented function copies an element of a read-only Array to memory that all readers
     /// share.
     pub fn reading_changes(self, array: &Variant) -> bool {
         self.layout.is_none()
@@ -385,7 +384,7 @@ impl Reader {
             && array.call("is_read_only", &[]).booleanize()
     }
 
-    /// The entries of a Dictionary and their number; as a copy where scripts may run meanwhile.
+    /// The entries of a Dictionary and their number. Pass `as_copy` if scripts may run meanwhile.
     #[inline(always)]
     pub fn entries(self, variant: &Variant, as_copy: bool) -> (Entries<'_>, usize) {
         self.check(variant, VariantType::Dictionary);
@@ -423,7 +422,7 @@ impl Reader {
         declared(id, variant, ["get_typed_class_name", "get_typed_script"])
     }
 
-    /// The declared types of a container: of the elements of an Array, or of the keys and values of a Dictionary. Untyped for other values.
+    /// The declared types of an Array's elements, or of a Dictionary's keys and values. Untyped for other values.
     pub fn declared_types(self, variant: &Variant) -> [ContainerType; 2] {
         match self.ty(variant) {
             Some(VariantType::Array) => [self.array_type(variant), ContainerType::Untyped],
@@ -464,7 +463,7 @@ impl Run<'_> {
         self.ty
     }
 
-    /// How many elements are left in the Array, of this type and others.
+    /// The number of elements left in the Array, of any type.
     #[inline(always)]
     pub fn left(&self) -> usize {
         self.slots.len()

@@ -1,8 +1,8 @@
-//! The reason why a call is refused, from which the engine makes a message.
+//! The reason for refusing a call, from which the engine makes a message.
 
 use godot::sys;
 
-/// The reason why a call is refused, from which the engine makes a message.
+/// The reason for refusing a call, from which the engine makes a message.
 pub(crate) type Refused = sys::GDExtensionCallError;
 
 /// A refusal: the error, the argument, and what was expected.

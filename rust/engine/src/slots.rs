@@ -49,8 +49,8 @@ impl<'s> Slots<'s> {
     /// Elements of an Array.
     ///
     /// # Safety
-    /// - Until `'s` has ended, `array` holds an Array with at least `range.end` elements, whose buffer is not shared,
-    ///   which no script can reach and which is not resized.
+    /// - Until `'s` has ended, `array` holds an Array with at least `range.end` elements. No script reaches the Array,
+    ///   and its buffer is neither shared nor resized.
     /// - Until then, nothing else reads or writes these elements.
     pub(crate) unsafe fn new(array: Variant, range: Range<usize>) -> Self {
         let is_typed = !matches!(Reader::new().array_type(&array), ContainerType::Untyped);
@@ -80,7 +80,7 @@ impl<'s> Slots<'s> {
         Ok(Slots::of(array(len, &Variant::nil())?, fill))
     }
 
-    /// The same for an Array of PackedByteArrays.
+    /// As [`Slots::of_variants`], for an Array of PackedByteArrays.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -98,7 +98,7 @@ impl<'s> Slots<'s> {
         (array, result)
     }
 
-    /// The Array, and which of its elements these are.
+    /// The Array, and the range of these elements.
     pub(crate) fn into_parts(self) -> (Variant, Range<usize>) {
         (self.array, self.range)
     }
@@ -108,7 +108,7 @@ impl<'s> Slots<'s> {
         self.range.start
     }
 
-    /// How many there are.
+    /// The number of elements left.
     pub fn len(&self) -> usize {
         self.range.len()
     }
@@ -118,7 +118,7 @@ impl<'s> Slots<'s> {
         self.range.is_empty()
     }
 
-    /// Keeps the first `count` elements, and gives the others away.
+    /// Keeps the first `count` elements, and returns the others.
     pub fn split_off(&mut self, count: usize) -> Self {
         let at = self.range.end.min(self.range.start.saturating_add(count));
         let rest = at..self.range.end;
@@ -159,7 +159,7 @@ impl<'s> Slots<'s> {
     pub fn put(&mut self, value: Variant) {
         assert!(!self.is_typed, "the elements have a declared type");
         let slot = self.next();
-        // Where the layout is known, no destructor call is needed.
+        // If the layout is known, no destructor call is needed.
         clear(layout::layout(), slot);
         if layout::layout().is_some() {
             // SAFETY: `probe.rs` has verified that a Nil has the tag 0; it needs no destructor.
@@ -194,24 +194,24 @@ pub struct DeferredValue<'s> {
 }
 
 impl DeferredValue<'_> {
-    /// The value at this place.
+    /// The value at `place`.
     ///
     /// # Safety
-    /// - `place` is the value of an entry of `dictionary`, which no script can reach before `'s` has ended, and from which
-    ///   that entry is not taken out.
+    /// - `place` is the value of an entry of `dictionary`. Before `'s` has ended, no script reaches the Dictionary, and
+    ///   nothing erases the entry.
     pub(crate) unsafe fn new(dictionary: Variant, place: *mut Variant, declared: ContainerType) -> Self {
         Self { dictionary, place, declared, tie: PhantomData }
     }
 }
 
-/// Values that other threads build in an Array first, because two entries may have the same key and so the same place.
+/// Values that other threads build in an Array first, because two entries may have the same key and so share a slot.
 pub struct StagedValues<'s> {
     values: Variant,
     left: Vec<DeferredValue<'s>>,
 }
 
 impl<'s> StagedValues<'s> {
-    /// Slots for these values, each with the place it moves to later.
+    /// The values, which move to their entries later, and slots to fill them.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -228,17 +228,17 @@ impl<'s> StagedValues<'s> {
     /// - No slots and no construction of `'s` exist any more.
     pub(crate) unsafe fn settle(self) {
         let Self { values, left } = self;
-        // SAFETY: the Array has `left.len()` elements and has not left this file, and its slots no longer exist (`#
-        // Safety`).
+        // SAFETY: the Array has `left.len()` elements and has not left this file. Its slots no longer exist (by
+        // `# Safety`).
         let mut slots = unsafe { Slots::new(values, 0..left.len()) };
         for DeferredValue { dictionary, place, declared, .. } in left {
             let value = slots.next();
             if !declared.takes(value) {
-                // Not filled, or with another type: the entry keeps the default of the declared type.
+                // Unfilled, or of another type: the entry keeps the default of the declared type.
                 continue;
             }
-            // SAFETY: nothing else uses the Dictionary, which is alive, and whose entry is still there (`DeferredValue::new` demands
-            // it); entries added since have not moved the others, or `can_share_out` would have kept values from being left.
+            // SAFETY: nothing else uses the Dictionary, which is alive and still has the entry (`DeferredValue::new`
+            // demands it). Entries added since have not moved it: `can_share_out` is true if values are left.
             unsafe { std::ptr::swap(value, place) };
             drop(dictionary);
         }
@@ -299,7 +299,7 @@ impl StringSlots<'_> {
         }
     }
 
-    /// Gives the next `count` elements away.
+    /// Splits off the next `count` elements for another thread.
     ///
     /// # Panics
     /// If there are fewer.
@@ -311,7 +311,7 @@ impl StringSlots<'_> {
         Self { array: self.array.clone(), first: self.first, range: left, is_shared: true, tie: PhantomData }
     }
 
-    /// The array, and whether others may be filling some of its elements.
+    /// The array, and whether other threads may be filling some of its elements.
     pub(crate) fn into_array(self) -> (Variant, bool) {
         (self.array, self.is_shared)
     }

@@ -11,8 +11,8 @@ use crate::documented::{documented_string, string_of_units};
 use crate::layout::layout;
 use crate::read::Reader;
 
-/// The text of a String. Code units that are no characters become U+FFFD: scripts can put lone surrogates into Strings, for which
-/// godot-rust's `to_string` has undefined behavior.
+/// The text of a String. Code units that are not characters become U+FFFD. Scripts can put lone surrogates into
+/// Strings, for which godot-rust's `to_string` has undefined behavior.
 pub fn text_of(string: &GString) -> String {
     Text::Utf32(Reader::new().units(string)).to_lossy()
 }
@@ -48,7 +48,7 @@ pub fn raw_string(bytes: &[u8], units: &mut Vec<u32>) -> Option<GString> {
     string_of_units_in_place(&units[..count])
 }
 
-/// A String of exactly this text, written in place. ASCII Strings take 6.6 ms so, and 10 ms with the engine's conversion
+/// A String of exactly this text, written in place. ASCII Strings take 6.6 ms, and 10 ms with the engine's conversion
 /// (`cargo xtask bench Strings`).
 #[inline(always)]
 pub(crate) fn string_in_place(text: &str) -> GString {
@@ -99,7 +99,7 @@ fn string_of(count: usize, fill: impl FnOnce(&mut [u32])) -> Option<GString> {
     Some(string)
 }
 
-/// The number of characters: of bytes that are not continuation bytes.
+/// The number of characters, which is the number of bytes that are not continuation bytes.
 fn characters(text: &str) -> usize {
     text.as_bytes().iter().filter(|byte| **byte as i8 >= -0x40).count()
 }

@@ -1,4 +1,4 @@
-//! How the engine holds values of each type, by its documentation and precision.
+//! How the engine stores values of each type, according to its documentation and precision.
 
 use variant_codec::VariantType;
 use variant_codec::format::{Lane, Shape};

@@ -1,4 +1,4 @@
-//! What differs between two values, and what makes one of the other.
+//! Compares two values, and computes and applies patches between them.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
 use crate::view::{decode, no_input};
 
-/// A value, encoded so that it is read back as what it is.
+/// Encodes a value strictly, so that it decodes to the same value.
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
     value::encode(value, Objects::Refused, true)
 }
@@ -29,27 +29,27 @@ fn packed(bytes: &[u8]) -> Result<PackedByteArray> {
     Ok(packed)
 }
 
-/// The patch that makes `new` of `old`.
+/// The patch that turns `old` into `new`.
 ///
 /// # Errors
-/// Why one of them cannot be encoded, with the path to the place.
+/// Fails if one of them cannot be encoded; the error has the path.
 pub fn diff(old: &Variant, new: &Variant) -> Result<PackedByteArray> {
     let (old, new) = (encoded(old)?, encoded(new)?);
     packed(&patch::diff(engine::bytes(&old), engine::bytes(&new), &Limits::unlimited())?)
 }
 
-/// The same for encoded values.
+/// As [`diff`], for encoded values.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
+/// Fails if the bytes are invalid; the error has the offset.
 pub fn diff_bytes(old: &PackedByteArray, new: &PackedByteArray, limits: &Limits) -> Result<PackedByteArray> {
     packed(&patch::diff(engine::bytes(old), engine::bytes(new), limits)?)
 }
 
-/// What a patch makes of a value.
+/// Applies a patch to a value.
 ///
 /// # Errors
-/// Why the value cannot be encoded; a patch that is none, or does not fit; what is beyond the limits.
+/// Fails if the value cannot be encoded, the patch is invalid or does not fit, or a limit is exceeded.
 pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Result<Built> {
     let limits = &Limits { allow_objects: false, ..limits.clone() };
     let made = patch::apply(engine::bytes(&encoded(value)?), engine::bytes(patch), limits)?;
@@ -60,7 +60,7 @@ pub fn patch(value: &Variant, patch: &PackedByteArray, limits: &Limits) -> Resul
     value::decode(reading, 0..end, &mut Spent::default()).map(|(built, _)| built).map_err(bad_result)
 }
 
-/// The error of bytes that a patch has made. The caller never sees them, so it has no offset.
+/// The error for bytes that a patch has produced. The caller never sees them, so the error has no offset.
 #[cold]
 fn bad_result(error: Error) -> Error {
     let error = error.without_offset();
@@ -73,10 +73,10 @@ fn bad_result(error: Error) -> Error {
     }
 }
 
-/// The same for an encoded value.
+/// As [`patch()`], for an encoded value.
 ///
 /// # Errors
-/// As [`patch`], and what is wrong with the value.
+/// As [`patch()`]; also fails if the encoded value is invalid.
 pub fn patch_bytes(
     value: &PackedByteArray,
     patch: &PackedByteArray,
@@ -85,19 +85,19 @@ pub fn patch_bytes(
     packed(&patch::apply(engine::bytes(value), engine::bytes(patch), limits)?)
 }
 
-/// Where two values differ: at most so many places.
+/// The differences between two values, at most `most` of them.
 ///
 /// # Errors
-/// Why one of them cannot be encoded, with the path to the place.
+/// Fails if one of them cannot be encoded; the error has the path.
 pub fn differences(old: &Variant, new: &Variant, most: usize) -> Result<Array<VarDictionary>> {
     let (old, new) = (encoded(old)?, encoded(new)?);
     described(&old, &new, most, &Limits::unlimited(), |_, _| Ok(()))
 }
 
-/// The same for encoded values, with the bytes of both.
+/// As [`differences`], for encoded values, with the byte ranges of both.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
+/// Fails if the bytes are invalid; the error has the offset.
 pub fn differences_bytes(
     old: &PackedByteArray,
     new: &PackedByteArray,
@@ -126,7 +126,7 @@ fn described(
     limits: &Limits,
     more: impl Fn(&mut VarDictionary, &Difference<'_>) -> Result<()>,
 ) -> Result<Array<VarDictionary>> {
-    // Objects are compared, but not made.
+    // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
     let (mut keys, memory) = (KeyCache::default(), MemoryBudget::default());
     let mut live = |view: &View<'_>| {
@@ -137,7 +137,7 @@ fn described(
             decoded => decoded,
         }
     };
-    // Of differences with the same keys in their paths, by where those lie.
+    // Decoded keys that several paths share, by their address in the input.
     let mut kept: HashMap<*const u8, Variant> = HashMap::new();
     let mut found = Array::new();
     for difference in patch::differences(engine::bytes(old), engine::bytes(new), most, limits)? {
@@ -171,7 +171,7 @@ fn described(
 /// The fingerprint of a value.
 ///
 /// # Errors
-/// Why it cannot be encoded, with the path to the place.
+/// Fails if it cannot be encoded; the error has the path.
 pub fn fingerprint(value: &Variant) -> Result<u64> {
     let mut sink = Fingerprint::new(PRECISION);
     Live::new(value, Objects::AsIds { warns: false }, false).write_into(&mut sink)?;
@@ -181,7 +181,7 @@ pub fn fingerprint(value: &Variant) -> Result<u64> {
 /// The fingerprint of an encoded value.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
+/// Fails if the bytes are invalid; the error has the offset.
 pub fn fingerprint_bytes(bytes: &PackedByteArray, limits: &Limits) -> Result<u64> {
     variant_codec::fingerprint(engine::bytes(bytes), PRECISION, limits)
 }

@@ -1,14 +1,14 @@
-//! The buffer that each thread keeps from value to value, to encode into.
+//! A buffer to encode into, which each thread keeps from value to value.
 //!
-//! One pass into memory that grows and one copy: a million ints take 3.7 ms. Measured first and written into the result, they take
-//! 5.7 ms; appended to a new `Vec` and copied, 7.5 ms (`cargo xtask bench ints`).
+//! One pass into a growing buffer and one copy take 3.7 ms for a million ints. Measuring first and writing into the
+//! result takes 5.7 ms; appending to a new `Vec` and copying takes 7.5 ms (`cargo xtask bench ints`).
 
 use std::cell::Cell;
 
 use variant_codec::EncodeOptions;
 use variant_codec::stream::{Buffer, Encoder};
 
-/// The most that a thread keeps for the next value.
+/// The largest buffer that a thread keeps for the next value, in bytes.
 const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {

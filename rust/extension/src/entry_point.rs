@@ -1,4 +1,4 @@
-//! Start and stop.
+//! Starts and stops the library.
 #![expect(unsafe_code, reason = "godot-rust wants it for an entry point")]
 
 use godot::init::{ExtensionLibrary, InitStage, gdextension};
@@ -11,7 +11,7 @@ use crate::{api, panics, settings, threads};
 
 struct Extension;
 
-// SAFETY: what godot-rust asks for: nothing in this library is called before `start` or after `stop`.
+// SAFETY: as godot-rust demands, nothing in this library is called before `start` or after `stop`.
 #[gdextension(entry_symbol = godot_rust_init)]
 unsafe impl ExtensionLibrary for Extension {
     fn on_stage_init(stage: InitStage) {
@@ -27,8 +27,8 @@ unsafe impl ExtensionLibrary for Extension {
     }
 }
 
-/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first: starts godot-rust, with
-/// arguments checked before it sees them. An engine of another precision is refused.
+/// The entry symbol in `fast_variant_codec.gdextension`, which the engine calls first. Refuses an engine of another
+/// precision. Otherwise starts godot-rust, and checks arguments before they reach it.
 ///
 /// # Safety
 /// - Called by the engine, with the documented arguments.

@@ -23,7 +23,7 @@ use variant_disk::Stamp;
 /// Encodes a value into `bytes`.
 ///
 /// # Errors
-/// Why the value cannot be written, with the path to the place; the contents of `bytes` are then unspecified.
+/// Fails if the value cannot be encoded; the error has the path. The contents of `bytes` are then unspecified.
 pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Result<()> {
     with_buffer(|memory| {
         let mut downgrade = Downgrade::new(Buffer::new(memory), loss);
@@ -36,7 +36,7 @@ pub fn encode_to(bytes: &mut PackedByteArray, value: &Variant, loss: Loss) -> Re
 /// Decodes a value; returns it and its end. `keys` may be kept from value to value.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
+/// Fails if the bytes are invalid; the error has the offset.
 pub fn decode(
     bytes: &[u8],
     strictness: Strictness,
@@ -68,15 +68,15 @@ pub struct Conversion {
     pub bytes_read: usize,
     /// The size of the new file in bytes.
     pub bytes_written: usize,
-    /// What was replaced.
+    /// The replacements.
     pub changes: Vec<Change>,
 }
 
-/// Why a file was not converted. The destination is unchanged.
+/// The reason why a file was not converted. The destination is unchanged.
 pub enum NotConverted {
-    /// One of the files.
+    /// A file cannot be read or written.
     File(FileError),
-    /// Some of the records.
+    /// Some records cannot be converted.
     Records(Failed),
 }
 
@@ -89,7 +89,7 @@ impl From<FileError> for NotConverted {
 /// Converts all length-prefixed values of a file.
 ///
 /// # Errors
-/// Why there is no new file.
+/// Fails if a file cannot be read or written, or a record cannot be converted.
 pub fn convert_file(
     from: &GString,
     to: &GString,
@@ -111,7 +111,7 @@ pub fn convert_file(
             Direction::From3 => upgrade(&bytes[record], &limits, loss, part),
             Direction::To3 => downgrade(&bytes[record], &limits, loss, part),
         };
-        // An error of the writer has no offset but that of its record.
+        // A writer's error has no offset, so it gets that of its record.
         let created = created.map_err(|error| error.at(0).shifted(start))?;
         if !created.is_empty() {
             let mut changes = lock(&changes);
@@ -128,7 +128,7 @@ pub fn convert_file(
     if !failed.indexes.is_empty() {
         return Err(NotConverted::Records(failed));
     }
-    // In the place of the old file, or of one that has replaced it meanwhile.
+    // The destination is the old file, or one that has replaced it meanwhile.
     let is_in_place =
         |before: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(before);
     match before.filter(is_in_place) {
@@ -170,7 +170,7 @@ fn downgrade(bytes: &[u8], limits: &Limits, loss: Loss, part: &mut Vec<u8>) -> R
     })
 }
 
-/// Fails if a Dictionary in good bytes repeats a key: no reader would accept it.
+/// Fails if a Dictionary in valid bytes repeats a key: no reader would accept it.
 fn refuse_repeated_keys(bytes: &[u8], limits: &Limits) -> Result<()> {
     match quick_check(bytes, limits) {
         Some(_) => Ok(()),

@@ -2,11 +2,11 @@
 //!
 //! | folder or file | does |
 //! |---|---|
-//! | `entry_point.rs` | start and stop |
+//! | `entry_point.rs` | starts and stops the library |
 //! | `api/` | the API for scripts: classes, help, errors, results |
 //! | `jobs.rs` | background jobs for batches and files |
 //! | `godot3.rs`, `protobuf.rs` | Godot 3's format, and messages |
-//! | `compare.rs` | what differs between two values |
+//! | `compare.rs` | differences, patches and fingerprints |
 //! | `view/` | parts of encoded data |
 //! | `files.rs`, `file_queue.rs` | files of values, and the order of access |
 //! | `batch/` | batches |

@@ -5,32 +5,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use variant_codec::Result;
 use variant_codec::memory::check_memory;
 
-/// Checking free memory for each small value would be slow, and [`check_memory`] ignores them. It is checked whenever the values
-/// since the last check may have taken this much, for twice as much: what is built until the next check takes less.
+/// Check for free memory each time the values may have taken this many bytes: a check for each small value would be
+/// slow, and [`check_memory`] ignores small sizes. A check asks for twice as much, more than the next values take.
 const AT_ONCE: usize = 4 << 20;
-/// The most engine memory that one encoded byte takes, and what a value takes beside that.
+/// The most engine memory that one encoded byte takes, and the overhead of a value.
 const MOST_PER_BYTE: usize = 64;
 const PER_VALUE: usize = 64;
 
-/// The memory that a call has taken since the last check, on all its threads. Whatever builds several values in a call charges
-/// all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
+/// The memory that a call has taken since the last check, on all its threads. Code that builds several values in a call
+/// charges all of them to one budget. A value of more than 256 KiB is also checked by itself, while it is decoded.
 #[derive(Default)]
 pub struct MemoryBudget(AtomicUsize);
 
 impl MemoryBudget {
-    /// The most that a value of so many encoded bytes takes.
+    /// The most memory that a value of this encoded size takes.
     pub fn cost(encoded_bytes: usize) -> usize {
         encoded_bytes.saturating_mul(MOST_PER_BYTE).saturating_add(PER_VALUE)
     }
 
-    /// Adds what has been built.
+    /// Adds memory that has been taken.
     #[inline]
     pub fn add(&self, bytes: usize) {
-        // More makes no difference, and cannot overflow.
+        // Capped to avoid an overflow; more makes no difference.
         self.0.fetch_add(bytes.min(AT_ONCE), Ordering::Relaxed);
     }
 
-    /// Checks whether there is memory for what comes next.
+    /// Checks for free memory, if enough has been taken since the last check.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
@@ -62,7 +62,7 @@ impl MemoryBudget {
         self.check()
     }
 
-    /// Charges a String of so many bytes of UTF-8 before it is made.
+    /// Charges a String of this many bytes of UTF-8 before it is made.
     ///
     /// # Errors
     /// As [`MemoryBudget::check`].
@@ -73,7 +73,7 @@ impl MemoryBudget {
         self.charge(cost)
     }
 
-    /// What has not been checked yet.
+    /// The memory taken since the last check.
     pub fn unchecked(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

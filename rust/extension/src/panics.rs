@@ -9,10 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use variant_codec::{Error, ErrorKind, Result};
 
-/// Runs `work`, and returns a panic as an error. `place` is its name for `faults`.
+/// Runs `work`, and returns a panic as an error. `place` names the work for `faults`.
 ///
 /// # Errors
-/// Those of `work`, and [`ErrorKind::Internal`], after which what `work` changes may be half changed.
+/// Returns the errors of `work`, or [`ErrorKind::Internal`] after a panic. The data of `work` may then be inconsistent.
 #[inline(always)]
 pub fn catch_panic<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
     let done = catch_unwind(AssertUnwindSafe(|| {
@@ -22,13 +22,13 @@ pub fn catch_panic<R>(place: &'static str, work: impl FnOnce() -> Result<R>) -> 
     done.unwrap_or_else(|payload| Err(error(payload)))
 }
 
-/// Runs `work` for another thread, which catches the panic, with its message and place.
+/// Runs `work` for another thread, which catches a panic with its message and location.
 pub fn forward_panic<R>(place: &'static str, work: impl FnOnce() -> R) -> R {
     catch_panic(place, || Ok(work())).unwrap_or_else(|error| resume_unwind(Box::new(error)))
 }
 
 thread_local! {
-    /// The message and place of the last panic on this thread.
+    /// The message and location of the last panic on this thread.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 

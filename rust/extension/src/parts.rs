@@ -1,7 +1,7 @@
 //! Encodes and decodes one large value on several threads.
 //!
-//! Both stop at the first error without reporting it: one thread alone then repeats the work and finds the error and
-//! its place, as for small values.
+//! Both stop at the first error without reporting it. A single thread then repeats the work and finds the error and its
+//! path, as for small values.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ const COPIED_AT_ONCE: usize = 32;
 /// The bytes that one task has encoded.
 struct Chunk {
     bytes: Vec<u8>,
-    /// The positions between these bytes at which chunks of other tasks belong.
+    /// The positions in these bytes at which chunks of other tasks belong.
     insertions: Vec<Insertion>,
 }
 
@@ -43,10 +43,10 @@ struct Insertion {
     count: usize,
 }
 
-/// Encodes the tails of a value, of which the calling thread has encoded `lead`, and returns all bytes.
+/// Encodes the tails of a value, and returns all bytes. The calling thread has already encoded `lead`, the start.
 ///
-/// Parts are encoded into reused memory and joined by all threads: entities take 5.4 ms on two threads. With parts in growing
-/// buffers, joined by the calling thread, they take 10 ms, and on one thread 9.2 ms (`cargo xtask bench entities`).
+/// All threads encode parts into reused memory and join them: entities take 5.4 ms on two threads. With growing buffers
+/// that the calling thread joins, they take 10 ms, and on one thread 9.2 ms (`cargo xtask bench entities`).
 pub fn encode<'a>(
     lead: Vec<u8>,
     tails: Vec<(usize, Tail<'a>)>,
@@ -129,7 +129,7 @@ pub fn copy_all(pool: Option<&Pool>, mut copies: Vec<Copy<'_, '_>>) {
     );
 }
 
-/// Assigns a chunk and its insertions, in order, to the start of `rest`, which is then the remaining room.
+/// Assigns a chunk and its insertions, in order, to the start of `rest`, which is then the remaining memory.
 fn order<'p, 'j>(chunks: &'p [Chunk], index: usize, rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>) {
     let Chunk { bytes, insertions } = &chunks[index];
     let put = |from: &'p [u8], rest: &mut &'j mut [u8], copies: &mut Vec<Copy<'p, 'j>>| {

@@ -20,7 +20,7 @@ use crate::variant::source::{Live, Objects};
 /// Encodes a message into `bytes`. `encoder` may be kept from value to value.
 ///
 /// # Errors
-/// Why the value does not fit the message, with the path to the place; the contents of `bytes` are then unspecified.
+/// Fails if the value does not fit the message; the error has the path. The contents of `bytes` are then unspecified.
 pub fn encode_to(
     bytes: &mut PackedByteArray,
     value: &Variant,
@@ -31,7 +31,7 @@ pub fn encode_to(
     engine::set_bytes(bytes, encoder.written())
 }
 
-/// The same for one value.
+/// As [`encode_to`], for one value.
 ///
 /// # Errors
 /// As [`encode_to`].
@@ -48,7 +48,7 @@ pub fn encode_one(value: &Variant, message: &Message, options: &EncodeOptions) -
 /// Decodes a message. `keys` may be kept from message to message.
 ///
 /// # Errors
-/// What is wrong with the bytes, with offset and path.
+/// Fails if the bytes are invalid; the error has the offset and path.
 pub fn decode(
     bytes: &[u8],
     message: &Message,
@@ -71,7 +71,7 @@ pub fn decode(
 /// folder of the file, and in `res://`, in this order.
 ///
 /// # Errors
-/// Why there is none, with file, line and column.
+/// Fails if the schema cannot be loaded; the error has file, line and column.
 pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<Schema, Error> {
     let path = &GString::from(&engine::text_of(path));
     let bytes = files::read(path, &Limits::for_save_files()).map_err(|error| Error::Schema {
@@ -105,7 +105,7 @@ pub fn load(path: &GString, folders: &PackedStringArray) -> std::result::Result<
     })
 }
 
-/// `None` if it is not text.
+/// The bytes as text; `None` if they are not UTF-8.
 fn text(bytes: &PackedByteArray) -> Option<String> {
     String::from_utf8(engine::bytes(bytes).to_vec()).ok()
 }

@@ -18,8 +18,8 @@ const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 /// Below this, another thread does not help: waking one takes about as long as decoding 64 KiB.
 const DEFAULT_THRESHOLD: usize = 1 << 18;
 
-/// Shows the settings in the editor's Project Settings, with default values, which the editor does not store, unless
-/// the project has its own.
+/// Shows the settings in the editor's Project Settings. Unless the project has its own values, sets default ones, which
+/// the editor does not store.
 pub fn register() {
     add(THREADS, 0, PropertyHint::RANGE, "0,256");
     let bytes = "0,16777216,1,or_greater,suffix:B";
@@ -37,7 +37,7 @@ fn add(name: &str, default: impl ToGodot, hint: PropertyHint, choices: &str) {
         "name" => &name, "type" => default.get_type().ord(), "hint" => hint.ord(), "hint_string" => choices,
     };
     project("add_property_info", &[info.to_variant()]);
-    // They are read when the library starts.
+    // Settings are read when the library starts.
     project("set_restart_if_changed", &[name, true.to_variant()]);
 }
 
@@ -48,7 +48,7 @@ fn project(method: &str, arguments: &[Variant]) -> Variant {
         .map_or_else(Variant::nil, |mut settings| settings.call(method, arguments))
 }
 
-/// The path in the file system of one that begins with `user://` or `res://`.
+/// The file system path of a path that begins with `user://` or `res://`.
 pub fn globalize_path(path: &GString) -> String {
     project("globalize_path", &[path.to_variant()]).stringify().to_string()
 }
@@ -110,7 +110,7 @@ fn from_environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// With overrides for platforms and other feature tags.
+/// A project setting, with overrides for platforms and other feature tags.
 fn from_project(name: &str) -> Variant {
     project("get_setting_with_override", &[name.to_variant()])
 }

@@ -1,9 +1,9 @@
-//! Measured sizes from which the work is done in another way.
+//! Measured sizes at which the work changes its strategy.
 
 use variant_codec::VariantType;
 use variant_engine::is_debug_build;
 
-/// From this size, the engine handles packed arrays itself where it is as fast.
+/// The size from which the engine handles packed arrays itself, if it is as fast.
 pub const LARGE_BYTES: usize = 1 << 16;
 /// The maximum encoded size of a value for which `Live::is_small` is true.
 pub const SMALL_BYTES: usize = 136;
@@ -12,8 +12,8 @@ pub const SMALL_BYTES: usize = 136;
 pub const PART_BYTES: usize = 1 << 16;
 
 /// Whether the engine copies large packed arrays of this type at memory speed, without zeroing them first as extensions
-/// must. Debug builds copy them element by element. `resize` and a copy reach 0.7 × the engine in release builds, and 3 × in debug
-/// builds (`cargo xtask bench Packed`).
+/// must. Debug builds copy them element by element. `resize` and a copy reach 0.7 × the engine's speed in release
+/// builds, and 3 × in debug builds (`cargo xtask bench Packed`).
 pub fn engine_is_as_fast(ty: VariantType) -> bool {
     use VariantType as T;
     let plain = matches!(

@@ -32,7 +32,7 @@ use crate::variant::validator::Validator;
 /// Encodes a value. If `strict`, a value that would decode to a different one is an error.
 ///
 /// # Errors
-/// Why the value cannot be written, with the path to the place.
+/// Fails if the value cannot be encoded; the error has the path.
 pub fn encode(value: &Variant, objects: Objects<'_>, strict: bool) -> Result<PackedByteArray> {
     let mut bytes = PackedByteArray::new();
     encode_to(&mut bytes, value, objects, strict)?;
@@ -92,7 +92,7 @@ fn encode_packed(
     live.write_into(&mut Encoder::new(Buffer::new(bytes.as_mut_slice()), options))
 }
 
-/// Appends the bytes of a value, prefixed with their length as a little-endian u32. If `strict`, as with [`encode`].
+/// Appends the bytes of a value, prefixed with their length as a little-endian u32. `strict` is as for [`encode`].
 ///
 /// # Errors
 /// As [`encode`]; then nothing has been appended.
@@ -111,7 +111,7 @@ pub fn append(out: &mut Vec<u8>, value: &Variant, objects: Objects<'_>, strict: 
 /// Encodes a value whose objects are of registered classes, strictly. Getters run.
 ///
 /// # Errors
-/// As [`encode`]; objects of other classes.
+/// As [`encode`]; also fails for objects of other classes.
 pub fn encode_registered(value: &Variant, registry: &Registry) -> Result<PackedByteArray> {
     // Getters may change the caller's variable.
     let value = value.clone();
@@ -166,7 +166,7 @@ fn encode_with(
         }
         Err(_) => {}
     }
-    // One thread alone finds the error and its path.
+    // A single thread finds the error and its path.
     with_encoder(options, |encoder| {
         Live::new(value, objects, options.strict_text).write_into(encoder)?;
         take(Encoded::InBuffer(encoder.output().written()))
@@ -176,7 +176,7 @@ fn encode_with(
 /// Decodes the input.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset.
+/// Fails if the bytes are invalid; the error has the offset.
 #[inline(always)]
 pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     let Reading { input, strictness, limits, .. } = reading;
@@ -190,7 +190,7 @@ pub fn decode_all(reading: Reading<'_>) -> Result<Built> {
     Ok(builder.finish())
 }
 
-/// A small value that holds no others and is the whole input. Decoding it cannot fail, so it needs neither limits nor a builder.
+/// Decodes the input if it is a small value that holds no others, which needs neither limits nor a builder.
 #[inline(always)]
 pub fn decode_leaf(bytes: &[u8]) -> Option<Variant> {
     let Some(number) = number(bytes) else { return decode_other_leaf(bytes) };
@@ -220,13 +220,13 @@ fn decode_other_leaf(bytes: &[u8]) -> Option<Variant> {
 /// Decodes a part of the input; returns the value and its end. `spent` carries the used-up limits from value to value.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset in the whole input.
+/// Fails if the bytes are invalid; the error has the offset in the whole input.
 pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -> Result<(Built, usize)> {
     let start = part.start;
     let Reading { input, strictness, limits, .. } = reading;
     let _running = limits.allow_objects.then(Nested::enter).transpose()?;
     let data = input.bytes().get(part).unwrap_or_default();
-    // Others share the limits where this is one of many values in the input.
+    // If the input has many values, they share the limits.
     let is_shared = data.len() >= settings::parallel_threshold()
         && !limits.allow_objects
         && limits.admit_all_of(input.bytes().len());
@@ -242,10 +242,11 @@ pub fn decode(mut reading: Reading<'_>, part: Range<usize>, spent: &mut Spent) -
     Ok((builder.finish(), start + end))
 }
 
-/// Decodes a part of the input strictly, whose objects are of registered classes; the outermost one may be `target`. Game code runs.
+/// Strictly decodes a part of the input whose objects are of registered classes. `target`, if given, becomes the
+/// outermost object. Scripts run.
 ///
 /// # Errors
-/// As [`decode`]; also what the classes have against it. All objects have then been freed.
+/// As [`decode`]; also fails if the data does not fit the classes. All created objects have then been freed.
 pub fn decode_registered(
     reading: Reading<'_>,
     part: Range<usize>,

@@ -1,5 +1,5 @@
-//! How long messages take to be read that were made to take long, in nanoseconds for each byte, small and eight times as
-//! large: more by the larger one would mean that time grows faster than messages do.
+//! Measures how long messages crafted to be slow take to decode, in nanoseconds per byte, at two sizes. If the
+//! larger size takes more per byte, time grows faster than the input.
 //!
 //! `cargo run --release -p variant_protobuf --example worst`
 
@@ -10,7 +10,7 @@ use variant_codec::stream::{Measure, Source};
 use variant_protobuf::{DecodeOptions, Defaults, Message, MessageDecoder, Schema};
 
 const SIZES: [usize; 2] = [1 << 17, 1 << 20];
-/// The best of so many counts.
+/// The best of this many runs counts.
 const RUNS: usize = 5;
 
 const SCHEMA: &str = r#"
@@ -51,7 +51,7 @@ fn nanoseconds_a_byte(message: &Message, bytes: &[u8], defaults: Defaults) -> f6
     (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
-/// Messages of about so many bytes.
+/// Messages of about `size` bytes.
 fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     let repeated = |piece: &[u8]| piece.repeat(size / piece.len());
     let nested = |tag: u8, around: fn(&mut Vec<u8>)| {
@@ -68,7 +68,7 @@ fn messages(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     let entries = |entry: fn(u32) -> Vec<u8>| {
         let (mut map, mut index) = (Vec::new(), 0_u32);
         while map.len() < size {
-            // A number that says little of the one before it.
+            // Scrambles the index, so that keys arrive out of order.
             map.extend(entry(index.wrapping_mul(0x9E37_79B9)));
             index += 1;
         }

@@ -1,11 +1,11 @@
-//! An output buffer with lengths that are filled in later.
+//! [`Buffer`]: output whose lengths are filled in later.
 
 use variant_codec::format::MAX_BYTES;
 use variant_codec::{ErrorKind, Result};
 
 use crate::varint::{LONGEST_VARINT, put_varint, varint_len};
 
-/// Faster than appending to a [`Vec`], because its bytes are initialised in advance.
+/// An output buffer. Faster than appending to a [`Vec`], because its bytes are initialised in advance.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Buffer {
         self.bytes
     }
 
-    /// Reserves room for more bytes.
+    /// Makes sure that `bytes` more bytes fit.
     #[inline(always)]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes.len() - self.used { self.grow(bytes) } else { Ok(()) }
@@ -58,7 +58,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends the bytes that `write` puts at the start of `N` bytes; it returns their number.
+    /// Appends the bytes that `write` puts at the start of an array of `N`. It returns their number.
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) -> Result<()> {
         self.reserve(N)?;
@@ -68,7 +68,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Appends `count` bytes and returns them to be filled.
+    /// Appends `bytes` bytes and returns them to be filled.
     #[inline(always)]
     pub fn take(&mut self, bytes: usize) -> Result<&mut [u8]> {
         self.reserve(bytes)?;
@@ -101,7 +101,7 @@ impl Buffer {
         self.put(|room| put_varint(room, value))
     }
 
-    /// Fills in the length of the bytes after `reserved` bytes at `at`, with more bytes if the length needs them.
+    /// Fills in the length at `at`, where `reserved` bytes are free. Moves the contents if it needs more.
     #[inline(always)]
     pub fn close(&mut self, at: usize, reserved: usize) -> Result<()> {
         let len = self.used - at - reserved;

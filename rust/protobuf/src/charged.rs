@@ -8,8 +8,8 @@ use variant_codec::{ErrorKind, Result};
 /// Up to this many items are free.
 const FIRST: usize = 64;
 
-/// Items noted while a message is decoded. Their memory is charged like that of the result, each time it grows: old and
-/// new buffer together.
+/// Items recorded while a message is decoded. Each growth charges the new buffer to the budget, in addition to the
+/// old one.
 #[derive(Debug)]
 pub struct Charged<T> {
     items: Vec<T>,
@@ -24,13 +24,13 @@ impl<T> Default for Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// Clears the items for another message, which is charged again for the memory.
+    /// Clears the items for another message, which is charged anew.
     pub fn restart(&mut self) {
         self.items.clear();
         self.charged = FIRST;
     }
 
-    /// Reserves room for more items.
+    /// Reserves capacity for more items.
     #[inline(always)]
     pub fn reserve(&mut self, more: usize, budget: &mut Budget<'_>) -> Result<()> {
         if self.items.len().saturating_add(more) > self.charged { self.grow(more, budget) } else { Ok(()) }
@@ -49,7 +49,6 @@ impl<T> Charged<T> {
         Ok(())
     }
 
-    /// Adds an item.
     #[inline(always)]
     pub fn push(&mut self, item: T, budget: &mut Budget<'_>) -> Result<()> {
         self.reserve(1, budget)?;
@@ -59,7 +58,6 @@ impl<T> Charged<T> {
 }
 
 impl Charged<u8> {
-    /// Adds bytes.
     pub fn extend(&mut self, bytes: &[u8], budget: &mut Budget<'_>) -> Result<()> {
         self.reserve(bytes.len(), budget)?;
         self.items.extend_from_slice(bytes);

@@ -1,7 +1,7 @@
 //! Schemas from `.proto` files and descriptor sets.
 //!
-//! Files are compiled by protox. Its panics are caught, but a stack overflow or an endless loop would not be, so files
-//! that could cause them are refused first. Descriptor sets, from files or elsewhere, are checked by this crate alone.
+//! protox compiles the files. Its panics are caught, but a stack overflow or an endless loop could not be. So files
+//! that might cause one are refused first. This crate itself checks all descriptor sets.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +20,11 @@ use crate::features::FileSet;
 use crate::schema::Schema;
 use crate::tokens::{Tokens, error_at, is_word};
 
-/// The maximum size of a file in bytes: compiling takes up to three hundred times as much memory.
+/// The maximum size of a file in bytes, because compiling takes up to 300 times as much memory.
 const MAX_BYTES: usize = 1 << 20;
-/// The maximum number of statements, because the compiler compares all invalid ones with each other, and of parts of
-/// names and lists, each of which takes it hundreds of bytes.
+/// The maximum number of statements, because the compiler compares all invalid ones with each other.
 const MAX_STATEMENTS: usize = 10_000;
+/// The maximum number of parts of names and lists, because the compiler needs hundreds of bytes for each.
 const MAX_PARTS: usize = 20_000;
 /// The maximum number of characters kept of a compiler error.
 const MAX_REASON: usize = 300;
@@ -35,11 +35,11 @@ const MAX_DEPTH: usize = 100;
 const MAX_IMPORT_PATHS: usize = 10_000;
 
 impl Schema {
-    /// Compiles a `.proto` file and what it imports.
+    /// Compiles a `.proto` file and its imports.
     ///
-    /// `resolve` returns the text of a file by name: `root` itself, then names as in `import`, which are paths without
-    /// `.`, `..` and `//`. The standard files of `google/protobuf/` are built in. Files are of proto2, proto3, or the editions
-    /// 2023 and 2024.
+    /// `resolve` returns the text of a file by name: first `root`, then the paths of imports, which contain no `.`,
+    /// `..` or `//`. The standard files of `google/protobuf/` are built in. Files may use proto2, proto3, or the
+    /// editions 2023 and 2024.
     ///
     /// # Errors
     /// [`Error::Schema`] with file, line and column.
@@ -70,7 +70,7 @@ impl Schema {
     }
 }
 
-/// The schema of a descriptor set. `edition` returns that of a file that was compiled as proto2.
+/// Loads a descriptor set. `edition` returns the edition of a file that was compiled as proto2.
 fn load(bytes: &[u8], edition: impl Fn(&str) -> Option<i32>) -> Result<Schema> {
     let invalid = |error| of_file("", &format!("invalid descriptor set: {error}"));
     let mut set = FileDescriptorSet::decode(bytes).map_err(invalid)?;
@@ -107,7 +107,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// `None` if the file is invalid, which the compiler will report.
+    /// Returns `None` if the file is invalid. The compiler reports that later.
     fn read(name: &str, text: &str) -> Option<Self> {
         let file = File::from_source(name, text).ok()?;
         Some(Self { name: name.to_owned(), descriptor: file.file_descriptor_proto().clone(), seen: 0 })
@@ -115,7 +115,7 @@ impl Opened {
 }
 
 impl Texts {
-    /// Reads the file and its imports, in the order of the compiler.
+    /// Reads the file and its imports, in the compiler's order.
     fn collect(root: &str, resolve: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let mut texts = HashMap::new();
         let mut import_paths: HashMap<String, usize> = HashMap::new();
@@ -156,7 +156,7 @@ impl Texts {
         }
     }
 
-    /// The error, with its column in the text as it was before [`Text::new`].
+    /// Maps the column of an error back to the original text, before [`Text::new`].
     fn as_written(&self, mut error: Error) -> Error {
         if let Error::Schema { file, line, column, .. } = &mut error
             && let Some(text) = self.0.get(file)
@@ -231,14 +231,14 @@ fn is_import_path(path: &[u8]) -> bool {
     !path.contains(&b'\\') && path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
-/// The lengths of full names, at least: each statement counts as if its words were one name.
+/// An estimate of the length of all full names: each statement counts as if its words were one name.
 #[derive(Default)]
 struct Names {
-    /// Of the package.
+    /// The length of the package name.
     package: usize,
-    /// Of each block around the statement.
+    /// The length of each block's name around the statement.
     scopes: Vec<usize>,
-    /// Of the words of the statement so far.
+    /// The length of the statement's words so far.
     words: usize,
     is_package: bool,
     is_import: bool,
@@ -271,7 +271,7 @@ impl Names {
     }
 }
 
-/// The compiler repeats whole texts of the file.
+/// Truncates a reason, because the compiler quotes whole texts of the file.
 fn cut(mut reason: String) -> String {
     if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
         reason.truncate(end);
@@ -280,7 +280,7 @@ fn cut(mut reason: String) -> String {
     reason
 }
 
-/// An error of the compiler, with its place.
+/// Converts a compiler error, with its line and column.
 fn located(root: &str, error: &protox::Error) -> Error {
     let label = error.labels().and_then(|mut labels| labels.next());
     let span = label.zip(error.source_code()).and_then(|(label, code)| {
@@ -288,7 +288,7 @@ fn located(root: &str, error: &protox::Error) -> Error {
         Some((span.line() + 1, span.column() + 1))
     });
     let (line, column) = span.unwrap_or_default();
-    // Only the first file can be missing without an import to blame.
+    // Only the root file can be missing without an import to blame.
     let reason = if error.file().is_none() { "file not found".to_owned() } else { cut(error.to_string()) };
     Error::Schema { file: error.file().unwrap_or(root).to_owned(), line, column, reason }
 }

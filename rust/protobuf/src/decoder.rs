@@ -47,7 +47,7 @@ pub enum Defaults {
     All,
 }
 
-/// How messages are read.
+/// Options for decoding messages.
 ///
 /// ```
 /// use variant_protobuf::{DecodeOptions, Schema, Strictness};
@@ -62,15 +62,15 @@ pub enum Defaults {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
-    /// The wire.
+    /// The wire format.
     pub wire: Wire,
-    /// Strict reading takes only what an encoder writes, lenient reading what official implementations take.
+    /// Strict decoding accepts only what an encoder writes, lenient decoding what official implementations accept.
     pub strictness: Strictness,
     /// The limits.
     pub limits: Limits,
     /// Which absent fields are decoded as their default.
     pub defaults: Defaults,
-    /// Whether enums are decoded as names, if the number has one.
+    /// Whether enums are decoded as names. Numbers without a name stay ints.
     pub enum_names: bool,
     /// Whether the names of fields are StringNames.
     pub string_name_keys: bool,
@@ -96,7 +96,7 @@ impl Message {
     /// Decodes a message.
     ///
     /// # Errors
-    /// What is wrong with the bytes, with offset and path.
+    /// Fails if the bytes are invalid or exceed a limit. The error has the offset and the path.
     pub fn decode(&self, bytes: &[u8], options: &DecodeOptions) -> Result<Value> {
         let mut builder = ValueBuilder::default();
         MessageDecoder::new(self, bytes, options).write_into(&mut builder)?;
@@ -134,7 +134,7 @@ pub struct MessageDecoder<'a> {
     memory: Memory,
 }
 
-/// Memory that is kept from message to message.
+/// Buffers that are reused from message to message.
 #[derive(Debug, Default)]
 struct Memory {
     /// Records of known fields, of all levels.
@@ -154,9 +154,9 @@ struct Memory {
 /// A record of a known field.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// As in the record; for a group, its index in [`Memory::groups`].
+    /// The value of the record; for a group, its index in [`Memory::groups`].
     value: u64,
-    /// Where its tag is.
+    /// The offset of its tag.
     at: u32,
     /// The field's rank, or [`NONE`] if another member of its oneof has replaced it.
     rank: u16,
@@ -174,7 +174,7 @@ struct Entry {
     value: Range<u32>,
 }
 
-/// What is known of a oneof, from its end on.
+/// The state of a oneof while its records are scanned backwards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     /// The number of the last member.
@@ -183,7 +183,7 @@ struct Member {
     is_closed: bool,
 }
 
-/// A single value, or an element of a packed list.
+/// A number or bool: a single value, or an element of a list.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Int(i64),
@@ -205,12 +205,12 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The same for other bytes, with new limits. Memory is kept.
+    /// This decoder for other bytes, with a fresh budget. Keeps its buffers.
     pub fn with_bytes(self, bytes: &'a [u8]) -> Self {
         Self { bytes, budget: Budget::new(self.budget.limits), ..self }
     }
 
-    /// The same, with limits partly used up by other values.
+    /// This decoder, with limits partly used up by other values.
     pub fn after(self, spent: Spent) -> Self {
         Self { budget: Budget::after(spent, self.budget.limits), ..self }
     }
@@ -228,7 +228,7 @@ impl<'a> MessageDecoder<'a> {
         &self.tables.messages[index as usize]
     }
 
-    /// Refuses, in strict reading, what no encoder writes.
+    /// Fails in strict mode if `is_odd`.
     #[inline(always)]
     fn odd(&self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd && self.strict { Err(odd(oddity, at)) } else { Ok(()) }
@@ -257,7 +257,7 @@ impl<'a> MessageDecoder<'a> {
         simdutf8::basic::from_utf8(bytes).map_err(|_| CodecError::new(ErrorKind::InvalidUtf8).at(at))
     }
 
-    /// The ranks of fields that may be shown as defaults, each with whether it is.
+    /// The ranks of the fields that are decoded even if absent.
     #[inline(always)]
     fn always(&self, message: &'a MessageTable) -> &'a [u16] {
         match self.options.defaults {
@@ -267,7 +267,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes the message merged from these records, or from all bytes if there are none.
+    /// Writes the message merged from the records `pieces`, or at level 0 from all bytes.
     #[inline(never)]
     fn decode_message<S: Sink>(
         &mut self,
@@ -327,7 +327,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_dictionary(dictionary).at(at)
     }
 
-    /// The bytes of a message, and if it is a group, the index of the first group in them.
+    /// The range of a message's bytes and, for a group, the index of the first group in it.
     #[inline(always)]
     fn contents(&self, found: Found) -> (Range<usize>, Option<usize>) {
         match found.class {
@@ -340,7 +340,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Refuses, in strict reading, a message without a required field. Its records are those from `first` on.
+    /// Fails in strict mode if a required field is missing. The message's records start at `first`.
     #[inline(always)]
     fn check_required(&self, message: &MessageTable, first: usize, at: usize) -> Result<()> {
         if !self.strict || message.required == 0 {
@@ -360,7 +360,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Writes the unknown fields from `first` on as an entry of a message, and forgets them.
+    /// Writes the unknown fields from `first` on as an entry of the message, and drops them.
     #[inline(never)]
     fn decode_unknown<S: Sink>(
         &mut self,
@@ -398,7 +398,7 @@ impl<'a> MessageDecoder<'a> {
         count
     }
 
-    /// The key of an entry: the name of a field.
+    /// Writes the key of an entry: the name of a field.
     #[inline(always)]
     fn decode_key<S: Sink>(
         &mut self,
@@ -419,7 +419,7 @@ impl<'a> MessageDecoder<'a> {
         sink.begin_value(dictionary)
     }
 
-    /// The value of a field with these records.
+    /// Writes the value of a field from its records.
     #[inline(always)]
     fn decode_field<S: Sink>(
         &mut self,
@@ -437,7 +437,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The last of these records, or the message merged from all of them.
+    /// Writes the last of these records, or the message merged from all of them.
     #[inline(always)]
     fn decode_single<S: Sink>(
         &mut self,
@@ -474,11 +474,11 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// The value of a single record.
+    /// Decodes the number of a single record.
     #[inline(always)]
     fn number(&self, kind: Kind, found: Found, at: usize) -> Result<Number> {
         let raw = found.value;
-        // Compact numbers already have their sign.
+        // The reader has already applied the sign of compact numbers.
         let zigzags = self.options.wire == Wire::Protobuf && matches!(kind, Kind::Sint32 | Kind::Sint64);
         if self.strict && self.options.wire == Wire::Compact {
             let form = match kind {
@@ -540,7 +540,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Text in the input.
+    /// Writes text of the input.
     #[inline(always)]
     fn decode_text<S: Sink>(&mut self, sink: &mut S, bytes: &'a [u8], at: usize) -> Result<()> {
         self.budget.value(VariantType::String).at(at)?;
@@ -552,20 +552,20 @@ impl<'a> MessageDecoder<'a> {
         sink.text(VariantType::String, text.into()).at(at)
     }
 
-    /// Whether a sink may check itself that these bytes are UTF-8.
+    /// Whether the sink may check by itself that these bytes are UTF-8.
     #[inline(always)]
     fn may_be_raw(&self, bytes: &[u8]) -> bool {
         bytes.first() != BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
     }
 
-    /// Charges a packed array, which is a value.
+    /// Charges a packed array: one value and its elements.
     #[inline(always)]
     fn charge_packed(&mut self, ty: VariantType, elements: usize, bytes: usize) -> Result<()> {
         self.budget.value(ty)?;
         self.budget.packed(elements, bytes)
     }
 
-    /// The default of an absent field.
+    /// Writes the default of an absent field.
     #[inline(never)]
     fn decode_default<S: Sink>(
         &mut self,
@@ -589,7 +589,7 @@ impl<'a> MessageDecoder<'a> {
                 self.decode_number(sink, Kind::Bool, Number::Bool(*int != 0))
             }
             (FieldDefault::Int(int), kind) => self.decode_number(sink, kind, Number::Int(*int)),
-            // The value of a map entry without one.
+            // A map entry without a value.
             (FieldDefault::None, Kind::Message(index)) => {
                 let end = self.memory.found.len();
                 self.decode_message(sink, self.message(index), end..end, depth, level + 1)

@@ -1,4 +1,4 @@
-//! Descriptors → tables, which rely on the checks here.
+//! Descriptors → tables. Encoders and decoders rely on the checks here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::features::{self, Features};
 use crate::kind::Kind;
 use crate::schema::{Default, EnumTable, Field, Label, MessageTable, Schema, Tables};
 
-/// Field numbers in descriptors, of which the paths in source information consist.
+/// Field numbers in descriptors, which make up the paths in source information.
 mod tag {
     pub const FILE_MESSAGE: i32 = 4;
     pub const FILE_ENUM: i32 = 5;
@@ -24,16 +24,16 @@ mod tag {
     pub const MESSAGE_ENUM: i32 = 4;
 }
 
-/// The maximum of all full names together, in bytes: that of a message or field is as long as those of its package and of
-/// the messages around it together, and the compiler and the tables hold several copies of each.
+/// The maximum length of all full names together, in bytes. A full name includes the package and the outer
+/// messages, and the compiler and the tables hold several copies of it.
 pub const MAX_NAMES: usize = 1 << 22;
-/// The maximum length of one full name in bytes, and of an identifier: errors repeat them.
+/// The maximum length of a full name or an identifier in bytes, because errors repeat them.
 pub const MAX_NAME: usize = 1024;
 
-/// What a file can start with.
+/// The supported first statements of a file, for error messages.
 pub const SYNTAXES: &str = "syntax = \"proto2\" or \"proto3\", or edition = \"2023\" or \"2024\"";
 
-/// The schema of these files, which include all imports. The features are of the same files.
+/// Builds the schema of these files, which include all imports. `features` belong to the same files, in order.
 ///
 /// # Errors
 /// [`Error::Schema`].
@@ -69,7 +69,7 @@ pub fn schema(files: &[FileDescriptorProto], features: &[features::File]) -> Res
 /// A message or an enum.
 struct Item<'a, D, F> {
     file: &'a FileDescriptorProto,
-    /// With its package and outer messages.
+    /// The full name, with package and outer messages.
     name: String,
     /// Its path in source information.
     path: Vec<i32>,
@@ -92,7 +92,7 @@ impl<D, F> Item<'_, D, F> {
     }
 }
 
-/// An error at a place in a file.
+/// An error at a path in a file.
 fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
     let locations = file.source_code_info.iter().flat_map(|info| &info.location);
     let found = locations.filter(|location| location.path == path).find_map(|location| {
@@ -103,7 +103,7 @@ fn error(file: &FileDescriptorProto, path: &[i32], reason: String) -> Error {
     Error::Schema { file: file.name().to_owned(), line, column, reason }
 }
 
-/// Whether this is an identifier. Other names could be mistaken for a path or a key of our own.
+/// Whether this is an identifier. Other names could be mistaken for a path or for `UNKNOWN_KEY`.
 fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && !name.starts_with(|first: char| first.is_ascii_digit())
@@ -115,7 +115,7 @@ fn is_map_entry(message: &DescriptorProto) -> bool {
     message.options.as_ref().is_some_and(|options| options.map_entry())
 }
 
-/// What a name means.
+/// The type that a name refers to.
 #[derive(Clone, Copy)]
 enum Meaning {
     Message(u32),
@@ -128,7 +128,7 @@ struct Names<'a> {
     messages: Vec<MessageItem<'a>>,
     enums: Vec<EnumItem<'a>>,
     by_name: HashMap<String, Meaning>,
-    /// The bytes of full names, and of those that fields are looked up by.
+    /// The length of all full names so far, including those of fields.
     bytes: usize,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Names<'a> {
         self.add_all(file, inherited, package, &[], messages, enums)
     }
 
-    /// Messages and enums of a file or a message.
+    /// Adds the messages and enums of a file or a message.
     fn add_all(
         &mut self,
         file: &'a FileDescriptorProto,
@@ -275,7 +275,7 @@ impl<'a> Names<'a> {
         Ok(MessageTable::new(name, fields, oneofs.names, is_map_entry))
     }
 
-    /// A field, without what depends on other fields, or the error.
+    /// Builds a field without the data that depends on other fields. Returns the reason if it is invalid.
     fn field(
         &self,
         item: &MessageItem<'a>,
@@ -401,7 +401,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The type name of a key or value; `None` if it is not allowed, like map entries.
+    /// The type name of a key or value; `None` if it is not allowed, like a map entry.
     fn kind_in_entry(&self, entry: &MessageItem<'a>, field: &FieldDescriptorProto) -> Option<String> {
         if let Some(Meaning::Message(index)) = self.find(&entry.name, field.type_name())
             && is_map_entry(self.messages[index as usize].descriptor)
@@ -411,7 +411,7 @@ impl<'a> Names<'a> {
         self.kind(entry, field).ok().map(|(_, name)| name)
     }
 
-    /// The default of a field, which may be given as text.
+    /// The default of a field. `text` is the default in the schema, if any.
     fn absent(&self, kind: Kind, text: Option<&str>) -> std::result::Result<Default, String> {
         let Some(text) = text else {
             return Ok(match kind {
@@ -467,7 +467,7 @@ impl EnumItem<'_> {
     }
 }
 
-/// Whether these are the fields of a map's entry.
+/// Whether these are valid fields of a map entry.
 fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
     use Kind as K;
     let field = |number| fields.iter().find(|field| field.number == number);
@@ -485,7 +485,7 @@ fn is_entry(fields: &[Field], descriptor: &DescriptorProto) -> bool {
 /// The oneofs of a message, except those of `optional`.
 struct Oneofs {
     names: Vec<Box<str>>,
-    /// From indexes in the descriptor to those in [`Oneofs::names`].
+    /// Maps indexes in the descriptor to indexes in [`Oneofs::names`].
     indexes: Vec<Option<u16>>,
 }
 

@@ -1,4 +1,4 @@
-//! Files of editions, written as proto2 for the compiler, which does not know editions but their features.
+//! Rewrites files of editions as proto2 for the compiler, which knows only their features.
 
 use crate::descriptors::SYNTAXES;
 use crate::error::Result;
@@ -23,11 +23,11 @@ pub struct Text {
     pub compiled: String,
     /// The number of the edition in descriptors.
     pub edition: Option<i32>,
-    /// The offsets of labels that were added.
+    /// The offsets of added labels in `compiled`.
     labels: Vec<usize>,
 }
 
-/// What stands between braces.
+/// The kind of content between braces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     /// Fields of a message or extensions.
@@ -39,7 +39,7 @@ enum Block {
 }
 
 impl Text {
-    /// Rewrites a file of an edition: blanks what proto2 does not know, and adds labels. Keeps lines.
+    /// Rewrites a file of an edition: blanks syntax that proto2 lacks, and adds labels. Line numbers stay the same.
     ///
     /// # Errors
     /// [`crate::Error::Schema`] if the edition is unknown or a field has a label of proto2.
@@ -114,7 +114,7 @@ impl Text {
         Ok(Self { compiled, edition: Some(edition), labels })
     }
 
-    /// The column before [`Text::new`] of a column in the compiled text.
+    /// The column in the original text for a column in the compiled text.
     pub fn column(&self, line: usize, column: usize) -> usize {
         let lines = self.compiled.split_inclusive('\n');
         let start: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();
@@ -123,7 +123,7 @@ impl Text {
     }
 }
 
-/// Whether an import or an option is about features of a language, or others that the compiler does not know.
+/// Whether an import or an option is about features that the compiler does not know, such as those of a language.
 fn is_foreign<'t>(token: &str, mut next: impl Iterator<Item = &'t str>) -> bool {
     if token == "import" {
         let path = next.find(|token| token.starts_with(['"', '\'']) || *token == ";").unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::reader::Reader;
 use crate::schema::{EnumTable, Field, Label, Message, MessageTable, NONE, Tables};
 use crate::wire::{MAX_NESTING, Wire};
 
-/// How messages are written.
+/// Options for encoding messages.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -33,7 +33,7 @@ use crate::wire::{MAX_NESTING, Wire};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeOptions {
-    /// The wire.
+    /// The wire format.
     pub wire: Wire,
 }
 
@@ -41,7 +41,7 @@ impl Message {
     /// Encodes a message, in the official implementation's deterministic form.
     ///
     /// # Errors
-    /// Why the value does not fit the message, with the path to the place.
+    /// Fails with the path if the value does not fit the message.
     pub fn encode(&self, value: &Value, options: &EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = MessageEncoder::new(self, options);
         let mut source = value;
@@ -76,7 +76,7 @@ pub struct MessageEncoder<'s> {
     root: &'s MessageTable,
     wire: Wire,
     out: Buffer,
-    /// What the next event is for.
+    /// The role of the next event.
     next: NextValue<'s>,
     level: Level<'s>,
     /// Fields and entries written so far, of all levels.
@@ -86,30 +86,30 @@ pub struct MessageEncoder<'s> {
     spare: Vec<u8>,
     /// The members of oneofs seen so far.
     members: Vec<u16>,
-    /// The field that followed each one last time, by their index in the schema; empty while all keys arrive in order.
+    /// The field that last followed each one, as in [`Tables::followers`]. Empty while all keys arrive in order.
     followers: Vec<u16>,
 }
 
-/// Where the next value goes.
+/// The role of the next value.
 #[derive(Clone, Copy, Debug)]
 enum NextValue<'s> {
-    /// It is the message.
+    /// The message.
     Root,
-    /// It is the name of a field.
+    /// The name of a field.
     Name,
-    /// It is the only value of a field, or a value of a map.
+    /// The only value of a field, or a value of a map.
     Single(&'s Field),
-    /// It is a map's key.
+    /// A key of a map.
     Key(&'s Field),
-    /// It is all that a repeated field holds.
+    /// The whole list of a repeated field.
     List(&'s Field),
-    /// It is all entries of a map.
+    /// All entries of a map.
     Map(&'s Field),
-    /// It is an element with a tag of its own.
+    /// An element with its own tag.
     Element(&'s Field),
-    /// It is an element without a tag.
+    /// An element without a tag.
     Packed(&'s Field),
-    /// It is the unknown fields of a message.
+    /// The unknown fields of a message.
     Unknown,
 }
 
@@ -124,7 +124,7 @@ struct Level<'s> {
     first: u32,
     /// The rank of the last key.
     last: u16,
-    /// Whether the keys have come in the order in which they are to be written.
+    /// Whether the keys have arrived in the order of the output.
     in_order: bool,
 }
 
@@ -137,12 +137,12 @@ struct Segment {
     len: u32,
 }
 
-/// A Dictionary being written: the state around it.
+/// The state around a Dictionary being written.
 #[derive(Debug)]
 pub struct OpenDictionary<'s> {
     next: NextValue<'s>,
     level: Level<'s>,
-    /// The position of its length; 0 for none, because a tag comes first. A group has none.
+    /// The offset of its length. 0 means none, as for a group: a tag precedes every length.
     length_at: u32,
 }
 
@@ -160,7 +160,7 @@ impl<'s> MessageEncoder<'s> {
         Self::with_memory(message, options, Vec::new())
     }
 
-    /// The same, reusing a buffer, whose contents are cleared.
+    /// An encoder of one message that reuses `memory`. Discards its contents.
     pub fn with_memory(message: &'s Message, options: &EncodeOptions, memory: Vec<u8>) -> Self {
         let root = message.table();
         Self {
@@ -188,7 +188,7 @@ impl<'s> MessageEncoder<'s> {
         self.out.into_bytes()
     }
 
-    /// Clears the encoder for the next message, also after an error. Memory is kept.
+    /// Resets the encoder for the next message, also after an error. Keeps its buffers.
     pub fn clear(&mut self) {
         self.out.clear();
         self.segments.clear();
@@ -201,7 +201,7 @@ impl<'s> MessageEncoder<'s> {
         &self.tables.enums[index as usize]
     }
 
-    /// What the next value must be, for error messages.
+    /// The expected value, for error messages.
     fn expected(&self) -> String {
         let one = |field: &Field| match field.kind {
             Kind::Bool => "bool".to_owned(),
@@ -254,7 +254,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(OpenDictionary { next: self.next, level, length_at })
     }
 
-    /// Puts the unknown fields of a message unchanged.
+    /// Checks the unknown fields of a message, and writes them unchanged.
     #[inline(never)]
     fn put_unknown(&mut self, bytes: &[u8]) -> Result<()> {
         Reader::new(bytes, 0, self.wire, false).skip_all(self.depth - 1)?;
@@ -286,7 +286,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         Err(self.refuse(ty))
     }
 
-    /// The field is absent.
+    /// Leaves the field absent.
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
         match self.next {
@@ -324,7 +324,7 @@ impl<'s> Sink for MessageEncoder<'s> {
         match self.next {
             NextValue::Single(field) => {
                 if value == 0 && self.leaves_zero_out(field) {
-                    // Refused where numbers are not allowed.
+                    // Other fields must refuse a zero rather than omit it.
                     return if field.kind.takes_numbers() {
                         Ok(())
                     } else {

@@ -18,10 +18,10 @@ use crate::wire::MAX_NESTING;
 /// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong.
+/// An error of a schema, a value or a message.
 ///
-/// Encoding and decoding wrap it in a [`variant_codec::Error`], which has the place, as
-/// [`ErrorKind::Other`](variant_codec::ErrorKind::Other); errors that the codec has too are its own kinds.
+/// Encoding and decoding return it as [`ErrorKind::Other`](variant_codec::ErrorKind::Other) of a
+/// [`variant_codec::Error`], which has the offset or the path. Errors that the codec has too use the codec's kinds.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -47,7 +47,7 @@ pub enum Error {
         line: usize,
         /// The column, starting at 1; 0 if unknown.
         column: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The schema has no such message.
@@ -73,7 +73,7 @@ pub enum Error {
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// What the field takes.
+        /// The values that the field accepts.
         expected: String,
         /// The type found.
         found: String,
@@ -83,7 +83,7 @@ pub enum Error {
     OutOfRange {
         /// The number.
         value: i64,
-        /// What the field takes.
+        /// The values that the field accepts.
         expected: String,
     },
     /// A name that the enum does not have.
@@ -94,7 +94,7 @@ pub enum Error {
         /// The value, in quotes if it is text.
         value: String,
     },
-    /// The same field, or the same key of a map, twice.
+    /// A field, or a key of a map, that occurs twice.
     #[error("duplicate {0}")]
     Duplicate(String),
     /// Two members of one oneof.
@@ -125,7 +125,7 @@ pub enum Error {
     /// A field number, tag or length out of range.
     #[error("invalid {what} {value}")]
     BadNumber {
-        /// Which number.
+        /// The kind of number.
         what: &'static str,
         /// Its value.
         value: u64,
@@ -175,7 +175,7 @@ pub enum Oddity {
     /// A field that the schema does not know.
     #[error("unknown field")]
     UnknownField,
-    /// A known field with another wire type.
+    /// A known field with an unexpected wire type.
     #[error("known field with an unexpected wire type")]
     WireType,
     /// A number out of range for its field, or one that its enum does not list.
@@ -184,7 +184,7 @@ pub enum Oddity {
     /// A field without presence, written with its default.
     #[error("field written with its default value")]
     Default,
-    /// A list that is packed and should not be, or the reverse; a packed one without elements.
+    /// A list that is packed against the schema, or the reverse; an empty packed list.
     #[error("list not packed as the schema requires")]
     Packing,
     /// A map entry that is not a key followed by its value, or entries not sorted by key.

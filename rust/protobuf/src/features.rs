@@ -1,4 +1,4 @@
-//! Features of editions, which `prost_types` drops: the messages of `descriptor.proto`, reduced to features.
+//! The features of editions, which `prost_types` drops: the messages of `descriptor.proto`, reduced to features.
 
 use prost::Message;
 
@@ -87,7 +87,7 @@ const LENGTH_PREFIXED: i32 = 1;
 const DELIMITED: i32 = 2;
 
 impl Features {
-    /// The features of a syntax; the edition counts if that is `editions`. `None` if it is unknown.
+    /// The default features of a syntax, or of an edition if the syntax is `editions`. `None` if it is unknown.
     fn of(syntax: &str, edition: i32) -> Option<Self> {
         let (field_presence, enum_type, repeated_field_encoding) = match (syntax, edition) {
             ("" | "proto2", _) => (EXPLICIT, CLOSED, EXPANDED),
@@ -98,7 +98,7 @@ impl Features {
         Some(Self { field_presence, enum_type, repeated_field_encoding, message_encoding: LENGTH_PREFIXED })
     }
 
-    /// These, with those in `own` instead.
+    /// These features, overridden by those set in `own`.
     fn with(self, own: Option<Self>) -> Self {
         let own = own.unwrap_or_default();
         let pick = |own, inherited| if own == 0 { inherited } else { own };
@@ -110,7 +110,7 @@ impl Features {
         }
     }
 
-    /// Whether single values have no presence.
+    /// Whether singular fields have no presence.
     pub fn is_implicit(self) -> bool {
         self.field_presence == IMPLICIT
     }
@@ -120,7 +120,7 @@ impl Features {
         self.field_presence == LEGACY_REQUIRED
     }
 
-    /// Whether only listed numbers are values of an enum.
+    /// Whether enums accept only listed numbers.
     pub fn is_closed(self) -> bool {
         self.enum_type == CLOSED
     }
@@ -130,7 +130,7 @@ impl Features {
         self.repeated_field_encoding == PACKED
     }
 
-    /// Whether messages are groups.
+    /// Whether messages are encoded as groups.
     pub fn is_delimited(self) -> bool {
         self.message_encoding == DELIMITED
     }
@@ -145,14 +145,14 @@ impl File {
 }
 
 impl Field {
-    /// These features, or its own.
+    /// The inherited features, overridden by the field's own.
     pub fn features(&self, inherited: Features) -> Features {
         inherited.with(self.options.as_ref().and_then(|options| options.features))
     }
 }
 
 impl EnumType {
-    /// These features, or its own.
+    /// The inherited features, overridden by the enum's own.
     pub fn features(&self, inherited: Features) -> Features {
         inherited.with(self.options.as_ref().and_then(|options| options.features))
     }

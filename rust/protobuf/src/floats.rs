@@ -1,6 +1,6 @@
 //! Conversion between 32-bit and 64-bit floats that keeps every bit of a NaN, as in protobuf implementations.
 //!
-//! The codec has another rule: there, NaNs become quiet, as in the engine.
+//! The codec has another rule: it makes NaNs quiet, as the engine does.
 
 /// Widens a float, keeping every bit of a NaN.
 #[inline(always)]
@@ -20,7 +20,7 @@ pub(crate) fn narrow_keeping_nan(value: f64) -> u32 {
     if value.is_nan() {
         let bits = value.to_bits();
         let payload = (bits >> 29) as u32 & 0x007F_FFFF;
-        // Without any bit it would be infinity.
+        // With an empty payload, it would be infinity.
         let payload = if payload == 0 { 1 << 22 } else { payload };
         ((bits >> 63) as u32) << 31 | 0x7F80_0000 | payload
     } else {

@@ -7,9 +7,9 @@ pub(crate) enum Class {
     Varint,
     /// Compact: the magnitude of a negative number, as a varint.
     Negative,
-    /// Compact.
+    /// Compact only.
     True,
-    /// Compact.
+    /// Compact only.
     False,
     Fixed32,
     Fixed64,
@@ -77,17 +77,17 @@ impl Kind {
         !matches!(self, Self::String | Self::Bytes | Self::Message(_))
     }
 
-    /// Whether ints are values of it.
+    /// Whether fields of this kind accept ints.
     pub const fn takes_numbers(self) -> bool {
         self.can_be_packed() && !matches!(self, Self::Bool)
     }
 
-    /// Whether it is a varint that may be negative.
+    /// Whether this is a varint that may be negative.
     pub const fn is_signed_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Sint32 | Self::Sint64 | Self::Enum(_))
     }
 
-    /// Its keyword in schemas; empty for messages and enums.
+    /// The keyword in schemas; empty for messages and enums.
     pub const fn keyword(self) -> &'static str {
         match self {
             Self::Double => "double",

@@ -1,10 +1,10 @@
 //! Protobuf messages as Godot's Variants, without an engine.
 //!
-//! A [`Schema`] comes from `.proto` files or from a descriptor set. A message of it is a Dictionary with the names of
-//! fields as keys. [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink) that writes one, [`MessageDecoder`] is
-//! a [`Source`](variant_codec::stream::Source) that reads one, so that both work with live values of an engine as with
-//! [`Value`](variant_codec::Value), and nothing is built in between. There are two [`Wire`]s: Protocol Buffers, and the
-//! smaller compact wire types. The repository's `docs/protobuf.md` describes the mapping of types and what is refused.
+//! A [`Schema`] comes from `.proto` files or a descriptor set. A message is a Dictionary with field names as keys.
+//! [`MessageEncoder`] is a [`Sink`](variant_codec::stream::Sink), and [`MessageDecoder`] is a
+//! [`Source`](variant_codec::stream::Source). Both work with live values of an engine as well as with
+//! [`Value`](variant_codec::Value), and build nothing in between. There are two [`Wire`] formats: Protocol Buffers
+//! and a compact one. The repository's `docs/protobuf.md` describes the mapping of types and what is refused.
 //!
 //! ```
 //! use variant_codec::Value;
@@ -45,7 +45,7 @@ pub use schema::{Field, Message, Schema, UNKNOWN_KEY};
 pub use variant_codec::Strictness;
 pub use wire::{MAX_NESTING, Wire};
 
-/// The examples of the README run.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Whether names are the same.
+//! Comparison of names.
 
 /// Whether two names are equal. Comparing slices would be a function call, slow for a few characters.
 #[inline(always)]
@@ -6,7 +6,7 @@ pub fn same_units(a: &[u32], b: &[u32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
-/// The same for UTF-8.
+/// Whether two names in UTF-8 are equal.
 #[inline(always)]
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {

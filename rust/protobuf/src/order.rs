@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 
-/// The start of a text as a number with the same order.
+/// The first eight bytes of a text as a number that sorts the same way.
 #[inline(always)]
 pub(crate) fn start_of(text: &[u8]) -> u64 {
     let mut start = [0; 8];
@@ -11,7 +11,7 @@ pub(crate) fn start_of(text: &[u8]) -> u64 {
     u64::from_be_bytes(start)
 }
 
-/// An int of this kind as a number with the same order.
+/// An int of this kind as an unsigned number that sorts the same way.
 #[inline(always)]
 pub(crate) fn order_of(kind: Kind, int: i64) -> u64 {
     let signed = !matches!(kind, Kind::Uint32 | Kind::Uint64 | Kind::Fixed32 | Kind::Fixed64);

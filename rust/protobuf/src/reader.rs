@@ -1,4 +1,4 @@
-//! Bytes → tags and varints; skipping.
+//! Bytes → records, and skipping of groups.
 
 use variant_codec::limits::Budget;
 use variant_codec::{Error as CodecError, ErrorKind, Result};
@@ -20,26 +20,26 @@ pub(crate) struct Reader<'a> {
     strict: bool,
 }
 
-/// A record: its tag, and the place of its value.
+/// A record: its tag and its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub number: u32,
     pub class: Class,
-    /// The number; for bytes, their start and length.
+    /// The number; for bytes, their [`packed_range`].
     pub value: u64,
 }
 
-/// The contents of a group. The end of a group is known once everything in it has been read, so all groups in a group are
-/// noted when it is skipped. Otherwise, each would be skipped again for each group around it.
+/// The contents of a group. The end of a group is known only after everything in it has been read. So skipping a
+/// group records all groups in it. Otherwise, each would be skipped again for every group around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub start: u32,
     pub end: u32,
-    /// The index of the first group after those in this one, which follow it.
+    /// The index of the first group after this one and the groups in it.
     pub next: u32,
 }
 
-/// Where skipped groups are noted.
+/// Records skipped groups.
 pub(crate) struct Notes<'n, 'l> {
     pub groups: &'n mut Charged<Group>,
     pub budget: &'n mut Budget<'l>,
@@ -51,7 +51,7 @@ pub(crate) fn packed_range(start: usize, len: usize) -> u64 {
     start as u64 | (len as u64) << 32
 }
 
-/// Unpacks it.
+/// Unpacks a [`packed_range`].
 #[inline(always)]
 pub(crate) fn range(packed: u64) -> std::ops::Range<usize> {
     let start = packed as u32 as usize;
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         CodecError::new(ErrorKind::UnexpectedEnd { needed, left: self.left() }).at(self.at)
     }
 
-    /// A varint of at most `longest` bytes. Excess bits are dropped, as by all implementations.
+    /// Reads a varint of at most `longest` bytes. Drops excess bits, as all implementations do.
     #[inline(always)]
     pub fn varint(&mut self, longest: usize) -> Result<u64> {
         match self.bytes.get(self.at) {
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         for (index, &byte) in self.bytes[self.at..].iter().take(longest).enumerate() {
             value |= u64::from(byte & 0x7F) << (7 * index);
             if byte < 0x80 {
-                // Nine bytes of seven bits and one bit.
+                // Nine bytes hold 63 bits, so the tenth holds one.
                 if self.strict && (byte == 0 || (index == LONGEST_VARINT - 1 && byte > 1)) {
                     return Err(odd(Oddity::LongVarint, self.at));
                 }
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         Err(CodecError::other(Error::LongVarint(longest)).at(self.at))
     }
 
-    /// The number in a tag, or a length.
+    /// Reads a tag or a length of at most `most`.
     #[inline(always)]
     fn small(&mut self, what: &'static str, most: u32) -> Result<u32> {
         let at = self.at;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(value))
     }
 
-    /// The next record, without the contents of a group.
+    /// Reads the next record, without the contents of a group.
     #[inline(always)]
     pub fn record(&mut self) -> Result<Record> {
         let at = self.at;
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         Ok(Record { number, class, value })
     }
 
-    /// Skips the contents of a group at this nesting level, and its end-group tag. Notes it and the groups in it.
+    /// Skips the contents and the end-group tag of a group at this nesting level. Records it and the groups in it.
     pub fn skip_group(
         &mut self,
         number: u32,
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A non-canonical encoding.
+/// The error for a non-canonical encoding.
 #[cold]
 pub(crate) fn odd(oddity: Oddity, at: usize) -> CodecError {
     CodecError::other(Error::NotCanonical(oddity)).at(at)

@@ -58,7 +58,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// For each field and each start of a message, the rank of the next field.
+    /// The rank of the next field, for the start of each message and each field.
     pub fn followers(&self) -> Vec<u16> {
         self.messages.iter().flat_map(|message| 0..=message.fields.len() as u16).collect()
     }
@@ -72,8 +72,7 @@ impl Tables {
 }
 
 impl Schema {
-    /// The message with this name: with its package, as in `game.net.Player`, or without, if only one message has that
-    /// name.
+    /// The message with this name: a full name such as `game.net.Player`, or a short one if it is unique.
     ///
     /// # Errors
     /// [`Error::NoMessage`], [`Error::Ambiguous`].
@@ -109,17 +108,17 @@ impl fmt::Debug for Schema {
 }
 
 impl Message {
-    /// Its name with its package.
+    /// The full name, with the package.
     pub fn name(&self) -> &str {
         &self.table().name
     }
 
-    /// Its fields, by number.
+    /// The fields, sorted by number.
     pub fn fields(&self) -> &[Field] {
         &self.table().fields
     }
 
-    /// The schema that it belongs to.
+    /// The schema of the message.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -179,7 +178,7 @@ pub(crate) enum Default {
 #[derive(Clone, Debug)]
 pub struct Field {
     pub(crate) name: Box<str>,
-    /// The name as code units, as engines have keys.
+    /// The name as code units, like keys in the engine.
     pub(crate) units: Box<[u32]>,
     pub(crate) number: u32,
     pub(crate) kind: Kind,
@@ -187,10 +186,10 @@ pub struct Field {
     pub(crate) tag: Tag,
     /// The classes of records that are read as this field, in each wire.
     pub(crate) classes: [u16; 2],
-    /// The index in the message's oneofs, except those of `optional`.
+    /// The index of its oneof in the message, unless that belongs to `optional`.
     pub(crate) oneof: Option<u16>,
     pub(crate) default: Default,
-    /// As in the schema.
+    /// The type as in the schema.
     pub(crate) type_name: Box<str>,
 }
 
@@ -213,7 +212,7 @@ impl Field {
         }
     }
 
-    /// The same as a group: a message between two tags. The compact wire has no groups.
+    /// This field as a group: a message between two tags. The compact wire has no groups.
     pub(crate) fn delimited(self) -> Self {
         Self { classes: [Class::StartGroup.bit(), self.classes[1]], ..self }
     }
@@ -224,44 +223,44 @@ impl Field {
         self.classes[wire as usize] & class.bit() != 0
     }
 
-    /// Its name. That of a group is in lower case.
+    /// The name. A group's is in lower case.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its number.
+    /// The field number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Its type as in the schema, like `int32`, `game.Item` or `map<string, game.Item>`; that of the elements of a
-    /// list.
+    /// The type as in the schema, such as `int32`, `game.Item` or `map<string, game.Item>`. For a list, the type of
+    /// its elements.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Whether it is a list. A map is not one.
+    /// Whether the field is a list. A map is not one.
     pub fn is_repeated(&self) -> bool {
         matches!(self.label, Label::Repeated | Label::Packed)
     }
 
-    /// Whether it is a map.
+    /// Whether the field is a map.
     pub fn is_map(&self) -> bool {
         self.label == Label::Map
     }
 
-    /// Whether it has presence: absence differs from the default.
+    /// Whether the field has presence: absence differs from the default.
     pub fn has_presence(&self) -> bool {
         matches!(self.label, Label::Explicit | Label::Required)
     }
 
-    /// Whether it is required.
+    /// Whether the field is required.
     pub fn is_required(&self) -> bool {
         self.label == Label::Required
     }
 }
 
-/// No field.
+/// The rank that stands for no field.
 pub(crate) const NONE: u16 = u16::MAX;
 
 #[derive(Debug)]
@@ -272,13 +271,13 @@ pub(crate) struct MessageTable {
     pub is_map_entry: bool,
     pub oneofs: Vec<Box<str>>,
     pub required: usize,
-    /// Its start in [`Tables::followers`].
+    /// The start of this message in [`Tables::followers`].
     pub first_follower: usize,
     /// Ranks of fields with small numbers.
     dense: Box<[u16]>,
-    /// Ranks by the hash of the field's name; a power of two, never full.
+    /// A hash table of ranks by field name. Its length is a power of two, and it is never full.
     names: Box<[u16]>,
-    /// Ranks of the fields without presence, and of the others with a default.
+    /// Ranks of the fields that `Defaults::Implicit` and `Defaults::All` decode even if absent.
     pub always: [Box<[u16]>; 2],
 }
 
@@ -353,7 +352,7 @@ impl MessageTable {
         }
     }
 
-    /// The key and the value of a map's entry.
+    /// The key and the value of a map entry.
     pub fn entry(&self) -> (&Field, &Field) {
         (&self.fields[0], &self.fields[1])
     }
@@ -367,7 +366,7 @@ fn hash(units: impl Iterator<Item = u32>) -> u32 {
 #[derive(Debug)]
 pub(crate) struct EnumTable {
     pub name: Box<str>,
-    /// Whether only listed numbers are its values, as in proto2.
+    /// Whether the enum accepts only listed numbers, as in proto2.
     pub is_closed: bool,
     /// The first name of each number, by number.
     names: Vec<(i32, Box<str>)>,
@@ -375,7 +374,7 @@ pub(crate) struct EnumTable {
 }
 
 impl EnumTable {
-    /// Names with their numbers, in the order of the schema.
+    /// A table of these names and numbers, given in the order of the schema.
     pub fn new(name: &str, is_closed: bool, values: Vec<(Box<str>, i32)>) -> Self {
         let mut names: Vec<_> = values.iter().map(|(name, number)| (*number, name.clone())).collect();
         names.sort_by_key(|(number, _)| *number);
@@ -394,7 +393,7 @@ impl EnumTable {
         self.numbers.get(name).copied()
     }
 
-    /// Whether this number is one of its values.
+    /// Whether the enum accepts this number.
     pub fn takes(&self, number: i32) -> bool {
         !self.is_closed || self.name_of(number).is_some()
     }

@@ -1,4 +1,4 @@
-//! Words, strings and other characters of `.proto` files.
+//! The tokens of `.proto` files: words, strings and other characters.
 
 use crate::error::Error;
 

@@ -16,7 +16,7 @@ pub(crate) const fn varint_len(value: u64) -> usize {
 const SEVENS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
 const MARKS: u64 = !SEVENS;
 
-/// Writes a varint to the start of `target`, and returns how many bytes it takes.
+/// Writes a varint to the start of `target`, and returns its length.
 #[inline(always)]
 pub(crate) fn put_varint(target: &mut [u8; LONGEST_VARINT], value: u64) -> usize {
     if value < 0x80 {
@@ -26,7 +26,7 @@ pub(crate) fn put_varint(target: &mut [u8; LONGEST_VARINT], value: u64) -> usize
     if value >= 1 << 56 {
         return put_long_varint(target, value);
     }
-    // All groups of seven bits are spread in parallel.
+    // Spreads all groups of seven bits in parallel.
     let value = value & 0x0FFF_FFFF | (value & 0x00FF_FFFF_F000_0000) << 4;
     let value = value & 0x0000_3FFF_0000_3FFF | (value & 0x0FFF_C000_0FFF_C000) << 2;
     let value = value & 0x007F_007F_007F_007F | (value & 0x3F80_3F80_3F80_3F80) << 1;
@@ -48,7 +48,7 @@ fn put_long_varint(target: &mut [u8; LONGEST_VARINT], mut value: u64) -> usize {
     at + 1
 }
 
-/// Decodes the varint at the start of these bytes, with its length; `None` if it is longer.
+/// Decodes the varint at the start of these bytes, with its length. Returns `None` if it is longer.
 #[inline(always)]
 pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(bytes);
@@ -63,7 +63,7 @@ pub(crate) fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     Some((value, ends.trailing_zeros() as usize / 8 + 1))
 }
 
-/// Signed numbers in the order 0, −1, 1, −2, …
+/// Maps 0, −1, 1, −2, … to 0, 1, 2, 3, …
 #[inline(always)]
 pub(crate) const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64

@@ -1,4 +1,4 @@
-//! The two wires: encodings of numbers and wire types.
+//! The two wire formats: number encodings and wire types.
 
 use crate::kind::{Class, Kind};
 use crate::varint::{LONGEST_VARINT, put_varint};
@@ -6,7 +6,7 @@ use crate::varint::{LONGEST_VARINT, put_varint};
 /// The maximum nesting of messages, including groups and map entries, as in official implementations.
 pub const MAX_NESTING: u32 = 100;
 
-/// The encoding of messages. Both use the same schema; neither can be decoded as the other.
+/// The wire format of messages. Both use the same schema; neither can be decoded as the other.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -62,7 +62,7 @@ impl Wire {
         }
     }
 
-    /// The wire type of a class that the wire has.
+    /// The wire type of a class that the wire format has.
     #[inline(always)]
     pub(crate) const fn wire_type(self, class: Class) -> u8 {
         match (self, class) {
@@ -72,7 +72,7 @@ impl Wire {
             (Self::Protobuf, Class::EndGroup) => 4,
             (Self::Protobuf, Class::Fixed32) => 5,
             (Self::Protobuf, _) => 0,
-            // Its classes are in the order of its wire types.
+            // The classes are declared in the order of its wire types.
             (Self::Compact, class) => class as u8,
         }
     }

@@ -1,4 +1,4 @@
-//! What is refused, in which words and where.
+//! Refused input: the messages and locations of errors.
 
 use crate::support::{dictionary, schema};
 use variant_codec::stream::{Source, ValueBuilder};
@@ -208,7 +208,7 @@ fn messages_that_are_nested_too_deeply() {
         world.decode(&bytes, &options).unwrap();
         let error = world.encode(&nested(101), &EncodeOptions { wire }).unwrap_err();
         assert!(error.to_string().starts_with("message nesting exceeds 100 levels"), "{error}");
-        // One level more, by hand.
+        // One level deeper, built by hand.
         let tag = if wire == Wire::Protobuf { 0x12 } else { 0x16 };
         let mut deeper = vec![tag];
         deeper.extend([0x80 | (bytes.len() & 0x7F) as u8, (bytes.len() >> 7) as u8]);
@@ -355,7 +355,7 @@ fn limits_are_kept() {
         let error = decode(limits).unwrap_err();
         assert!(error.contains(name), "{error}");
     }
-    // Many empty messages are many values: their fields without presence are there.
+    // Many empty messages decode to many values, because fields without presence get defaults.
     let many = [0x0a, 0].repeat(20_000);
     let limits = Limits::for_network();
     let options = DecodeOptions { limits, ..DecodeOptions::default() };
@@ -365,7 +365,7 @@ fn limits_are_kept() {
     assert!(world.decode(&many, &options).is_ok());
 }
 
-/// One encoder and one decoder for many messages, with errors between them.
+/// One encoder and one decoder process many messages, with errors in between.
 #[test]
 fn memory_is_kept_from_message_to_message() {
     let schema = schema(GAME);
@@ -432,7 +432,7 @@ fn schemas_that_do_not_compile() {
         ),
         ("syntax = \"proto3\";\nimport \"d.proto\";", "d.proto:2:11: unknown edition \"2025\"; use"),
         ("edition = 2023;", "a.proto:1:1: no edition; use"),
-        // Columns are those of the file, although labels have been added.
+        // Columns refer to the original file, although labels have been added.
         (
             "edition = \"2023\"; message A { int32 x = 1; int32 y = 2; Nothing z = 3; }",
             "a.proto:1:57: name 'Nothing' is not defined",
@@ -477,7 +477,7 @@ fn schemas_that_do_not_compile() {
     assert!(matches!(Schema::from_descriptor_set(b"\xff"), Err(Error::Schema { .. })));
 }
 
-/// Files that would take the compiler's stack or all time.
+/// Files that would overflow the compiler's stack or take it forever.
 #[test]
 fn schemas_without_measure() {
     let compile = |resolve: &dyn Fn(usize) -> Option<String>| {
@@ -494,7 +494,7 @@ fn schemas_without_measure() {
     let messages = |depth| format!("{}{}", "message M {".repeat(depth), "}".repeat(depth));
     assert_eq!(compile(&alone(messages(30))), Ok(()));
     assert!(compile(&alone(messages(50_000))).unwrap_err().contains("nested deeper"));
-    // Brackets that are no brackets.
+    // Brackets in comments and strings do not count.
     let texts = "[".repeat(200);
     let text = format!(
         "// {texts}\n/* {texts} */ message A {{ optional string a = 1 [default = \"{texts}\\\"\"]; }}"
@@ -515,7 +515,7 @@ fn schemas_without_measure() {
     assert!(compile(&both).unwrap_err().contains("too many paths through public imports"));
     let large = format!("// {}", "-".repeat(1 << 20));
     assert!(compile(&alone(large)).unwrap_err().contains("larger than 1048576 bytes"));
-    // What the compiler takes minutes for, and each a little less, for which it takes seconds.
+    // Statements that would take the compiler minutes are refused. A tenth of them, which takes seconds, is not.
     let wrong = |count: usize| format!("message M {{\n{}}}", "int32 f = 1;\n".repeat(count));
     assert_eq!(
         compile(&alone(wrong(10_000))).unwrap_err(),
@@ -529,7 +529,7 @@ fn schemas_without_measure() {
     let list = format!("message M {{ reserved 1{}; }}", ",1".repeat(20_001));
     assert!(compile(&alone(list)).unwrap_err().contains("more than 20000 dots and commas in one file"));
     assert_eq!(compile(&alone(name(100))), Ok(()));
-    // Long names that many others begin with, which take gigabytes.
+    // Long prefixes of many full names, which would take gigabytes.
     let many = |text: &str| (0..3000).map(|index| text.replace('#', &index.to_string())).collect::<String>();
     let long = vec!["p".repeat(1000); 20];
     let (package, open, close) =
@@ -548,7 +548,7 @@ fn schemas_without_measure() {
     assert_eq!(error, "0.proto:1:9: name longer than 1024 bytes");
     let error = compile(&alone(format!("package {package}; message M {{}}"))).unwrap_err();
     assert!(error.ends_with("full name longer than 1024 bytes"), "{error}");
-    // The compiler repeats what it does not know.
+    // The compiler quotes unknown names and values in full.
     let option = format!("option java_package = \"{}\\q\";", "x".repeat(900_000));
     let unknown = format!("message M {{ {} f = 1; }}", vec!["A".repeat(900); 900].join("."));
     for text in [option, unknown] {
@@ -592,7 +592,7 @@ fn descriptor_sets_without_measure() {
             Schema::from_descriptor_set(&prost::Message::encode_to_vec(&set)).unwrap_err().to_string();
         assert!(error.contains("full name longer than 1024 bytes"), "{error}");
     }
-    // Each short enough, and there are too many.
+    // Each name is short enough, but there are too many.
     let package = Some("p".repeat(1000));
     let messages: Vec<_> = (0..5000).map(|index| named(format!("M{index}"))).collect();
     let fields = DescriptorProto { field: (1..5000).map(field).collect(), ..named("B".into()) };
@@ -619,7 +619,7 @@ fn import_paths() {
             "m.proto:2:8: invalid import path: it must be relative, with names separated by single slashes";
         assert_eq!(error.to_string(), expected, "{path}");
     }
-    // No panic at the end of a text, and inside of characters.
+    // No panic at the end of a text or inside a character.
     for text in ["import \"", "import '\\", "import \"\\é\";", "c'\\t$\\$\\", "'\\"] {
         let error =
             Schema::compile("m.proto", |name| (name == "m.proto").then(|| text.to_owned())).unwrap_err();
@@ -645,7 +645,7 @@ fn descriptor_sets_that_are_none() {
     assert!(Schema::from_descriptor_set(&file(&[&message(&[&field(0x12, &int)])])).is_ok());
     let entry = |fields: &[&[u8]]| {
         let fields: Vec<u8> = fields.iter().flat_map(|parts| field(0x12, parts)).collect();
-        // `map_entry`, which the field of M names.
+        // A map entry, to which the field of M refers.
         let nested = field(0x1a, &[&field(0x0a, b"E"), &fields[..], &field(0x3a, &[0x38, 1])].concat());
         let map = [&[0x0a, 1, b'm', 0x18, 2, 0x20, 3, 0x28, 11][..], &field(0x32, b".M.E")].concat();
         file(&[&message(&[&nested, &field(0x12, &map)])])
@@ -689,12 +689,12 @@ fn descriptor_sets_that_are_none() {
             "m: M.a: .X is not defined",
         ),
         (file(&[&field(0x2a, &field(0x0a, b"E"))]), "m: E has no values"),
-        // A file that imports itself publicly, of which a library never came back.
+        // A file that imports itself publicly, on which a library looped forever.
         (file(&[&field(0x1a, b"m"), &[0x50, 0], &field(0x22, b"")]), "m: invalid message or enum name"),
     ] {
         assert!(refused(&set).starts_with(reason), "{}\n{reason}", refused(&set));
     }
-    // Once a panic: a public import that there is not.
+    // A public import that does not exist once caused a panic.
     let set = hex::decode("0a055201616200").unwrap();
     assert_eq!(refused(&set), "missing or duplicate file name");
     assert!(refused(&file(&[&field(0x1a, b"x")])).contains("run protoc with --include_imports"));

@@ -1,4 +1,4 @@
-//! Groups: messages between two tags. The bytes are those of Python's protobuf 7.36.2 (upb).
+//! Groups: messages between two tags. The bytes come from Python's protobuf 7.36.2 (upb).
 
 use crate::support::{decoded, dictionary, encoded, schema};
 use variant_codec::value::OwnedElementType;
@@ -18,7 +18,7 @@ const OLD: &str = r#"
     message Needs { required group Part = 1 { required int32 x = 1; } }
 "#;
 
-/// The same fields.
+/// The same fields in an edition.
 const NEW: &str = r#"
     edition = "2023";
     import "google/protobuf/go_features.proto";
@@ -116,7 +116,7 @@ fn required_groups() {
     }
 }
 
-/// What the official implementation reads, and writes again with unknown fields.
+/// Bytes that the official implementation reads, and the bytes that it then writes, with unknown fields.
 #[test]
 fn other_bytes() {
     let schema = schema(OLD);
@@ -125,7 +125,7 @@ fn other_bytes() {
     for (given, written) in [
         // Pieces of one message are merged.
         ("0b 0807 0c 0b 13 1801 14 0c 0b 0808 13 14 0c".to_owned(), "0b 0808 13 1801 14 0c".to_owned()),
-        // The last member of a oneof stays, whatever it is.
+        // The last member of a oneof wins, whatever it is.
         (format!("{g}{a}"), a.to_owned()),
         (format!("{a}{g}"), g.to_owned()),
         (format!("{a}{g}{s}"), s.to_owned()),

@@ -1,10 +1,10 @@
-//! What the comparison with the official implementation (`cargo xtask soak protobuf`) has found, in the smallest inputs.
+//! Minimal inputs for findings of `cargo xtask soak protobuf`, which compares with the official implementation.
 
 use crate::support::{dictionary, schema};
 use variant_codec::Value;
 use variant_protobuf::{DecodeOptions, Defaults, EncodeOptions};
 
-/// Of the names of one number, the first one in the schema counts, wherever its number stands among the others.
+/// If a number has several names, the first one in the schema counts, whatever the order of the numbers.
 #[test]
 fn aliases_go_by_their_first_name() {
     let names = (0..30).map(|index| format!("V{index} = {};", 30 - index % 10)).collect::<String>();

@@ -1,4 +1,4 @@
-//! What is made of messages: defaults, presence, enums, oneofs, maps, unknown fields.
+//! Decoding of messages: defaults, presence, enums, oneofs, maps, unknown fields.
 
 use crate::support::{decoded, dictionary, schema};
 use variant_codec::value::OwnedElementType;
@@ -37,7 +37,7 @@ fn typed(ty: VariantType, values: Vec<Value>) -> Value {
     Value::Array(Array { element: OwnedElementType::Builtin(ty), values })
 }
 
-/// What holds no more than it was given.
+/// Options that decode only fields that are present.
 fn sparse() -> DecodeOptions {
     DecodeOptions { defaults: Defaults::Omit, ..DecodeOptions::default() }
 }
@@ -118,10 +118,10 @@ fn the_last_member_of_a_oneof_counts() {
     let using = |name: &str| dictionary([("using", dictionary([("name", name.into())]))]);
     assert_eq!(read("4001 520178"), dictionary([("walking", "x".into())]));
     assert_eq!(read("520178 4001"), dictionary([("asleep", 1.into())]));
-    // Pieces of a message are merged, unless another member stands between them.
+    // Pieces of a message are merged, unless another member comes between them.
     assert_eq!(read("4a03 0a0161 4a00"), using("a"));
     assert_eq!(read("4a03 0a0161 4001 4a00"), dictionary([("using", dictionary([]))]));
-    // What is replaced must be well-formed.
+    // Replaced values must be well-formed.
     for bytes in [&b"\x52\x01\xff\x40\x01"[..], b"\x4a\x02\x0a\x01\x40\x01", b"\x4a\x03\x0a\x01\xff\x40\x01"]
     {
         let error = new.message("New").unwrap().decode(bytes, &sparse()).unwrap_err();
@@ -136,12 +136,12 @@ fn maps() {
     let pairs = |pairs: &[(i64, i64)]| {
         Value::from(pairs.iter().map(|&(k, v)| (k.into(), v.into())).collect::<Vec<_>>())
     };
-    // Sorted, the last of the same key, defaults for what is missing.
+    // Entries are sorted, the last one of a repeated key wins, and missing parts get defaults.
     assert_eq!(
         read("2a04 08021001 2a0d 08ffffffffffffffffff01 1001 2a04 08021000 2a00 2a02 0805"),
         dictionary([("teams", pairs(&[(-1, 1), (0, 0), (2, 0), (5, 0)]))])
     );
-    // The pieces of a message in one entry are merged, those in two are not.
+    // Pieces of a message are merged within an entry, but not across entries.
     assert_eq!(
         read("620a 0a0161 12030a0178 1200 6203 0a0162 6203 0a0161"),
         dictionary([("worn", dictionary([("a", dictionary([])), ("b", dictionary([]))]))])
@@ -159,7 +159,7 @@ fn unknown_fields() {
     let (new, old) = (schema(NEW), schema(OLD));
     let options = DecodeOptions { keep_unknown: true, ..sparse() };
     let kept = |hex: &str| (UNKNOWN_KEY, Value::PackedByteArray(hex::decode(hex.replace(' ', "")).unwrap()));
-    // Of the future, a group, another wire type; in front of known ones.
+    // A future field, a group and another wire type, before known fields.
     let hex = "a00601 0b0801 0c 0d00000000 0801";
     let value = dictionary([("alive", true.into()), kept("a00601 0b08010c 0d00000000")]);
     assert_eq!(read(&new, "New", hex, &options), value);
@@ -169,7 +169,7 @@ fn unknown_fields() {
     assert_eq!(hex::encode(written), "0801a006010b08010c0d00000000");
     let broken = dictionary([(UNKNOWN_KEY, Value::PackedByteArray(vec![0x08]))]);
     assert!(message.encode(&broken, &EncodeOptions::default()).is_err());
-    // Numbers that a closed enum does not list; those of a packed list get tags.
+    // Numbers that a closed enum does not list. In a packed list, each gets a tag.
     assert_eq!(
         read(&old, "Old", "1003 3001 3003 5203 010302 5a04 08011003 5a04 08021002", &options),
         dictionary([

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of the tests.
 
 use variant_codec::{Strictness, Value};
 use variant_protobuf::{DecodeOptions, EncodeOptions, Schema, Wire};
@@ -19,7 +19,7 @@ pub fn encoded(schema: &Schema, message: &str, wire: Wire, value: &Value) -> Vec
     message.encode(value, &EncodeOptions { wire }).unwrap_or_else(|error| panic!("{error}: {value:?}"))
 }
 
-/// What both ways of reading take, or the lenient one alone.
+/// Decodes leniently. If strict decoding succeeds too, the results must be equal.
 pub fn decoded(schema: &Schema, message: &str, wire: Wire, bytes: &[u8]) -> Value {
     let message = schema.message(message).expect("it is there");
     let options = DecodeOptions { wire, ..DecodeOptions::default() };

@@ -1,5 +1,5 @@
-//! The examples of the official encoding page, <https://protobuf.dev/programming-guides/encoding/>, and what the compact wire
-//! makes of the same messages.
+//! The examples of the official encoding page, <https://protobuf.dev/programming-guides/encoding/>, and the same
+//! messages in the compact wire format.
 
 use crate::support::{decoded, dictionary, encoded, schema};
 use variant_codec::value::OwnedElementType;
@@ -49,7 +49,7 @@ fn examples_of_the_page_are_written_and_read() {
         for (wire, hex) in [(Wire::Protobuf, protobuf), (Wire::Compact, compact)] {
             assert_eq!(hex::encode(encoded(&schema, message, wire, &value)), hex, "{message} {wire:?}");
             let read = decoded(&schema, message, wire, &hex::decode(hex).unwrap());
-            // The page's messages have lists besides, which are there when they are empty.
+            // The page's messages also have lists, which decode as empty.
             let Value::Dictionary(mut read) = read else { panic!("{read:?}") };
             read.entries.retain(|(_, value)| *value != int32s(&[]));
             assert_eq!(Value::Dictionary(read), value, "{message} {wire:?}");
@@ -57,7 +57,7 @@ fn examples_of_the_page_are_written_and_read() {
     }
 }
 
-/// "More Integer Types": −2 as int64 takes ten bytes, as sint64 one; in the compact wire one in both.
+/// "More Integer Types": −2 as int64 takes ten bytes, as sint64 one; in the compact wire format one byte each.
 #[test]
 fn negative_numbers() {
     let schema =
@@ -72,7 +72,7 @@ fn negative_numbers() {
     }
 }
 
-/// "Packed Repeated Fields": both forms of a list are read, and may be mixed. "Last One Wins": as does the last of a scalar,
+/// "Packed Repeated Fields": both forms of a list are accepted, even mixed. "Last One Wins": the last scalar wins,
 /// and messages are merged.
 #[test]
 fn what_parsers_must_accept() {
@@ -86,7 +86,7 @@ fn what_parsers_must_accept() {
     assert_eq!(read("Test4", "2201612201623001 3002".replace(' ', "").as_str()), merged);
 }
 
-/// "Maps": as if entries were messages with a key and a value.
+/// "Maps": entries are encoded as messages with a key and a value.
 #[test]
 fn maps_are_entries() {
     let schema = schema(PAGE);
@@ -99,14 +99,14 @@ fn maps_are_entries() {
     assert_eq!(decoded(&schema, "Test6", Wire::Compact, &bytes), value);
 }
 
-/// Every scalar type with numbers at its borders, single, packed and not.
+/// Every scalar type with its boundary values: single, packed and unpacked.
 #[test]
 fn borders() {
     let types: [(&str, &[i64]); 11] = [
         ("int32", &[0, 1, -1, i32::MAX as i64, i32::MIN as i64]),
         ("int64", &[0, 1, -1, i64::MAX, i64::MIN, i64::MIN + 1]),
         ("uint32", &[0, 1, u32::MAX as i64]),
-        // Of those from 2⁶³ on, the two's complement.
+        // Numbers from 2⁶³ on are given as their two's complement.
         ("uint64", &[0, 1, i64::MAX, i64::MIN, -1]),
         ("sint32", &[0, 1, -1, i32::MAX as i64, i32::MIN as i64]),
         ("sint64", &[0, 1, -1, i64::MAX, i64::MIN]),
@@ -143,7 +143,7 @@ fn borders() {
     }
 }
 
-/// Bools take no byte beside their tag in the compact wire; a zero has the wire type 0.
+/// In the compact wire format, bools take no byte besides their tag, and a zero has the wire type 0.
 #[test]
 fn bools_and_zeros() {
     let schema = schema(
@@ -169,7 +169,7 @@ fn bools_and_zeros() {
         assert_eq!(hex::encode(&bytes), hex.replace(' ', ""), "{wire:?}");
         assert_eq!(decoded(&schema, "M", wire, &bytes), value);
     }
-    // Other spellings: a bool as a number, a negative zero.
+    // Alternative forms: a bool as a number, a negative zero.
     let other = decoded(&schema, "M", Wire::Compact, &hex::decode("080110001900").unwrap());
     let Value::Dictionary(other) = other else { panic!("{other:?}") };
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `cargo xtask accept`: rewrites the committed files that are generated.
+//! `cargo xtask accept`: rewrites the generated files of the repository.
 
 use std::path::Path;
 
@@ -11,29 +11,29 @@ use crate::run;
 use crate::suite;
 use crate::workspace::Workspace;
 
-/// What to rewrite.
+/// The files to rewrite.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// What to rewrite [default: all]
+    /// Files to rewrite [default: all]
     #[arg(value_name = "WHAT")]
     what: Vec<What>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum What {
-    /// tests/vectors/godot4.tsv: what Godot 4 writes and reads
+    /// tests/vectors/godot4.tsv: bytes that Godot 4 writes and reads
     Vectors,
-    /// tests/vectors/godot3.tsv: what Godot 3 writes and reads
+    /// tests/vectors/godot3.tsv: bytes that Godot 3 writes and reads
     Godot3,
     /// tests/vectors/wrapped.tsv: the compressed and encrypted files of Godot 4
     Wrapped,
-    /// tests/vectors/serde.tsv: what Godot 4 writes for types of Rust programs
+    /// tests/vectors/serde.tsv: bytes that Godot 4 writes for types of Rust programs
     Serde,
     /// The generated tables in docs/errors.md and docs/security.md
     Pages,
 }
 
-/// Rewrites what was chosen, or everything.
+/// Rewrites the chosen files, or all.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let has = |what| options.what.is_empty() || options.what.contains(&what);
     let file = |name: &str| workspace.root.join("tests/vectors").join(name);

@@ -1,4 +1,4 @@
-//! Zip files: packed so that the same input gives the same bytes, and unpacked. Copies of folders.
+//! Packs reproducible zip files, unpacks zip files and copies folders.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -31,19 +31,19 @@ pub fn pack(mut entries: Vec<Entry>, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks into `folder`; names that would leave it are refused.
+/// Unpacks into `folder`, and refuses names that would leave it.
 pub fn unpack(zip: &Path, folder: &Path) -> Result<()> {
     let file = File::open(zip).with_context(|| format!("cannot open {}", zip.display()))?;
     ZipArchive::new(file)?.extract(folder).with_context(|| format!("cannot unpack {}", zip.display()))
 }
 
-/// How large a file is, and how large in the archive.
+/// The sizes of a file in an archive.
 pub struct Size {
     /// The name in the archive.
     pub name: String,
-    /// Its bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Those that it takes there.
+    /// The packed size in bytes.
     pub packed: u64,
 }
 

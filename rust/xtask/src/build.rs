@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail};
 use crate::run;
 use crate::workspace::{EXTENSION, Workspace};
 
-/// The name that stands for both Mac targets in one file.
+/// The target name for both Mac targets in one file.
 pub const MAC_UNIVERSAL: &str = "universal-apple-darwin";
 /// The web's target triple.
 pub const WEB: &str = "wasm32-unknown-emscripten";
-/// The feature for games without threads.
+/// The feature for libraries without threads.
 const NO_THREADS: &str = "no-threads";
 /// The feature for tests that inject faults.
 const FAULTS: &str = "fault-injection";
@@ -23,17 +23,17 @@ const MAC_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
 /// How the code is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// As games ship it.
+    /// As shipped with games.
     #[default]
     Release,
     /// Unoptimised and hot-reloadable in the editor.
     Debug,
-    /// Optimised, and with the names of places in the source.
+    /// Optimised, with line tables.
     Memcheck,
 }
 
 impl Profile {
-    /// What Cargo calls it, and the folder of its output.
+    /// Cargo's name of the profile, and the name of its output folder.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Release => ("release", "release"),
@@ -48,14 +48,13 @@ impl Profile {
 pub struct Build {
     /// How the code is compiled.
     pub profile: Profile,
-    /// A target triple of Rust's, or [`MAC_UNIVERSAL`]; this machine's own when absent.
+    /// A Rust target triple, or [`MAC_UNIVERSAL`]; `None` for this machine.
     pub target: Option<String>,
     /// Without threads, for games exported to the web without thread support.
     pub no_threads: bool,
-    /// For engines compiled with `precision=double`: such an engine's description of its API, from
-    /// `--dump-extension-api`.
+    /// The API description of an engine with `precision=double`, written by `--dump-extension-api`.
     pub double: Option<PathBuf>,
-    /// With the feature that lets tests inject faults. Never for players.
+    /// With the feature that lets tests inject faults. Never shipped.
     pub faults: bool,
 }
 
@@ -64,7 +63,7 @@ pub fn with_faults() -> Build {
     Build { profile: Profile::Debug, faults: true, ..Build::default() }
 }
 
-/// A platform as the `.gdextension` file names it.
+/// A platform, as the `.gdextension` file names it.
 #[derive(Debug, PartialEq, Eq)]
 struct Platform {
     /// The folder in `bin/`.
@@ -73,12 +72,12 @@ struct Platform {
     file: String,
 }
 
-/// Builds the library, copies it into the addon and returns where it is.
+/// Builds the library, copies it into the addon, and returns its path.
 pub fn build(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
     build_into(workspace, build, &workspace.addon())
 }
 
-/// The same for a copy of the addon.
+/// The same, for a copy of the addon.
 pub fn build_into(workspace: &Workspace, build: &Build, addon: &Path) -> Result<PathBuf> {
     let file = match &build.target {
         Some(triple) => platform(triple)?,
@@ -110,7 +109,7 @@ fn compile(workspace: &Workspace, build: &Build, target: Option<&str>, file: &st
     Ok(output.join(file))
 }
 
-/// With the features that `cargo test --workspace` selects, so that no dependency is compiled twice.
+/// Selects the features of `cargo test --workspace`, so that no dependency is compiled twice.
 pub fn choose_among_tests(cargo: &mut Command, build: &Build) {
     cargo.args(["--workspace", "--lib"]);
     for (is_chosen, feature) in [(build.no_threads, NO_THREADS), (build.faults, FAULTS)] {
@@ -120,7 +119,7 @@ pub fn choose_among_tests(cargo: &mut Command, build: &Build) {
     }
 }
 
-/// Tells Cargo which package to compile, how, and with which features, but not for which target.
+/// Tells Cargo the package, features and flags, but not the profile or the target.
 pub fn choose(cargo: &mut Command, build: &Build) {
     cargo.args(["--package", EXTENSION]);
     if let Some(features) = features(build) {
@@ -133,19 +132,19 @@ pub fn choose(cargo: &mut Command, build: &Build) {
         cargo.env("GODOT4_GDEXTENSION_JSON", api);
     }
     if build.target.as_deref() == Some(WEB) {
-        // There is no standard library with atomics, nor one for side modules, to download: it is compiled along.
+        // No prebuilt standard library has atomics or supports side modules, so Cargo compiles it too.
         cargo.arg("-Zbuild-std").env("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", web_flags(build));
     }
 }
 
-/// The features, unless they are the default ones.
+/// The features, or `None` if they are the default features.
 fn features(build: &Build) -> Option<Vec<&'static str>> {
     let is_web = build.target.as_deref() == Some(WEB);
     let mut features = vec![if build.double.is_some() { "double" } else { "single" }];
     if build.no_threads {
         features.push(NO_THREADS);
     }
-    // On the web, a game without threads runs in an engine that has none either.
+    // On the web, the engine of a game without threads has none either.
     if !(is_web && build.no_threads) {
         features.push("threads");
     }
@@ -158,12 +157,12 @@ fn features(build: &Build) -> Option<Vec<&'static str>> {
     (features != ["single", "threads"]).then_some(features)
 }
 
-/// What makes a library that a web export loads beside the engine.
+/// The flags for a library that a web export loads beside the engine.
 fn web_flags(build: &Build) -> String {
     let mut flags = vec![
         "-Clink-args=-sSIDE_MODULE=2",
         "-Zlink-native-libraries=no",
-        // Use emscripten's linker: Rust distributions override it in different ways.
+        // Uses emscripten's linker: Rust distributions override it in different ways.
         "-Zunstable-options",
         "-Clink-self-contained=-linker",
     ];
@@ -186,7 +185,7 @@ fn mac_universal(workspace: &Workspace, build: &Build, file: &str) -> Result<Pat
     Ok(joined)
 }
 
-/// Puts a finished library for a target into a copy of the addon, and returns where it is.
+/// Copies a finished library for a target into a copy of the addon, and returns its path.
 pub fn put(library: &Path, build: &Build, addon: &Path) -> Result<PathBuf> {
     let mut platform = match &build.target {
         Some(triple) => platform(triple)?,
@@ -210,13 +209,13 @@ pub fn file_name(triple: &str) -> Result<String> {
 /// The path of this machine's library in the addon's folder.
 ///
 /// # Errors
-/// If the addon does not support this machine.
+/// Fails if the addon does not support this machine.
 pub fn host_library_path() -> Result<String> {
     let platform = host()?;
     Ok(format!("bin/{}/{}", platform.folder, platform.file))
 }
 
-/// Renames a finished copy into place, so a running editor keeps the old file and no one sees a partial one.
+/// Renames a finished copy into place: a running editor keeps the old file, and nobody sees a partial one.
 fn replace(from: &Path, to: &Path) -> Result<()> {
     let copy = to.with_extension("new");
     fs::copy(from, &copy).with_context(|| format!("cannot copy {} to {}", from.display(), copy.display()))?;

@@ -1,4 +1,4 @@
-//! A list of steps, run one after the other, and what became of each.
+//! A list of steps that run one after the other, and their results.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ enum Verdict {
 }
 
 impl Checklist {
-    /// Runs a step that also makes something; the step itself counts as one check.
+    /// Runs a step that also returns a result; the step itself counts as one check.
     pub fn step<T>(&mut self, name: &str, step: impl FnOnce() -> Result<(Tally, T)>) -> Result<T> {
         println!("\n== {name}");
         let started = Instant::now();
@@ -40,7 +40,7 @@ impl Checklist {
         result.map(|(_, made)| made)
     }
 
-    /// Notes a step that cannot be run on this machine.
+    /// Records a step that cannot run on this machine.
     pub fn skip(&mut self, name: &str, reason: &'static str) {
         println!("\n== {name}: skipped: {reason}");
         self.lines.push(Line {

@@ -1,4 +1,4 @@
-//! The crates that programs in Rust use: their packages and their documentation.
+//! Packages and documents the crates for programs in Rust.
 
 use std::fs;
 use std::process::Command;
@@ -11,11 +11,11 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::{self, Workspace};
 
-/// Each with its folder; those that others depend on come first.
+/// The crates with their folders, dependencies first.
 const CRATES: [(&str, &str); 2] = [("variant_codec", "rust/codec"), ("variant_protobuf", "rust/protobuf")];
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Checks that both crates can be published and documented without a warning. The examples run with the Rust tests.
+/// Checks that both crates can be published and documented without a warning.
 pub fn check(workspace: &Workspace) -> Result<Tally> {
     packages(workspace)?;
     let mut cargo = for_crates(workspace, "doc");
@@ -29,7 +29,7 @@ fn for_crates(workspace: &Workspace, command: &str) -> Command {
     cargo
 }
 
-/// Packs both as they would be published, and compiles what is packed. A warning is an error here.
+/// Packs both crates as for publishing, and compiles the packages. Treats a warning as an error.
 fn packages(workspace: &Workspace) -> Result<()> {
     let license = fs::read(workspace.root.join("LICENSE"))?;
     for (name, folder) in CRATES {
@@ -38,22 +38,22 @@ fn packages(workspace: &Workspace) -> Result<()> {
     }
     forget_unpacked(workspace)?;
     let mut cargo = for_crates(workspace, "publish");
-    // What is not committed yet is checked as well.
+    // Also checks uncommitted changes.
     cargo.args(["--dry-run", "--allow-dirty"]);
-    // Reuses what the tests have compiled. Packages are compiled without the workspace's profile, hence `--config`.
+    // Reuses the build of the tests. Packages are compiled without the workspace's profile, hence `--config`.
     cargo.args(["--config", "profile.dev.package.\"*\".debug=false", "--target-dir"]).arg(&workspace.target);
     let outcome = run::watch(&mut cargo, Echo::Nothing, LIMIT)?;
     if let Some(end) = outcome.bad_end() {
         bail!("`cargo publish --dry-run` {end}:\n{}", outcome.log);
     }
-    // Each upload that did not happen is one.
+    // Cargo prints one warning for each upload that it skips.
     let complaints = outcome.stderr.lines().filter(|line| line.starts_with("warning: "));
     let complaints: Vec<_> = complaints.filter(|line| !line.contains("due to dry run")).collect();
     ensure!(complaints.is_empty(), "{}", complaints.join("\n"));
     Ok(())
 }
 
-/// Cargo unpacks what it would publish once for each version, so code of the same version that has changed since is not seen.
+/// Removes Cargo's unpacked packages: Cargo unpacks each version once, so it would miss later changes.
 fn forget_unpacked(workspace: &Workspace) -> Result<()> {
     let Ok(registries) = fs::read_dir(workspace::cargo_home()?.join("registry/src")) else { return Ok(()) };
     for registry in

@@ -1,6 +1,6 @@
 //! Programs from a suite of Debian, unpacked into a private folder.
 //!
-//! They need another C library than the machine's, so they are started with the loader and libraries of the folder.
+//! They need another C library than the machine's, so the folder's own loader and libraries start them.
 //! Nothing is installed system-wide, and root is not needed.
 
 use std::collections::BTreeSet;
@@ -15,10 +15,10 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use crate::progress::Progress;
 use crate::run;
 
-/// Where the packages are unpacked, inside the private folder.
+/// The subfolder of a private folder that holds the unpacked packages.
 const ROOT: &str = "root";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-/// Where older suites have some libraries.
+/// The library folder of older suites.
 const OLD_LIBRARIES: &str = "lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
@@ -26,14 +26,14 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 pub const TESTING: &str = "testing";
 /// The newest stable suite.
 pub const STABLE: &str = "trixie";
-/// The one before.
+/// The previous stable suite.
 pub const OLD_STABLE: &str = "bookworm";
-/// The architecture of the programs, unless a package's name ends with another, as in `libc6:arm64`.
+/// The architecture of the programs, unless the package name has a suffix, as in `libc6:arm64`.
 const ARCHITECTURE: &str = "amd64";
 
 /// A machine with apt and a Debian archive.
 pub struct Machine {
-    /// The archive's address, as apt takes it.
+    /// The archive's address in apt's syntax.
     archive: String,
     keyring: Option<PathBuf>,
 }
@@ -43,7 +43,7 @@ pub fn machine() -> Option<Machine> {
     for tool in ["apt-get", "dpkg"] {
         which::which(tool).ok()?;
     }
-    // Lists that are empty, in a folder that may be written: apt names where it would look, and needs no rights.
+    // With empty lists in a writable folder, apt prints its addresses and needs no privileges.
     let lists = tempfile::tempdir().ok()?;
     fs::create_dir(lists.path().join("partial")).ok()?;
     let mut apt = Command::new("apt-get");
@@ -56,8 +56,8 @@ pub fn machine() -> Option<Machine> {
     Some(Machine { archive, keyring })
 }
 
-/// The Debian archive among the addresses that apt prints: `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`. Third
-/// parties have longer ones; the security archive holds no testing suite.
+/// The Debian archive in apt's output, from `'http://deb.debian.org/debian/dists/bookworm/InRelease' …`.
+/// Third parties have longer addresses; the security archive has no testing suite.
 fn debian_archive(printed: &str) -> Option<String> {
     let addresses =
         printed.lines().filter_map(|line| Some(line.strip_prefix('\'')?.split_once("/dists/")?.0));
@@ -66,7 +66,7 @@ fn debian_archive(printed: &str) -> Option<String> {
 }
 
 impl Machine {
-    /// Installs into the folder `home`, unless it is there. An interrupted install is never taken for a finished one.
+    /// Installs into the folder `home`, unless it exists. An interrupted install leaves no `home`.
     pub fn install_once(&self, suite: &str, what: &str, packages: &[&str], home: &Path) -> Result<()> {
         if home.is_dir() {
             return Ok(());
@@ -80,8 +80,8 @@ impl Machine {
         Ok(fs::rename(&unfinished, home)?)
     }
 
-    /// Downloads and unpacks `packages` of a suite and everything that they depend on into `folder`; `what` names them
-    /// in the output.
+    /// Downloads `packages` of a suite and their dependencies, and unpacks them into `folder`. The output
+    /// calls them `what`.
     pub fn install(&self, suite: &str, what: &str, packages: &[&str], folder: &Path) -> Result<()> {
         let apt = Apt::prepare(folder, self, suite, packages)?;
 
@@ -109,8 +109,8 @@ impl Machine {
 }
 
 impl Machine {
-    /// Downloads the source of a package into `folder`, with its `.dsc` file, from the first suite that has it: archives
-    /// that keep copies may lack a file of one suite.
+    /// Downloads a package's source and `.dsc` file into `folder`, from the first suite that has it. A mirror
+    /// may lack a file of one suite.
     pub fn source(&self, suites: &[&str], package: &str, folder: &Path) -> Result<()> {
         let step = Progress::spinner(format!("downloading the source of {package}"));
         let mut verdict = Err(anyhow!("there is no suite"));
@@ -130,7 +130,7 @@ impl Machine {
     }
 }
 
-/// An apt configuration with only one suite and its whole state in one folder.
+/// An apt configuration with a single suite, whose state is in one folder.
 struct Apt {
     folder: PathBuf,
     configuration: PathBuf,
@@ -149,7 +149,7 @@ impl Apt {
 
         let path = folder.display();
         let architectures = architectures(packages);
-        // Ignores the machine's own hooks, pins and download users.
+        // Overrides the machine's hooks, pins and download user.
         let configuration = format!(
             r##"Dir::Etc::sourcelist "{path}/sources.list";
 Dir::Etc::sourceparts "-";
@@ -226,14 +226,14 @@ Acquire::Retries "3";
     }
 }
 
-/// Those of the packages, as apt's configuration lists them.
+/// The architectures of the packages, in the syntax of apt's configuration.
 fn architectures(packages: &[&str]) -> String {
     let others = packages.iter().filter_map(|package| Some(package.split_once(':')?.1));
     let all: BTreeSet<&str> = others.chain([ARCHITECTURE]).collect();
     all.iter().map(|name| format!("\"{name}\";")).collect()
 }
 
-/// The sum of the sizes that `apt-get --print-uris` prints: `'uri' file size hash`.
+/// The sum of the sizes that `apt-get --print-uris` prints as `'uri' file size hash`.
 fn download_size(listing: &str) -> u64 {
     listing
         .lines()
@@ -252,7 +252,7 @@ fn folder_size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The files of a folder with this suffix.
+/// The files of a folder that have this extension.
 pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?
@@ -264,7 +264,7 @@ pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Where the packages of the private folder `home` are.
+/// The folder of the unpacked packages in the private folder `home`.
 pub fn root(home: &Path) -> PathBuf {
     home.join(ROOT)
 }
@@ -279,7 +279,7 @@ pub fn loader(home: &Path) -> PathBuf {
     libraries(home).join(LOADER)
 }
 
-/// Writes a script that starts an unpacked program with the loader and libraries that it needs, and returns its path.
+/// Writes a script that starts an unpacked program with its loader and libraries, and returns its path.
 pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
     let (root, script) = (root(home), home.join(name));
     let program = root.join(program);
@@ -293,7 +293,7 @@ pub fn script(home: &Path, program: &str, name: &str) -> Result<PathBuf> {
         old.display(),
         program.display()
     );
-    // An existing one may be running.
+    // Leaves an up-to-date script alone, because it may be running.
     if fs::read_to_string(&script).ok().as_ref() != Some(&text) {
         fs::write(&script, text)?;
         #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! `cargo xtask definitions`: the definitions of the format for other tools, on what the engine wrote.
+//! `cargo xtask definitions`: runs the format's definitions for other tools on the engine's bytes.
 
 use std::env;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::run::{self, Echo};
 use crate::workflows;
 use crate::workspace::Workspace;
 
-/// What reads `godot_variant.ksy`, pinned.
+/// The pinned packages that read `godot_variant.ksy`.
 const KAITAI: [(&str, &str); 3] =
     [("kaitai-struct-compiler", "0.11.0"), ("kaitai-struct", "0.11.0"), ("js-yaml", "4.1.0")];
 const VECTORS: &str = "tests/vectors/godot4.tsv";
@@ -18,8 +18,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 const ADVICE: &str =
     "Install Node.js with npm, Python and tshark; on Debian: apt-get install nodejs npm python3 tshark.";
 
-/// Runs the Kaitai Struct definition and the Wireshark dissector on the vectors, on damaged ones, and on a recorded exchange of two Godot
-/// processes. Kaitai's compiler is installed under `target/`.
+/// Runs the Kaitai Struct definition and the Wireshark dissector on the vectors, on damaged vectors, and on a
+/// recorded exchange of two Godot processes. Installs Kaitai's compiler under `target/`.
 pub fn run(workspace: &Workspace) -> Result<()> {
     for tool in ["node", "npm", "python3", "tshark"] {
         which::which(tool).with_context(|| format!("{tool} is missing. {ADVICE}"))?;

@@ -11,7 +11,7 @@ use crate::run::{self, Echo};
 use crate::suite::{self, LIMIT};
 use crate::workspace::Workspace;
 
-/// Sends real data through engine and codec, with the folder `data` as additional input.
+/// Encodes and decodes real data in the engine and the codec, with the folder `data` as additional input.
 pub fn run(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &[String]) -> Result<()> {
     let folder = workspace.project();
     let project = suite::bundled(workspace, godot, &folder)?;
@@ -24,7 +24,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, data: Option<PathBuf>, extra: &
     judge::clean(&run::watch(&mut project.script("res://demo/compare.gd", &arguments), Echo::All, LIMIT)?)
 }
 
-/// Runs some hundred frames of the demo scene in each mode, comparing its snapshots with the engine.
+/// Runs a few hundred frames of the demo scene in each mode, and compares its snapshots with the engine.
 pub fn scene(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let mut command = suite::bundled(workspace, godot, &folder)?.headless();

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 /// Replaces the text between the two comments with this name.
 ///
 /// # Errors
-/// If there are no such comments.
+/// Fails if the text has no such comments.
 pub fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     let (before, rest) =
@@ -17,10 +17,10 @@ pub fn replaced(text: &str, name: &str, content: &str) -> Result<String> {
     Ok(format!("{before}{begin}{}\n{end}{after}", content.trim_end()))
 }
 
-/// Replaces a text that a file contains exactly once.
+/// Replaces a text that `file` contains exactly once.
 ///
 /// # Errors
-/// If it does not.
+/// Fails if `file` does not contain `from` exactly once.
 pub fn replace_once(file: &Path, from: &str, to: &str) -> Result<()> {
     let text = fs::read_to_string(file)?;
     ensure!(text.matches(from).count() == 1, "{} does not contain `{from}` exactly once", file.display());

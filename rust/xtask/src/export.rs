@@ -21,11 +21,11 @@ pub const FOLDER: &str = "build";
 /// This machine's architecture, as the engine names it.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
 
-/// Exports the project in `folder`, which is imported if it has never been opened, as a game for a machine of this
-/// architecture, and returns the game.
+/// Exports the project in `folder` as a game for `architecture`, and returns its path. A project that was
+/// never opened is imported first.
 ///
 /// # Errors
-/// What the engine printed, if there was an error in it, or if it made no game.
+/// Fails if the engine printed an error or made no game; the error contains its output.
 pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture: &str) -> Result<PathBuf> {
     let presets = PRESETS
         .replace("{template}", &template.display().to_string())
@@ -35,8 +35,8 @@ pub fn game(project: &Project<'_>, folder: &Path, template: &Path, architecture:
     Ok(game)
 }
 
-/// Exports the project in `folder` as a page that shows nothing: its shell is the file `shell.html` there. Returns the
-/// page.
+/// Exports the project in `folder` as a blank page with `shell.html` from the same folder as its shell.
+/// Returns the path of the page.
 ///
 /// # Errors
 /// As for [`game`].

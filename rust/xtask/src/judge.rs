@@ -1,4 +1,4 @@
-//! Reading the verdict out of what Godot printed.
+//! Reads the verdict from Godot's output.
 //!
 //! Errors in GDScript do not set an exit code, so a run is good only if its log is clean too.
 
@@ -12,9 +12,9 @@ use crate::run::Outcome;
 /// Counted checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Checks that held.
+    /// Checks that passed.
     pub passed: u64,
-    /// Checks that did not.
+    /// Checks that failed.
     pub failed: u64,
 }
 
@@ -38,10 +38,10 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// The starts of lines by which the engine reports an error.
+/// The line prefixes of the engine's errors.
 const ERROR_STARTS: [&str; 3] = ["ERROR:", "USER ERROR:", "SCRIPT ERROR"];
 
-/// Texts that mean a leak or a crash, wherever they stand in a line.
+/// Texts that mean a leak or a crash, anywhere in a line.
 const TROUBLE: [&str; 7] = [
     "Leaked instance",
     "resources still in use at exit",
@@ -52,12 +52,12 @@ const TROUBLE: [&str; 7] = [
     "panicked at",
 ];
 
-/// Whether the program crashed, and no library of this name was at work: none is in the list of calls.
+/// Returns whether the program crashed and no frame of the backtrace is in `library`.
 pub fn crashed_outside_of(library: &str, log: &str) -> bool {
     log.split_once("Program crashed").is_some_and(|(_, calls)| !calls.contains(&format!("lib{library}")))
 }
 
-/// The last line `N passed, N failed`.
+/// The tally in the last line `N passed, N failed`.
 pub fn tally(text: &str) -> Option<Tally> {
     text.lines().rev().find_map(|line| {
         let (passed, failed) = line.trim().strip_suffix(" failed")?.split_once(" passed, ")?;
@@ -65,7 +65,7 @@ pub fn tally(text: &str) -> Option<Tally> {
     })
 }
 
-/// The sum of the lines that Rust's test runner ends each test program with.
+/// The sum of the summary lines of Rust's test programs.
 pub fn rust_tally(text: &str) -> Tally {
     let count = |part: &str, word: &str| {
         part.trim().strip_suffix(word).and_then(|number| number.trim().parse::<u64>().ok())
@@ -79,14 +79,14 @@ pub fn rust_tally(text: &str) -> Tally {
         .sum()
 }
 
-/// Lines of a log that report an error, a leak or a crash.
+/// The lines of a log that report an error, a leak or a crash.
 pub fn complaints(log: &str) -> Vec<&str> {
     log.lines()
         .filter(|line| is_error(line) || is_leak(line) || TROUBLE.iter().any(|text| line.contains(text)))
         .collect()
 }
 
-/// Requires that the program ended by itself with code 0 and left a clean log.
+/// Fails unless the program ended by itself with code 0 and a clean log.
 pub fn clean(outcome: &Outcome) -> Result<()> {
     let mut faults = Vec::new();
     if let Some(end) = outcome.bad_end() {
@@ -104,7 +104,7 @@ pub fn clean(outcome: &Outcome) -> Result<()> {
     Ok(())
 }
 
-/// Requires a clean run that counted its checks and failed none.
+/// Fails unless the run is clean, counted checks, and none failed.
 pub fn suite(outcome: &Outcome) -> Result<Tally> {
     let counted = tally(&outcome.stdout);
     if let Some(counted) = counted {
@@ -118,33 +118,33 @@ pub fn suite(outcome: &Outcome) -> Result<Tally> {
     }
 }
 
-/// One call whose error lines were counted.
+/// One call and the error lines that it printed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The name that the suite gave the call.
+    /// The suite's name of the call.
     pub name: String,
-    /// How many error lines it should print.
+    /// The expected number of error lines.
     pub expected: usize,
-    /// Whether they are script errors, of a call that ends the script's function.
+    /// Whether script errors are expected, because the call ends the script's function.
     pub ends_function: bool,
-    /// The error lines of that kind that it printed.
+    /// The printed error lines of the expected kind.
     pub errors: Vec<String>,
-    /// Warnings and errors of the other kind, of which there should be none.
+    /// Warnings, and errors of the other kind; none are expected.
     pub others: Vec<String>,
 }
 
 impl Expectation {
-    /// Whether the call printed what it should.
+    /// Returns whether the call printed what it should.
     pub fn held(&self) -> bool {
         self.errors.len() == self.expected && self.others.is_empty()
     }
 }
 
-/// Cuts standard error at its markers: `@@ expect <count> <name>` before each call, or `@@ expect_script <count> <name>`
-/// where it is script errors that are expected, `@@ end` after the last.
+/// Splits standard error at its markers. `@@ expect <count> <name>` precedes each call, `@@ expect_script
+/// <count> <name>` a call with script errors; `@@ end` follows the last call.
 ///
 /// # Errors
-/// A malformed marker, an error outside the markers, or no end: then the suite itself is broken.
+/// Fails on a malformed marker, an error outside the markers, or a missing end: the suite has a bug.
 pub fn expectations(stderr: &str) -> Result<Vec<Expectation>> {
     let mut calls: Vec<Expectation> = Vec::new();
     let mut open = false;

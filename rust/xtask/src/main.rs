@@ -78,13 +78,13 @@ enum Command {
     Suite(Conformance),
     /// Measure the codec beside the engine's own functions, and print a table
     Bench(bench::Options),
-    /// Run activities with random input for minutes or hours: the engine or an official implementation is the judge
+    /// Check random input for minutes or hours against the engine or an official implementation
     Soak(soak::Options),
     /// Check that the editor's help is complete, and run every GDScript snippet of the documentation
     Docs,
-    /// Run the definitions of the format for Kaitai Struct and Wireshark on what the engine wrote
+    /// Run the Kaitai Struct and Wireshark definitions of the format on data that the engine wrote
     Definitions,
-    /// Rewrite vectors and generated pages: what the engines write now, and what the code says now
+    /// Rewrite the vectors from the engines, and the generated pages from the code
     Accept(accept::Options),
     /// Write the zip for users, with every library that has been built
     Package {
@@ -96,8 +96,8 @@ enum Command {
     Trial(trial::Options),
     /// Build the library for every platform, run what this machine can run, and print a table
     ///
-    /// Compilers, emulators and engines come from Debian and stay under target/platforms. A platform that fails is named,
-    /// and the others go on.
+    /// Compilers, emulators and engines come from Debian and stay under target/platforms. A platform that
+    /// fails is reported, and the others go on.
     Platforms(platforms::Options),
     /// Find a real Godot 4, or install one under target/, and print its path
     ///
@@ -112,16 +112,16 @@ enum Command {
 
 #[derive(Args)]
 struct BuildArgs {
-    /// Unoptimised, but the editor can reload it while running
+    /// Build an unoptimised library, which a running editor can reload
     #[arg(long)]
     debug: bool,
     /// A Rust target, or universal-apple-darwin for both Mac targets in one file [default: this machine]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Without threads, for games exported to the web without thread support
+    /// Build without threads, for games exported to the web without thread support
     #[arg(long)]
     no_threads: bool,
-    /// For an engine compiled with precision=double, given the file that its --dump-extension-api writes
+    /// Build for an engine compiled with precision=double, from the file that its --dump-extension-api writes
     #[arg(long, value_name = "FILE")]
     double: Option<PathBuf>,
 }
@@ -137,7 +137,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the command succeeded.
+/// Runs the command, and returns whether it succeeded.
 fn execute(command: Command) -> Result<bool> {
     let at = &Workspace::find()?;
     match command {
@@ -168,7 +168,7 @@ fn execute(command: Command) -> Result<bool> {
     Ok(true)
 }
 
-/// An engine and a fresh library.
+/// Finds or installs Godot, and builds the library.
 fn ready(workspace: &Workspace) -> Result<Godot> {
     let godot = godot::find_or_install(workspace)?;
     build::build(workspace, &Build::default())?;

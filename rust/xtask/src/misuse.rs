@@ -1,4 +1,4 @@
-//! Misuse of `rust/engine` by safe code: runs the extension in `tests/misuse` inside the engine.
+//! Safe code misuses `rust/engine`: runs the extension of `tests/misuse` in the engine.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, OS};
 use std::fs;
@@ -14,13 +14,13 @@ use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// Makes the extension use the engine's documented functions only. `tests/misuse/src/lib.rs` repeats the name.
+/// Restricts the extension to the engine's documented functions; also in `tests/misuse/src/lib.rs`.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
-/// Runs all cases, with direct access and without.
+/// Runs all cases with direct access and with portable access.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let mut cargo = workspace.cargo();
-    // What other steps compile, too.
+    // Builds with the features of other steps, so that nothing is compiled twice.
     build::choose_among_tests(cargo.arg("build"), &build::with_faults());
     run::through(&mut cargo)?;
     let sources = workspace.root.join("tests/misuse");

@@ -33,7 +33,7 @@ pub fn write(workspace: &Workspace) -> Result<String> {
     Ok(render(&components))
 }
 
-/// The packages that the extension depends on, other than at build time or for tests, without the workspace's own.
+/// The extension's dependencies, without those for builds and tests and without the workspace's own packages.
 fn linked_packages(metadata: &Metadata) -> Result<Vec<&Package>> {
     let graph = metadata.resolve.as_ref().context("`cargo metadata` gave no dependency graph")?;
     let nodes: HashMap<&PackageId, _> = graph.nodes.iter().map(|node| (&node.id, node)).collect();
@@ -111,7 +111,7 @@ fn render(components: &[Component]) -> String {
     out
 }
 
-/// Each different text once, with the components that carry it, in order of first use.
+/// The distinct texts in order of first use, each with the components that carry it.
 fn same_texts(components: &[Component]) -> Vec<(String, Vec<&str>)> {
     let mut places = BTreeMap::new();
     let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
@@ -135,7 +135,7 @@ fn same_texts(components: &[Component]) -> Vec<(String, Vec<&str>)> {
     texts
 }
 
-/// Without trailing spaces, which differ between copies of the same text.
+/// Strips trailing spaces, which differ between copies of the same text.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n").trim_matches('\n').to_owned()

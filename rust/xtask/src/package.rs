@@ -15,7 +15,7 @@ use crate::workspace::{EXTENSION, Workspace};
 
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
 
-/// Writes the zip to `out`, or to its usual place, and returns where it is.
+/// Writes the zip to `out` or to the default path, and returns its path.
 pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     let out = match out {
         Some(out) => std::path::absolute(out)?,
@@ -48,7 +48,7 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     Ok(out)
 }
 
-/// Writes the checksum beside a file, as `sha256sum --check` reads it.
+/// Writes the checksum beside a file, in the format of `sha256sum --check`.
 fn write_checksum(file: &Path) -> Result<()> {
     let name = file.file_name().context("a file has a name")?.to_string_lossy();
     let sum = hex::encode(Sha256::digest(fs::read(file)?));
@@ -56,10 +56,10 @@ fn write_checksum(file: &Path) -> Result<()> {
     Ok(fs::write(beside, format!("{sum}  {name}\n"))?)
 }
 
-/// What the zip at `zip` holds: its size, the size of each library before packing and packed, and which are missing.
+/// Describes the zip: its size, each library's size before and after packing, and the missing libraries.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Fails if the zip cannot be read.
 pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
     let manifest = fs::read_to_string(workspace.addon().join(format!("{EXTENSION}.gdextension")))?;
     let held = archive::sizes(zip)?;
@@ -76,21 +76,21 @@ pub fn contents(workspace: &Workspace, zip: &Path) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// Whether the zip contains this file, given by its path in the addon's folder.
+/// Returns whether the zip contains this file, given by its path in the addon's folder.
 ///
 /// # Errors
-/// If the zip cannot be read.
+/// Fails if the zip cannot be read.
 pub fn contains_file(zip: &Path, file: &str) -> Result<bool> {
     Ok(archive::sizes(zip)?.iter().any(|held| held.name.ends_with(file)))
 }
 
-/// The libraries that the `.gdextension` file names, each once.
+/// The distinct libraries that the `.gdextension` file names.
 fn libraries(manifest: &str) -> BTreeSet<String> {
     let named = manifest.split('"').skip(1).step_by(2).filter(|name| name.starts_with("bin/"));
     named.map(str::to_owned).collect()
 }
 
-/// Whether a file of the addon folder is part of the product: of `bin/`, only what the `.gdextension` file names.
+/// Returns whether an addon file ships. In `bin/`, only files that `manifest` names ship.
 fn ships(file: &str, manifest: &str) -> bool {
     if file.starts_with("bin/") {
         return manifest.contains(&format!("\"{file}\""));

@@ -1,11 +1,11 @@
-//! Signs of life for long steps: bars on a terminal, plain lines elsewhere.
+//! Progress of long steps: bars on a terminal, plain lines elsewhere.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-/// One long step; dropping it ends its bar.
+/// One long step. Dropping it removes its bar.
 pub struct Progress {
     bar: ProgressBar,
     message: String,
@@ -18,7 +18,7 @@ impl Progress {
         Self::start(ProgressBar::new_spinner(), "{spinner} {msg} [{elapsed}]", message.into())
     }
 
-    /// A step over a known number of things.
+    /// A step over a known number of items.
     pub fn count(message: impl Into<String>, total: u64) -> Self {
         Self::start(ProgressBar::new(total), "{bar:30} {pos}/{len} {msg} [{elapsed}]", message.into())
     }
@@ -40,17 +40,17 @@ impl Progress {
         Self { bar, message, started: Instant::now() }
     }
 
-    /// How far the step is.
+    /// Sets the position of the step.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
     }
 
-    /// One more thing is done.
+    /// Counts one more finished item.
     pub fn step(&self) {
         self.bar.inc(1);
     }
 
-    /// Ends the step with a line saying how long it took.
+    /// Ends the step, and prints its duration.
     pub fn done(self) {
         self.bar.finish_and_clear();
         eprintln!("   {}: {:.1} s", self.message, self.started.elapsed().as_secs_f32());

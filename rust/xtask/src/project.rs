@@ -13,7 +13,7 @@ use crate::build::{self, Build};
 use crate::godot::Godot;
 use crate::workspace::{EXTENSION, Workspace};
 
-/// A project folder, the engine to run it with, and a home that is not the user's.
+/// A project folder, the engine that runs it, and a private home folder.
 pub struct Project<'a> {
     godot: &'a Godot,
     folder: &'a Path,
@@ -21,9 +21,9 @@ pub struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// The project in `folder`, as it is.
+    /// The project in `folder`.
     pub fn new(workspace: &Workspace, godot: &'a Godot, folder: &'a Path) -> Result<Self> {
-        // Each project under `target/` has its own, because several may run at once.
+        // Each project under `target/` has its own home, because several may run at once.
         let is_temporary = folder.starts_with(&workspace.target);
         let home = if is_temporary { folder.join(".godot/home") } else { workspace.godot_home() };
         for part in HOMES.map(|(_, part)| part) {
@@ -37,7 +37,7 @@ impl<'a> Project<'a> {
         &self.godot.version
     }
 
-    /// Lists the extension as loaded; otherwise only an editor that has opened the project does that.
+    /// Lists the extension for loading. Otherwise only an editor that has opened the project lists it.
     pub fn register_extension(&self) -> Result<()> {
         let list = self.folder.join(".godot/extension_list.cfg");
         if list.is_file() {
@@ -62,7 +62,7 @@ impl<'a> Project<'a> {
         command
     }
 
-    /// Any program of the engine's, away from the user's settings and data.
+    /// A program of the engine, isolated from the user's settings and data.
     pub fn engine(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.envs(HOMES.map(|(variable, part)| (variable, self.home.join(part))));
@@ -70,12 +70,12 @@ impl<'a> Project<'a> {
     }
 }
 
-/// A copy of the bundled project with a library of its own, so that the addon keeps the one that it has.
+/// A copy of the bundled project with a library of its own. The addon keeps its library.
 pub fn copied(workspace: &Workspace, build: &Build) -> Result<TempDir> {
     copied_with(workspace, |addon| build::build_into(workspace, build, addon))
 }
 
-/// The same with a library that `put` puts into the copy of the addon.
+/// The same, with a library that `put` puts into the copy of the addon.
 pub fn copied_with(workspace: &Workspace, put: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("copy-").tempdir_in(&workspace.target)?;
     for part in ["bench", "suites"] {
@@ -88,7 +88,7 @@ pub fn copied_with(workspace: &Workspace, put: impl FnOnce(&Path) -> Result<Path
     Ok(folder)
 }
 
-/// Where the engine keeps data, settings and caches on Linux and on Windows.
+/// The variables for the engine's folders of data, settings and caches on Linux and on Windows.
 const HOMES: [(&str, &str); 5] = [
     ("XDG_DATA_HOME", "data"),
     ("XDG_CONFIG_HOME", "config"),

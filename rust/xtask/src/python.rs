@@ -1,4 +1,4 @@
-//! A Python with the official implementation of protobuf, which the tests compare with.
+//! A Python with the official protobuf implementation, with which the tests compare.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use crate::progress::Progress;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// The minor versions of Python 3 that the pinned packages are made for.
+/// The minor versions of Python 3 that the pinned packages support.
 const MINORS: std::ops::RangeInclusive<u32> = 10..=15;
-/// What is unpacked where the machine has no Python that serves.
+/// The packages to unpack if the machine has no suitable Python.
 const PACKAGES: [&str; 2] = ["python3", "python3-pip"];
 const REQUIREMENTS: &str = "tests/protobuf/requirements.txt";
 const ADVICE: &str = "Install Python 3.10 to 3.15 with pip, and put it on PATH as `python3`.";
@@ -21,12 +21,12 @@ const ADVICE: &str = "Install Python 3.10 to 3.15 with pip, and put it on PATH a
 /// An interpreter, and the folder of its packages.
 pub struct Python {
     pub program: PathBuf,
-    /// Where the pinned packages are.
+    /// The folder of the pinned packages.
     pub packages: PathBuf,
 }
 
-/// `python3` or `python` on PATH, else one from Debian's testing suite under `target/`; and the packages of
-/// `tests/protobuf/requirements.txt`, installed under `target/` unless they are there.
+/// Finds `python3` or `python` on PATH, else installs Debian's under `target/`. Installs the packages of
+/// `tests/protobuf/requirements.txt` under `target/`, unless they are there.
 pub fn find_or_install(workspace: &Workspace) -> Result<Python> {
     let folder = workspace.tools();
     fs::create_dir_all(&folder)?;
@@ -57,7 +57,7 @@ fn on_path() -> Option<(PathBuf, String)> {
     })
 }
 
-/// The interpreter's version, if it starts, has pip, and is one that the packages are made for.
+/// The interpreter's version, if it starts, has pip, and is supported by the packages.
 fn version(program: &Path) -> Result<String> {
     let question = "import pip, sys; print('%d.%d' % sys.version_info[:2])";
     let version = run::read(Command::new(program).args(["-c", question]))?.trim().to_owned();
@@ -67,7 +67,7 @@ fn version(program: &Path) -> Result<String> {
     }
 }
 
-/// Debian's Python, unpacked in `home` when first needed.
+/// Debian's Python, unpacked in `home` on first use.
 fn private(home: &Path) -> Result<(PathBuf, String)> {
     let machine = debian::machine().filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")));
     let machine = machine.context("no Python of this machine serves")?;
@@ -77,7 +77,7 @@ fn private(home: &Path) -> Result<(PathBuf, String)> {
     Ok((program, version))
 }
 
-/// Installs what `requirements` pins, unless the folder was made from the same.
+/// Installs the packages that `requirements` pins, unless the folder was made from the same file.
 fn install_packages(python: &Python, requirements: &Path) -> Result<()> {
     let wanted = fs::read(requirements)?;
     // Written last, so that an interrupted install is never taken for a finished one.

@@ -1,4 +1,4 @@
-//! Running programs: their output shown and kept, their time limited.
+//! Runs programs with a time limit; shows and keeps their output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// How long output may still come after the program has ended.
+/// The time allowed for more output after the program has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// An error in a script abandons it half-way, and nothing may be left that would end the engine: so much silence after
-/// one counts as the end.
+/// The silence after a script error that counts as the end. The error aborts the script half-way, so nothing
+/// may be left to quit the engine.
 const STUCK: Duration = Duration::from_secs(20);
 
-/// What becomes of a program's output while it runs.
+/// The treatment of a program's output while it runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
     /// Both streams are shown line by line.
@@ -26,28 +26,28 @@ pub enum Echo {
     Nothing,
 }
 
-/// What a program left behind.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How it ended; `None` when it was killed because its time was up.
+    /// The exit status; `None` if the program was killed at its time limit.
     pub status: Option<ExitStatus>,
-    /// Both streams, in the order in which the lines came.
+    /// Both streams, in the order of arrival.
     pub log: String,
     /// Standard output alone.
     pub stdout: String,
     /// Standard error alone.
     pub stderr: String,
-    /// From start to end.
+    /// The duration of the run.
     pub elapsed: Duration,
 }
 
 impl Outcome {
-    /// The exit code, when the program ended by itself.
+    /// The exit code, if the program ended by itself.
     pub fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
 
-    /// Why this is not a good end, if it is not.
+    /// The reason why the end counts as a failure, if it does.
     pub fn bad_end(&self) -> Option<String> {
         match self.status {
             None => Some(format!("did not end by itself within {:.0} s", self.elapsed.as_secs_f32())),
@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// Runs `command` for at most `limit`, keeping its output without colour codes.
+/// Runs `command` for at most `limit`, and keeps its output without colour codes.
 pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outcome> {
     let started = Instant::now();
     let errors = if echo == Echo::DirectErrors { Stdio::inherit() } else { Stdio::piped() };
@@ -118,10 +118,10 @@ pub fn watch(command: &mut Command, echo: Echo, limit: Duration) -> Result<Outco
     Ok(outcome)
 }
 
-/// The same program with a limit of the system, as `ulimit` of the shell takes it.
+/// The same program with a system limit, in the syntax of the shell's `ulimit`.
 pub fn limited(command: &Command, limit: &str) -> Command {
     let mut limited = Command::new("sh");
-    // A limit set in the shell applies to the program that it becomes.
+    // The shell's limit applies to the program that replaces it.
     limited.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
     limited.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -133,14 +133,14 @@ pub fn limited(command: &Command, limit: &str) -> Command {
     limited
 }
 
-/// Runs `command` with this program's own streams; an unsuccessful end is an error.
+/// Runs `command` with this program's own streams. An unsuccessful end is an error.
 pub fn through(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
     ensure!(status.success(), "{} ended with {status}", shown(command));
     Ok(())
 }
 
-/// Runs `command` silently and returns its standard output; its complaints are part of the error.
+/// Runs `command` silently and returns its standard output. An error contains its standard error.
 pub fn read(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
     ensure!(

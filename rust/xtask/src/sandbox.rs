@@ -1,8 +1,8 @@
-//! A root folder of Debian's packages, in which programs run as on a machine of their own.
+//! A root folder of Debian's packages, in which programs run as on their own machine.
 //!
-//! Cross compilers, wine and emscripten are full of absolute paths, so they do not run from any other folder.
-//! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide, and root is not needed where
-//! the system allows user namespaces.
+//! Cross compilers, wine and emscripten contain absolute paths, so they run from no other folder.
+//! `bubblewrap` makes the sandbox the root of one command. Nothing is installed system-wide. Root is not
+//! needed if the system allows user namespaces.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,17 +17,17 @@ use anyhow::{Context, Result};
 use crate::debian::{Machine, TESTING, root, script};
 use crate::run;
 
-/// Debian's folders that moved into `usr`, which packages name by their old places.
+/// Debian's folders that moved into `usr`; packages still use the old paths.
 const MOVED: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
-/// What a sandbox shares with the machine: names of users and hosts, and certificates.
+/// Files that a sandbox shares with the machine: names of users and hosts, and certificates.
 const SHARED: [&str; 6] =
     ["/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/resolv.conf", "/etc/ssl/certs"];
-/// Variables that tell how to reach the network.
+/// Prefixes of the variables that configure network access.
 const NETWORK: [&str; 5] = ["CARGO_HTTP_", "CARGO_NET_", "CARGO_SOURCE_", "PIP_", "SSL_CERT_"];
-/// The packages that a sandbox holds, one in each line.
+/// The file that lists the packages in a sandbox, one per line.
 const LIST: &str = "packages";
 
-/// A root folder, and the program that makes it one.
+/// A root folder, and the program that enters it.
 #[derive(Clone)]
 pub struct Sandbox {
     home: PathBuf,
@@ -35,10 +35,10 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// The sandbox in the folder `home`, made if need be. `tools` is where bubblewrap is unpacked.
+    /// The sandbox in the folder `home`, created if needed. bubblewrap is unpacked in `tools`.
     ///
     /// # Errors
-    /// One line if this machine has no bubblewrap, or does not let it work.
+    /// Fails, with one line, if this machine has no bubblewrap or does not let it run.
     pub fn open(machine: &Machine, tools: &Path, home: &Path) -> Result<Self> {
         let bubblewrap = bubblewrap(machine, tools)?;
         let root = root(home);
@@ -52,7 +52,7 @@ impl Sandbox {
         Ok(Self { home: home.to_owned(), bubblewrap })
     }
 
-    /// Adds packages and what they depend on, unless they are there.
+    /// Adds packages and their dependencies, unless they are there.
     pub fn add(&self, machine: &Machine, suite: &str, what: &str, packages: &[&str]) -> Result<()> {
         let list = self.home.join(LIST);
         let mut held: BTreeSet<String> = match fs::read_to_string(&list) {
@@ -73,22 +73,22 @@ impl Sandbox {
     /// Gives a program of `usr/bin` another name, as Debian's alternatives do when packages are configured.
     ///
     /// # Errors
-    /// If the link cannot be made.
+    /// Fails if the link cannot be made.
     pub fn alternative(&self, name: &str, program: &str) -> Result<()> {
         link(Path::new(program), &self.root().join("usr/bin").join(name))
     }
 
-    /// The root folder, seen from outside.
+    /// The root folder, as seen from outside.
     pub fn root(&self) -> PathBuf {
         root(&self.home)
     }
 
-    /// A program of the sandbox. It sees the folders `open` at their own places, and may write to them.
+    /// A program of the sandbox, which sees the folders `open` at their own paths and may write to them.
     pub fn command(&self, program: &str, open: &[&Path]) -> Command {
         let mut command = Command::new(&self.bubblewrap);
         command.arg("--bind").arg(self.root()).arg("/");
         command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
-        // What a program leaves running ends with it: wine's server would hold its output.
+        // Ends the program's background processes with it: wine's server would keep its output open.
         command.args(["--unshare-pid", "--die-with-parent"]);
         for file in SHARED {
             command.args(["--ro-bind-try", file, file]);
@@ -106,10 +106,10 @@ impl Sandbox {
     }
 }
 
-/// Writes a script that runs this command with more arguments and with the variables of whoever starts it.
+/// Writes a script that runs this command, with additional arguments and its caller's environment.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Fails if the script cannot be written.
 pub fn starter(command: &Command, at: &Path) -> Result<()> {
     let quoted = |text: &OsStr| format!("'{}'", text.to_string_lossy().replace('\'', "'\\''"));
     let words: Vec<_> =
@@ -124,7 +124,7 @@ pub fn starter(command: &Command, at: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The machine's own, else Debian's, and proof that it works.
+/// Finds the machine's bubblewrap, else installs Debian's, and checks that it works.
 fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
     let program = match which::which("bwrap") {
         Ok(program) => program,
@@ -139,7 +139,7 @@ fn bubblewrap(machine: &Machine, tools: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A symbolic link, unless there is one.
+/// Makes a symbolic link, unless it exists.
 fn link(to: &Path, from: &Path) -> Result<()> {
     #[cfg(unix)]
     match std::os::unix::fs::symlink(to, from) {

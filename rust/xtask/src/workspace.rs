@@ -1,4 +1,4 @@
-//! Where things are in this repository.
+//! The folders of this repository.
 
 use std::env::{self, consts::EXE_SUFFIX};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::run;
 /// The package that becomes the addon's library.
 pub const EXTENSION: &str = "fast_variant_codec";
 
-/// The repository, as Cargo sees it.
+/// The repository, as Cargo describes it.
 pub struct Workspace {
     /// The folder with the workspace's `Cargo.toml`.
     pub root: PathBuf,
@@ -23,7 +23,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Asks Cargo, from wherever this program was started.
+    /// Asks Cargo, whatever the current folder is.
     pub fn find() -> Result<Self> {
         let metadata = metadata_command()
             .no_deps()
@@ -68,7 +68,7 @@ impl Workspace {
         self.target.join("tools")
     }
 
-    /// What Godot takes for the user's home, so that runs leave nothing on the machine.
+    /// The home folder for Godot, so that runs leave nothing on the machine.
     pub fn godot_home(&self) -> PathBuf {
         self.target.join("godot-home")
     }
@@ -80,8 +80,8 @@ impl Workspace {
         command
     }
 
-    /// Builds a test program, of kind `--bin` or `--example`, and returns the command that runs it. The features are
-    /// those of `cargo test --workspace`, so that nothing is compiled twice.
+    /// Builds a test program, of kind `--bin` or `--example`, and returns the command that runs it. Uses the
+    /// features of `cargo test --workspace`, so that nothing is compiled twice.
     pub fn program(&self, kind: &str, name: &str) -> Result<Command> {
         run::through(self.cargo().args(["build", "--quiet", "--workspace", kind, name]))?;
         let folder = self.target.join(if kind == "--example" { "debug/examples" } else { "debug" });
@@ -91,7 +91,7 @@ impl Workspace {
     }
 }
 
-/// Cargo tells the programs that it runs which package they belong to; a program run by hand uses the current folder.
+/// Cargo tells its programs their package; a program started by hand uses the current folder.
 fn metadata_command() -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
@@ -100,7 +100,7 @@ fn metadata_command() -> MetadataCommand {
     command
 }
 
-/// Where Cargo keeps what it downloads.
+/// The folder where Cargo keeps its downloads.
 pub fn cargo_home() -> Result<PathBuf> {
     let named = env::var_os("CARGO_HOME").map(PathBuf::from);
     named.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("no CARGO_HOME")

@@ -1,18 +1,18 @@
-//! What the fuzz targets share. What they check is in `tests/fuzzing`.
+//! Shared by the fuzz targets. Their checks are in `tests/fuzzing`.
 
 use std::alloc::System;
 
 use cap::Cap;
 use conformance::fuzzing::mutate::mutate;
 
-/// No input of a few kilobytes may take more memory than this; a target that asks for more is stopped.
+/// The memory limit of a target. No input of a few kilobytes may need more.
 const MEMORY: usize = 64 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
-/// Changes the first `size` bytes: every other time as libFuzzer does, otherwise by words. Returns how many there are
-/// then.
+/// Mutates the first `size` bytes: on every other seed like libFuzzer, otherwise by words. Returns the new
+/// size.
 pub fn mutated(data: &mut [u8], size: usize, max: usize, seed: u32) -> usize {
     if seed % 2 == 0 {
         return libfuzzer_sys::fuzzer_mutate(data, size, max);

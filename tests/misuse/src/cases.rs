@@ -10,9 +10,9 @@ use variant_engine::{Building, ContainerType, Reader, Slots, StagedValues, Strin
 
 /// The expected outcome.
 pub enum Case {
-    /// A panic, before any invalid access.
+    /// A panic before any invalid access.
     Refused(fn()),
-    /// An intact value. The function returns it and the expected one, both as the engine prints them.
+    /// An intact value. The function returns it and the expected value, both as the engine prints them.
     Harmless(fn() -> (String, String)),
 }
 
@@ -65,7 +65,7 @@ fn varray(texts: &[&str]) -> Variant {
     texts.iter().map(|text| GString::from(*text)).collect::<Array<GString>>().to_variant()
 }
 
-/// An Array whose elements are all left; `fill` gets the slots for them.
+/// An Array whose elements are all left out; `fill` gets their slots.
 fn with_left_elements(len: usize, element: &ContainerType, fill: impl FnOnce(Slots<'_>)) -> String {
     let made = with_gaps(|_| {
         let mut building = in_array(len, element);
@@ -77,7 +77,7 @@ fn with_left_elements(len: usize, element: &ContainerType, fill: impl FnOnce(Slo
     printed(&made.expect("it is made").0)
 }
 
-/// A Dictionary[String, int] with one entry, whose value is left; `fill` gets a slot for it.
+/// A Dictionary[String, int] with one entry, whose value is left out; `fill` gets its slot.
 fn with_left_value(fill: impl FnOnce(Slots<'_>)) -> String {
     let made = with_gaps(|_| {
         let mut building = in_dictionary(&STRING, &INT);
@@ -151,7 +151,7 @@ cases! {
     }
     Refused "an int after a run of ints in an Array[int]" {
         let mut building = in_array(2, &INT);
-        // Without direct access, there are no runs.
+        // There are no runs without direct access.
         assert!(building.put_run(T::Int, &mut [1_i64.to_le_bytes()].into_iter()), "no run");
         building.put(long());
     }

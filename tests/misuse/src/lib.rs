@@ -12,7 +12,7 @@ use variant_engine::Access;
 
 use cases::{CASES, Case};
 
-/// If set, the library uses the engine's documented functions only.
+/// If set, the library uses only the engine's documented functions.
 const PORTABLE: &str = "MISUSE_PORTABLE";
 
 struct Extension;
@@ -40,7 +40,7 @@ impl Misuse {
         CASES.len() as i64
     }
 
-    /// Runs them, and returns what went wrong.
+    /// Runs the cases, and returns the failures.
     #[func]
     fn failed(&self) -> PackedStringArray {
         let hook = std::panic::take_hook();
@@ -51,7 +51,7 @@ impl Misuse {
     }
 }
 
-/// What is wrong with a case, if anything is.
+/// The description of a case's failure, if it fails.
 fn failure((name, case): &(&str, Case)) -> Option<String> {
     match case {
         Case::Refused(run) => {

@@ -52,32 +52,32 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
                 ElementType::Script(path.into())
             }
         };
-        // Without objects, elements can only be what stands for an object, whatever was declared.
+        // Without objects, elements can only be the placeholder for objects, whatever was declared.
         Ok(match element.builtin() {
             Some(VariantType::Object) if !objects => ElementType::Class(format::ENCODED_OBJECT_AS_ID.into()),
             _ => element,
         })
     }
 
-    /// What an Array with this header declares for its elements, and how many there are.
+    /// The declared element type of an Array with this header, and the number of elements.
     #[inline(always)]
     pub(super) fn array_head(&mut self, header: Header) -> Result<(ElementType<'a>, usize)> {
         Ok((self.element_type(header.element_kind())?, self.container_count(4)?))
     }
 
-    /// The type of the next value, where there is a valid one.
+    /// The type of the next value, if it is valid.
     #[inline(always)]
     pub(super) fn next_type(&self) -> Option<VariantType> {
         D::type_of(self.cursor.peek()? as u8)
     }
 
-    /// The type of the next value, if a typed container does not take it.
+    /// The type of the next value, if a typed container does not accept it.
     #[inline(always)]
     pub(super) fn misfit(&self, element: &ElementType<'_>) -> Option<VariantType> {
         self.next_type().filter(|found| !element.takes(*found))
     }
 
-    /// What the engine converts, or leaves out.
+    /// Refuses or notes a value that the engine converts or drops.
     #[inline(always)]
     pub(super) fn odd_misfit(&mut self, container: &'static str, element: &ElementType<'_>) -> Result<()> {
         match self.misfit(element) {
@@ -155,7 +155,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_element(array).at(at)
     }
 
-    /// Writes the next elements as far as they are valid and of one type, and returns how many there were.
+    /// Writes the next elements as long as they are valid and of one type, and returns their number.
     #[inline(never)]
     pub(super) fn decode_run<S: Sink>(
         &mut self,
@@ -172,7 +172,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         {
             return Ok(0);
         }
-        // What is odd about numbers is harmless.
+        // Oddities of numbers are harmless.
         let all = self.strictness == Strictness::Lenient || self.budget.limits.allow_non_canonical;
         let most = self.budget.values_left(ty).min(indexes.len());
         let precision = header.precision();

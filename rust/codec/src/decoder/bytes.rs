@@ -1,4 +1,4 @@
-//! Reads numbers, counts and texts, with errors for what is wrong and notes for what is odd.
+//! Reads numbers, counts and texts, and reports errors and oddities.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -31,8 +31,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.budget.limits.max_depth.min(format::MAX_DEPTH)
     }
 
-    /// Refuses a container that is too deep inside of a key, in both strictnesses: an engine that hashes one complains about
-    /// each container down there.
+    /// Refuses a container nested too deeply in a key, however strict the reader. An engine that hashes the
+    /// key prints an error for each such container.
     #[inline(always)]
     pub(super) fn check_key_depth(&mut self, at: usize) -> Result<()> {
         if self.depth > self.max_container_depth {
@@ -47,7 +47,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Error::new(kind).at(at)
     }
 
-    /// In strict reading an error, in the engine's nothing.
+    /// Refuses an oddity in strict reading; the engine accepts it.
     #[inline(always)]
     pub(super) fn odd(&mut self, is_odd: bool, at: usize, oddity: Oddity) -> Result<()> {
         if is_odd
@@ -59,7 +59,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(())
     }
 
-    /// Refuses, or only notes, what the engine reads.
+    /// Refuses, or only notes, what the engine accepts.
     #[inline(always)]
     pub(super) fn refuse(&mut self, at: usize, kind: impl FnOnce() -> ErrorKind) -> Result<()> {
         if NOTES {
@@ -69,7 +69,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Err(self.error_at(at, kind()))
     }
 
-    /// Notes what the bytes from `start` on are there for.
+    /// Notes the purpose of the bytes from `start` on.
     #[inline(always)]
     pub(super) fn span(&mut self, start: usize, kind: SpanKind) {
         if NOTES {
@@ -87,7 +87,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.cursor.u32().ok_or_else(|| self.cursor.end_fault(4))
     }
 
-    /// A number that is not itself what the value is made of.
+    /// Reads a number with a purpose other than content.
     #[inline(always)]
     pub(super) fn u32_of(&mut self, kind: SpanKind) -> Result<u32> {
         self.span(self.position(), kind);
@@ -101,13 +101,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.cursor.u64().ok_or_else(|| self.cursor.end_fault(8))
     }
 
-    /// An int whose header says whether it is wide.
     #[inline(always)]
     pub(crate) fn int(&mut self, wide: bool) -> Result<i64> {
         if wide { self.u64().map(|int| int as i64) } else { self.u32().map(|int| (int as i32).into()) }
     }
 
-    /// A float whose header says whether it is wide.
     #[inline(always)]
     pub(super) fn float(&mut self, wide: bool) -> Result<f64> {
         if wide {
@@ -123,7 +121,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Header::of::<D>(bits).ok_or_else(|| self.error_at(at, D::unknown_type(bits as u8)))
     }
 
-    /// A count of things that take at least `smallest` bytes each; a negative one is an error.
+    /// Reads a count of items that take at least `smallest` bytes each. A negative count is an error.
     #[inline(always)]
     pub(super) fn count(&mut self, smallest: usize) -> Result<usize> {
         let start = self.cursor;
@@ -131,7 +129,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::count_fault)
     }
 
-    /// As [`Decoder::count`], where the engine takes a negative count for zero.
+    /// Like [`Decoder::count`], but reads a negative count as zero, as the engine does.
     #[inline(always)]
     pub(super) fn signed_count(&mut self, smallest: usize) -> Result<usize> {
         let start = self.cursor;
@@ -140,7 +138,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::count_fault)
     }
 
-    /// The count of a container, whose top bit is ignored.
+    /// Reads the count of a container and ignores its top bit.
     #[inline(always)]
     pub(super) fn container_count(&mut self, smallest: usize) -> Result<usize> {
         let start = self.cursor;
@@ -149,7 +147,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.counted(start, count, Cursor::container_count_fault)
     }
 
-    /// What was read at `start`, or the error that `fault` gives there.
+    /// The value read at `start`, or the error that `fault` gives there.
     #[inline(always)]
     pub(super) fn counted<T>(
         &mut self,
@@ -163,7 +161,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(found)
     }
 
-    /// The bytes of a counted text; what follows is skipped as padding.
+    /// Reads a length-prefixed text and skips its padding.
     #[inline(always)]
     pub(super) fn counted_bytes(&mut self, garbage_padding: bool) -> Result<&'a [u8]> {
         let start = self.cursor;
@@ -172,7 +170,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.padded(found, start.position(), garbage_padding)
     }
 
-    /// The text that was counted at `at`.
+    /// The text whose length prefix is at `at`.
     #[inline(always)]
     pub(super) fn padded(
         &mut self,

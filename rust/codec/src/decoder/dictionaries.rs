@@ -9,7 +9,7 @@ use crate::limits::Strictness;
 use crate::wire::Header;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// What a Dictionary with this header declares for its keys and values, and how many entries there are.
+    /// The declared types of keys and values in a Dictionary with this header, and the number of entries.
     #[inline(always)]
     pub(super) fn dictionary_head(&mut self, header: Header) -> Result<([ElementType<'a>; 2], usize)> {
         let declared = [self.element_type(header.element_kind())?, self.element_type(header.value_kind())?];
@@ -73,7 +73,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         value: &ElementType<'_>,
     ) -> Result<()> {
         let at = self.position();
-        // In either strictness: a typed script would take the value for what it is not.
+        // However strict the reader: a typed script would read the value as the wrong type.
         if let Some(found) = self.misfit(value)
             && sink.keeps_entry(dictionary)
         {
@@ -83,7 +83,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_entry(dictionary).at(at)
     }
 
-    /// Names the value of the entry whose key starts at `key_at`: by the key where it is text or a number.
+    /// The step to the value of the entry whose key starts at `key_at`. It names the key if that is text or an int.
     #[cold]
     #[inline(never)]
     pub(crate) fn step_of_key(&self, key_at: usize, index: usize) -> Step {

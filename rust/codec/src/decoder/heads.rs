@@ -1,4 +1,4 @@
-//! Containers without what they hold: their heads, judged as in decoding, and where the values in them end.
+//! Heads of containers, validated as in decoding, and the ends of the values inside.
 
 use std::ops::Range;
 
@@ -12,21 +12,21 @@ use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
 use crate::wire::Header;
 
-/// What stands before the values that a value holds.
+/// The data before the values that a value contains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head<'a> {
-    /// How many elements, entries or properties there are; 0 where it holds none.
+    /// The number of elements, entries or properties; 0 for other values.
     pub count: usize,
-    /// Where the first of them starts.
+    /// The offset of the first of them.
     pub first: usize,
-    /// The components of elements in a packed array.
+    /// The precision of components in a packed array.
     pub precision: Precision,
-    /// The declared types: of the elements of an Array, or of the keys and values of a Dictionary.
+    /// The declared types: of an Array's elements, or of a Dictionary's keys and values.
     pub declared: [ElementType<'a>; 2],
 }
 
 impl<'a, D: Dialect> Decoder<'a, D> {
-    /// A strict reader of what starts at `at`, so many levels deep.
+    /// A strict decoder at offset `at` and nesting level `depth`.
     #[inline]
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
         let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits, 0);
@@ -36,12 +36,12 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         decoder
     }
 
-    /// The same, as the engine reads.
+    /// This decoder, as lenient as the engine.
     pub(crate) fn lenient(self) -> Self {
         Self { strictness: Strictness::Lenient, ..self }
     }
 
-    /// The header of the value that starts here.
+    /// Reads the header of the value that starts here.
     #[inline]
     pub(crate) fn header_here(&mut self) -> Result<Header> {
         let at = self.position();
@@ -51,14 +51,14 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         let bits = self.u32()?;
         let header = self.header_of(bits, at)?;
         if let Err(error) = self.budget.value(header.ty) {
-            // Decoding looks at the bits first.
+            // Decoding checks the bits first.
             self.odd(bits & !D::header_mask(header.ty) != 0, at, Oddity::HeaderBits)?;
             return Err(error.at(at));
         }
         Ok(header)
     }
 
-    /// What stands before the values that the value here holds. Stays where the first of them starts.
+    /// Reads the head of the value here. Stops at the first value inside it.
     pub(crate) fn head(&mut self) -> Result<Head<'a>> {
         let header = self.header_here()?;
         let at = self.position();
@@ -73,7 +73,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
                 self.budget.limits.check_entries(count).at(at)?;
                 (declared, count)
             }
-            // One without a class has no count.
+            // An object without a class has no count.
             Shape::Object if !header.is_object_id() && !self.name()?.is_empty() => {
                 ([untyped; 2], self.signed_count(8)?)
             }
@@ -84,7 +84,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         Ok(Head { count, first: self.position(), precision: header.precision(), declared })
     }
 
-    /// Writes elements of a list of this type, of which the first starts here, as an Array. They cost what one value does.
+    /// Writes elements of a list as an Array. The first of them starts here. The budget charges all of them together.
     pub(crate) fn decode_slice<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -114,7 +114,8 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    /// Writes the keys of entries, or the names of properties, of which the first starts here, as an Array. They cost what one value does.
+    /// Writes keys of entries, or names of properties, as an Array. The first of them starts here. The budget
+    /// charges all of them together.
     pub(crate) fn decode_keys<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -146,7 +147,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.end_array(array).at(at)
     }
 
-    /// Passes over the value that starts here. Where that fails, it is judged as in decoding.
+    /// Skips the value that starts here. If that fails, decodes it to find the error.
     #[inline]
     pub(crate) fn pass(&mut self) -> Result<()> {
         let mut skimmer = Skimmer::<D>::at(self.cursor);
@@ -163,23 +164,23 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         self.write_into(&mut Measure::counting(EncodeOptions::default()))
     }
 
-    /// Goes on to where a value is known to end.
+    /// Jumps to the known end of a value.
     pub(crate) fn jump(&mut self, end: usize) {
         self.cursor.jump(end);
     }
 
-    /// Passes over the counted text that starts here.
+    /// Skips the length-prefixed text that starts here.
     #[inline]
     pub(crate) fn pass_text(&mut self) -> Result<()> {
         self.counted_bytes(true).map(drop)
     }
 
-    /// The name of the property that starts here; stays where its value starts.
+    /// Reads the name of the property that starts here. Stops at its value.
     pub(crate) fn property_name(&mut self) -> Result<&'a str> {
         self.name()
     }
 
-    /// The text of the String or StringName whose header has been read.
+    /// Reads the text of the String or StringName whose header has been read.
     pub(crate) fn text_here(&mut self) -> Result<D::Text<'a>> {
         let at = self.position();
         let bytes = self.counted_bytes(false)?;
@@ -194,7 +195,7 @@ impl<'a, D: Dialect> Decoder<'a, D> {
         sink.text(VariantType::String, Text::Utf8(&text)).at(at)
     }
 
-    /// The element of a PackedStringArray that starts here.
+    /// Reads the element of a PackedStringArray that starts here.
     pub(crate) fn string_here(&mut self) -> Result<D::Text<'a>> {
         let at = self.position();
         let bytes = self.terminated_bytes()?;

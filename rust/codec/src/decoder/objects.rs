@@ -7,7 +7,7 @@ use crate::events::{ElementType, Sink, Source};
 use crate::format::VariantType;
 use crate::wire::Header;
 
-/// The key of the class in a Dictionary that stands for an object; no property can have this name.
+/// The key for the class in a Dictionary that replaces an object; no property can have this name.
 const CLASS_KEY: &str = "class";
 
 /// The property that holds the path of an object's script.
@@ -57,7 +57,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.end_object(object).at(at)
     }
 
-    /// Fails if a path of a script follows that is not allowed.
+    /// Fails if the next value is the path of a script that is not allowed.
     fn check_next_script(&mut self) -> Result<()> {
         let at = self.position();
         if self.next_type() == Some(VariantType::String) {
@@ -78,10 +78,11 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Err(self.error_at(at, ErrorKind::ScriptNotAllowed(path.to_owned())))
     }
 
-    /// Writes an object that no Godot 4 can make as a Dictionary, if that is asked for.
+    /// Writes an object that Godot 4 cannot create as a Dictionary, if the caller accepts the loss.
     pub(super) fn decode_foreign_object<S: Sink>(&mut self, sink: &mut S, at: usize) -> Result<()> {
         let class = self.name()?;
-        // As Godot 3 without permission for objects: also one without a class, which is null with it.
+        // Like Godot 3 without permission for objects, this also refuses one without a class, which is null
+        // with permission.
         if !self.dialect.replaces_object() {
             return Err(self.error_at(at, ErrorKind::Godot3Object(class.to_owned())));
         }

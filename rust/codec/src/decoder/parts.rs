@@ -1,4 +1,4 @@
-//! Parts of large values, left to others.
+//! Splits large values into parts for other decoders.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -7,17 +7,17 @@ use crate::events::{ElementType, Part, PartSink, Sink};
 use crate::format::VariantType;
 use crate::skim::Skimmer;
 
-/// Values of entries that take fewer bytes are written where they are.
+/// Smaller values of entries are not handed over.
 const SMALLEST_VALUE_PART: usize = 64;
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// From how many bytes on the sink wants parts. The skimmer that finds them knows Godot 4's format alone.
+    /// The part size that the sink wants. `None` in Godot 3's format, which is never split.
     #[inline(always)]
     pub(super) fn part_bytes<S: Sink>(sink: &mut S) -> Option<usize> {
         sink.in_parts().filter(|_| D::HAS_FLAGS).map(|parts| parts.part_bytes())
     }
 
-    /// Hands texts over in parts of at least so many bytes. Returns how many of all that was.
+    /// Hands over texts in parts of at least `bytes` bytes. Returns the number of texts handed over.
     #[inline(never)]
     pub(super) fn hand_strings_over<S: Sink>(
         &mut self,
@@ -45,7 +45,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(first)
     }
 
-    /// Hands elements over in parts of at least so many bytes, and writes the others. Returns how many of all that was.
+    /// Hands over elements in parts of about `bytes` bytes, and writes the others. Returns the number of elements done.
     #[inline(never)]
     pub(super) fn decode_parts<S: Sink>(
         &mut self,
@@ -55,8 +55,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         element: ElementType<'_>,
         bytes: usize,
     ) -> Result<usize> {
-        // Numbers are written faster than others could get at them: a million ints took 4.4 ms in parts, and 2.4 ms in runs on one
-        // thread (`cargo xtask bench ints`).
+        // Numbers are written faster than others could take them. A million ints took 4.4 ms in parts, and
+        // 2.4 ms in runs on one thread (`cargo xtask bench ints`).
         let mut first = 0;
         while first < count && self.cursor.is_at_run::<D>() {
             match self.decode_run(sink, array, &element, first..count)? {
@@ -71,8 +71,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             if !Self::surely_takes(&element, &skimmer) || self.skimmable == 0 {
                 return Ok(first);
             }
-            // Decoding as usual finds out what is wrong. Skimming stops at values larger than a part: to skim them whole at
-            // each level took as long as decoding on one thread (canada.json: 5.5 ms, so 2.5 ms).
+            // Decoding reports what is wrong. Skimming stops at values larger than a part. Skimming them whole
+            // at each level took as long as decoding on one thread (canada.json: 5.5 instead of 2.5 ms).
             let Some(is_part) = skimmer.skip_value(bytes) else { return Ok(first) };
             let end = skimmer.position();
             self.skimmable = self.skimmable.saturating_sub(end - start);
@@ -95,7 +95,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(first)
     }
 
-    /// Whether a container takes the next value without more being known of it: typed ones may convert, drop or refuse
+    /// Whether a container certainly accepts the next value. Typed containers may convert, drop or refuse
     /// values of other types.
     #[inline(always)]
     pub(super) fn surely_takes(element: &ElementType<'_>, skimmer: &Skimmer<'_, D>) -> bool {
@@ -105,7 +105,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         }
     }
 
-    /// Hands the value of an entry over, if it is worth it and no more than a part.
+    /// Hands over the value of an entry if it is large enough and no larger than a part. Returns whether it did.
     #[inline(never)]
     pub(super) fn hand_value_over<S: Sink>(
         &mut self,
@@ -130,7 +130,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(true)
     }
 
-    /// Hands the next `count` elements over, which end at `end`.
+    /// Hands over the next `count` elements, which end at `end`.
     pub(super) fn hand_over<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -146,7 +146,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
     }
 }
 
-/// What takes parts: asked for only where it has said from how many bytes on.
+/// The sink's receiver of parts. Only called after `part_bytes` has found one.
 #[inline(always)]
 fn taker<S: Sink>(sink: &mut S) -> Result<&mut impl PartSink<S>> {
     sink.in_parts().ok_or_else(|| Error::argument("this sink does not accept parts"))

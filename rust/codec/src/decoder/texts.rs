@@ -1,4 +1,4 @@
-//! Text, and what is made of several texts.
+//! Text, and types that consist of several texts.
 
 use super::Decoder;
 use crate::dialect::Dialect;
@@ -9,7 +9,7 @@ use crate::wire::cursor::NodePathCounters;
 use crate::wire::{Cursor, Padded};
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// A counted text, as the engine reads it: one byte-order mark dropped, cut at the first NUL.
+    /// Reads a length-prefixed text as the engine does: drops one byte-order mark and stops at the first NUL.
     #[inline(always)]
     pub(super) fn string(&mut self) -> Result<&'a str> {
         let at = self.position();
@@ -17,20 +17,20 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.name_text(bytes, at)
     }
 
-    /// As [`Decoder::string`], for a text that was read at `at`.
+    /// Like [`Decoder::string`], for a text that has been read at `at`.
     pub(super) fn padded_name(&mut self, found: Padded<'a>, at: usize) -> Result<&'a str> {
         let bytes = self.padded(found, at, false)?;
         self.name_text(bytes, at)
     }
 
-    /// A counted text that the engine keeps as a name.
+    /// Reads a length-prefixed text that the engine keeps as a name.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Result<&'a str> {
         self.budget.name().at(self.position())?;
         self.string()
     }
 
-    /// A part of a NodePath, whose padding engines before 4.6.3 leave uninitialised.
+    /// Reads a part of a NodePath. Engines before 4.6.3 leave its padding uninitialised.
     #[inline(always)]
     pub(super) fn node_path_part(&mut self) -> Result<(&'a [u8], usize)> {
         let at = self.position();
@@ -38,7 +38,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok((self.counted_bytes(true)?, at))
     }
 
-    /// The text of an element of a PackedStringArray, without the closing NUL, which is counted.
+    /// Reads the text of a PackedStringArray element without its terminating NUL, which the length includes.
     #[inline(always)]
     pub(super) fn terminated_bytes(&mut self) -> Result<&'a [u8]> {
         let at = self.position();
@@ -51,7 +51,6 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         Ok(bytes)
     }
 
-    /// An element of a PackedStringArray.
     #[inline(always)]
     pub(super) fn decode_terminated_string<S: Sink>(
         &mut self,
@@ -67,8 +66,8 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         sink.string(strings, Text::Utf8(&text))
     }
 
-    /// Whether a sink may look for itself whether these bytes are text: that there is no mark to be taken away, and
-    /// that no limit depends on where a NUL cuts them.
+    /// Whether a sink may validate these bytes itself: they have no byte-order mark to drop, and no limit
+    /// depends on where a NUL ends them.
     #[inline(always)]
     pub(super) fn may_be_raw(&self, bytes: &[u8]) -> bool {
         bytes.first() != format::BOM.as_bytes().first() && self.budget.allows_text(bytes.len())
@@ -88,7 +87,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         simdutf8::basic::from_utf8(text).map_err(|_| self.error_at(at, ErrorKind::InvalidUtf8))
     }
 
-    /// What is read of a counted text: no mark at its start, nothing from a NUL on.
+    /// The part of a text that is read: without a byte-order mark, up to the first NUL.
     #[inline(always)]
     pub(super) fn text_bytes(&mut self, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
         let marked = bytes.strip_prefix(format::BOM.as_bytes());
@@ -154,7 +153,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             parts.push(Text::Utf8(self.name_text(bytes, at)?));
         }
         let (names, subnames) = parts.split_at(parts.len().min(names as usize));
-        // Godot 3 makes nothing of the flag alone.
+        // Godot 3 ignores the flag of an empty path.
         let absolute = is_absolute && (D::HAS_FLAGS || total > 0);
         sink.node_path(NodePathParts { absolute, names, subnames }).at(at)
     }

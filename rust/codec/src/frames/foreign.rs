@@ -1,4 +1,4 @@
-//! [`Foreign`]: what a file is that holds no records.
+//! [`Foreign`]: the format of a file that holds no records.
 
 use std::str;
 
@@ -11,9 +11,9 @@ use crate::limits::Limits;
 use crate::outline::Outline;
 use crate::wire;
 
-/// The bytes at the start of a file that show its format.
+/// Bytes at the start of a file that show its format.
 const HEAD: usize = 64;
-/// In larger files, one value is not looked for: it would have to be read as a whole.
+/// Larger files are not tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
 
 impl Foreign {
@@ -43,36 +43,36 @@ impl Foreign {
     }
 }
 
-/// Whether the mark of ZIP files is the length of a record, which is 67,324,752 bytes. Behind it, a record has the id of a type of that
-/// length, in Godot 4 or 3, and the count of its elements; a ZIP file has the version that reads it, flags and the number of a compression
-/// method, which are small.
+/// Whether the ZIP signature is the length of a record, 67,324,752 bytes. In a record, the id of a type that
+/// can be so long follows, in Godot 4 or 3, then the count of its elements. In a ZIP file, the version that
+/// reads it follows, then flags and the number of a compression method. These are small.
 fn is_record_of_zip(bytes: &[u8]) -> bool {
     const MOST_METHODS: u8 = 99;
 
     let Some([id, 0, 0, 0, method, high, ..]) = bytes.get(FRAME_BYTES..) else { return false };
     match id {
-        // Containers. No ZIP file has such a version.
+        // Containers; no ZIP file has such a version.
         18 | 19 | 24 | 26..=28 => true,
         4 | 15 | 20..=25 | 29.. => *high > 0 || *method > MOST_METHODS,
         _ => false,
     }
 }
 
-/// The start of a text. A value cannot start so, and a record only if it has more than 144 MiB.
+/// The head, if it is text. No value starts like that, and no record of 144 MiB or less.
 fn text(head: &[u8]) -> Option<&str> {
     let is_text =
         |text: &str| text.chars().all(|char| !char.is_control() || matches!(char, '\t' | '\r' | '\n'));
     let text = match str::from_utf8(head) {
         Ok(text) => text,
-        // A character that the head cuts off.
+        // The head cuts off a character.
         Err(error) if error.error_len().is_none() => str::from_utf8(&head[..error.valid_up_to()]).ok()?,
         Err(_) => return None,
     };
     (text.len() >= FRAME_BYTES && is_text(text)).then_some(text)
 }
 
-/// The format of a file that certainly holds something else than records of Godot 3. `None` for records, also for damaged ones, and for one
-/// value.
+/// The format of a file that certainly holds something other than records of Godot 3. `None` for records,
+/// even damaged ones, and for one value.
 ///
 /// # Errors
 /// As [`foreign`].
@@ -85,10 +85,10 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
     Ok(Foreign::by_head(head))
 }
 
-/// The format of a file that certainly holds something else than records. `None` for records, also for damaged ones.
+/// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// The first record is read only if its length may be the header of a value, and all bytes only if that record is damaged and there
-/// are no more than 64 MiB.
+/// Reads the first record only if its length may be the header of a value. Reads all bytes only if that
+/// record is damaged and there are no more than 64 MiB.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory); errors of the file.
@@ -106,7 +106,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
         return Ok(None);
     }
     read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;
-    // Many bytes are a value to the engine, but not to an encoder.
+    // The engine accepts many byte sequences that no encoder writes.
     let first = Outline::of(&bytes, 1);
     if bytes.len() == length as usize && first.error().is_none() && first.notes().first.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! [`Index`]: where records lie in a file that is larger than memory.
+//! [`Index`]: the positions of records in a file larger than memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,21 +9,21 @@ use super::{record_length, size};
 use crate::error::{Error, ErrorKind, Result, Step};
 use crate::format::FRAME_BYTES;
 
-/// Records within so many bytes share a mark: their lengths are read again.
+/// Records within this many bytes share a mark; their lengths are read again.
 const STRIDE: u64 = 4 << 10;
-/// So much is read at once while many short records are passed, while one of them is looked for, and while they are long.
+/// Read sizes: when scanning many short records, when searching for one of them, and when records are long.
 const BLOCK: usize = 64 << 10;
 const NEAR_BLOCK: usize = STRIDE as usize;
 const LONG_BLOCK: usize = 512;
 
-/// Bytes that are read from anywhere, as those of a file.
+/// Bytes that can be read at any offset, such as those of a file.
 pub trait ReadAt {
-    /// How many bytes there are now.
+    /// The number of bytes now.
     ///
     /// # Errors
     /// Those of the file.
     fn size(&self) -> io::Result<u64>;
-    /// Reads from `at` on, and returns how many bytes: fewer than there is room for only at the end.
+    /// Reads from `at` on and returns the number of bytes read. It is less than `into` can hold only at the end.
     ///
     /// # Errors
     /// Those of the file.
@@ -64,9 +64,10 @@ impl ReadAt for Mutex<File> {
     }
 }
 
-/// Where the records of a batch lie, as far as it has been walked. Any thread may use it.
+/// The positions of a batch's records, as far as it has been walked. Any thread may use it.
 ///
-/// Records that are appended later are found, and a file that becomes shorter is walked again; what has been walked must not change. It takes 16 bytes for each 4 KiB that are walked.
+/// It finds records that are appended later, and walks a file again that has become shorter. Bytes that have
+/// been walked must not change. It takes 16 bytes per 4 KiB walked.
 ///
 /// ```
 /// use variant_codec::frames::{Index, append};
@@ -86,24 +87,24 @@ pub struct Index {
     pub(super) ignores_torn: bool,
 }
 
-/// Some records and where they start with their length, in order.
+/// The indexes of some records, and the starts of their length prefixes, in order.
 #[derive(Debug, Default)]
 struct Marks {
     marks: Vec<(u64, u64)>,
-    /// The record that has not been passed over yet, and where it starts.
+    /// The index and the start of the first record that has not been walked.
     next: (u64, u64),
 }
 
 impl Index {
-    /// An index of a file that others append to: a record that the end cuts off may still be being written, and does not count yet.
+    /// An index of a file that others append to. It ignores a record that the end cuts off, as if not yet written.
     pub fn ignoring_torn() -> Self {
         Self { ignores_torn: true, ..Self::default() }
     }
 
-    /// Where the record at `index` lies, without its length; `None` if there are no more.
+    /// The byte range of the record at `index`, without its length prefix; `None` beyond the last record.
     ///
     /// # Errors
-    /// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; one without bytes; errors of the file.
+    /// Fails if the end cuts off a record (unless [`Index::ignoring_torn`]), a record is empty, or reading fails.
     pub fn find<S: ReadAt + ?Sized>(&self, source: &S, index: u64) -> Result<Option<Range<u64>>> {
         let mut marks = self.marks(source)?;
         let is_passed = index < marks.next.0;
@@ -119,7 +120,7 @@ impl Index {
         walk.pass()
     }
 
-    /// How many records there are now. Walks over all of them the first time.
+    /// The number of records now. The first call walks over all of them.
     ///
     /// # Errors
     /// As [`Index::find`].
@@ -143,7 +144,7 @@ impl Index {
         Ok(Walk { source, size, ignores_torn, index, at, block: Vec::new(), block_at: None, short_block })
     }
 
-    /// What has been walked, unless the file has become shorter since.
+    /// The marks, reset if the file has become shorter.
     fn marks<S: ReadAt + ?Sized>(&self, source: &S) -> Result<MutexGuard<'_, Marks>> {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if source.size().map_err(Error::other)? < marks.next.1 {
@@ -152,20 +153,20 @@ impl Index {
         Ok(marks)
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the index takes.
     pub fn memory(&self) -> usize {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner).marks.capacity() * size_of::<(u64, u64)>()
     }
 }
 
 impl Marks {
-    /// The last mark that is not behind the record.
+    /// The last mark at or before the record at `index`.
     fn before(&self, index: u64) -> (u64, u64) {
         let behind = self.marks.partition_point(|(marked, _)| *marked <= index);
         behind.checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or_default()
     }
 
-    /// The record at `index` starts at `at`, or would.
+    /// Notes that the record at `index` starts at `at`, or would start there.
     fn passed(&mut self, index: u64, at: u64) {
         if index <= self.next.0 {
             return;
@@ -178,7 +179,6 @@ impl Marks {
     }
 }
 
-/// Walks over records.
 struct Walk<'s, S: ?Sized> {
     source: &'s S,
     size: u64,
@@ -186,14 +186,14 @@ struct Walk<'s, S: ?Sized> {
     index: u64,
     at: u64,
     block: Vec<u8>,
-    /// Where the block starts; `None` before the first one.
+    /// The offset of the block; `None` before the first one.
     block_at: Option<u64>,
-    /// How much is read at once while records are short.
+    /// The read size while records are short.
     short_block: usize,
 }
 
 impl<S: ReadAt + ?Sized> Walk<'_, S> {
-    /// Goes over the next record and says where it lies.
+    /// Skips the next record and returns its byte range.
     fn pass(&mut self) -> Result<Option<Range<u64>>> {
         let left = self.size.saturating_sub(self.at);
         if left == 0 {
@@ -210,7 +210,7 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         }
     }
 
-    /// The length of the next record.
+    /// Reads the length prefix of the next record.
     fn frame(&mut self) -> Result<Option<[u8; FRAME_BYTES]>> {
         let in_block = |walk: &Self| {
             let offset = usize::try_from(walk.at.checked_sub(walk.block_at?)?).ok()?;
@@ -219,7 +219,7 @@ impl<S: ReadAt + ?Sized> Walk<'_, S> {
         if let Some(frame) = in_block(self) {
             return Ok(Some(frame));
         }
-        // Far from the last block, the records are long, and their lengths lie far from one another.
+        // Far from the last block, records are long, so their length prefixes lie far apart.
         let is_near = self.block_at.is_some_and(|last| self.at - last <= 2 * BLOCK as u64);
         self.block.resize(if is_near { self.short_block } else { LONG_BLOCK }, 0);
         let count = self.source.read_at(self.at, &mut self.block).map_err(Error::other)?;

@@ -1,5 +1,4 @@
-//! Batches: values one after the other, each behind its length, as `FileAccess.store_var` and `StreamPeer.put_var`
-//! write them.
+//! Batches: length-prefixed values one after the other, as `FileAccess.store_var` and `StreamPeer.put_var` write them.
 //!
 //! ```
 //! use variant_codec::{Limits, Value, frames};
@@ -32,9 +31,8 @@ use crate::format;
 use crate::limits::Limits;
 use crate::wire;
 
-/// Where the records of a batch lie, and what is wrong behind the last good frame. There are at most as many as
-/// [`Limits::max_elements`], and none in more bytes than [`Limits::max_bytes`], unless that is the most that one value
-/// may take.
+/// The byte ranges of a batch's records, and the error after the last good one. Stops after [`Limits::max_elements`]
+/// records. Refuses more than [`Limits::max_bytes`] bytes, unless that is the most that one value may take.
 pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Error>) {
     let mut records = Vec::new();
     if limits.max_bytes < format::MAX_BYTES && bytes.len() > limits.max_bytes {
@@ -63,8 +61,8 @@ pub fn records(bytes: &[u8], limits: &Limits) -> (Vec<Range<usize>>, Option<Erro
     (records, None)
 }
 
-/// The length of the record behind this frame, if the batch has `left` bytes from the frame on. Fails if the end cuts it off, and if
-/// it has no bytes: no value has none, but after a power failure a file may end in zeros.
+/// The length of the record after this prefix, if the batch has `left` bytes from the prefix on. Fails if the end
+/// cuts off the record, or if it is empty. No value is empty, but a file may end in zeros after a power failure.
 fn record_length(frame: Option<&[u8; FRAME_BYTES]>, left: u64) -> std::result::Result<u64, ErrorKind> {
     let behind = left.saturating_sub(FRAME_BYTES as u64);
     let (needed, left) = match frame.map(|frame| u64::from(wire::record_length(*frame))) {
@@ -80,16 +78,16 @@ fn size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Appends an encoded value behind its length.
+/// Appends an encoded value with its length prefix.
 pub fn append(batch: &mut Vec<u8>, value: &[u8]) {
     batch.extend_from_slice(&(value.len() as u32).to_le_bytes());
     batch.extend_from_slice(value);
 }
 
-/// The same where there may be no memory for it.
+/// Like [`append`], but fails if there is no memory.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfMemory`]; nothing has been appended then.
+/// [`ErrorKind::OutOfMemory`]; the batch is then unchanged.
 pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
     let needed = value.len() + FRAME_BYTES;
     batch.try_reserve(needed).map_err(|_| ErrorKind::OutOfMemory(needed))?;
@@ -97,8 +95,8 @@ pub fn try_append(batch: &mut Vec<u8>, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where the record starts that the end of a file of `length` bytes cuts off, or that has no bytes, as [`records`] finds it; `None` if
-/// all are whole. The file is read from its start.
+/// The offset of the first record that is empty or that the end of a file of `length` bytes cuts off, as in
+/// [`records`]. `None` if all are whole. The file must be at its start.
 ///
 /// # Errors
 /// Those of the file.

@@ -1,4 +1,4 @@
-//! Records in order, in constant memory.
+//! Scans records in order, in constant memory.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::limits::Limits;
 use crate::memory::check_memory;
 use crate::wire;
 
-/// So much is read at once, or as much as a longer record takes.
+/// Read size; a longer record is read whole.
 const BLOCK: usize = 1 << 20;
 
-/// Calls `each` with the index of each of these records, its offset in the file, and its bytes. No more than 1 MiB is held, or one
+/// Calls `each` with the index, file offset and bytes of each of these records. Holds at most 1 MiB, or one
 /// record if it is longer. `index` finds the first one.
 ///
 /// # Errors
-/// A record that the end cuts off, unless the index is [`Index::ignoring_torn`]; one without bytes; a record of more bytes than the limits allow; errors of
-/// the file; what `each` returns.
+/// Fails if the end cuts off a record, unless the index is [`Index::ignoring_torn`]. Also fails if a record
+/// is empty or exceeds the limits, if the file cannot be read, or if `each` fails.
 pub fn scan<S: ReadAt + ?Sized>(
     source: &S,
     index: &Index,
@@ -63,7 +63,7 @@ pub fn scan<S: ReadAt + ?Sized>(
         if block.is_empty() && !is_begun {
             return Ok(());
         }
-        // Nothing more has come.
+        // No more bytes have arrived.
         if block.len() <= held {
             return match record_length(block.first_chunk(), block.len() as u64) {
                 Ok(_) => Ok(()),
@@ -75,7 +75,7 @@ pub fn scan<S: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Reads as much of so many bytes as there is.
+/// Reads `wanted` bytes from `at` on, or as many as there are.
 pub(super) fn read_block<S: ReadAt + ?Sized>(
     source: &S,
     at: u64,

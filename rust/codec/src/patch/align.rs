@@ -1,4 +1,4 @@
-//! Which elements of two lists belong together.
+//! Pairs the elements of two lists.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -12,16 +12,16 @@ use crate::error::{ErrorKind, Result};
 use crate::format::VariantType;
 use crate::view::View;
 
-/// A difference between two lists. Items between two pieces are the same.
+/// A difference between two lists. Items between two pieces are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// One thing that has changed: its index in either list.
+    /// One changed item: its index in the old and in the new list.
     Changed(usize, usize),
     /// Items that were removed, and others that were inserted in their place.
     Replaced(Range<usize>, Range<usize>),
 }
 
-/// What has become of the elements.
+/// Pairs old and new elements, and returns the differences.
 pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
     let mut pieces = Vec::new();
     for Hunk { old: gone, new: come } in changed_ranges(old, new)? {
@@ -31,7 +31,7 @@ pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
             }
             continue;
         }
-        // Things that have changed are told from others by what stands first in them.
+        // Items with the same similarity key are paired, even if the rest of them has changed.
         let alike = hunks(old.similarity_keys(gone.clone()), new.similarity_keys(come.clone()))?;
         let (mut old_index, mut new_index) = (gone.start, come.start);
         let end = Hunk { old: gone.len()..gone.len(), new: come.len()..come.len() };
@@ -49,7 +49,7 @@ pub(super) fn pieces(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// Where the lists differ. What they have in common at both ends costs nothing but the comparison.
+/// Returns the ranges where the lists differ. A common prefix and suffix cost only the comparison.
 pub(super) fn changed_ranges(old: &Items<'_>, new: &Items<'_>) -> Result<Vec<Hunk>> {
     let (mut old_range, mut new_range) = (0..old.len(), 0..new.len());
     let is_same = |(a, b): &(&[u8], &[u8])| a == b;
@@ -72,7 +72,7 @@ fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
 /// The elements of an Array or PackedStringArray.
 pub(super) struct Items<'a> {
     list: View<'a>,
-    /// Where each starts, and where the last one ends.
+    /// The offset of each element, then the end of the last one.
     starts: Vec<u32>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Items<'a> {
         range.map(|index| self.bytes(index..index + 1))
     }
 
-    /// What tells each from others where they change: the first entry of a Dictionary, the first element of an Array.
+    /// The bytes that identify a changed element: the first entry of a Dictionary or element of an Array.
     fn similarity_keys(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a [u8]> {
         range.map(|index| {
             self.view(index).ok().and_then(|element| similarity_key(&element)).unwrap_or_default()
@@ -124,7 +124,7 @@ fn similarity_key<'a>(element: &View<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Where two lists differ, in order. Not always the fewest places: the search is bounded.
+/// Returns the differences between two lists, in order. Not always the fewest: the search is bounded.
 fn hunks<'e>(
     old: impl ExactSizeIterator<Item = &'e [u8]>,
     new: impl ExactSizeIterator<Item = &'e [u8]>,
@@ -140,7 +140,7 @@ fn hunks<'e>(
     search::hunks(&old_names, &new_names, names.seen.len())
 }
 
-/// A number for each different element.
+/// The distinct elements, numbered.
 struct Names<'e> {
     seen: Vec<&'e [u8]>,
     numbers: HashTable<u32>,

@@ -1,4 +1,4 @@
-//! A value and a patch → another value.
+//! A value and a patch → the new value.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +13,7 @@ use crate::format::{Shape, VariantType};
 use crate::limits::{ALL_TYPES, Limits, Names};
 use crate::view::View;
 
-/// The value that a patch makes of the one in `old`, encoded. The limits hold for the old and the new value.
+/// Applies a patch to the encoded value `old`. The limits apply to the old and the new value.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, patch};
@@ -27,15 +27,16 @@ use crate::view::View;
 /// ```
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for the old value and the patch; [`ErrorKind::Patch`] if the patch is malformed, with
-/// the offset in it, or does not fit the old value, with the path; an exceeded limit of the new value, with the path.
+/// Fails as [`Value::decode`](crate::Value::decode) does for the old value and the patch. [`ErrorKind::Patch`] if
+/// the patch is malformed, with the offset, or does not fit the old value, with the path. A limit that the new
+/// value exceeds, with the path.
 pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let old_ends = checked(old, limits)?;
     if patch.len() > limits.max_bytes {
         let kind = ErrorKind::LimitExceeded(Limit::Bytes, limits.max_bytes as u64);
         return Err(Error::new(kind).at(0));
     }
-    // A patch is nested deeper than what it makes, and holds more values.
+    // A patch is nested deeper than its result, and holds more values.
     let loose = Limits {
         max_depth: limits.max_depth.saturating_add(MAX_LEVELS),
         max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
@@ -63,12 +64,12 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     Ok(writer.into_out())
 }
 
-/// The levels of a patch around the values in it, and how many more values than its result it may hold: each element that changes
-/// takes a few.
+/// The maximum number of levels in a patch around a value of the result.
 const MAX_LEVELS: u32 = 4 * (MAX_CHANGES + 1);
+/// The factor by which a patch may hold more values than its result: each changed element takes a few.
 const MORE: u64 = 16;
 
-/// The error of bytes that the patch has made. The caller never sees them, so it has no offset.
+/// The error for invalid bytes of the result. It has no offset, because the caller never sees these bytes.
 #[cold]
 fn bad_result(error: Error) -> Error {
     let error = error.without_offset();
@@ -80,7 +81,7 @@ fn bad_result(error: Error) -> Error {
     error.with_kind(ErrorKind::Patch(message.into()))
 }
 
-/// Whether the value may be good, but the limits do not allow it.
+/// Whether the value may be valid but exceeds the limits or the free memory.
 fn is_limit(kind: &ErrorKind) -> bool {
     use ErrorKind as K;
     matches!(
@@ -105,7 +106,7 @@ fn misfit(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Patch(format!("the patch does not fit the value: {reason}").into()))
 }
 
-/// What a change of a container consists of.
+/// The elements of a change.
 fn parts<'a>(change: &View<'a>) -> Result<Vec<View<'a>>> {
     if change.ty() != VariantType::Array || change.count()? > 4 {
         return Err(malformed(change, "a change is an Array of 2 to 4 elements"));
@@ -154,7 +155,7 @@ fn apply_change(writer: &mut Writer, old: &View<'_>, change: &View<'_>, level: u
     }
 }
 
-/// Whether there is a container of so many elements to be changed.
+/// Fails unless the old value is a container of the expected kind with `count` elements.
 fn fits(old: &View<'_>, is_kind: bool, expected: &str, count: &View<'_>) -> Result<()> {
     if !is_kind {
         return Err(misfit(format!("{expected} was expected, there is {}", old.ty())));
@@ -186,7 +187,7 @@ fn apply_to_dictionary(
     if changes.ty() != VariantType::Dictionary {
         return Err(malformed(changes, "changes by key are a Dictionary"));
     }
-    // What becomes of each key: a change, or nothing.
+    // The change of each key; `None` if it is removed.
     let mut wanted: HashMap<&[u8], Option<View<'_>>> = HashMap::new();
     let expected = changes.count()? + removed.map_or(Ok(0), View::count)?;
     wanted.try_reserve(expected).map_err(|_| ErrorKind::OutOfMemory(expected.saturating_mul(128)))?;
@@ -212,7 +213,6 @@ fn apply_to_dictionary(
     writer.raw(old.declared()?)?;
     let count_at = writer.count_later()?;
     let start = writer.out().len();
-    // Where each entry ends.
     let mut ends: Vec<usize> = with_capacity(old.count()?.saturating_add(changes.count()?))?;
     for entry in old.checked_entries()? {
         let (key, value) = entry?;
@@ -260,7 +260,7 @@ fn apply_to_dictionary(
     }
 }
 
-/// Puts the entries, which start at `start`, in order.
+/// Reorders the entries, which start at `start`.
 fn reorder(out: &mut Vec<u8>, start: usize, ends: &[usize], order: &View<'_>) -> Result<()> {
     if order.ty() != VariantType::PackedInt32Array || order.count()? != ends.len() {
         return Err(misfit(format!("an order of {} keys was expected", ends.len())));
@@ -349,7 +349,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     let start = writer.out().len();
     let total = old.count()?;
     let (mut index, mut count) = (0, 0);
-    // Texts have no fixed width, and are walked.
+    // Walks the elements, because strings have no fixed width.
     let mut places = old.elements()?;
     for edit in list(edits)? {
         let edit = edit?;
@@ -377,7 +377,7 @@ fn apply_to_packed(writer: &mut Writer, old: &View<'_>, edits: &View<'_>) -> Res
     writer.raw(&[0; 3][..crate::format::padding(bytes)])
 }
 
-/// An error in a change, where it has no offset in the patch.
+/// Adds a step to the path of an error, unless the error has an offset in the patch.
 fn inside(error: Error, step: Step) -> Error {
     if error.offset().is_none() { error.inside(step) } else { error }
 }

@@ -1,4 +1,4 @@
-//! Two values → what differs.
+//! Two values → a patch.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,14 +15,14 @@ use crate::format::{Shape, VariantType};
 use crate::limits::Limits;
 use crate::view::View;
 
-/// Containers of no more bytes are replaced as a whole: what changes in them takes as many.
+/// Containers of at most this many bytes are replaced as a whole. A change would take as many.
 const SMALL: usize = 64;
 /// A change may take this many bytes more than the new value. Above that, the value is replaced.
 const LONGER: usize = 256;
-/// Unchanged items between two changed ones of a packed array are written again if they take no more bytes than this.
+/// Changed ranges of a packed array are merged if at most this many unchanged bytes lie between them.
 const GAP: usize = 48;
 
-/// The patch that makes the value in `new` of the one in `old`, both encoded. [`apply`](super::apply) gives `new` byte for byte.
+/// Returns the patch that turns the encoded value `old` into `new`. [`apply`](super::apply) reproduces it exactly.
 ///
 /// ```
 /// use variant_codec::{Limits, Value, patch};
@@ -34,14 +34,14 @@ const GAP: usize = 48;
 /// ```
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for either; what is not canonical is always refused.
+/// Fails as [`Value::decode`](crate::Value::decode) does for either value, and always on non-canonical encodings.
 pub fn diff(old: &[u8], new: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let (old_ends, new_ends) = (checked(old, limits)?, checked(new, limits)?);
     let old = View::within(old, limits)?.knowing(&old_ends);
     let new = View::within(new, limits)?.knowing(&new_ends);
     let change = compare(&old, &new, 0)?;
     let patch = written(&change, &new)?;
-    // A value that is nested as deep as the format allows has no place in another one, but its bytes have.
+    // A value nested as deep as the format allows does not fit in a patch, but its bytes do.
     match checked(&patch, &Limits { allow_objects: true, ..Limits::unlimited() }) {
         Err(error) if *error.kind() == ErrorKind::TooDeep => written(&Change::Bytes, &new),
         checked => checked.map(|_| patch),
@@ -62,16 +62,16 @@ fn written(change: &Change, new: &View<'_>) -> Result<Vec<u8>> {
     Ok(writer.into_out())
 }
 
-/// What becomes of a value.
+/// The change of a value.
 #[derive(Debug)]
 enum Change {
-    /// Nothing.
+    /// No change.
     None,
-    /// The new value stands in its place.
+    /// The new value replaces the old one.
     Set,
-    /// The same, as bytes in a PackedByteArray.
+    /// Like `Set`, with the new value encoded in a PackedByteArray.
     Bytes,
-    /// It changes inside, as these encoded bytes say.
+    /// The encoded change of its contents.
     Inside(Vec<u8>),
 }
 
@@ -94,7 +94,7 @@ impl Change {
     }
 }
 
-/// What makes the new value of the old one, of which the bytes are good.
+/// Returns the change from the old value to the new one. The bytes of both must be valid.
 fn compare(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     let (old_bytes, new_bytes) = (old.bytes()?, new.bytes()?);
     if old_bytes == new_bytes {
@@ -127,7 +127,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         let (key, value) = entry?;
         let key = key.bytes()?;
         if entries.insert(key, (value, false)).is_some() {
-            // With a NaN inside, keys of the same bytes are two, and no change could say which of them it means.
+            // Keys with a NaN inside are distinct even if their bytes are equal. No change could tell them apart.
             return Ok(Change::Set);
         }
         kept_keys.push(key);
@@ -138,7 +138,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
     writer.text(DICTIONARY)?;
     let change_count = writer.container(VariantType::Dictionary)?;
     let (mut changes, mut shared) = (0, 0);
-    // Written last, so that nothing is where nothing is shared.
+    // Written last, so that nothing is written if no entry is shared.
     let mut replaced = Vec::new();
     let mut added = Vec::new();
     let mut added_keys = HashSet::new();
@@ -187,7 +187,7 @@ fn dictionary(old: &View<'_>, new: &View<'_>, level: u32) -> Result<Change> {
         }
         is_kept
     });
-    // Without more being said, what is added comes last.
+    // Without an order, added keys come last.
     reserve(&mut kept_keys, added.len())?;
     kept_keys.extend(added.iter().map(|(key, _)| *key));
     let is_ordered = kept_keys == new_keys;
@@ -296,7 +296,7 @@ fn packed(old: &View<'_>, new: &View<'_>) -> Result<Change> {
     Ok(Change::Inside(writer.into_out()))
 }
 
-/// Where elements of so many bytes differ.
+/// Returns the ranges where elements of `width` bytes differ.
 fn changed_lanes(old: &[u8], new: &[u8], width: usize) -> Result<Vec<Hunk>> {
     let (old_count, new_count) = (old.len() / width, new.len() / width);
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count() / width;
@@ -361,7 +361,7 @@ mod tests {
     use crate::patch::{apply, differences};
     use crate::value::Value;
 
-    /// To the engine, keys with a NaN inside are different ones, although their bytes are the same.
+    /// The engine treats keys with a NaN inside as distinct even if their bytes are equal.
     #[test]
     fn keys_of_the_same_bytes_lose_no_change() {
         let with = |values: &[i64]| {

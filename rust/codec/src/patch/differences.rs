@@ -1,4 +1,4 @@
-//! Two values → what differs, for people.
+//! Two values → their differences, for people to read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,33 +9,32 @@ use crate::format::Shape;
 use crate::limits::{Budget, Limits};
 use crate::view::View;
 
-/// A place where two values differ.
+/// One difference between two values.
 #[derive(Clone, Debug)]
 pub struct Difference<'a> {
-    /// The steps that lead there.
+    /// The steps from the root to the difference.
     pub path: Vec<PathStep<'a>>,
-    /// What was there; `None` if it has been added.
+    /// The old value; `None` if it was added.
     pub old: Option<View<'a>>,
-    /// What is there now; `None` if it has been removed.
+    /// The new value; `None` if it was removed.
     pub new: Option<View<'a>>,
 }
 
-/// One step to a difference.
+/// One step of [`Difference::path`].
 #[derive(Clone, Copy, Debug)]
 pub enum PathStep<'a> {
-    /// An element: its index in the old value, or in the new one if it has been added.
+    /// An element, by its index in the old value, or in the new one if it was added.
     Index(usize),
     /// The value at this key, or the property of this name.
     Key(View<'a>),
 }
 
-/// Where two encoded values differ: at most so many places, in their order.
+/// Returns the first `most` differences between two encoded values, in order.
 ///
-/// Items of Arrays that were added or removed are found as such, as far as a bounded search goes. The order of keys makes no
-/// difference.
+/// Recognises added and removed Array elements, within a bounded search. Ignores the order of keys.
 ///
 /// # Errors
-/// As [`Value::decode`](crate::Value::decode), for either; differences that take more memory than the limits allow.
+/// Fails as [`Value::decode`](crate::Value::decode) does for either, or if the differences exceed the memory limit.
 pub fn differences<'a>(
     old: &'a [u8],
     new: &'a [u8],
@@ -60,7 +59,7 @@ pub fn differences<'a>(
 struct Search<'a, 'e> {
     bytes: [&'a [u8]; 2],
     limits: &'a Limits,
-    /// Each step, and which of the two values it is in.
+    /// Each step, and [`OLD`] or [`NEW`] for the value that it belongs to.
     path: Vec<(PathStep<'e>, usize)>,
     found: Vec<Difference<'a>>,
     most: usize,
@@ -89,7 +88,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
         push(&mut self.found, Difference { path, old, new })
     }
 
-    /// The view without what is known of ends.
+    /// Detaches a view from the known ends, which it outlives.
     fn found_in(&self, view: View<'e>, side: usize) -> View<'a> {
         view.detached(self.bytes[side], self.limits)
     }
@@ -162,7 +161,7 @@ impl<'a: 'e, 'e> Search<'a, 'e> {
         for entry in new.checked_entries()? {
             let (key, value) = entry?;
             if entries.insert(key.bytes()?, value).is_some() {
-                // With a NaN inside, keys of the same bytes are two.
+                // Keys with a NaN inside are distinct even if their bytes are equal.
                 return self.add(Some(old), Some(new));
             }
         }

@@ -1,4 +1,4 @@
-//! What must change in one value to make another of it, and making it.
+//! Computes and applies patches between two encoded values.
 //!
 //! A patch is itself an encoded value of plain containers; the repository's `docs/patch.md` describes it.
 //!

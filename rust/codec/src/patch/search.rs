@@ -1,28 +1,28 @@
-//! Where two lists of numbers differ.
+//! Finds the differences between two lists of numbers.
 //!
-//! Numbers that each list has once hold the lists together ("patience"): the longest chain of them that is in order in both stays,
-//! and what lies between is searched in turn. Where there are none, Myers' greedy search looks for the fewest changes. The work of
-//! both is charged, and where it is used up, the rest is replaced: the time is linear, whatever the lists hold.
+//! Numbers that occur once in each list are anchors ("patience"). The longest chain of anchors in the same order
+//! stays, and the ranges between are searched in turn. Without anchors, Myers' greedy search looks for the fewest
+//! changes. Both spend a budget of steps. Once it is used up, they replace the rest: the time is linear.
 
 use std::ops::Range;
 
 use super::form::{push, with_capacity};
 use crate::error::Result;
 
-/// Steps for each element of both lists, and for all.
+/// The budget of steps: for each element of both lists, and on top.
 const STEPS: usize = 16;
 const FREE_STEPS: usize = 1 << 10;
-/// More changes are not searched for in one place: memory grows with their square.
+/// The maximum number of changes searched for in one range, because memory grows with its square.
 const MAX_CHANGES: usize = 512;
 
-/// A place where two lists differ: elements of the one, and those that stand in the other instead.
+/// A difference between two lists: a range of the old list, and the range of the new list that replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-/// Where the lists differ, in order. All numbers are less than `names`.
+/// Returns the differences between two lists, in order. All numbers must be less than `names`.
 pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>> {
     let mut seen = with_capacity(names)?;
     seen.resize(names, Seen::default());
@@ -35,7 +35,7 @@ pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>>
             search.add(gone, come)?;
         } else if let Some(anchors) = search.anchors(gone.clone(), come.clone())? {
             let (mut old_end, mut new_end) = (gone.end, come.end);
-            // The last first: what comes first lies on top then.
+            // Pushed last to first, so that the first range is on top of the stack.
             for (old, new) in anchors.into_iter().rev() {
                 push(&mut open, (old + 1..old_end, new + 1..new_end))?;
                 (old_end, new_end) = (old, new);
@@ -48,7 +48,7 @@ pub(super) fn hunks(old: &[u32], new: &[u32], names: usize) -> Result<Vec<Hunk>>
     Ok(search.found)
 }
 
-/// Where a number stands in a range of either list.
+/// The occurrences of a number in a range of either list.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     old: Occurrences,
@@ -72,7 +72,7 @@ impl Occurrences {
 struct Search<'a> {
     old: &'a [u32],
     new: &'a [u32],
-    /// By number; all are `Never` between two searches.
+    /// Indexed by number. All are `Never` between two searches.
     seen: Vec<Seen>,
     /// Steps left.
     steps: usize,
@@ -84,7 +84,7 @@ impl Search<'_> {
         self.steps = self.steps.saturating_sub(steps);
     }
 
-    /// Adds a place where the lists differ.
+    /// Adds a difference, or extends the last one if they are adjacent.
     fn add(&mut self, old: Range<usize>, new: Range<usize>) -> Result<()> {
         if old.is_empty() && new.is_empty() {
             return Ok(());
@@ -98,7 +98,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes away what both have in common at their ends.
+    /// Strips the common prefix and suffix from two ranges.
     fn narrow(&mut self, gone: &mut Range<usize>, come: &mut Range<usize>) {
         let (old, new) = (&self.old[gone.clone()], &self.new[come.clone()]);
         let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -109,7 +109,7 @@ impl Search<'_> {
         self.charge(prefix + suffix + 1);
     }
 
-    /// The longest chain of numbers that both ranges have once, in order in both; `None` if there is none.
+    /// Returns the longest chain of numbers that occur once in each range, in the same order; `None` without any.
     fn anchors(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<Option<Vec<(usize, usize)>>> {
         self.charge(gone.len() + come.len());
         for index in gone.clone() {
@@ -133,11 +133,11 @@ impl Search<'_> {
         Ok((!pairs.is_empty()).then_some(longest_chain(&pairs)?))
     }
 
-    /// Finds the fewest changes between two ranges, and says whether that was possible.
+    /// Adds the fewest changes between two ranges. Returns `false` if finding them exceeds the bounds.
     fn fewest_changes(&mut self, gone: Range<usize>, come: Range<usize>) -> Result<bool> {
         let (old, new) = (&self.old[gone.clone()], &self.new[come.clone()]);
         let (old_len, new_len) = (old.len() as i64, new.len() as i64);
-        // For each number of changes and each diagonal, how far the old list is matched.
+        // For each number of changes and each diagonal: the length of the old list that is matched.
         let mut rounds: Vec<Vec<i64>> = Vec::new();
         let most = self.steps.min((old.len() + new.len()) * STEPS / 2 + FREE_STEPS);
         let mut steps = 0;
@@ -191,7 +191,7 @@ impl Search<'_> {
 /// A diagonal that has not been reached.
 const NOWHERE: i64 = i64::MIN;
 
-/// How far the old list is matched on this diagonal after a round.
+/// The length of the old list that is matched on this diagonal after a round.
 fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
     let Some(round) = round else { return NOWHERE };
     let index = diagonal + round.len() as i64 - 1;
@@ -202,7 +202,7 @@ fn matched(round: Option<&Vec<i64>>, diagonal: i64) -> i64 {
         .map_or(NOWHERE, |at| *at)
 }
 
-/// How far one more change leads on this diagonal, and whether it is an insertion.
+/// The length that one more change matches on this diagonal, and whether it is an insertion.
 fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> Option<(i64, bool)> {
     if round.is_none() {
         return Some((0, false));
@@ -214,9 +214,9 @@ fn step(round: Option<&Vec<i64>>, diagonal: i64, old_len: i64, new_len: i64) -> 
     inserted.into_iter().chain(removed).max_by_key(|(at, _)| *at)
 }
 
-/// The longest chain of pairs, which are in order, whose second numbers are in order, too.
+/// Returns the longest chain of pairs whose second numbers ascend. The first numbers of all pairs ascend already.
 fn longest_chain(pairs: &[(u32, u32)]) -> Result<Vec<(usize, usize)>> {
-    // The pair that ends the best chain of each length, and the pair before each pair.
+    // The last pair of the best chain of each length, and the predecessor of each pair.
     let (mut ends, mut before) = (with_capacity::<usize>(pairs.len())?, with_capacity::<usize>(pairs.len())?);
     for (index, (_, new)) in pairs.iter().enumerate() {
         let length = ends.partition_point(|end| pairs[*end].1 < *new);
@@ -241,7 +241,7 @@ fn longest_chain(pairs: &[(u32, u32)]) -> Result<Vec<(usize, usize)>> {
 mod tests {
     use super::*;
 
-    /// The new list, made of the old one and of the places where they differ.
+    /// The new list, rebuilt from the old one and the differences.
     fn made(old: &[u32], new: &[u32], hunks: &[Hunk]) -> Vec<u32> {
         let (mut made, mut at) = (Vec::new(), 0);
         for hunk in hunks {
@@ -280,7 +280,7 @@ mod tests {
                 let found = hunks(&old, &new, kinds as usize).unwrap();
                 assert_eq!(made(&old, &new, &found), new);
                 assert!(found.is_sorted_by(|a, b| a.old.end <= b.old.start && a.new.end <= b.new.start));
-                // A number that stands once in both may be kept where more others would match.
+                // An anchor may be kept although more numbers would match without it.
                 assert!(changed(&found) <= if kinds < 1000 { 12 * edits } else { edits }, "{old:?} {new:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! Encoded containers of which the count comes last.
+//! [`Writer`]: encodes containers whose counts are known only at the end.
 
 use crate::encoder::Encoder;
 use crate::error::Result;
@@ -11,7 +11,7 @@ pub(super) struct Writer {
     encoder: Encoder<Vec<u8>>,
 }
 
-/// Where the count of a container stands.
+/// The offset of a container's count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountAt(usize);
 
@@ -24,18 +24,18 @@ impl Writer {
         self.encoder.into_output()
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub fn raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoder.put_raw(bytes)
     }
 
-    /// An untyped container, whose count is [set](Self::set_count) later.
+    /// Begins an untyped container. Its count is [set](Self::set_count) later.
     pub fn container(&mut self, ty: VariantType) -> Result<CountAt> {
         self.raw(&u32::from(ty.id()).to_le_bytes())?;
         self.count_later()
     }
 
-    /// A count that is [set](Self::set_count) later.
+    /// Reserves a count, which is [set](Self::set_count) later.
     pub fn count_later(&mut self) -> Result<CountAt> {
         let at = CountAt(self.out().len());
         self.raw(&[0; 4])?;
@@ -48,7 +48,7 @@ impl Writer {
         }
     }
 
-    /// An Array of so many elements, which follow.
+    /// Begins an Array of `count` elements.
     pub fn array(&mut self, count: usize) -> Result<()> {
         self.encoder.begin_array(count, ElementType::Untyped)
     }

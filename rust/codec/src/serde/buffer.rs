@@ -1,6 +1,6 @@
-//! Types of values in serde's buffer, which flattened fields, untagged enums and others are read from. It knows
-//! sequences of numbers and the width of each, but no vectors. So the widths tell the type: some components of a
-//! vector are buffered with 64 bits, though they have 32.
+//! Recovers the types of values from serde's buffer, which holds flattened fields, untagged enums and others. It
+//! keeps sequences of numbers and the width of each, but no vectors. So the widths encode the type: some 32-bit
+//! components of a vector are buffered with 64 bits.
 
 use std::any::type_name;
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::format::{Lane, Shape, VariantType};
 use crate::lanes::widen;
 use crate::value::{Dictionary, Value};
 
-/// Whether an error type is that of this crate's own serializer and deserializer. What serde puts around them keeps it.
+/// Whether an error type is that of this crate's serializer and deserializer. serde's wrappers keep it.
 pub(super) fn is_own_error<E>() -> bool {
     type_name::<E>() == type_name::<Error>()
 }
 
-/// Which components of a value or of an element are buffered with 64 bits, one bit each. Types that have as many
-/// components of the same kind have different ones; never all, as Arrays and 64-bit components do, and none only for
-/// packed arrays of numbers.
+/// The components of a value or an element that are buffered with 64 bits, one bit each. Types with the same number
+/// and kind of components have different marks. No type marks all, because Arrays and 64-bit components do. Only
+/// packed arrays of numbers mark none.
 pub(super) fn mark(ty: VariantType) -> u32 {
     use VariantType as T;
     match ty {
@@ -38,7 +38,7 @@ pub(super) fn mark(ty: VariantType) -> u32 {
     }
 }
 
-/// The type whose values, or elements, have so many components with this mark.
+/// The type whose values or elements have `count` components with this mark.
 fn marked(is_float: bool, count: usize, bits: u32) -> Option<VariantType> {
     VariantType::ALL.into_iter().find(|ty| match ty.shape() {
         Shape::Fixed(lane, lanes) | Shape::Packed(lane, lanes) => {
@@ -48,10 +48,10 @@ fn marked(is_float: bool, count: usize, bits: u32) -> Option<VariantType> {
     })
 }
 
-/// What there is in the buffer.
+/// A value or a part of one in the buffer.
 enum Found {
     Whole(Value),
-    /// Components of 32 bits.
+    /// A 32-bit component, as is `Float`.
     Int(i32),
     Float(f32),
     /// The components of an element of a packed array of this type.
@@ -59,7 +59,7 @@ enum Found {
 }
 
 impl Found {
-    /// The number that a component holds.
+    /// Returns the value, or the number of a component.
     fn into_value(self) -> Value {
         match self {
             Self::Whole(value) | Self::Element(_, value) => value,
@@ -73,7 +73,7 @@ impl Found {
     }
 }
 
-/// A sequence as what it has been written from.
+/// Recovers the value that a sequence was written from.
 fn sequence(found: Vec<Found>) -> Result<Found, Error> {
     let narrow = found.iter().filter(|found| found.is_narrow()).count();
     let is_float = found.iter().any(|found| matches!(found, Found::Float(_)));
@@ -98,8 +98,8 @@ fn sequence(found: Vec<Found>) -> Result<Found, Error> {
     }
 }
 
-/// Reads a value from serde's buffer of another value. A Dictionary is none of the forms, whatever it looks like: the
-/// sender could make objects and other types of it that the limits do not allow.
+/// Reads a value from serde's buffer. Never takes a Dictionary for a form: otherwise, a sender could make objects
+/// and other types that the limits do not allow.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     match deserializer.deserialize_any(BufferVisitor)? {
         Found::Whole(value) => Ok(value),
@@ -107,11 +107,10 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, 
     }
 }
 
-/// The value of a field of this type.
+/// Returns the value of a field of type `ty`.
 ///
 /// # Errors
-/// If the buffer holds another type; also if it could be another one, as vectors with 64-bit components could be
-/// Arrays.
+/// Fails if the buffer holds another type, or may hold one: vectors with 64-bit components look like Arrays.
 pub(super) fn of_field(ty: VariantType, value: Value) -> Result<Value, Error> {
     let is_packed = matches!(ty.shape(), Shape::Packed(..) | Shape::PackedStrings);
     let is_element = |value: &Value| match ty {
@@ -145,7 +144,7 @@ impl<'de> DeserializeSeed<'de> for BufferVisitor {
     }
 }
 
-/// What is in the buffer as a whole value.
+/// Reads a whole value from the buffer.
 struct Whole;
 
 impl<'de> DeserializeSeed<'de> for Whole {

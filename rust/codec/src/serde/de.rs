@@ -1,4 +1,4 @@
-//! [`Value`] → anything.
+//! [`Value`] → deserializable types.
 
 use std::fmt::Display;
 
@@ -138,7 +138,7 @@ impl<'de> Deserializer<'de> for Value {
             | Self::Float(_)
             | Self::String(_)
             | Self::StringName(_) => self.deserialize_any(visitor),
-            // Matches no field, and a `Value` refuses it: an `f32` alone is a component without its value.
+            // Matches no field, and `Value` refuses it: a lone `f32` is a component outside of any value.
             _ => visitor.visit_f32(f32::NAN),
         }
     }
@@ -148,7 +148,7 @@ impl<'de> Deserializer<'de> for Value {
     }
 }
 
-/// The key of an entry that is a field of a struct.
+/// The key of a struct's field.
 struct FieldName(Value);
 
 impl<'de> Deserializer<'de> for FieldName {
@@ -172,8 +172,8 @@ impl<'de> Deserializer<'de> for FieldName {
     }
 }
 
-/// One or several components of a value, of 32 or 64 bits, with the mark of its type: see [`buffer::mark`]. The
-/// visitor sees the widths.
+/// One or several components of a value, with the [mark](buffer::mark) of its type. The mark sets the width, 32 or
+/// 64 bits, that the visitor sees.
 struct Component<T> {
     component: T,
     mark: u32,
@@ -236,8 +236,8 @@ impl<'de> IntoDeserializer<'de, Error> for Value {
     }
 }
 
-/// Components in so many groups of the same size, where there are more of them: the columns of a matrix, a position and a
-/// size.
+/// Splits the components of a value into `groups` of equal size, such as the columns of a matrix, or a position and
+/// a size. Returns other values unchanged.
 fn grouped(value: Value, groups: usize) -> Value {
     let Shape::Fixed(_, count) = value.ty().shape() else { return value };
     if groups == 0 || groups >= count || !count.is_multiple_of(groups) {
@@ -273,7 +273,7 @@ fn visit_values<'de, V: Visitor<'de>, T: Into<Value>>(
     visit_seq(visitor, values.map(Into::into))
 }
 
-/// The components of a value or of an element, each with its bit of the mark.
+/// Visits the components of a value or of an element, each with its bit of the mark.
 fn visit_lanes<'de, V: Visitor<'de>, T: Visit + Copy>(
     visitor: V,
     mark: u32,
@@ -288,7 +288,7 @@ fn visit_lanes<'de, V: Visitor<'de>, T: Visit + Copy>(
     visit_seq(visitor, lanes.iter().map(lane))
 }
 
-/// The components of a value of this type: in a sequence for each element where elements have several, each with the whole mark.
+/// Visits the components of a value. An element of several components becomes a sequence with the whole mark.
 fn visit_components<'de, V: Visitor<'de>, T: Visit + Copy>(
     visitor: V,
     ty: VariantType,
@@ -324,7 +324,7 @@ impl<'de, D: Deserializer<'de, Error = Error>, I: ExactSizeIterator<Item = D>> S
 struct Entries<I> {
     left: I,
     index: usize,
-    /// The value whose key has been read, and where it is.
+    /// The value whose key has been read, and its step in the path.
     value: Option<(Step, Value)>,
     /// Whether the keys are the names of fields.
     are_fields: bool,
@@ -364,7 +364,7 @@ impl<'de, I: ExactSizeIterator<Item = (Value, Value)>> MapAccess<'de> for Entrie
     }
 }
 
-/// A variant of an enum, with what is in it.
+/// A variant of an enum, and its content.
 struct Variant {
     name: String,
     value: Option<Value>,

@@ -1,4 +1,4 @@
-//! How values are written for which other formats have no type.
+//! Forms: how values are written in formats that have no type for them.
 
 use crate::error::{Error, ErrorKind, Result, Step, quoted};
 use crate::events::{Lanes, Precision, Sink as _};
@@ -7,7 +7,7 @@ use crate::lanes::widen;
 use crate::value::builder::ValueBuilder;
 use crate::value::{Array, Components, Dictionary, NodePath, Object, OwnedElementType, Value};
 
-/// The name of the enum whose variants are the forms; the codec's own formats know values by it.
+/// The name of the enum whose variants are the forms. This crate's own formats know values by it.
 pub(super) const NAME: &str = concat!("$variant_codec::Value ", env!("CARGO_PKG_VERSION"));
 
 /// The key of 64-bit components.
@@ -20,7 +20,7 @@ const NAN: &str = "nan";
 /// The NaN that the engine produces.
 const QUIET_NAN: u64 = 0x7FF8 << 48;
 
-/// The content of a value's form, by its type.
+/// Returns the content of a value's form.
 pub(super) fn content(value: Value) -> Value {
     match value {
         Value::Float(float) if !float.is_finite() => float_text(float).into(),
@@ -58,7 +58,7 @@ pub(super) fn content(value: Value) -> Value {
     }
 }
 
-/// Numbers, in an Array for each element where elements have several.
+/// The components of a value. An element of several components becomes an Array.
 fn components(value: &Value) -> Value {
     let (numbers, is_wide): (Vec<Value>, bool) = match value.components() {
         None => return Value::Nil,
@@ -81,7 +81,7 @@ fn components(value: &Value) -> Value {
     if is_wide { Value::from_iter([(WIDE, list)]) } else { list }
 }
 
-/// The value of the form with this name.
+/// Reads the value of the form with this name.
 ///
 /// # Errors
 /// If the payload is not such a form.
@@ -92,8 +92,8 @@ pub(super) fn named(name: &str, payload: Value) -> Result<Value> {
     }
 }
 
-/// The value of the form with this name that a program writes. Nil is a missing value; a value of the type itself
-/// is taken too, and so are components as the fields of a struct, in order.
+/// Reads the value of the form with this name that a program writes. Nil is a missing value. A value of the type
+/// itself is accepted, and so are components as the fields of a struct, in order.
 ///
 /// # Errors
 /// If the payload is not such a form.
@@ -109,8 +109,8 @@ pub(super) fn of_field(name: &str, payload: Value) -> Result<Value> {
     }
 }
 
-/// The value of a field of this type in another format: from its form, or from the form's content alone. Other maps
-/// are left to the field's own type, which knows their keys.
+/// Reads the value of a field of type `ty` in another format, from its form or the form's bare content. Leaves
+/// other maps to the field's Rust type, which knows their keys.
 ///
 /// # Errors
 /// If it is neither.
@@ -132,7 +132,7 @@ pub(super) fn form_named(name: &str) -> Option<VariantType> {
     type_named(name).filter(|ty| !matches!(ty, T::Nil | T::Bool | T::Int | T::String))
 }
 
-/// Replaces structs by Arrays of their fields, in order.
+/// Replaces structs with Arrays of their fields, in order.
 fn positional(value: Value) -> Value {
     match value {
         Value::Dictionary(dictionary) => dictionary.into_iter().map(|(_, value)| positional(value)).collect(),
@@ -141,12 +141,12 @@ fn positional(value: Value) -> Value {
     }
 }
 
-/// Whether these numbers fit in 32 bits exactly.
+/// Whether 32-bit floats represent these numbers exactly.
 fn fits_singles(payload: &Value) -> Result<bool> {
     Ok(all::<f64>(payload)?.into_iter().all(|wide| wide.is_nan() || f64::from(wide as f32) == wide))
 }
 
-/// A non-finite float, which JSON cannot write as a number.
+/// The text of a non-finite float, which JSON cannot write as a number.
 fn float_text(float: f64) -> String {
     match float {
         f64::INFINITY => INF.to_owned(),
@@ -167,8 +167,7 @@ fn float_of_text(text: &str) -> Result<f64> {
     .ok_or_else(|| message(format!("expected inf, -inf, nan or nan:<bits>, found {}", quoted(text))))
 }
 
-/// Rounds to the nearest, as the engine does for floats of scripts; NaNs get back the bits that they had before
-/// [`widen`].
+/// Rounds to the nearest 32-bit float, as the engine does. A NaN gets back the bits that it had before [`widen`].
 fn narrow(float: f64) -> f32 {
     let bits = float.to_bits();
     let narrow = ((bits >> 63) as u32) << 31 | 0xFF << 23 | ((bits >> 29) as u32 & 0x7F_FFFF);
@@ -184,7 +183,7 @@ pub(super) fn is_untyped(dictionary: &Dictionary) -> bool {
     dictionary.key == OwnedElementType::Untyped && dictionary.value == OwnedElementType::Untyped
 }
 
-/// Whether a Dictionary looks like a map, and not like a form.
+/// Whether a Dictionary can be written as a map that does not look like a form.
 pub(super) fn is_plain(dictionary: &Dictionary) -> bool {
     let is_text = |(key, _): &(Value, Value)| matches!(key, Value::String(_));
     let is_like_a_form = match dictionary.entries.as_slice() {
@@ -203,14 +202,13 @@ fn element_form(element: OwnedElementType) -> Value {
     }
 }
 
-/// The value of this type that a form holds.
+/// Reads a value of type `ty` from the content of its form.
 ///
 /// # Errors
 /// If the payload is not such a form.
 pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     use VariantType as T;
 
-    // Already a value of this type.
     if payload.ty() == ty && !matches!(ty, T::Dictionary | T::Float) {
         return Ok(payload);
     }
@@ -238,7 +236,7 @@ pub(super) fn read(ty: VariantType, payload: Value) -> Result<Value> {
     })
 }
 
-/// The mathematical value or packed array with these numbers.
+/// Builds a mathematical value or packed array from these numbers.
 fn of_components(ty: VariantType, payload: &Value) -> Result<Value> {
     let (Shape::Fixed(lane, count) | Shape::Packed(lane, count)) = ty.shape() else {
         return Err(ErrorKind::UnexpectedType { expected: ty.name(), found: payload.ty() }.into());
@@ -292,7 +290,7 @@ fn all<'v, T: TryFrom<&'v Value, Error = Error>>(payload: &'v Value) -> Result<V
     Ok(found)
 }
 
-/// Components of 64 bits, where they are marked so.
+/// The 64-bit components, if the form marks them as such.
 fn wide(payload: &Value) -> Option<&Value> {
     match payload.as_dictionary()?.entries.as_slice() {
         [(key, wide)] if key.as_str() == Some(WIDE) => Some(wide),
@@ -308,7 +306,7 @@ fn field<'v>(payload: &'v Value, name: &str) -> Result<&'v Value> {
     payload.get(name).ok_or_else(|| message(format!("{name} is missing")))
 }
 
-/// Takes what is nested out, so that deep forms are not copied at each level.
+/// Moves the Array out, so that deep forms are not copied at each level.
 fn take_array(payload: &mut Value, name: &str) -> Result<Array> {
     let field = payload.get_mut(name).ok_or_else(|| message(format!("{name} is missing")))?;
     std::mem::take(field).try_into().map_err(|error: Error| error.inside(Step::text_key(name)))
@@ -326,7 +324,7 @@ fn texts(payload: &Value, name: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Also of a path as text, as scripts write it.
+/// Also accepts a path as text, as written in scripts.
 fn node_path(payload: Value) -> Result<NodePath> {
     if let Value::String(path) = &payload {
         return path.parse();

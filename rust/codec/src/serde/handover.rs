@@ -1,5 +1,5 @@
-//! Passes a whole [`Value`] to this crate's own serializer and from its own deserializer. serde's methods cannot carry
-//! one. This way, it needs no forms, and nesting uses no stack.
+//! Passes a whole [`Value`] to this crate's own serializer and from its own deserializer, because serde's methods
+//! cannot carry one. Such a value needs no form, and its nesting uses no stack.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ thread_local! {
     static HANDED: Cell<Option<Value>> = const { Cell::new(None) };
 }
 
-/// Leaves a value to [`take`] for as long as `call` runs, and no longer. `None` if nothing took it.
+/// Offers a value to [`take`] while `call` runs. Returns `None` if nothing took it.
 pub(super) fn hand<R>(value: Value, call: impl FnOnce() -> R) -> Option<R> {
     struct Emptied;
     impl Drop for Emptied {
@@ -24,7 +24,7 @@ pub(super) fn hand<R>(value: Value, call: impl FnOnce() -> R) -> Option<R> {
     take().is_none().then_some(result)
 }
 
-/// The value that the caller hands over, if it does.
+/// Takes the value that a caller [hands](hand) over, if any.
 pub(super) fn take() -> Option<Value> {
     HANDED.take()
 }

@@ -1,4 +1,4 @@
-//! Types of your own from and into values and bytes, by [serde](https://serde.rs). Needs the feature `serde`.
+//! Converts your types to and from values and bytes with [serde](https://serde.rs). Needs the feature `serde`.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -27,35 +27,35 @@
 //! # Ok::<(), variant_codec::Error>(())
 //! ```
 //!
-//! # What becomes what
+//! # Type mapping
 //!
 //! | Rust | Godot | also read from |
 //! |---|---|---|
 //! | bool | bool | |
-//! | integers | int; what does not fit is an error | RID, and objects by id |
+//! | integers | int; an error if it does not fit | RID, and objects by id |
 //! | f32, f64 | float | int |
 //! | char, text | String | StringName, NodePath |
 //! | `()`, unit structs, `None` | Nil | Callable |
-//! | `Some(x)`, newtype structs | what is in it | |
+//! | `Some(x)`, newtype structs | the value inside | |
 //! | sequences, tuples | Array | packed arrays; components of vectors, colors and the like |
 //! | bytes (`serialize_bytes`) | PackedByteArray | Array of ints |
 //! | maps | Dictionary | |
 //! | structs | Dictionary with Strings as keys | StringNames as keys; Objects, by their properties |
 //! | unit variants | String | StringName |
-//! | other variants | Dictionary: the name of the variant → what is in it | |
+//! | other variants | Dictionary: the name of the variant → its content | |
 //!
-//! `#[serde(with = "…")]` with a module from here, such as [`vector2`], writes other types of Godot.
+//! To write other Godot types, use `#[serde(with = "…")]` with a module from here, such as [`vector2`].
 //!
-//! Readable forms are taken where a type has two, since scripts read the values: an address as text, for example.
+//! Types with two forms, such as IP addresses, use the readable one, because scripts read the values.
 //!
-//! A struct treats keys that are not text as unknown fields. `Some(None)` and `Some(())` are written as Nil, and read
-//! as `None`. Two keys of a map or struct that the engine considers equal are an error, such as a field and the same
-//! name in a flattened map, or `Vector2(0, 1)` and `Vector2(-0.0, 1)`.
+//! A struct treats keys that are not text as unknown fields. `Some(None)` and `Some(())` are written as Nil, and
+//! read as `None`. Two keys that the engine considers equal are an error. Examples: a field and the same name in a
+//! flattened map; `Vector2(0, 1)` and `Vector2(-0.0, 1)`.
 //!
 //! # Flattened fields, untagged, internally and adjacently tagged enums
 //!
-//! For `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, serde buffers the data; with
-//! `#[serde(tag = "…", content = "…")]` too, if the content comes before the tag. Its buffer does not know Godot's types:
+//! serde buffers the data for `#[serde(flatten)]`, `#[serde(untagged)]` and `#[serde(tag = "…")]`, and for
+//! `#[serde(tag = "…", content = "…")]` if the content comes first. The buffer does not know Godot's types:
 //!
 //! | written | read as a [`Value`] | read by a module from here |
 //! |---|---|---|
@@ -70,26 +70,26 @@
 //! | Signal, Object with properties | Dictionary | |
 //! | typed containers | untyped ones | |
 //!
-//! Other Rust types are read as usual, except that i128 and u128 are errors, and so is a PackedByteArray for a
-//! `Vec<u8>`: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below. When serde
-//! buffers another format, such as JSON, forms are recognised.
+//! Other Rust types are read as usual, except i128 and u128, which are errors. A PackedByteArray for a `Vec<u8>` is
+//! an error too: use [`byte_array`]. Dictionaries stay Dictionaries, even if they look like the forms below. When
+//! serde buffers another format, such as JSON, forms are recognised.
 //!
 //! A flattened [`Value`], or one that is the whole content of a variant of an internally tagged enum, must be an untyped
 //! Dictionary or Nil. Nil adds nothing, and is read back as an empty Dictionary. Other values are errors.
 //!
-//! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped, or an error if a flattened map
-//! would take it. An internally tagged enum accepts only text as keys.
+//! Beside flattened fields, a key other than Nil, bool, int, float or text is skipped. It is an error if a
+//! flattened map would take it. An internally tagged enum accepts only text as keys.
 //!
-//! The buffer takes memory that [`Limits::max_memory`] does not count, and nested untagged enums keep one copy
-//! per level. Read as an untagged enum of ints and of sequences of itself, 720 KB of ints take 80 MB if they are nested
-//! 30 Arrays deep, and 2.5 GB at 900 levels. For packets from strangers, lower [`Limits::max_bytes`] and
+//! [`Limits::max_memory`] does not count the buffer's memory, and nested untagged enums keep one copy per level.
+//! For example, 720 KB of ints nested 30 Arrays deep take 80 MB as an untagged enum of ints and sequences of
+//! itself. At 900 levels, they take 2.5 GB. For untrusted packets, lower [`Limits::max_bytes`] and
 //! [`Limits::max_depth`], or avoid recursive untagged enums.
 //!
 //! # Deep data
 //!
-//! Each level of nesting uses stack, and a stack overflow ends the process. [`Limits::for_network`] allows 32
-//! levels, which fit anywhere. [`Limits::for_save_files`] allows the format's 1024, which need 4 MiB, but the threads
-//! that Rust starts have 2 MiB. The deepest data that can be read:
+//! Each level of nesting uses stack, and a stack overflow aborts the process. [`Limits::for_network`] allows 32
+//! levels, which fit on any stack. [`Limits::for_save_files`] allows the format's 1024, which need 4 MiB, but the
+//! threads that Rust starts have 2 MiB. The deepest data that can be read:
 //!
 //! | build | stack | [`Value::decode`] | `struct Node { next: Option<Box<Node>> }` | flattened map of itself | untagged enum |
 //! |---|---|---:|---:|---:|---:|
@@ -99,16 +99,16 @@
 //! | debug, with `opt-level = 1` in `[profile.dev.package."*"]` | 2 MiB | 1024 | 1002 | 321 | 321 |
 //! | the same | 8 MiB | 1024 | 1024 | 1024 | 1024 |
 //!
-//! So give a thread that reads deep data 8 MiB and optimise dependencies in debug builds, or lower
-//! [`Limits::max_depth`].
+//! Read deep data on a thread with 8 MiB and optimise dependencies in debug builds, or lower [`Limits::max_depth`].
 //!
 //! Reading a type that contains nothing but itself, such as `struct List(Option<Box<List>>)`, recurses without end, as
 //! with every serde format.
 //!
 //! # Values in other formats
 //!
-//! [`Value`] has both traits, for formats that say what they hold, such as JSON. Nil, bool, int, float, String, untyped Arrays, and
-//! untyped Dictionaries whose keys are Strings look as expected there; others are written as a variant named like the type:
+//! [`Value`] implements both traits for self-describing formats such as JSON. Nil, bool, int, float, String,
+//! untyped Arrays, and untyped Dictionaries with String keys look as expected. Others are variants named after
+//! their type:
 //!
 //! | type | form |
 //! |---|---|
@@ -124,9 +124,8 @@
 //! | other Dictionaries | `{"Dictionary": {"key": null, "value": null, "entries": [[1, "one"]]}}` |
 //! | packed arrays | `{"PackedInt32Array": [1, 2]}`, `{"PackedVector2Array": [[1.0, 2.0]]}` |
 //!
-//! Fields with a module from here have the same forms. They also accept the content of a form alone, as people write
-//! it, for example `[1.0, 2.0]` or `{"x": 1.0, "y": 2.0}`. `null` stands for a missing value, but not for a
-//! component.
+//! Fields with a module from here have the same forms. They also accept the bare content of a form, such as
+//! `[1.0, 2.0]` or `{"x": 1.0, "y": 2.0}`. `null` stands for a missing value, but not for a component.
 //!
 //! To read floats exactly as they were written, `serde_json` needs its feature `float_roundtrip`.
 //!
@@ -159,24 +158,23 @@ use crate::value::Value;
 
 pub use with::*;
 
-/// Reads the one value that `bytes` hold, strictly, into a type.
+/// Decodes the single value in `bytes`, strictly, into a type.
 ///
 /// # Errors
-/// What is wrong with the bytes, with its offset, as [`Value::decode`] has it; what the type does not take, with the path
-/// to it.
+/// Fails as [`Value::decode`] does, or with the path if the value does not fit the type.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], limits: &Limits) -> Result<T> {
     from_value(Value::decode(bytes, limits)?)
 }
 
-/// The bytes that an official engine writes for the same.
+/// Encodes a Rust value as an official engine would.
 ///
 /// # Errors
-/// What does not fit into a value, with the path to it; as [`Value::encode`]; and what [`from_bytes`] would refuse, such as text
-/// with a NUL, where the engine would cut it.
+/// Fails as [`to_value`] and [`Value::encode`] do, and on anything that [`from_bytes`] would refuse. An example is
+/// text with a NUL, which the engine would truncate.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     let options = EncodeOptions { strict_text: true, ..EncodeOptions::default() };
     let bytes = to_value(value)?.encode_as(options)?;
-    // Finds everything else that a reader would refuse.
+    // Finds everything else that a decoder would refuse.
     let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
     Decoder::new(&bytes, Strictness::Strict, &limits)
         .decode_only(&mut Measure::counting(options))
@@ -184,18 +182,18 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A value as a type.
+/// Converts a value to a type.
 ///
 /// # Errors
-/// What the type does not take, with the path to it.
+/// Fails with the path if the value does not fit the type.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T> {
     T::deserialize(value)
 }
 
-/// Anything as a value.
+/// Converts a Rust value to a [`Value`].
 ///
 /// # Errors
-/// What does not fit into a value, with the path to it.
+/// Fails with the path if the Rust value does not fit a [`Value`].
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(ser::ValueSerializer::default())
 }

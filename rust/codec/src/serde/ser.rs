@@ -1,4 +1,4 @@
-//! Anything → [`Value`].
+//! Serializable types → [`Value`].
 
 use std::fmt::Display;
 use std::hash::RandomState;
@@ -17,7 +17,7 @@ impl ser::Error for Error {
     }
 }
 
-/// Makes values, at a level of nesting.
+/// Serializes into values at a level of nesting.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ValueSerializer {
     depth: u32,
@@ -46,10 +46,10 @@ impl ValueSerializer {
     }
 }
 
-/// An announcement is only a claim.
+/// The maximum number of elements to reserve, because the announced length is untrusted.
 const MOST_AT_ONCE: usize = 1 << 10;
 
-/// An Array that is being made.
+/// An Array being built.
 pub(super) struct Items {
     values: Vec<Value>,
     inside: ValueSerializer,
@@ -57,7 +57,7 @@ pub(super) struct Items {
     variant: Option<&'static str>,
 }
 
-/// A Dictionary that is being made.
+/// A Dictionary being built.
 pub(super) struct Entries {
     dictionary: Dictionary,
     inside: ValueSerializer,
@@ -65,7 +65,7 @@ pub(super) struct Entries {
     variant: Option<&'static str>,
 }
 
-/// What is in a variant, by its name.
+/// Wraps the content of a variant in a Dictionary with the variant's name as key.
 fn in_variant(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(name) => Value::from_iter([(name, value)]),

@@ -1,4 +1,4 @@
-//! [`Value`] itself in other formats.
+//! `Serialize` and `Deserialize` for [`Value`] itself.
 
 use std::any::type_name;
 use std::cell::Cell;
@@ -15,14 +15,13 @@ use crate::format::VariantType;
 use crate::lanes::widen;
 use crate::value::{Array, Dictionary, OwnedElementType, Value};
 
-/// Whether a serializer is this crate's own, without another one around it, such as those that serde flattens fields
-/// and writes tags with.
+/// Whether a serializer is this crate's own, without a wrapper. serde wraps it to flatten fields and write tags.
 pub(super) fn is_own_serializer<S>() -> bool {
     type_name::<S>() == type_name::<ValueSerializer>()
 }
 
-/// The content of a form. Only other formats take it: in this crate's own values, it would be a Dictionary that
-/// nobody reads.
+/// The content of a form, for other formats only. In this crate's own values, it would be a Dictionary that no one
+/// reads.
 struct Content(VariantType, Value);
 
 impl Serialize for Content {
@@ -46,7 +45,7 @@ impl Serialize for Value {
                 Err(S::Error::custom("this Value is of another version of variant_codec"))
             });
         }
-        // A wrapper around this crate's own serializer passes everything on to it, and that writes no forms.
+        // A wrapper forwards everything to this crate's own serializer, which writes no forms.
         let is_own = is_own_error::<S::Error>();
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
@@ -80,18 +79,18 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// What a value is read from.
+/// The source that a value is read from.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// A whole [`Value`].
     Value,
-    /// serde's buffer of one.
+    /// serde's buffer of a [`Value`].
     Buffer,
     /// Another format.
     Foreign,
 }
 
-/// Reads a value, and says what it is read from: in another format, it may be the content of a form alone.
+/// Reads a value, and returns its source. In another format, the value may be the bare content of a form.
 pub(super) fn read_field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Value, Source), D::Error> {
     let source = Cell::new(Source::Value);
     let value = ValueVisitor { source: &source }.deserialize(deserializer)?;
@@ -118,7 +117,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         f.write_str("a value")
     }
 
-    /// Only other deserializers call this.
+    /// Called by every deserializer except this crate's own.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         if is_own_error::<D::Error>() {
             self.source.set(Source::Buffer);
@@ -184,7 +183,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(array.into())
     }
 
-    /// A map with one entry is a form, if it has the name of one.
+    /// A map with one entry is a form if its key names one.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut dictionary = Dictionary::new();
         while let Some(entry) = entries.next_entry_seed(self, self)? {

@@ -1,4 +1,4 @@
-//! Modules for `#[serde(with = "…")]`, one for each type that Rust has no name for.
+//! Modules for `#[serde(with = "…")]`: one for each Godot type that Rust lacks.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
@@ -52,7 +52,7 @@ macro_rules! with_modules {
                 /// Writes the field.
                 ///
                 /// # Errors
-                /// What is none.
+                /// Fails if the field does not fit the type.
                 pub fn serialize<T: Serialize + ?Sized, S: Serializer>(
                     value: &T,
                     serializer: S,
@@ -63,7 +63,7 @@ macro_rules! with_modules {
                 /// Reads the field.
                 ///
                 /// # Errors
-                /// What is none.
+                /// Fails if the field does not fit the type.
                 pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
                     deserializer: D,
                 ) -> Result<T, D::Error> {

@@ -1,4 +1,4 @@
-//! Looking into values: `get`, `as_*`, indexes, iterators.
+//! Access to the parts of values: `get`, `as_*`, indexing, iterators.
 
 use std::iter::Map;
 use std::ops::Index;
@@ -7,7 +7,7 @@ use std::slice::{Iter, IterMut};
 use super::same::is_same_key;
 use super::types::{Array, Dictionary, NodePath, Object, Value};
 
-/// What [`Value::get`] and [`Dictionary::get`] look for.
+/// An index, name or key for [`Value::get`] and [`Dictionary::get`].
 ///
 /// | type | in an Array | in a Dictionary | in an Object |
 /// |---|---|---|---|
@@ -19,7 +19,7 @@ pub trait Lookup: sealed::Sealed {
     fn wanted(&self) -> Wanted<'_>;
 }
 
-/// What a [`Lookup`] stands for.
+/// The index, text or key of a [`Lookup`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
@@ -86,11 +86,11 @@ lookups! {
     Value, Wanted::Key;
 }
 
-/// What is at an index or key that is not there.
+/// The result of indexing with a missing index or key.
 static NIL: Value = Value::Nil;
 
 impl Value {
-    /// The element, the value at a key, or the property; `None` where there is none, or where this holds no others.
+    /// Returns the element, the value at a key, or the property. `None` if it is missing.
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
         match self {
             Self::Array(array) => array.values.get(key.wanted().index()?),
@@ -103,7 +103,7 @@ impl Value {
         }
     }
 
-    /// The same, to be changed.
+    /// A mutable reference to the part that [`Value::get`] returns.
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
         match self {
             Self::Array(array) => array.values.get_mut(key.wanted().index()?),
@@ -116,7 +116,7 @@ impl Value {
         }
     }
 
-    /// Whether it is Nil or the null object, which the wire does not tell from it.
+    /// Whether this is Nil or the null object. Both have the same encoding.
     pub fn is_nil(&self) -> bool {
         matches!(self, Self::Nil | Self::Object(Object::Null))
     }
@@ -126,7 +126,7 @@ impl Value {
         u64::try_from(self.as_i64()?).ok()
     }
 
-    /// The float, or an int that a float holds exactly.
+    /// The float, or the int if a float represents it exactly.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Float(value) => Some(*value),
@@ -135,12 +135,12 @@ impl Value {
         }
     }
 
-    /// The Array, to be changed.
+    /// A mutable reference to the Array.
     pub fn as_array_mut(&mut self) -> Option<&mut Array> {
         if let Self::Array(array) = self { Some(array) } else { None }
     }
 
-    /// The Dictionary, to be changed.
+    /// A mutable reference to the Dictionary.
     pub fn as_dictionary_mut(&mut self) -> Option<&mut Dictionary> {
         if let Self::Dictionary(dictionary) = self { Some(dictionary) } else { None }
     }
@@ -170,14 +170,14 @@ getters! {
     "The object." as_object -> &Object, Self::Object(object) => object;
 }
 
-/// The same number as a float, if there is one.
+/// The int as a float, if a float represents it exactly.
 pub(crate) fn exact_float(int: i64) -> Option<f64> {
     let float = int as f64;
-    // The largest float below 2^63 is exact; 2^63 itself saturates when it comes back.
+    // `i64::MAX` rounds up to 2^63, which saturates back to `i64::MAX` and would seem exact.
     (float as i64 == int && float < i64::MAX as f64).then_some(float)
 }
 
-/// Nil where there is no such key. For a key that should be there, take [`Value::get`].
+/// Returns Nil if the key is missing. To detect that, use [`Value::get`].
 impl Index<&str> for Value {
     type Output = Value;
 
@@ -186,7 +186,7 @@ impl Index<&str> for Value {
     }
 }
 
-/// Nil where there is no such index or key. For one that should be there, take [`Value::get`].
+/// Returns Nil if the index or key is missing. To detect that, use [`Value::get`].
 impl Index<usize> for Value {
     type Output = Value;
 
@@ -201,12 +201,12 @@ impl Array {
         Self::default()
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether the Array has no elements.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -216,12 +216,12 @@ impl Array {
         self.values.get(index)
     }
 
-    /// The element at this index, to be changed.
+    /// A mutable reference to the element at this index.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Value> {
         self.values.get_mut(index)
     }
 
-    /// Adds an element at the end. What a typed Array takes is the caller's to see to.
+    /// Appends an element. Does not check the declared type.
     pub fn push(&mut self, value: impl Into<Value>) {
         self.values.push(value.into());
     }
@@ -231,7 +231,7 @@ impl Array {
         self.values.iter()
     }
 
-    /// The elements, to be changed.
+    /// Mutable references to the elements.
     pub fn iter_mut(&mut self) -> IterMut<'_, Value> {
         self.values.iter_mut()
     }
@@ -241,7 +241,7 @@ impl Index<usize> for Array {
     type Output = Value;
 
     /// # Panics
-    /// Where there is no such element, as for a slice.
+    /// Panics if the index is out of bounds.
     fn index(&self, index: usize) -> &Value {
         &self.values[index]
     }
@@ -274,41 +274,40 @@ impl<'a> IntoIterator for &'a mut Array {
     }
 }
 
-/// Keys are found as the engine finds them: the texts of String and StringName are alike, and so are NaNs; an int is not
-/// like a float. Looking for one takes time in proportion to the entries; collect large ones into a map of your own.
+/// Lookups compare keys as the engine does: a String equals a StringName with the same text, a NaN equals a NaN,
+/// and an int never equals a float. A lookup takes linear time. Collect large Dictionaries into a map first.
 impl Dictionary {
     /// An untyped Dictionary without entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether the Dictionary has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value at this key. Of equal keys, which only bytes have, the last one counts, as in the engine.
+    /// The value at this key. If the Dictionary repeats a key, the last entry counts, as in the engine.
     pub fn get(&self, key: impl Lookup) -> Option<&Value> {
         self.entries.iter().rev().find(|(found, _)| key.wanted().is(found)).map(|(_, value)| value)
     }
 
-    /// The value at this key, to be changed.
+    /// A mutable reference to the value at this key.
     pub fn get_mut(&mut self, key: impl Lookup) -> Option<&mut Value> {
         self.entries.iter_mut().rev().find(|(found, _)| key.wanted().is(found)).map(|(_, value)| value)
     }
 
-    /// Whether there is such a key.
+    /// Whether the Dictionary has this key.
     pub fn contains_key(&self, key: impl Lookup) -> bool {
         self.get(key).is_some()
     }
 
-    /// Puts a value at a key, and returns the one that was there. A new key comes last. What a typed Dictionary takes is the
-    /// caller's to see to.
+    /// Sets the value at a key, and returns the old one. A new key comes last. Does not check the declared types.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         match self.get_mut(&key) {
@@ -320,7 +319,7 @@ impl Dictionary {
         }
     }
 
-    /// Takes a key and its value out. The others keep their order.
+    /// Removes a key, and returns its value. The other entries keep their order.
     pub fn remove(&mut self, key: impl Lookup) -> Option<Value> {
         let index = self.entries.iter().rposition(|(found, _)| key.wanted().is(found))?;
         Some(self.entries.remove(index).1)
@@ -346,13 +345,13 @@ impl<K: Lookup> Index<K> for Dictionary {
     type Output = Value;
 
     /// # Panics
-    /// Where there is no such key, as for a map.
+    /// Panics if the key is missing.
     fn index(&self, key: K) -> &Value {
         self.get(key).expect("the Dictionary has this key")
     }
 }
 
-/// Keys and values of a Dictionary, in order; [`Dictionary::iter`] gives it.
+/// The iterator of [`Dictionary::iter`]: keys and values, in order.
 pub type Entries<'a> = Map<Iter<'a, (Value, Value)>, fn(&(Value, Value)) -> (&Value, &Value)>;
 
 impl IntoIterator for Dictionary {

@@ -11,17 +11,17 @@ use crate::memory::check_memory;
 
 /// Builds a [`Value`] from events.
 ///
-/// The value that was completed last waits in `current` until its container takes it.
+/// The last completed value stays in `current` until its container takes it.
 #[derive(Debug, Default)]
 pub struct ValueBuilder {
     current: Value,
-    /// Where keys are hashed: each value in them once, however deep it lies.
+    /// Set if keys are hashed. Each value in a key is hashed once, at any depth.
     keys: Option<Keys>,
-    /// Memory that has been taken since it was asked for last.
+    /// Bytes charged since the last check for free memory.
     unchecked: usize,
 }
 
-/// Hashes of keys: how many keys the next value is nested in, and the hash of the value that was completed last in them.
+/// The number of keys around the next value, and the hash of the last value completed in them.
 #[derive(Debug, Default)]
 struct Keys {
     hasher: RandomState,
@@ -29,10 +29,10 @@ struct Keys {
     hash: u64,
 }
 
-/// Memory is asked for each time that so much has been taken.
+/// Check for free memory each time this many bytes have been charged.
 const AT_ONCE: usize = 4 << 20;
 
-/// An Array or Dictionary that is being built, and the hashes of what it has so far where it is in a key.
+/// A container being built. Inside a key, `hash` covers its contents so far.
 #[derive(Debug)]
 pub struct Frame<T> {
     built: T,
@@ -55,7 +55,7 @@ impl ValueBuilder {
         Self { keys: Some(Keys::default()), ..Self::default() }
     }
 
-    /// The value that was written.
+    /// The value that was built.
     pub fn into_value(self) -> Value {
         self.current
     }
@@ -68,7 +68,7 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// Sets a container, whose contents have this hash.
+    /// Completes a container of `count` parts, whose hash is `contents`.
     fn set_container(&mut self, value: Value, count: usize, contents: u64) -> Result<()> {
         if let Some(Keys { hasher, level: 1.., hash }) = &mut self.keys {
             *hash = hasher.hash_one((value.ty().id(), count, contents));
@@ -77,14 +77,14 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// Adds the hash of the value that was completed last, where it is in a key.
+    /// Adds the hash of the last completed value to `contents`, if it is in a key.
     fn add_hash(&self, contents: &mut u64) {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
             *contents = hasher.hash_one((*contents, hash));
         }
     }
 
-    /// Asks whether there is memory for what is allocated next.
+    /// Charges the next allocation, and checks for free memory from time to time.
     fn takes(&mut self, bytes: usize) -> Result<()> {
         self.unchecked = self.unchecked.saturating_add(bytes);
         if self.unchecked >= AT_ONCE {
@@ -94,7 +94,7 @@ impl ValueBuilder {
         Ok(())
     }
 
-    /// Room in a vector for announced elements, but for no more than a few: an announcement is only a claim.
+    /// A vector for the announced elements. Reserves at most 64, because the announced count is untrusted.
     fn reserved<T>(&mut self, announced: usize) -> Result<Vec<T>> {
         let count = announced.min(64);
         self.takes(count * size_of::<T>())?;
@@ -113,7 +113,7 @@ impl ValueBuilder {
         Ok(text.to_lossy())
     }
 
-    /// Adds to a vector, which doubles when it is full.
+    /// Appends to a vector, and charges its growth.
     fn push<T>(&mut self, list: &mut Vec<T>, element: T) -> Result<()> {
         if list.len() == list.capacity() {
             self.takes((2 * list.len()).max(4).saturating_mul(size_of::<T>()))?;
@@ -127,7 +127,7 @@ impl ValueBuilder {
     }
 }
 
-/// Components as an array of exactly `N`.
+/// Collects exactly `N` components.
 fn fixed<T, const N: usize>(lanes: impl Iterator<Item = T>) -> Result<[T; N]> {
     let lanes: Vec<T> = lanes.collect();
     lanes.try_into().map_err(|lanes: Vec<T>| ErrorKind::UnexpectedEnd { needed: N, left: lanes.len() }.into())
@@ -140,7 +140,7 @@ fn reals<const N: usize>(lanes: Lanes<'_>) -> Result<Reals<N>> {
     })
 }
 
-/// Elements of `N` components.
+/// Groups components into elements of `N`.
 fn elements<T: Clone, const N: usize>(lanes: impl Iterator<Item = T>) -> Vec<[T; N]> {
     lanes.collect::<Vec<_>>().as_chunks().0.to_vec()
 }
@@ -153,7 +153,7 @@ fn packed_reals<const N: usize>(lanes: Lanes<'_>) -> PackedReals<N> {
 }
 
 impl Sink for ValueBuilder {
-    // Boxed: one lies on the stack for each level of nesting.
+    // Boxed, because each nesting level keeps one on the stack.
     type Array = Box<Frame<Array>>;
     type Dictionary = Box<Frame<Dictionary>>;
     type Object = Box<(String, Frame<Vec<(String, Value)>>, String)>;
@@ -313,7 +313,7 @@ impl Sink for ValueBuilder {
     #[inline(never)]
     fn end_entry(&mut self, dictionary: &mut Self::Dictionary) -> Result<()> {
         if let Some(Keys { hasher, level: 1.., hash }) = &self.keys {
-            // The same in any order.
+            // A sum does not depend on the order of the entries.
             let entry = hasher.hash_one((dictionary.hashes.last(), hash));
             dictionary.hash = dictionary.hash.wrapping_add(entry);
         }

@@ -1,4 +1,4 @@
-//! Values from and into bytes.
+//! Decoding and encoding of values.
 
 use super::builder::ValueBuilder;
 use super::types::Value;
@@ -11,18 +11,18 @@ use crate::events::Source;
 use crate::limits::{Limits, Strictness};
 
 impl Value {
-    /// Reads the one value that `bytes` hold, strictly: what no encoder writes is an error.
+    /// Decodes the single value in `bytes`, strictly: fails on anything that no encoder writes.
     ///
     /// # Errors
-    /// What is wrong with the bytes, with its offset.
+    /// Fails if the bytes are invalid or exceed a limit. The error has the offset.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
         Self::decode_as(bytes, Strictness::Strict, limits)
     }
 
-    /// Reads one value with the given strictness.
+    /// Decodes the single value in `bytes` with the given strictness.
     ///
     /// # Errors
-    /// What is wrong with the bytes, with its offset.
+    /// Fails if the bytes are invalid or exceed a limit. The error has the offset.
     pub fn decode_as(bytes: &[u8], strictness: Strictness, limits: &Limits) -> Result<Self> {
         let mut builder = match strictness {
             Strictness::Strict => ValueBuilder::strict(),
@@ -32,49 +32,49 @@ impl Value {
         Ok(builder.into_value())
     }
 
-    /// The bytes that an official engine writes.
+    /// Encodes the value as an official engine does.
     ///
     /// # Errors
-    /// Nesting below level 1024, or 2 GiB of bytes, with the path to the place.
+    /// Fails if a value is nested deeper than level 1024, or the bytes reach 2 GiB. The error has the path.
     pub fn encode(&self) -> Result<Vec<u8>> {
         self.encode_as(EncodeOptions::default())
     }
 
-    /// The bytes for an engine of the precision given.
+    /// Encodes the value with these options, such as for an engine of another precision.
     ///
     /// # Errors
-    /// As [`Value::encode`].
+    /// Fails as [`Value::encode`] does, and with `strict_text` on text that would not round-trip.
     pub fn encode_as(&self, options: EncodeOptions) -> Result<Vec<u8>> {
         let mut encoder = Encoder::new(Vec::new(), options);
         (&*self).write_into(&mut encoder)?;
         Ok(encoder.into_output())
     }
 
-    /// Reads the one value that `bytes` in Godot 3's format hold, strictly. With [`Loss::Accepted`], what Godot 4
-    /// cannot hold is replaced, as [`Decoder::of_godot3`] says.
+    /// Decodes the single value in `bytes` of Godot 3's format, strictly. With [`Loss::Accepted`], values that
+    /// Godot 4 cannot hold are replaced; see [`Decoder::of_godot3`].
     ///
     /// # Errors
-    /// What is wrong with the bytes, with its offset.
+    /// Fails if the bytes are invalid or exceed a limit. The error has the offset.
     pub fn decode_godot3(bytes: &[u8], limits: &Limits, loss: Loss) -> Result<Self> {
         let mut builder = ValueBuilder::strict();
         Decoder::of_godot3(bytes, Strictness::Strict, limits, loss).decode_only(&mut builder)?;
         Ok(builder.into_value())
     }
 
-    /// The bytes for Godot 3. With [`Loss::Accepted`], what it cannot hold is replaced, as [`Downgrade`] says.
+    /// Encodes the value in Godot 3's format. With [`Loss::Accepted`], [`Downgrade`] replaces what it cannot hold.
     ///
     /// # Errors
-    /// As [`Value::encode`]; and what Godot 3 cannot hold, with the path to the place.
+    /// Fails as [`Value::encode`] does, and on values that Godot 3 cannot hold. The error has the path.
     pub fn encode_godot3(&self, loss: Loss) -> Result<Vec<u8>> {
         let mut downgrade = Downgrade::new(Vec::new(), loss);
         (&*self).write_into(&mut downgrade)?;
         Ok(downgrade.into_output())
     }
 
-    /// How many bytes [`Value::encode`] gives.
+    /// The number of bytes that [`Value::encode`] returns.
     ///
     /// # Errors
-    /// As [`Value::encode`].
+    /// Fails as [`Value::encode`] does.
     pub fn encoded_size(&self) -> Result<usize> {
         let mut measure = Measure::counting(EncodeOptions::default());
         (&*self).write_into(&mut measure)?;

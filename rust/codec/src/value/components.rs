@@ -1,10 +1,10 @@
-//! The numbers that a value is made of.
+//! The numeric components of values.
 
 use super::types::{PackedReals, Reals, Value};
 use crate::events::{Lanes, Precision};
 use crate::format::VariantType;
 
-/// The components of a mathematical value, or of all elements of a packed array, one after the other.
+/// The components of a mathematical value, or of all elements of a packed array in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Components<'a> {
     U8(&'a [u8]),
@@ -15,7 +15,7 @@ pub(crate) enum Components<'a> {
 }
 
 impl Value {
-    /// `None` for values that are not made of numbers of one type.
+    /// Returns `None` if the value does not consist of numbers of one type.
     pub(crate) fn components(&self) -> Option<Components<'_>> {
         Some(match self {
             Self::Vector2(reals) => reals.into(),
@@ -64,7 +64,7 @@ impl<'a, const N: usize> From<&'a PackedReals<N>> for Components<'a> {
 }
 
 impl Components<'_> {
-    /// Calls `write` with the components of a value of this type as they are encoded.
+    /// Calls `write` with the encoded components of a value of type `ty`.
     pub fn encoded<R>(self, ty: VariantType, write: impl FnOnce(Lanes<'_>) -> R) -> R {
         let is_double = ty.is_real() && matches!(self, Self::F64(_));
         let precision = if is_double { Precision::Double } else { Precision::Single };
@@ -79,14 +79,14 @@ impl Components<'_> {
     }
 }
 
-/// Not inlined: the bytes would lie on the stack at each level of nesting.
+/// Not inlined: otherwise the stack frame of every nesting level would hold the buffer.
 #[inline(never)]
 fn with_le<T: Copy, R, const W: usize>(
     values: &[T],
     to_le: fn(T) -> [u8; W],
     write: impl FnOnce(&[u8]) -> R,
 ) -> R {
-    /// Bytes of the largest mathematical value.
+    /// The size of the largest mathematical value.
     const MOST: usize = VariantType::Projection.lanes_bytes(Precision::Double);
 
     let mut small = [0; MOST];

@@ -1,4 +1,4 @@
-//! Values from and into what programs in Rust have.
+//! Conversions between values and Rust types.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -8,10 +8,10 @@ use std::str::FromStr;
 use super::types::{Array, Dictionary, NodePath, Object, Value};
 use crate::error::{Error, ErrorKind, Result, quoted};
 
-/// What many of become one value: an Array, or a PackedByteArray for bytes.
+/// A type whose collections become one value: an Array, or a PackedByteArray for `u8`.
 ///
-/// Implemented for all that a [`Value`] can be made of, so that `Vec`s, slices and arrays of it become values. For a type of
-/// your own, the default does.
+/// Implemented for types that convert into a [`Value`], so that their `Vec`s, slices and arrays convert too. For a
+/// type of your own, an empty `impl` is enough.
 ///
 /// ```
 /// use variant_codec::Value;
@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result, quoted};
 /// assert_eq!(Value::from(vec![Level(1), Level(2)]), Value::from([1, 2]));
 /// ```
 pub trait Element: Into<Value> {
-    /// The value that these are together.
+    /// Collects elements into one value.
     fn together(elements: impl Iterator<Item = Self>) -> Value {
         Value::Array(elements.collect())
     }
@@ -128,7 +128,7 @@ impl From<Vec<(Value, Value)>> for Value {
     }
 }
 
-/// A Dictionary in no order.
+/// A Dictionary in arbitrary order.
 impl<K: Into<Value>, V: Into<Value>, S> From<HashMap<K, V, S>> for Value {
     fn from(map: HashMap<K, V, S>) -> Self {
         map.into_iter().collect()
@@ -163,7 +163,7 @@ impl<T: Element> From<Vec<T>> for Array {
     }
 }
 
-/// Equal keys are not merged; [`Dictionary::insert`] does.
+/// Does not merge equal keys. [`Dictionary::insert`] does.
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Dictionary {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let entries = entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
@@ -198,7 +198,7 @@ macro_rules! ints_that_may_not_fit {
     ($($ty:ty),*) => {
         $(
             /// # Errors
-            /// [`ErrorKind::OutOfRange`] for what an int does not hold.
+            /// [`ErrorKind::OutOfRange`] if the number does not fit an int.
             impl TryFrom<$ty> for Value {
                 type Error = Error;
 
@@ -225,7 +225,7 @@ fn unexpected(value: &Value, expected: &'static str) -> Error {
     ErrorKind::UnexpectedType { expected, found: value.ty() }.into()
 }
 
-/// Both of a value and of a reference to one.
+/// Implements the conversion for a value and for a reference to one.
 macro_rules! try_from_value {
     ($ty:ty, $read:expr) => {
         /// # Errors
@@ -314,10 +314,10 @@ try_from_parts! {
     Object, Object, "Object", Value::Object(object) => object;
 }
 
-/// A path as scripts write it, like `/root/Player:position:x`. As in the engine, names that are empty are left out.
+/// Parses a path as in scripts, such as `/root/Player:position:x`. Skips empty node names, as the engine does.
 ///
 /// # Errors
-/// [`ErrorKind::Argument`] for an empty name of a property between two colons.
+/// [`ErrorKind::Argument`] if a property name is empty, except after one trailing colon.
 impl FromStr for NodePath {
     type Err = Error;
 
@@ -326,7 +326,7 @@ impl FromStr for NodePath {
         let absolute = path.starts_with('/');
         let names = nodes.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let mut subnames: Vec<String> = properties.split(':').map(str::to_owned).collect();
-        // One colon at the end is allowed.
+        // One trailing colon is allowed.
         subnames.pop_if(|last| last.is_empty());
         if subnames.iter().any(String::is_empty) {
             return Err(Error::argument(format!(
@@ -338,7 +338,7 @@ impl FromStr for NodePath {
     }
 }
 
-/// As scripts write it.
+/// The path as written in scripts.
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = if self.absolute { "/" } else { "" };

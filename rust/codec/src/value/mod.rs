@@ -1,4 +1,4 @@
-//! [`Value`], a Variant without an engine, and what it is made of.
+//! [`Value`], a Variant without an engine, and its parts.
 //!
 //! ```
 //! use variant_codec::{Limits, Value};

@@ -1,4 +1,4 @@
-//! When two values are the same key: the engine's `StringLikeVariantComparator` and `Variant::hash_compare`.
+//! Equality of keys, as in the engine's `StringLikeVariantComparator` and `Variant::hash_compare`.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher, RandomState};
 
@@ -8,11 +8,11 @@ use super::components::Components;
 use super::types::Value;
 use crate::error::{ErrorKind, Oddity, Result};
 
-/// So few keys are compared one by one.
+/// Up to this many keys are compared one by one.
 const FEW: usize = 8;
 
-/// Refuses a Dictionary that has a key twice, which the engine's encoder never writes: decoded by the engine, the last value would
-/// count. Keys that are the same have the same of these hashes.
+/// Fails if a Dictionary repeats a key. The engine's encoder never writes such a Dictionary, and its decoder would
+/// keep only the last value. Equal keys must have equal `hashes`.
 pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)], hashes: &[u64]) -> Result<()> {
     match repeated_key(entries, hashes)? {
         Some(_) => Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into()),
@@ -20,7 +20,7 @@ pub(crate) fn refuse_repeated_keys(entries: &[(Value, Value)], hashes: &[u64]) -
     }
 }
 
-/// The index of the first key that is the same as one before it. Keys that are the same have the same of these hashes.
+/// Returns the index of the first key that equals an earlier one. Equal keys must have equal `hashes`.
 pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result<Option<usize>> {
     if entries.len() <= FEW {
         let is_before = |&index: &usize| {
@@ -35,7 +35,7 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
         return Err(ErrorKind::OutOfMemory(entries.len().saturating_mul(size_of::<(u64, usize)>())).into());
     }
     for (index, ((key, _), &hash)) in entries.iter().zip(hashes).enumerate() {
-        // With a NaN inside, a key is like no other, and all of them have one hash.
+        // An Array or Dictionary with a NaN inside equals no key, not even itself, and many share a hash.
         if !is_same_key(key, key) {
             continue;
         }
@@ -48,14 +48,14 @@ pub(crate) fn repeated_key(entries: &[(Value, Value)], hashes: &[u64]) -> Result
     Ok(None)
 }
 
-/// The same for keys that may be the same.
+/// The hash of a key. Keys that [`may_be_same_key`] accepts have equal hashes.
 pub(crate) fn hash_of_key(key: &Value, hasher: &RandomState) -> u64 {
     let mut state = hasher.build_hasher();
     hash_key(key, hasher, &mut state);
     state.finish()
 }
 
-/// The same for values that are the same, but no texts: as keys, they are the same whatever their type.
+/// The hash of a value, equal for equal values. A String never equals a StringName here.
 pub(crate) fn hash_of_leaf(value: &Value, hasher: &RandomState) -> u64 {
     let mut state = hasher.build_hasher();
     hash(value, hasher, &mut state);
@@ -78,14 +78,14 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
         V::String(text) | V::StringName(text) => text.hash(state),
         V::Int(int) => state.write_i64(*int),
         V::Float(float) => hash_reals([*float].into_iter(), state),
-        // With the counts, no two trees have the same sequence of hashed numbers.
+        // The counts make the sequence of hashed numbers unique to each tree.
         V::Array(array) => {
             state.write_usize(array.len());
             array.iter().for_each(|element| hash(element, hasher, state));
         }
         V::Dictionary(dictionary) => {
             state.write_usize(dictionary.len());
-            // The same in any order.
+            // A sum does not depend on the order of the entries.
             let entries = dictionary.iter().map(|(key, value)| {
                 let mut state = hasher.build_hasher();
                 hash_key(key, hasher, &mut state);
@@ -102,7 +102,7 @@ fn hash(value: &Value, hasher: &RandomState, state: &mut impl Hasher) {
     }
 }
 
-/// Zeros are the same, and so are NaNs.
+/// Hashes both zeros alike, and all NaNs.
 fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher) {
     state.write_usize(reals.len());
     for real in reals {
@@ -111,8 +111,8 @@ fn hash_reals(reals: impl ExactSizeIterator<Item = f64>, state: &mut impl Hasher
     }
 }
 
-/// The floats that a value is made of, as an engine holds them: it has one precision, and rounds components that are written in the other
-/// one.
+/// The float components of a value as the engine holds them. It has one precision, and rounds components of the
+/// other.
 fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     let is_rounded = value.ty().is_real() && !cfg!(feature = "double");
     match value.components()? {
@@ -125,8 +125,8 @@ fn reals(value: &Value) -> Option<Box<dyn ExactSizeIterator<Item = f64> + '_>> {
     }
 }
 
-/// Whether a Dictionary may take the two for one key. The engine compares Dictionaries in any order, but hashes them in that of their
-/// entries. If the hashes happen to be equal, two Dictionaries in different orders are one key.
+/// Whether the engine may treat two values as one key. It compares Dictionaries in any order, but hashes them in
+/// the order of their entries. Two Dictionaries in different orders are one key if their hashes happen to be equal.
 pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
     let may_differ_in_order =
         || a.ty() == b.ty() && has_dictionary(a) && has_dictionary(b) && is_same_key(a, a);
@@ -137,7 +137,7 @@ pub(crate) fn may_be_same_key(a: &Value, b: &Value) -> bool {
         }
 }
 
-/// Whether the value is a Dictionary of more than one entry, or one lies in it.
+/// Whether the value is or contains a Dictionary with more than one entry.
 pub(crate) fn has_dictionary(value: &Value) -> bool {
     match value {
         Value::Array(array) => array.iter().any(has_dictionary),
@@ -149,7 +149,7 @@ pub(crate) fn has_dictionary(value: &Value) -> bool {
     }
 }
 
-/// Whether a Dictionary takes the two for one key, if Dictionaries in them have the same order.
+/// Whether two values are one key. Dictionaries in them must have their entries in the same order.
 pub(crate) fn is_same_key(a: &Value, b: &Value) -> bool {
     match (a.as_str(), b.as_str()) {
         (Some(a), Some(b)) => a == b,
@@ -157,7 +157,7 @@ pub(crate) fn is_same_key(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether the two are the same value. NaNs are, unless they lie in an Array or Dictionary.
+/// Whether two values are equal. NaNs are equal to each other, except in an Array or Dictionary.
 fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
     use Value as V;
     let same = |a: f64, b: f64| a == b || nans && a.is_nan() && b.is_nan();
@@ -186,7 +186,7 @@ fn is_same(a: &Value, b: &Value, nans: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// All trees of so many empty Arrays.
+    /// All trees made of `arrays` Arrays.
     fn trees(arrays: usize) -> Vec<Value> {
         forests(arrays - 1).into_iter().map(Value::from).collect()
     }
@@ -204,7 +204,7 @@ mod tests {
         (1..=arrays).flat_map(with_first).collect()
     }
 
-    /// A Dictionary of keys with one hash takes quadratic time.
+    /// A Dictionary whose keys share a hash takes quadratic time.
     #[test]
     fn trees_have_different_hashes() {
         let hasher = RandomState::new();

@@ -55,7 +55,7 @@ impl Value {
                     let index = array.values.len() - left.len();
                     if depth < format::MAX_DEPTH && is_run(left) {
                         write_run(&mut left, sink, &mut open).map_err(|error| {
-                            // The one that was refused is the one that was taken last.
+                            // The sink refused the element that was taken last.
                             error.inside(Step::Index((array.values.len() - left.len()).saturating_sub(1)))
                         })?;
                         continue;
@@ -100,13 +100,13 @@ impl Source for &Value {
     }
 }
 
-/// Whether the next two values are numbers of one type: that is worth a run.
+/// Whether the next two values are numbers of one type, so that a run pays off.
 #[inline(always)]
 fn is_run(values: &[Value]) -> bool {
     matches!(values, [Value::Int(_), Value::Int(_), ..] | [Value::Float(_), Value::Float(_), ..])
 }
 
-/// Writes the values up to the next one of another type than the first, and takes them away.
+/// Writes the leading values that have the first one's type, and removes them from `values`.
 #[inline(never)]
 fn write_run<S: Sink>(values: &mut &[Value], sink: &mut S, array: &mut S::Array) -> Result<()> {
     match values {

@@ -1,4 +1,4 @@
-//! What a [`Value`] is made of.
+//! [`Value`] and its parts.
 
 use crate::events::ElementType;
 use crate::format::VariantType;
@@ -60,7 +60,7 @@ impl From<ElementType<'_>> for OwnedElementType {
 /// An Array, plain or typed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Array {
-    /// What the elements are declared to be.
+    /// The declared type of the elements.
     pub element: OwnedElementType,
     /// The elements.
     pub values: Vec<Value>,
@@ -77,9 +77,9 @@ pub struct Array {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dictionary {
-    /// What the keys are declared to be.
+    /// The declared type of the keys.
     pub key: OwnedElementType,
-    /// What the values are declared to be.
+    /// The declared type of the values.
     pub value: OwnedElementType,
     /// Keys and values.
     pub entries: Vec<(Value, Value)>,
@@ -103,7 +103,7 @@ pub struct NodePath {
     pub subnames: Vec<String>,
 }
 
-/// An object, as the wire knows it.
+/// An object, as encoded.
 ///
 /// ```
 /// use variant_codec::{Limits, Object, Value};
@@ -131,9 +131,9 @@ pub enum Object {
     },
 }
 
-/// Any value that Godot 4's format holds.
+/// Any value of Godot 4's format.
 ///
-/// Equality is that of Rust's floats: NaN differs from itself. Compare encoded bytes for identity.
+/// Floats compare as in Rust: NaN differs from itself. To test for identity, compare encoded bytes.
 ///
 /// ```
 /// use variant_codec::{Limits, Reals, Value};
@@ -188,12 +188,12 @@ pub enum Value {
     NodePath(NodePath),
     Rid(u64),
     Object(Object),
-    /// Nothing of a Callable is written.
+    /// The format keeps only the type of a Callable.
     Callable,
     Signal {
         /// The signal's name.
         name: String,
-        /// The instance id of the object that has it.
+        /// The instance id of the signal's object.
         object: u64,
     },
     Dictionary(Dictionary),

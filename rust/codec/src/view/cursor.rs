@@ -1,4 +1,4 @@
-//! [`View`] and the steps that it makes.
+//! [`View`] and its steps.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -22,10 +22,10 @@ static SAVE_FILES: Limits = Limits::for_save_files();
 
 /// A value in encoded bytes, or a part of one.
 ///
-/// A view borrows the bytes, allocates nothing and is copied freely. Bytes are passed over by their lengths and counts; only
-/// what is asked for is judged, as strictly as [`Value::decode`] does, with the same errors at the same offsets. Nothing is found
-/// that decoding would not give: a key that a Dictionary repeats is an error, and so is a value of another type than its container
-/// declares.
+/// A view borrows the bytes, allocates nothing and is cheap to copy. It skips bytes by their lengths and
+/// counts, and validates only what is asked for: as strictly as [`Value::decode`], with the same errors at
+/// the same offsets. It finds nothing that decoding would not give. A repeated key in a Dictionary is an
+/// error, and so is a value of another type than its container declares.
 ///
 /// Each step walks from the start of its container. [`KnownOffsets`] remembers what has been walked.
 ///
@@ -51,7 +51,7 @@ pub struct View<'a, D: Dialect = Godot4> {
     dialect: PhantomData<D>,
 }
 
-/// Where a view's value is: [`View::spot`].
+/// The position of a view's value: see [`View::spot`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     at: usize,
@@ -61,19 +61,19 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// That of the value in these bytes: of a record.
+    /// The spot of a value that fills these bytes, such as a record.
     pub fn of(bytes: Range<usize>) -> Self {
         Self { at: bytes.start, end: bytes.end, depth: 0, form: Form::Value(VariantType::Nil) }
     }
 }
 
-/// From this level on, it is remembered where large values end.
+/// From this level on, the ends of large values are cached.
 const DEEP: u32 = 16;
 
-/// What passes over an element.
+/// Skips an element.
 type Pass<'a, D> = fn(&mut Decoder<'a, D>) -> Result<()>;
 
-/// How a value is written.
+/// The form in which a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// With its header.
@@ -98,12 +98,12 @@ impl<'a> View<'a> {
     /// The value at the start of `bytes`, within [`Limits::for_save_files`].
     ///
     /// # Errors
-    /// A header that is none; more bytes than the limits allow.
+    /// Fails if the header is invalid or the bytes exceed `limits.max_bytes`.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         Self::within(bytes, &SAVE_FILES)
     }
 
-    /// The value at the start of `bytes`. The limits hold for each part that is read.
+    /// The value at the start of `bytes`. The limits apply to each part that is read.
     ///
     /// # Errors
     /// As [`View::new`].
@@ -127,12 +127,12 @@ impl<'a, D: Dialect> View<'a, D> {
         Self::at_spot(bytes, limits, Spot::of(0..bytes.len()))
     }
 
-    /// Where the value is, to come back to it.
+    /// The position of the value, for [`View::at_spot`].
     pub fn spot(&self) -> Spot {
         Spot { at: self.at, end: self.bytes.len(), depth: self.depth, form: self.form }
     }
 
-    /// The value at a spot that a view of the same bytes has given. In others it is whatever stands there, or an error.
+    /// The value at a spot of a view of the same bytes. In other bytes, the result is arbitrary or an error.
     ///
     /// # Errors
     /// As [`View::new`].
@@ -156,23 +156,22 @@ impl<'a, D: Dialect> View<'a, D> {
         Self { known: Some(known), ..self }
     }
 
-    /// This view of bytes in which these ends have been found.
+    /// This view with the ends that have been found in its bytes.
     pub(crate) fn knowing(self, ends: &'a Ends) -> Self {
         Self { ends: Some(ends), ..self }
     }
 
-    /// The same value in the same bytes, without anything that is known of them.
+    /// The same value in the same bytes, without caches.
     pub(crate) fn detached<'b>(self, bytes: &'b [u8], limits: &'b Limits) -> View<'b, D> {
         let Self { at, depth, form, dialect, .. } = self;
         View { bytes, limits, known: None, ends: None, at, depth, form, dialect }
     }
 
-    /// The limits for what is read.
     pub(crate) fn limits(&self) -> &'a Limits {
         self.limits
     }
 
-    /// The same value, of which other limits hold for what is read.
+    /// This view with different limits.
     #[must_use]
     pub fn with_limits(self, limits: &'a Limits) -> Self {
         Self { limits, ..self }
@@ -188,10 +187,10 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(Self { at, depth, form: Form::Value(header.ty), ..self })
     }
 
-    /// The type in a header with which nothing is wrong at first sight.
+    /// The type of a header that passes the cheap checks.
     #[inline]
     fn plain_type(&self, at: usize, depth: u32) -> Option<VariantType> {
-        /// More than any value is charged by itself.
+        /// More than the charge for any single value.
         const MEMORY: u64 = 1 << 10;
         let limits = self.limits;
         let ty = D::type_of(self.word(at)? as u8)?;
@@ -208,7 +207,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Cursor::new(self.bytes, at).peek()
     }
 
-    /// So many bytes from `at` on.
+    /// `count` bytes from `at` on.
     pub(super) fn bytes_at(&self, at: usize, count: usize) -> Result<&'a [u8]> {
         Cursor::new(self.bytes, at).try_take(count)
     }
@@ -233,7 +232,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The type, of values that may hold others; Nil stands for the others.
+    /// The type of a value with a header; Nil for others, which contain no values.
     #[inline]
     pub(super) fn holder(&self) -> VariantType {
         match self.form {
@@ -242,13 +241,13 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// What is written so in this value.
+    /// The value of this form at `at`, inside this value.
     #[inline]
     pub(super) fn written_as(self, form: Form, at: usize) -> Self {
         Self { at, depth: self.depth + 1, form, ..self }
     }
 
-    /// What stands before the values that this one holds.
+    /// The data before the values that this one contains.
     pub(super) fn head(&self) -> Result<Head<'a>> {
         match self.form {
             Form::Value(_) => self.decoder().head(),
@@ -261,7 +260,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// Goes on to the end of the value at which the decoder is.
+    /// Moves the decoder to the end of the value at its position.
     #[inline]
     pub(super) fn pass(&self, decoder: &mut Decoder<'a, D>) -> Result<()> {
         let at = decoder.position();
@@ -293,8 +292,8 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// Refuses elements of another type than an Array declares: the engine converts them, or leaves them out, so that others have their
-    /// indexes.
+    /// Refuses elements of another type than an Array declares. The engine converts or drops them, which
+    /// changes the indexes of others.
     pub(super) fn refuse_misfits(&self, head: &Head<'_>) -> Result<()> {
         if head.declared[0].builtin().is_none() || self.holder().shape() != Shape::Array {
             return Ok(());
@@ -314,7 +313,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// Whether it can hold other values: elements, entries or properties.
+    /// Whether the value can contain others: elements, entries or properties.
     pub fn is_container(&self) -> bool {
         matches!(
             self.holder().shape(),
@@ -322,10 +321,10 @@ impl<'a, D: Dialect> View<'a, D> {
         )
     }
 
-    /// How many elements, entries or properties it has; 0 where it holds none. Walks over a Dictionary or typed Array.
+    /// The number of elements, entries or properties; 0 for other values. Walks over a Dictionary or typed Array.
     ///
     /// # Errors
-    /// A count that the bytes have no room for; a key that is repeated.
+    /// Fails if the bytes cannot hold the count, a key is repeated, or an element has another type than declared.
     #[expect(clippy::len_without_is_empty, reason = "it can fail")]
     pub fn len(&self) -> Result<usize> {
         let head = self.head()?;
@@ -334,20 +333,20 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(head.count)
     }
 
-    /// The same for a value that has been [checked](crate::check::check).
+    /// Like [`View::len`], for a value that has been [checked](crate::check::check).
     pub(crate) fn count(&self) -> Result<usize> {
         Ok(self.head()?.count)
     }
 
-    /// All bytes from its first one on, also those behind it. Takes no time, unlike [`View::bytes`].
+    /// All bytes from the start of the value on, also those after it. Takes constant time, unlike [`View::bytes`].
     pub fn remaining(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// Where it lies, from its header to the end of its padding. Walks to its end.
+    /// The byte range of the value, header and padding included. Walks to its end.
     ///
     /// # Errors
-    /// Bytes in which it has no end.
+    /// Fails if the value has no valid end.
     pub fn range(&self) -> Result<Range<usize>> {
         let end = match self.form {
             Form::Value(_) => {
@@ -366,10 +365,10 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.at..end.min(self.bytes.len()))
     }
 
-    /// Fails if bytes follow, unless the limits allow that. Walks to its end.
+    /// Fails if bytes follow the value, unless the limits allow that. Walks to its end.
     ///
     /// # Errors
-    /// [`ErrorKind::TrailingBytes`]; bytes in which it has no end.
+    /// [`ErrorKind::TrailingBytes`]; also fails if the value has no valid end.
     pub fn check_end(&self) -> Result<()> {
         let end = self.range()?.end;
         match self.bytes.len() - end {
@@ -380,7 +379,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// Its bytes: encoded, if it has a header of its own; elements of packed arrays have none.
+    /// The bytes of the value, header included. Elements of packed arrays and names of properties have no header.
     ///
     /// # Errors
     /// As [`View::range`].
@@ -389,7 +388,6 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(self.bytes.get(range).unwrap_or_default())
     }
 
-    /// Where it starts.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -399,7 +397,7 @@ impl<'a, D: Dialect> View<'a, D> {
         self.bytes
     }
 
-    /// Of a container, what stands before its count: the header, and the types that it declares; of others, the header.
+    /// The header and, for a container, its declared types: all bytes before the count.
     pub(crate) fn declared(&self) -> Result<&'a [u8]> {
         let end = if self.is_container() { self.head()?.first.saturating_sub(4) } else { self.at + 4 };
         Ok(self.bytes.get(self.at..end).unwrap_or_default())
@@ -423,7 +421,7 @@ impl<'a, D: Dialect> View<'a, D> {
         self.bytes_at(head.first, end - head.first)
     }
 
-    /// Bytes of each element of a packed array; 0 for others.
+    /// Bytes per element of a packed array; 0 for other values.
     pub(crate) fn element_width(&self) -> Result<usize> {
         Ok(self.holder().lanes_bytes(self.head()?.precision))
     }
@@ -431,14 +429,14 @@ impl<'a, D: Dialect> View<'a, D> {
     /// The element at `index` of an Array or packed array.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; bytes in which it cannot be found.
+    /// [`ErrorKind::NotFound`]; also fails if invalid bytes prevent the search.
     pub fn index(&self, index: usize) -> Result<Self> {
         let found = self.element(index)?;
         found.ok_or_else(|| self.not_found(&Key::Int(i64::try_from(index).unwrap_or(i64::MAX))))
     }
 
-    /// The value at a key of a Dictionary, the property of an Object, or the element of an Array or packed array, of which
-    /// negative ones count from the end.
+    /// The value at a key of a Dictionary, the property of an Object, or the element of an Array or packed
+    /// array. Negative indexes count from the end.
     ///
     /// # Errors
     /// As [`View::index`].
@@ -447,10 +445,10 @@ impl<'a, D: Dialect> View<'a, D> {
         self.find(&key)?.ok_or_else(|| self.not_found(&key))
     }
 
-    /// What a path of keys and indexes leads to.
+    /// The value at the end of a path of keys and indexes.
     ///
     /// # Errors
-    /// As [`View::get`], with the path to the place.
+    /// As [`View::get`], with the path to the failing step.
     pub fn at(&self, path: &[Key<'_>]) -> Result<Self> {
         let mut view = *self;
         for (done, key) in path.iter().enumerate() {
@@ -459,15 +457,15 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(view)
     }
 
-    /// Calls `look` with the value that the path leads to. What goes wrong there has the path in front of its own.
+    /// Calls `look` with the value at the end of the path. Errors of `look` get the path as a prefix.
     ///
     /// # Errors
-    /// As [`View::at`]; what `look` returns.
+    /// As [`View::at`]; also fails if `look` does.
     pub fn look_at<R>(&self, path: &[Key<'_>], look: impl FnOnce(Self) -> Result<R>) -> Result<R> {
         look(self.at(path)?).map_err(|error| self.after(path, error))
     }
 
-    /// The error of a value that this path leads to.
+    /// Prefixes an error with the path to its value.
     #[cold]
     fn after(&self, path: &[Key<'_>], error: Error) -> Error {
         let mut steps = Vec::new();
@@ -492,10 +490,10 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The same as [`View::get`]; `None` where there is none.
+    /// Like [`View::get`], but `None` if there is no such value.
     ///
     /// # Errors
-    /// Bytes in which it cannot be found.
+    /// Fails if invalid bytes prevent the search.
     pub fn find(&self, key: &Key<'_>) -> Result<Option<Self>> {
         match (self.holder().shape(), key) {
             (Shape::Array | Shape::Packed(..) | Shape::PackedStrings, _) => {
@@ -561,7 +559,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// Where the element at `index` starts, of those of which the first starts at `first`.
+    /// The offset of the element at `index`; the first one starts at `first`.
     fn walk(&self, first: usize, index: usize, pass: Pass<'a, D>) -> Result<usize> {
         match self.known {
             None => self.walk_from((0, first), index, pass, |_, _| ()),
@@ -588,10 +586,11 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(decoder.position())
     }
 
-    /// Where the key starts, and where the last entry ends. Tells where each entry starts.
+    /// The start of the key, if it exists, and the end of the last entry. Calls `started` with the index and
+    /// start of each entry.
     ///
     /// # Errors
-    /// Bytes that cannot be walked; a key that is there twice.
+    /// Fails if the entries are invalid or repeat the key.
     pub(super) fn scan(
         &self,
         head: &Head<'_>,
@@ -609,8 +608,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok((found, end))
     }
 
-    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns where the last one ends. A key of another
-    /// type than declared is an error: the engine converts it, perhaps to the one that is looked for.
+    /// Calls `each` with the index and the start of each entry of a Dictionary, and returns the end of the last
+    /// one. A key of another type than declared is an error: the engine converts it, perhaps to the wanted key.
     pub(super) fn walk_entries(
         &self,
         head: &Head<'_>,
@@ -633,8 +632,8 @@ impl<'a, D: Dialect> View<'a, D> {
         Ok(decoder.position())
     }
 
-    /// Whether the key at `at` may be read as another one: a container, in which the engine converts elements or leaves entries out, or
-    /// an object.
+    /// Whether the engine may read the key at `at` as another one. That holds for objects, and for
+    /// containers, in which it converts or drops elements.
     #[inline]
     pub(super) fn has_converted_key(&self, at: usize) -> bool {
         let ty = self.word(at).and_then(|header| D::type_of(header as u8));
@@ -646,7 +645,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Error::new(ErrorKind::NotCanonical(Oddity::DuplicateKey)).at(self.at + 4)
     }
 
-    /// Refuses a Dictionary that has a key twice.
+    /// Refuses a Dictionary that repeats a key.
     pub(super) fn refuse_repeated_keys(&self, head: &Head<'_>) -> Result<()> {
         match self.known {
             _ if self.holder().shape() != Shape::Dictionary || head.count == 0 => Ok(()),
@@ -674,7 +673,7 @@ impl<'a, D: Dialect> View<'a, D> {
         found.map(Some).map_err(|error| error.inside(key.step()))
     }
 
-    /// The property of this name; of several, the last, which the engine sets last.
+    /// The property of this name; of several, the last one, which the engine also sets last.
     fn property(&self, wanted: &str) -> Result<Option<Self>> {
         let head = self.head()?;
         let mut decoder = Decoder::<D>::starting_at(self.bytes, head.first, self.depth + 1, self.limits);
@@ -693,7 +692,7 @@ impl<'a, D: Dialect> View<'a, D> {
     /// Writes the value into a sink.
     ///
     /// # Errors
-    /// What is wrong with its bytes, with the offset; what the sink refuses.
+    /// Fails with the offset if the bytes are invalid, or if the sink refuses the value.
     pub fn write_into<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let mut decoder = self.decoder();
         match self.form {
@@ -704,7 +703,7 @@ impl<'a, D: Dialect> View<'a, D> {
         }
     }
 
-    /// The value itself.
+    /// Decodes the value.
     ///
     /// # Errors
     /// As [`Value::decode`].

@@ -1,4 +1,4 @@
-//! What a value holds, one after the other.
+//! Iterators over the values inside a value.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::events::{ElementType, Sink};
 use crate::format::{Shape, VariantType};
 
 impl<'a, D: Dialect> View<'a, D> {
-    /// The elements of an Array or packed array; none of other values.
+    /// The elements of an Array or packed array; none for other values.
     ///
     /// # Errors
-    /// A count that the bytes have no room for.
+    /// Fails if the bytes cannot hold the count, or if an element has another type than declared.
     pub fn elements(&self) -> Result<Elements<'a, D>> {
         let elements = Elements::of(*self)?;
         self.refuse_misfits(&elements.head)?;
         Ok(elements)
     }
 
-    /// Writes the elements of an Array or packed array in a range, as far as there are any, as an Array; of a typed one, as a typed one.
-    /// The limits hold for all of them together.
+    /// Writes the existing elements of an Array or packed array in a range, as an Array. A typed Array stays
+    /// typed. The limits apply to all of them together.
     ///
     /// # Errors
-    /// A value that has no elements; what is wrong with their bytes; what the sink refuses.
+    /// Fails if the value has no elements, their bytes are invalid, or the sink refuses them.
     pub fn decode_slice<S: Sink>(&self, range: Range<usize>, sink: &mut S) -> Result<()> {
         let (list, head) = (self.holder(), self.head()?);
         if !matches!(list.shape(), Shape::Array | Shape::Packed(..) | Shape::PackedStrings) {
@@ -38,11 +38,11 @@ impl<'a, D: Dialect> View<'a, D> {
         self.decoder_inside(at).decode_slice(sink, (list, head.precision), head.declared[0], start..end)
     }
 
-    /// Writes the keys of a Dictionary, or the names of an Object's properties, as an Array; nothing of other values. The limits hold for
-    /// all of them together.
+    /// Writes the keys of a Dictionary, or the names of an Object's properties, as an Array; an empty one for
+    /// other values. The limits apply to all of them together.
     ///
     /// # Errors
-    /// What is wrong with the bytes of the container; what the sink refuses.
+    /// Fails if the bytes are invalid or the sink refuses a key.
     pub fn decode_keys<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let head = self.head()?;
         self.refuse_repeated_keys(&head)?;
@@ -54,23 +54,24 @@ impl<'a, D: Dialect> View<'a, D> {
         self.decoder_inside(head.first).decode_keys(sink, are_names, declared, count)
     }
 
-    /// Keys and values of a Dictionary, names and values of an Object; none of other values. Walks over the keys of a Dictionary first.
+    /// The keys and values of a Dictionary, or the names and values of an Object; none for other values.
+    /// Walks over the keys of a Dictionary first.
     ///
     /// # Errors
-    /// A count that the bytes have no room for; a key that is repeated.
+    /// Fails if the bytes cannot hold the count or a key is repeated.
     pub fn entries(&self) -> Result<Entries<'a, D>> {
         let entries = Entries::of(*self)?;
         self.refuse_repeated_keys(&entries.head)?;
         Ok(entries)
     }
 
-    /// The same for a value that has been [checked](crate::check::check).
+    /// Like [`View::entries`], for a value that has been [checked](crate::check::check).
     pub(crate) fn checked_entries(&self) -> Result<Entries<'a, D>> {
         Entries::of(*self)
     }
 }
 
-/// The elements of an Array or packed array: [`View::elements`]. Ends after the first error.
+/// An iterator over elements: see [`View::elements`]. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Elements<'a, D: Dialect> {
     view: View<'a, D>,
@@ -90,16 +91,16 @@ impl<'a, D: Dialect> Elements<'a, D> {
         Ok(Self { view, head, ty, index: 0, at: head.first })
     }
 
-    /// Where the next one starts, or the last one has ended.
+    /// The offset of the next element, or the end of the last one.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// The bytes of the next so many elements.
+    /// The bytes of the next `count` elements.
     pub(crate) fn take_bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         let start = self.at;
         match self.ty.shape() {
-            // Those of one width are not walked.
+            // Elements of a fixed width need no walk.
             Shape::Packed(..) => {
                 let width = self.ty.lanes_bytes(self.head.precision);
                 self.at = start.saturating_add(count.saturating_mul(width));
@@ -154,7 +155,7 @@ impl<'a, D: Dialect> Iterator for Elements<'a, D> {
     }
 }
 
-/// Keys and values of a Dictionary, names and values of an Object: [`View::entries`]. Ends after the first error.
+/// An iterator over entries: see [`View::entries`]. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Entries<'a, D: Dialect> {
     view: View<'a, D>,

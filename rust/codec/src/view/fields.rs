@@ -1,4 +1,4 @@
-//! [`Fields`]: the same keys of many Dictionaries.
+//! [`Fields`]: looks up the same keys in many Dictionaries.
 
 use std::marker::PhantomData;
 
@@ -11,10 +11,10 @@ use crate::format::{Shape, VariantType};
 use crate::skim::Skimmer;
 
 impl<'a, D: Dialect> View<'a, D> {
-    /// Calls `each` with the index and the [`Fields`] of each element of an Array, in one walk.
+    /// Calls `each` with the index of each element of an Array and its values at the [`Fields`], in one walk.
     ///
     /// # Errors
-    /// Bytes in which the rows cannot be found; a value that is no Array; what `each` returns.
+    /// Fails if the value is not an Array, if the rows cannot be walked, or if `each` fails.
     pub fn rows(
         &self,
         fields: &mut Fields<'_, D>,
@@ -38,7 +38,7 @@ impl<'a, D: Dialect> View<'a, D> {
 }
 
 impl<D: Dialect> View<'_, D> {
-    /// How many entries an untyped Dictionary has, and where the first one starts, if nothing is wrong at first sight.
+    /// The number of entries in an untyped Dictionary and the start of the first one, if it passes the cheap checks.
     #[inline]
     fn plain_dictionary(&self) -> Option<(usize, usize)> {
         let header = D::id_of(VariantType::Dictionary)?;
@@ -49,12 +49,12 @@ impl<D: Dialect> View<'_, D> {
     }
 }
 
-/// Entries of which the key is remembered, and the bytes of the longest such key.
+/// Maximum number of cached keys per row, and maximum length of a cached key.
 const MOST: usize = 256;
 const LONGEST: usize = 64;
 
-/// The same keys of many Dictionaries or Objects, each found in one walk. Where a row has its keys in the order of the last one, none is
-/// looked at twice.
+/// The same keys of many Dictionaries or Objects, all found in one walk. A row with its keys in the order of
+/// the previous one needs one comparison per key.
 ///
 /// ```
 /// use variant_codec::view::Fields;
@@ -75,15 +75,15 @@ const LONGEST: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Fields<'k, D: Dialect = Godot4> {
     keys: Vec<Key<'k>>,
-    /// Whether each key is found at one place of a Dictionary, and no other one there.
+    /// Whether each key matches at most one entry of a Dictionary, and no two keys the same one.
     can_skim: bool,
-    /// The encoded keys of the last row, and which of the wanted ones they are. Empty where they are not remembered.
+    /// The encoded keys of the previous row, and the index of the wanted key that each is. Empty if not cached.
     last: Vec<(Vec<u8>, Option<usize>)>,
     dialect: PhantomData<D>,
 }
 
 impl<'k, D: Dialect> Fields<'k, D> {
-    /// These keys.
+    /// A lookup of these keys.
     pub fn new(keys: Vec<Key<'k>>) -> Self {
         let has_one_place = |(index, key): (usize, &Key<'_>)| {
             let means_two = matches!(key, Key::Segment(_)) && key.index().is_some();
@@ -93,17 +93,17 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Self { keys, can_skim, last: Vec::new(), dialect: PhantomData }
     }
 
-    /// Puts the values at the keys in a row into `found`, in their order, and returns where the row ends.
+    /// Puts the row's values at the keys into `found`, in the order of the keys, and returns the end of the row.
     ///
     /// # Errors
-    /// Bytes in which they cannot be found.
+    /// Fails if invalid bytes prevent the search.
     pub fn read<'a>(&mut self, row: &View<'a, D>, found: &mut Vec<Option<View<'a, D>>>) -> Result<usize> {
         found.clear();
         found.resize(self.keys.len(), None);
         if let Some(end) = self.skim(row, found)? {
             return Ok(end);
         }
-        // So that the row is walked once.
+        // So that the row is walked only once.
         let known = if self.keys.len() > 1 { KnownOffsets::of_all() } else { KnownOffsets::default() };
         let walked = row.detached(row.bytes, row.limits).remembering(&known);
         for (key, found) in self.keys.iter().zip(found) {
@@ -112,7 +112,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Ok(row.range()?.end)
     }
 
-    /// Walks over a Dictionary; `None` for other values, and where something is wrong.
+    /// Walks over a Dictionary; `None` for other values, and if something is wrong.
     fn skim<'a>(&mut self, row: &View<'a, D>, found: &mut [Option<View<'a, D>>]) -> Result<Option<usize>> {
         if !self.can_skim || row.holder().shape() != Shape::Dictionary {
             return Ok(None);
@@ -137,7 +137,7 @@ impl<'k, D: Dialect> Fields<'k, D> {
         Ok(Some(skimmer.position()))
     }
 
-    /// Goes over the key of the entry at `index` and says which of the wanted ones it is.
+    /// Skips the key of the entry at `index` and returns which of the wanted keys it is.
     #[inline]
     fn column<'a>(
         &mut self,

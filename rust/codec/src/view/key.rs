@@ -16,7 +16,7 @@ use crate::value::builder::ValueBuilder;
 use crate::value::same::{has_dictionary, hash_of_key, is_same_key, may_be_same_key};
 use crate::wire::{Cursor, Header};
 
-/// Keys are only looked at: limits are for what is read.
+/// Keys are only inspected: the caller's limits apply to what is read.
 static ANY: Limits = {
     let mut limits = Limits::unlimited();
     limits.allow_objects = true;
@@ -37,23 +37,23 @@ static ANY: Limits = {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key<'k> {
-    /// A String or StringName of a Dictionary, or a property.
+    /// A String or StringName key of a Dictionary, or a property.
     Text(&'k str),
-    /// An int of a Dictionary, or an index; negative ones count from the end.
+    /// An int key of a Dictionary, or an index; negative ones count from the end.
     Int(i64),
-    /// Any key of a Dictionary. Texts and ints are better given as such.
+    /// Any key of a Dictionary. Prefer the variants above for text and ints.
     Value(&'k Value),
-    /// A part of a path in text: a text key, else the int or index that it spells.
+    /// A segment of a text path: a text key, otherwise the int or index that it spells.
     Segment(&'k str),
 }
 
 impl<'k> Key<'k> {
-    /// The steps of a path in text, separated by `/`. The empty path leads to the value itself.
+    /// The steps of a text path, separated by `/`. The empty path leads to the value itself.
     pub fn path(path: &'k str) -> Vec<Self> {
         if path.is_empty() { Vec::new() } else { path.split('/').map(Self::Segment).collect() }
     }
 
-    /// The int that it is, or that it spells as a part of a path: in the only way, without a plus or leading zeros.
+    /// The int that this key is, or that it spells as a segment of a path, without a plus sign or leading zeros.
     pub fn index(&self) -> Option<i64> {
         match self {
             Self::Int(index) => Some(*index),
@@ -63,7 +63,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The text that it is as a key, if it is one.
+    /// The text of this key, if it has one.
     pub(super) fn text(&self) -> Option<&'k str> {
         match self {
             Self::Text(text) | Self::Segment(text) => Some(text),
@@ -72,7 +72,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// As [`KeyContent::hash`] of such a key.
+    /// The result of [`KeyContent::hash`] for such a key.
     pub(super) fn hash(&self, hasher: &RandomState) -> u64 {
         match (self.text(), self) {
             (Some(text), _) => hasher.hash_one(text),
@@ -82,7 +82,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The step that it is in the path of an error.
+    /// The step for this key in the path of an error.
     pub fn step(&self) -> Step {
         match (self.text(), self.index()) {
             (Some(text), _) => Step::text_key(text),
@@ -91,7 +91,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// Whether the key of an entry that starts at `at` is this one, with its entries in the same order.
+    /// Whether the key at `at` equals this one, with Dictionaries in the same order.
     pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
         if let (Some(wanted), Some(found)) = (self.text(), ascii_at::<D>(bytes, at)) {
             return wanted.as_bytes() == found;
@@ -114,13 +114,14 @@ impl<'k> Key<'k> {
 }
 
 impl Key<'_> {
-    /// Whether a Dictionary may take another key that it has for this one. Walks over the whole key: ask if it has been found.
+    /// Whether a Dictionary may take another key for this one. Walks over the whole key: ask only once it has
+    /// been found.
     pub(super) fn may_be_another(&self) -> bool {
         matches!(self, Self::Value(value) if has_dictionary(value))
     }
 }
 
-/// The String or StringName that starts at `at`, if it is one that every reader takes as it is.
+/// The String or StringName at `at`, if every reader reads it unchanged.
 #[inline]
 fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let mut cursor = Cursor::new(bytes, at);
@@ -129,7 +130,7 @@ fn ascii_at<D: Dialect>(bytes: &[u8], at: usize) -> Option<&[u8]> {
     (header.ty.shape() == Shape::Text && is_ascii_without_nul(text)).then_some(text)
 }
 
-/// Reads keys as the engine does: one that it takes for another must not be missed.
+/// Reads keys as leniently as the engine, so as not to miss one that the engine takes for another.
 pub(super) fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
     Decoder::starting_at(bytes, at, 0, &ANY).lenient()
 }
@@ -140,10 +141,10 @@ fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
     Some(builder.into_value())
 }
 
-/// Reads a key strictly, so many levels deep. Objects are only looked at.
+/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed.
 ///
 /// # Errors
-/// Fails if the engine would read the key as another one, or the limits do not allow it.
+/// Fails if the engine would read the key as another one, or if the limits forbid it.
 pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Limits) -> Result<()> {
     let with_objects;
     let limits = if limits.allow_objects {
@@ -155,7 +156,7 @@ pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Li
     Decoder::<D>::starting_at(bytes, at, depth, limits).write_into(&mut ValueBuilder::strict())
 }
 
-/// What tells a key of a Dictionary from the others.
+/// The content that distinguishes a key of a Dictionary from the others.
 pub(super) enum KeyContent<T> {
     Text(T),
     Int(i64),
@@ -163,7 +164,7 @@ pub(super) enum KeyContent<T> {
 }
 
 impl<T: Deref<Target = str>> KeyContent<T> {
-    /// That of the key that starts at `at`.
+    /// The content of the key at `at`.
     pub fn read<'a, D: Dialect<Text<'a> = T>>(bytes: &'a [u8], at: usize) -> Option<Self> {
         let mut decoder = reader::<D>(bytes, at);
         let header = decoder.header_here().ok()?;

@@ -15,33 +15,33 @@ use crate::error::{ErrorKind, Result};
 use crate::events::Source as _;
 use crate::skim::Skimmer;
 
-/// Elements that lie within so many bytes share a mark: they are walked again.
+/// Elements within this many bytes share a mark and are walked again.
 const STRIDE: usize = 256;
 
-/// Few keys, and the bytes in which walking them again costs less than remembering them.
+/// Dictionaries with few keys in few bytes are cheaper to walk again than to remember.
 const FEW: usize = 31;
 const SMALL: usize = 512;
 
 /// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps there.
 ///
-/// It grows with the bytes that are walked: by 8 bytes for each 256 in Arrays, by up to 16 for each key of a Dictionary that takes 512
-/// or more. Where there is no memory, it forgets. Any thread may use it.
+/// It takes 8 bytes per 256 walked in Arrays, and up to 16 per key of a Dictionary of at least 512 bytes. If
+/// there is no memory, it does not cache. Any thread may use it.
 #[derive(Debug)]
 pub struct KnownOffsets {
     walked: Mutex<Walked>,
-    /// Dictionaries with few keys in fewer bytes are walked again.
+    /// Dictionaries with few keys in fewer bytes than this are walked again.
     least: usize,
-    /// Where large values end that lie deep, by where they start: otherwise each level above them would be walked again.
+    /// The ends of large, deeply nested values, by start. Without them, each level above would walk the value again.
     ends: Mutex<HashMap<u32, u32>>,
     hasher: RandomState,
 }
 
-/// By where the container starts.
+/// Walked containers, by start.
 #[derive(Debug, Default)]
 struct Walked {
     arrays: HashMap<usize, Marks>,
     dictionaries: HashMap<usize, Keys>,
-    /// Typed ones, of which each element has the type.
+    /// Typed Arrays whose elements all have the declared type.
     typed_arrays: HashSet<usize>,
 }
 
@@ -65,12 +65,12 @@ impl Default for KnownOffsets {
 }
 
 impl KnownOffsets {
-    /// Of small Dictionaries as well.
+    /// A cache that includes small Dictionaries.
     pub(super) fn of_all() -> Self {
         Self { least: 0, ..Self::default() }
     }
 
-    /// Where the value at `at` ends; `None` leaves it open.
+    /// The end of the value at `at`; `None` leaves it open.
     pub(super) fn end_of<D: Dialect>(&self, view: &View<'_, D>, at: usize) -> Option<usize> {
         /// Smaller values are walked again.
         const LARGE: usize = 4 << 10;
@@ -88,7 +88,7 @@ impl KnownOffsets {
         let mut ends = Ends::default();
         let end = match skimmer.skip_noting(&mut ends) {
             Some(()) => skimmer.position(),
-            // Only reading knows what is odd, and whether it is allowed.
+            // Only decoding knows which oddities are allowed.
             None => {
                 ends = Ends::default();
                 let mut decoder = view.decoder_inside(at);
@@ -102,7 +102,7 @@ impl KnownOffsets {
         Some(end)
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the cache takes.
     pub fn memory(&self) -> usize {
         let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         let marks = walked.arrays.values().map(|marks| marks.0.capacity() * size_of::<Mark>());
@@ -141,7 +141,7 @@ impl KnownOffsets {
         Ok(())
     }
 
-    /// Where the key starts in a Dictionary.
+    /// The start of the key in a Dictionary.
     pub(super) fn find_key<D: Dialect>(
         &self,
         dictionary: &View<'_, D>,
@@ -154,7 +154,7 @@ impl KnownOffsets {
             return Ok(look(keys));
         }
         let keys = if head.count <= FEW {
-            // Most of those with few keys take few bytes, too, and nothing is kept of them.
+            // Most Dictionaries with few keys also take few bytes, and are not remembered.
             let mut starts = [0; FEW];
             let (found, end) = dictionary.scan(head, key, &mut |index, at| starts[index] = at)?;
             if end - head.first < self.least {
@@ -171,7 +171,7 @@ impl KnownOffsets {
         Ok(found)
     }
 
-    /// Refuses a Dictionary that has a key twice.
+    /// Refuses a Dictionary that repeats a key.
     pub(super) fn refuse_repeated_keys<D: Dialect>(
         &self,
         dictionary: &View<'_, D>,
@@ -188,22 +188,22 @@ impl KnownOffsets {
     }
 }
 
-/// An index and where its element starts.
+/// The index and the offset of an element.
 type Mark = (u32, u32);
 
-/// Where elements of an Array start: some of them, in order.
+/// The offsets of some elements of an Array, in order.
 #[derive(Debug, Default)]
 pub(super) struct Marks(Vec<Mark>);
 
 impl Marks {
-    /// The last mark that is not behind the element at `index`.
+    /// The last mark at or before the element at `index`.
     pub(super) fn before(&self, index: usize) -> Option<(usize, usize)> {
         let behind = self.0.partition_point(|(marked, _)| *marked as usize <= index);
         let (index, at) = self.0.get(behind.checked_sub(1)?)?;
         Some((*index as usize, *at as usize))
     }
 
-    /// The element at `index` starts at `at`, the first one of all at `first`.
+    /// Notes that the element at `index` starts at `at`. The first element starts at `first`.
     #[inline]
     pub(super) fn passed(&mut self, index: usize, at: usize, first: usize) {
         let last = self.0.last().map_or(first, |(_, at)| *at as usize);
@@ -218,7 +218,7 @@ impl Marks {
     }
 }
 
-/// Where keys of a Dictionary start: all that can be read.
+/// The offsets of the keys of a Dictionary that can be read.
 #[derive(Debug, Default)]
 struct Keys {
     found: HashTable<u32>,
@@ -231,12 +231,12 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Adds the key that starts at `at`, which must not be there.
+    /// Adds the key that starts at `at`. Fails if the Dictionary repeats it.
     fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
         let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
-        // What cannot be read is no key that could be asked for.
+        // A key that cannot be read cannot be asked for.
         let (Some(key), Ok(place)) = (read(at), u32::try_from(at)) else { return Ok(()) };
-        // With a NaN inside, a key is like no other, and all of them have one hash.
+        // A key with a NaN inside equals no other, and all such keys have one hash.
         if !key.is(&key) {
             return Ok(());
         }
@@ -264,12 +264,12 @@ mod tests {
     use crate::Limits;
     use crate::value::{Object, Value};
 
-    /// Below some levels, nothing is walked at each level above it, even if what lies there is damaged.
+    /// Below some level, a value is not walked once per level above it, even if it is damaged.
     #[test]
     fn the_ends_of_deep_values_are_known() {
         let levels: [fn(Value) -> Value; 2] = [
             |value| Value::from_iter([("a", value)]),
-            // Its first byte is that of a byte-order mark.
+            // The class starts with the first byte of a byte-order mark.
             |value| Object::Full { class: "Ａ".into(), properties: vec![("a".into(), value)] }.into(),
         ];
         let leaves =

@@ -1,4 +1,4 @@
-//! Leaves as Rust's types.
+//! Leaves as Rust types.
 
 use super::cursor::{Form, View};
 use crate::dialect::Dialect;
@@ -8,7 +8,7 @@ use crate::format::{Shape, VariantType};
 use crate::value::Value;
 use crate::wire::{Cursor, Header, Number};
 
-/// Where a function gives an error, the value is of another type, or its bytes are bad.
+/// Each function fails if the value has another type or its bytes are invalid.
 #[expect(clippy::missing_errors_doc, reason = "all give the same")]
 impl<'a, D: Dialect> View<'a, D> {
     #[cold]
@@ -16,7 +16,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Error::new(ErrorKind::UnexpectedType { expected, found: self.ty() }).at(self.at)
     }
 
-    /// The value, if it is of this type.
+    /// The value, if it has this type.
     fn value_of(&self, ty: VariantType) -> Result<Value> {
         if self.ty() == ty { self.value() } else { Err(self.unexpected(ty.name())) }
     }
@@ -56,7 +56,7 @@ impl<'a, D: Dialect> View<'a, D> {
         cursor.number().filter(|number| cursor.position() - self.at == number.encoded_bytes())
     }
 
-    /// A String or StringName; borrowed, except where Godot 3's bytes have to be converted.
+    /// A String or StringName; borrowed unless Godot 3's bytes need conversion.
     pub fn as_str(&self) -> Result<D::Text<'a>> {
         let mut decoder = self.decoder();
         match self.form {
@@ -90,7 +90,7 @@ impl<'a, D: Dialect> View<'a, D> {
         Header::of::<D>(self.word(self.at)?)
     }
 
-    /// Fails if the header has bits that mean nothing, unless that is allowed.
+    /// Fails if the header has undefined bits.
     fn check_header(&self) -> Result<()> {
         match self.word(self.at) {
             Some(bits) if bits & !D::header_mask(self.ty()) != 0 => self.value().map(drop),

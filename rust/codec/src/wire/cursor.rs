@@ -1,20 +1,20 @@
-//! [`Cursor`]: what stands next in bytes.
+//! [`Cursor`]: reads the elements of the format from bytes.
 
 use super::format::{self, ContainerKind};
 use super::header::bits::{DICTIONARY, STRING, STRING_NAME};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A position in bytes, or past their end.
+/// An offset in bytes, or past their end.
 ///
-/// A method returns `None` if the bytes end too early, or if a count is larger than what they can hold. For the error with its offset, call the
-/// `…_fault` method on a copy of the cursor that was made before.
+/// A method returns `None` if the bytes end too early or cannot hold as many items as a count says. For the
+/// error with its offset, call the `…_fault` method on a copy of the cursor from before the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// A counted text, and the padding behind it.
+/// A length-prefixed text and its padding.
 #[derive(Clone, Copy, Debug)]
 pub struct Padded<'a> {
     pub text: &'a [u8],
@@ -33,12 +33,12 @@ pub enum Declared<'a> {
     Script(Padded<'a>),
 }
 
-/// The counters in front of the names of a NodePath.
+/// The counters before the names of a NodePath.
 #[derive(Clone, Copy, Debug)]
 pub struct NodePathCounters {
-    /// The names of nodes.
+    /// The number of node names.
     pub names: u32,
-    /// All names. The engine's counters wrap around.
+    /// The number of all names; the engine's counters wrap around.
     pub total: u32,
     /// Whether the path starts at the root.
     pub is_absolute: bool,
@@ -52,7 +52,6 @@ impl<'a> Cursor<'a> {
         Self { bytes, at }
     }
 
-    /// All bytes.
     #[inline(always)]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -69,19 +68,18 @@ impl<'a> Cursor<'a> {
         self.at = position;
     }
 
-    /// The number of bytes that are left. Only for a cursor that is not past the end.
+    /// The number of bytes left. The cursor must not be past the end.
     #[inline(always)]
     fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// The bytes that are left.
     #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The next number. The cursor stays where it is.
+    /// The next number, without moving the cursor.
     #[inline(always)]
     pub fn peek(&self) -> Option<u32> {
         Some(u32::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
@@ -112,7 +110,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// As [`Cursor::take`], with the error.
+    /// Like [`Cursor::take`], but with the error.
     #[inline(always)]
     pub fn try_take(&mut self, count: usize) -> Result<&'a [u8]> {
         self.take(count).ok_or_else(|| self.end_fault(count))
@@ -123,7 +121,7 @@ impl<'a> Cursor<'a> {
         (count <= self.left()).then(|| self.at += count)
     }
 
-    /// Skips these bytes if they are next; returns whether they are.
+    /// Skips `expected` if it is next, and returns whether it was.
     #[inline(always)]
     pub fn passes(&mut self, expected: &[u8]) -> bool {
         let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(expected));
@@ -131,14 +129,14 @@ impl<'a> Cursor<'a> {
         is_next
     }
 
-    /// A count of elements that take at least `smallest` bytes each.
+    /// Reads a count of items that take at least `smallest` bytes each.
     #[inline(always)]
     pub fn count(&mut self, smallest: usize) -> Option<usize> {
         let count = usize::try_from(self.u32()? as i32).ok()?;
         (count <= self.left() / smallest).then_some(count)
     }
 
-    /// As [`Cursor::count`], where the engine takes a negative count for zero.
+    /// Like [`Cursor::count`], but reads a negative count as zero, as the engine does.
     #[inline(always)]
     pub fn signed_count(&mut self, smallest: usize) -> Option<usize> {
         let count = (self.u32()? as i32).max(0) as usize;
@@ -151,28 +149,27 @@ impl<'a> Cursor<'a> {
         self.peek().is_some_and(|count| (count as i32) < 0)
     }
 
-    /// The count of a container, without its top bit, which the engine ignores.
+    /// Reads the count of a container without its top bit, which the engine ignores.
     #[inline(always)]
     pub fn container_count(&mut self, smallest: usize) -> Option<usize> {
         let count = (self.u32()? & format::COUNT_MASK) as usize;
         (count <= self.left() / smallest).then_some(count)
     }
 
-    /// A counted text, and its padding.
+    /// Reads a length-prefixed text and its padding.
     #[inline(always)]
     pub fn text(&mut self) -> Option<Padded<'a>> {
         let count = self.u32()? as usize;
         Some(Padded { text: self.take(count)?, padding: self.take(format::padding(count))? })
     }
 
-    /// Skips a counted text and its padding.
     #[inline(always)]
     pub fn skip_text(&mut self) -> Option<()> {
         let count = self.u32()? as usize;
         self.skip(count.checked_add(format::padding(count))?)
     }
 
-    /// The declared type of a container, which its header describes by `kind`.
+    /// Reads the declared type of a container; `kind` comes from its header.
     #[inline(always)]
     pub fn declared(&mut self, kind: ContainerKind) -> Option<Declared<'a>> {
         Some(match kind {
@@ -183,7 +180,6 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Skips the declared type of a container.
     #[inline(always)]
     pub fn skip_declared(&mut self, kind: ContainerKind) -> Option<()> {
         match kind {
@@ -193,7 +189,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The counters of a NodePath.
     pub fn node_path(&mut self) -> Option<NodePathCounters> {
         let (first, subnames, flags) = (self.u32()?, self.u32()?, self.u32()?);
         let names = first & !format::NODE_PATH_NEW_FORMAT;
@@ -207,13 +202,13 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Whether a NodePath in a format that no Godot 4 reads is next.
+    /// Whether the next NodePath is in a format that Godot 4 does not read.
     pub fn is_at_old_node_path(&self) -> bool {
         self.peek().is_some_and(|first| first & format::NODE_PATH_NEW_FORMAT == 0)
     }
 }
 
-/// Whether the untyped Dictionary whose header starts at `at` has a first key that is a text with this first byte.
+/// Whether the untyped Dictionary at `at` has a first key that is text and starts with this byte.
 #[inline(always)]
 pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
     let mut cursor = Cursor::new(bytes, at);
@@ -222,7 +217,7 @@ pub fn first_key_starts_with(bytes: &[u8], at: usize, start: u8) -> bool {
         && cursor.rest().first() == Some(&start)
 }
 
-/// Errors for what cannot be read here.
+/// Errors for failed reads at this offset.
 impl Cursor<'_> {
     /// The bytes end before `needed` more.
     #[cold]

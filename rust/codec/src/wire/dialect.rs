@@ -1,4 +1,4 @@
-//! The versions of the format: which types each has, by which ids, and the few differences in what follows a header.
+//! The versions of the format: the types of each, their ids, and the few differences in payloads.
 //!
 //! | | Godot 4 | Godot 3 |
 //! |---|---|---|
@@ -28,39 +28,39 @@ use crate::error::ErrorKind;
 use crate::format::{self, Shape, VariantType};
 use crate::utf8;
 
-/// A version of the format, as what [`Decoder`](crate::stream::Decoder) reads and [`Encoder`](crate::stream::Encoder) writes. A type, so
-/// that none pays for the others.
+/// A version of the format, which [`Decoder`](crate::stream::Decoder) reads and
+/// [`Encoder`](crate::stream::Encoder) writes. It is a type, so that no version pays for the others.
 pub trait Dialect: Clone + Debug + Default + 'static {
-    /// Whether header bits tell reals of 64 bits and typed containers, and RIDs have an id.
+    /// Whether header bits mark 64-bit reals and typed containers, and RIDs have an id.
     const HAS_FLAGS: bool;
-    /// Whether writers have left garbage in padding, and small ints in 8 bytes.
+    /// Whether some writers leave garbage in padding and write small ints in 8 bytes.
     const HAS_CARELESS_WRITERS: bool;
-    /// Whether text may have to be converted to be UTF-8.
+    /// Whether text may need conversion to become UTF-8.
     const HAS_LENIENT_TEXT: bool;
-    /// Whether an object's class and properties mean something to Godot 4.
+    /// Whether an object's class and properties have a meaning in Godot 4.
     const HAS_CLASSES: bool;
-    /// Bytes that follow the header of a value that may be part of a run, by id, narrow and wide; 0 for other types.
+    /// Payload bytes of a value that may be part of a run, by id, narrow and wide; 0 for other types.
     const RUN_BYTES: [[u8; 2]; 256];
-    /// Bytes of a value with its header where every value of the type has as many, by id, for headers without and with
-    /// [`format::FLAG_64`]; 0 for other types and for ids that are none.
+    /// Bytes of a value, header included, by id, for headers without and with [`format::FLAG_64`]; 0 for
+    /// types without a fixed size and for unknown ids.
     const FIXED_BYTES: [[u8; 2]; 256];
-    /// Text as it is read.
+    /// Decoded text.
     type Text<'a>: Deref<Target = str>;
 
     /// The type with this id.
     fn type_of(id: u8) -> Option<VariantType>;
     /// The id of this type.
     fn id_of(ty: VariantType) -> Option<u8>;
-    /// The header bits that mean something for a type, its id included.
+    /// The header bits that are defined for a type, its id included.
     fn header_mask(ty: VariantType) -> u32;
-    /// What a reader says of an id that is none.
+    /// The error for an unknown id.
     fn unknown_type(id: u8) -> ErrorKind;
-    /// The text of these bytes.
+    /// Decodes text.
     ///
     /// # Errors
-    /// Bytes that are no text, or text that Godot 4 cannot hold.
+    /// Fails if the bytes are not text or Godot 4 cannot hold the text.
     fn text<'a>(&mut self, bytes: &'a [u8]) -> Result<Self::Text<'a>, ErrorKind>;
-    /// Whether an object of a class that Godot 4 does not have may become something else; then that is counted.
+    /// Whether an object of a class unknown to Godot 4 may be replaced. If so, counts the replacement.
     fn replaces_object(&mut self) -> bool;
 }
 
@@ -109,13 +109,13 @@ impl Dialect for Godot4 {
 /// Godot 3, from 3.0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Godot3 {
-    /// Whether what Godot 4 cannot hold is replaced by what comes next to it, or is an error.
+    /// Whether to replace what Godot 4 cannot hold with the nearest equivalent, or to fail.
     pub loss: Loss,
-    /// What has been replaced.
+    /// The replacements made.
     pub changes: Vec<Change>,
 }
 
-/// The types of Godot 3, as Godot 4 calls them, each at the index that is its id.
+/// The types of Godot 3 under their names in Godot 4, indexed by id.
 pub const GODOT3_TYPES: [VariantType; 27] = {
     use VariantType as T;
     [
@@ -149,7 +149,7 @@ pub const GODOT3_TYPES: [VariantType; 27] = {
     ]
 };
 
-/// The id of each type in Godot 3, at the index of its id in Godot 4.
+/// The id of each type in Godot 3, indexed by its id in Godot 4.
 const GODOT3_IDS: [Option<u8>; VariantType::COUNT] = {
     let mut ids = [None; VariantType::COUNT];
     let mut id = 0;
@@ -211,7 +211,7 @@ impl Dialect for Godot3 {
     }
 }
 
-/// Bytes behind the header where [`fixed_bytes`] are numbers that a run may be of.
+/// Payload bytes, from [`fixed_bytes`], of the types that may form a run.
 const fn run_bytes(types: &[VariantType]) -> [[u8; 2]; 256] {
     let mut bytes = fixed_bytes(types, true);
     let mut id = 0;

@@ -22,37 +22,38 @@ pub const FLAG_OBJECT_AS_ID: u32 = 1 << 16;
 pub const KIND_SHIFT: u32 = 16;
 /// Position of the kind of a Dictionary's value type.
 pub const VALUE_KIND_SHIFT: u32 = 18;
-/// Width of one container type kind, as a mask.
+/// Mask for the kind of a container type, after shifting.
 pub const KIND_MASK: u32 = 0b11;
 /// Array and Dictionary counts carry an unused "shared" bit at the top, which readers ignore.
 pub const COUNT_MASK: u32 = 0x7FFF_FFFF;
-/// Top bit of a NodePath's name count; clear in a format that no Godot 4 reads.
+/// Top bit of a NodePath's name count; clear in an old format that Godot 4 does not read.
 pub const NODE_PATH_NEW_FORMAT: u32 = 0x8000_0000;
 /// NodePath flag: the path starts at the root.
 pub const NODE_PATH_ABSOLUTE: u32 = 1;
-/// NodePath flag of old writers: one subname more than counted.
+/// NodePath flag of old writers: one more subname than counted.
 pub const NODE_PATH_EXTRA_SUBNAME: u32 = 2;
 /// Offset of the first part's text in a NodePath: after the header, the counts of names and subnames, the flags, and
 /// the length of the text.
 pub const NODE_PATH_TEXT: usize = 20;
 /// Offset of the elements in a packed array: after the header and the count.
 pub const PACKED_ELEMENTS: usize = 8;
-/// The deepest level a value may lie at; the outermost value lies at level 0.
+/// The deepest level that a value may have; the outermost value is at level 0.
 pub const MAX_DEPTH: u32 = 1024;
-/// How deep containers may nest in a Dictionary's key: beyond, the engine complains each time it hashes the key.
+/// The deepest nesting of containers in a Dictionary key. Beyond it, the engine prints an error whenever it
+/// hashes the key.
 pub const MAX_KEY_DEPTH: u32 = 100;
-/// Bytes of the length in front of each record of a batch, a little-endian u32.
+/// Bytes of a record's length prefix in a batch, a little-endian u32.
 pub const FRAME_BYTES: usize = 4;
-/// The engine counts bytes in signed 32-bit integers; larger values cannot be written.
+/// Maximum size of a value in bytes: the engine counts them in signed 32-bit integers.
 pub const MAX_BYTES: usize = i32::MAX as usize;
-/// What a reader without objects turns every object into, and what typed containers then hold.
+/// The class that replaces every object in a reader without objects. Typed containers then hold it.
 pub const ENCODED_OBJECT_AS_ID: &str = "EncodedObjectAsID";
-/// Scripts are named by paths into the project, which start so.
+/// The prefix of script paths, which lead into the project.
 pub const SCRIPT_PATH_PREFIX: &str = "res://";
 /// The byte-order mark, which readers drop once from the start of every text.
 pub const BOM: &str = "\u{FEFF}";
 
-/// How the type of a container's elements is described: the kind bits of its header.
+/// How the kind bits of a header describe the type of a container's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ContainerKind {
@@ -78,7 +79,7 @@ impl ContainerKind {
     }
 }
 
-/// What one component of a mathematical value or packed array element is.
+/// The type of one component in a mathematical value or packed array element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// One byte.
@@ -91,12 +92,12 @@ pub enum Lane {
     Float32,
     /// A 64-bit float, in every build of the engine.
     Float64,
-    /// The engine's `real_t`: 32 bits, or 64 where header bit 16 is set.
+    /// The engine's `real_t`: 32 bits, or 64 if header bit 16 is set.
     Real,
 }
 
 impl Lane {
-    /// Bytes of one component; `wide` is header bit 16, which only `real_t` obeys.
+    /// Bytes of one component. `wide` is header bit 16, which affects only `real_t`.
     pub const fn width(self, wide: bool) -> usize {
         match self {
             Self::Byte => 1,
@@ -113,7 +114,7 @@ impl Lane {
     }
 }
 
-/// What follows the header of a type.
+/// The layout of a type's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing: Nil and Callable.
@@ -124,7 +125,7 @@ pub enum Shape {
     Int,
     /// An f32, or an f64 with [`FLAG_64`].
     Float,
-    /// Counted text.
+    /// Length-prefixed text.
     Text,
     /// This many components.
     Fixed(Lane, usize),
@@ -134,15 +135,15 @@ pub enum Shape {
     Rid,
     /// An instance id, or class and properties.
     Object,
-    /// Counted text, then a u64.
+    /// Length-prefixed text, then a u64.
     Signal,
     /// Type descriptions, a count, then keys and values in turn.
     Dictionary,
     /// A type description, a count, then elements.
     Array,
-    /// A count, then that many elements of so many components.
+    /// A count, then that many elements of this many components.
     Packed(Lane, usize),
-    /// A count, then texts that end in a counted NUL.
+    /// A count, then texts with a terminating NUL that their length includes.
     PackedStrings,
 }
 
@@ -163,9 +164,9 @@ macro_rules! variant_types {
         }
 
         impl VariantType {
-            /// Every type, at the index that is its id.
+            /// Every type, indexed by its id.
             pub const ALL: [Self; VariantType::COUNT] = [$(Self::$name,)*];
-            /// How many types there are; ids from here on are refused.
+            /// The number of types; ids from here on are invalid.
             pub const COUNT: usize = [$($id,)*].len();
 
             /// The type's name as GDScript spells it.
@@ -173,7 +174,7 @@ macro_rules! variant_types {
                 match self { $(Self::$name => $label,)* }
             }
 
-            /// What follows the type's header.
+            /// The layout of the type's payload.
             pub const fn shape(self) -> Shape {
                 match self { $(Self::$name => $shape,)* }
             }
@@ -230,13 +231,13 @@ impl VariantType {
         if (id as usize) < Self::COUNT { Some(Self::ALL[id as usize]) } else { None }
     }
 
-    /// The id that the wire uses.
+    /// The type's id on the wire.
     #[inline(always)]
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// Whether the components are of type `real_t`, as wide as the engine was compiled for.
+    /// Whether the components are `real_t`, whose width depends on the build of the engine.
     pub const fn is_real(self) -> bool {
         matches!(self.shape(), Shape::Fixed(Lane::Real, _) | Shape::Packed(Lane::Real, _))
     }
@@ -265,7 +266,7 @@ impl VariantType {
         }
     }
 
-    /// The header bits that mean something for this type, its id included.
+    /// The header bits that are defined for this type, its id included.
     pub const fn header_mask(self) -> u32 {
         TYPE_MASK
             | match self.shape() {
@@ -284,13 +285,13 @@ impl std::fmt::Display for VariantType {
     }
 }
 
-/// How many zeros follow `bytes` bytes of text or raw data, 0 to 3.
+/// The number of zeros that follow `bytes` bytes of text or raw data, 0 to 3.
 #[inline(always)]
 pub const fn padding(bytes: usize) -> usize {
     bytes.wrapping_neg() & 3
 }
 
-/// So many bytes with their padding.
+/// `bytes` with its padding.
 #[inline(always)]
 pub const fn padded(bytes: usize) -> usize {
     bytes.saturating_add(padding(bytes))

@@ -9,7 +9,7 @@ use super::lanes::Precision;
 pub struct Header {
     /// The type.
     pub ty: VariantType,
-    /// The word itself; in Godot 3, without the bits that its readers ignore.
+    /// The header word; in Godot 3, without the bits that its readers ignore.
     pub bits: u32,
 }
 
@@ -39,13 +39,13 @@ impl Header {
         self.is_wide()
     }
 
-    /// How an Array describes the type of its elements, and a Dictionary that of its keys.
+    /// The kind of an Array's element type, or of a Dictionary's key type.
     #[inline(always)]
     pub fn element_kind(self) -> ContainerKind {
         ContainerKind::of(self.bits, KIND_SHIFT)
     }
 
-    /// How a Dictionary describes the type of its values.
+    /// The kind of a Dictionary's value type.
     #[inline(always)]
     pub fn value_kind(self) -> ContainerKind {
         ContainerKind::of(self.bits, VALUE_KIND_SHIFT)
@@ -73,7 +73,7 @@ pub(crate) fn fixed_bytes<D: Dialect>(header: u32) -> usize {
     D::FIXED_BYTES[(header & TYPE_MASK) as usize][usize::from(header & FLAG_64 != 0)].into()
 }
 
-/// Bytes behind this header if the value may be part of a run; 0 for other types.
+/// Payload bytes of a value that may be part of a run; 0 for other types.
 #[inline(always)]
 pub(crate) fn run_bytes<D: Dialect>(header: u32) -> usize {
     D::RUN_BYTES[(header & TYPE_MASK) as usize][usize::from(header & FLAG_64 != 0)].into()

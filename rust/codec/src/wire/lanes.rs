@@ -1,4 +1,4 @@
-//! Components between 32 and 64 bits, with the engine's treatment of NaNs.
+//! Converts components between 32 and 64 bits, and treats NaNs as the engine does.
 //!
 //! ```
 //! use variant_codec::stream::Precision;
@@ -21,9 +21,9 @@ pub enum Precision {
 /// Components of a mathematical value or of packed array elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
-    /// The width of components that are `real_t`; the others have one width only.
+    /// The width of `real_t` components; others have only one width.
     pub precision: Precision,
-    /// The components, little-endian, in the order of the wire.
+    /// The components, little-endian, in wire order.
     pub le: &'a [u8],
 }
 
@@ -40,27 +40,27 @@ impl<'a> Lanes<'a> {
         self.le.as_chunks().0.iter().map(|le| i64::from_le_bytes(*le))
     }
 
-    /// The components as 32-bit floats: those of 32 bits.
+    /// The components, which must be 32-bit floats.
     #[inline(always)]
     pub fn f32s(self) -> impl ExactSizeIterator<Item = f32> + use<'a> {
         self.le.as_chunks().0.iter().map(|le| f32::from_le_bytes(*le))
     }
 
-    /// The components as 64-bit floats: those of 64 bits.
+    /// The components, which must be 64-bit floats.
     #[inline(always)]
     pub fn f64s(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         self.le.as_chunks().0.iter().map(|le| f64::from_le_bytes(*le))
     }
 }
 
-/// Bits of a 64-bit NaN that mark it as quiet.
+/// The bit that marks a 64-bit NaN as quiet.
 const QUIET_64: u64 = 1 << 51;
-/// Bits of a 32-bit NaN that mark it as quiet.
+/// The bit that marks a 32-bit NaN as quiet.
 const QUIET_32: u32 = 1 << 22;
 
-/// Widens a float as the engine's hardware does: exactly, signalling NaNs made quiet.
+/// Widens a float as the engine's hardware does: exactly, but signalling NaNs become quiet.
 ///
-/// Spelled out because Rust leaves the bits of a converted NaN open.
+/// Spelled out because Rust does not specify the bits of a converted NaN.
 #[inline(always)]
 pub(crate) fn widen_quieting_nan(value: f32) -> f64 {
     if value.is_nan() {
@@ -82,7 +82,7 @@ pub fn widen(float: f32) -> f64 {
     f64::from_bits((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7F_FFFF) << 29)
 }
 
-/// Narrows a float as the engine's hardware does: to the nearest, NaNs made quiet with their top bits kept.
+/// Narrows a float as the engine's hardware does: to the nearest one. NaNs become quiet and keep their top bits.
 #[inline(always)]
 pub(crate) fn narrow_quieting_nan(value: f64) -> f32 {
     if value.is_nan() {
@@ -105,7 +105,7 @@ pub fn convert(le: &[u8], from: Precision, mut put: impl FnMut(&[u8])) {
     }
 }
 
-/// The first `N` components as 32-bit floats; 0 for those that are missing. Not for integers.
+/// The first `N` components as 32-bit floats; missing ones are 0. Not for integers.
 #[inline]
 pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
     match lanes.precision {
@@ -114,7 +114,7 @@ pub fn singles<const N: usize>(lanes: Lanes<'_>) -> [f32; N] {
     }
 }
 
-/// The same as 64-bit floats.
+/// The first `N` components as 64-bit floats; missing ones are 0. Not for integers.
 #[inline]
 pub fn doubles<const N: usize>(lanes: Lanes<'_>) -> [f64; N] {
     match lanes.precision {

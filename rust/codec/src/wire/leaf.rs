@@ -1,4 +1,4 @@
-//! Values that hold no others.
+//! Values that contain no others.
 
 use super::cursor::Cursor;
 use super::dialect::Godot4;
@@ -19,7 +19,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Bytes that an encoder writes for it.
+    /// Bytes that an encoder writes for the number.
     #[inline(always)]
     pub(crate) fn encoded_bytes(self) -> usize {
         match self {
@@ -31,15 +31,15 @@ impl Number {
     }
 }
 
-/// The number that is all of `bytes`, as the engine reads it. `None` for other values, for bools other than 0 and 1, and for 4-byte
-/// NaNs: decode those.
+/// The number that fills `bytes`, as the engine reads it. `None` for other values, for bools other than 0 and
+/// 1, and for 4-byte NaNs: decode those.
 #[inline(always)]
 pub fn number(bytes: &[u8]) -> Option<Number> {
     let mut cursor = Cursor::new(bytes, 0);
     cursor.number().filter(|_| cursor.position() == bytes.len())
 }
 
-/// Another value that holds no others, as its bytes have it.
+/// Another value that contains no others, still encoded.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
     /// Nil.
@@ -48,11 +48,11 @@ pub enum Leaf<'a> {
     Rid(u64),
     /// A mathematical value.
     Lanes(VariantType, Lanes<'a>),
-    /// A String without a byte-order mark. Whether it is UTF-8 without a NUL has not been checked.
+    /// A String without a byte-order mark, not yet checked for UTF-8 and NULs.
     Text(&'a [u8]),
 }
 
-/// The value that is all of `bytes`, as the engine reads it, if it is one of these types. `None` for others, and for odd headers.
+/// The value that fills `bytes`, as the engine reads it. `None` for other types and for headers with undefined bits.
 #[inline(always)]
 pub fn leaf(bytes: &[u8]) -> Option<Leaf<'_>> {
     let mut cursor = Cursor::new(bytes, 0);
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The number that stands next, in every dialect. `None` as for [`number`].
+    /// The next number, in every dialect; `None` as for [`number`].
     #[inline(always)]
     pub fn number(&mut self) -> Option<Number> {
         match self.u32()? {

@@ -1,8 +1,8 @@
-//! The bytes of the format: everything that knows how they are laid out, except for what writes them
+//! Everything that knows the byte layout of the format, except for the writers
 //! ([`encoder`](crate::stream::Encoder), `patch/writer.rs`).
 //!
-//! [`Cursor`] reads what stands next. It gives `None` if the bytes are not what they should be; whoever needs an error asks the cursor
-//! for the fault at the place where it failed.
+//! [`Cursor`] reads the next item and returns `None` if its bytes are invalid. A caller that needs the error
+//! asks the cursor for the fault at that offset.
 
 pub mod cursor;
 pub mod dialect;
@@ -16,7 +16,7 @@ pub use cursor::{Cursor, Declared, Padded};
 pub use header::Header;
 pub use leaf::{Leaf, Number, leaf, number};
 
-/// The length of the record behind a frame.
+/// The length of the record that follows this prefix.
 #[inline]
 pub fn record_length(frame: [u8; format::FRAME_BYTES]) -> u32 {
     u32::from_le_bytes(frame)

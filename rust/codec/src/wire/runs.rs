@@ -1,4 +1,4 @@
-//! Numbers of one type that follow one another in an Array.
+//! Runs: consecutive numbers of one type in an Array.
 
 use super::cursor::Cursor;
 use super::dialect::Dialect;
@@ -6,20 +6,20 @@ use super::format::{FLAG_64, VariantType};
 use super::header::run_bytes;
 use super::lanes;
 
-/// Values of one type that follow one another.
+/// Consecutive values of one type.
 #[derive(Debug)]
 pub struct Run<'a> {
     bytes: &'a [u8],
-    /// Where the next value starts.
+    /// The offset of the next value.
     pub at: usize,
-    /// Where the last value started.
+    /// The offset of the last value.
     pub last: usize,
-    /// How many more there may be.
+    /// The maximum number of further values.
     pub left: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Whether the next two values are numbers of one type: that is worth a run.
+    /// Whether the next two values are numbers of one type, which are worth a run.
     #[inline(always)]
     pub fn is_at_run<D: Dialect>(&self) -> bool {
         let rest = self.rest();
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         size > 0 && rest.get(4 + size) == Some(id)
     }
 
-    /// The run of at most so many values that starts here.
+    /// The run of at most `most` values that starts here.
     #[inline(always)]
     pub fn run(&self, most: usize) -> Run<'a> {
         let at = self.position();
@@ -37,14 +37,14 @@ impl<'a> Cursor<'a> {
 }
 
 impl Run<'_> {
-    /// The header and payload of the next int or float and whether it is wide. None of the last few bytes, where a wide
+    /// The next int or float: whether it is wide, and its payload. `None` in the last few bytes, where a wide
     /// one would not fit.
     #[inline(always)]
     fn next_number(&mut self, ty: VariantType, accept: impl Fn(bool, u64) -> bool) -> Option<(bool, u64)> {
         let chunk = self.bytes.get(self.at..)?.first_chunk::<12>()?;
         let [a, b, c, d, payload @ ..] = *chunk;
         let payload = u64::from_le_bytes(payload);
-        // In every dialect.
+        // The same id in every dialect.
         let narrow = u32::from(ty.id());
         let header = u32::from_le_bytes([a, b, c, d]);
         let wide = header != narrow;
@@ -57,7 +57,7 @@ impl Run<'_> {
         Some((wide, payload))
     }
 
-    /// The next ints; with `all`, also those in more bytes than they need.
+    /// The next ints. `all` includes those in more bytes than they need.
     #[inline(always)]
     pub fn ints(&mut self, all: bool) -> impl Iterator<Item = i64> {
         let accept = move |wide: bool, payload: u64| !wide || all || i32::try_from(payload as i64).is_err();
@@ -67,7 +67,7 @@ impl Run<'_> {
         })
     }
 
-    /// The next floats; with `all`, also those in more bytes than they need, and NaNs in fewer.
+    /// The next floats. `all` includes those in more bytes than they need, and NaNs in fewer.
     #[inline(always)]
     pub fn floats(&mut self, all: bool) -> impl Iterator<Item = f64> {
         let accept = move |wide: bool, payload: u64| {

@@ -15,7 +15,7 @@ use crate::slots::Slots;
 use crate::types::plain_bytes;
 
 impl<'s> Building<'s> {
-    /// Opens an Array of `len` elements in its place. Returns whether the engine could allocate it.
+    /// Opens an Array of `len` elements as the next value. Returns false if the engine cannot allocate it.
     #[inline(always)]
     pub fn open_array(&mut self, len: usize, element: &ContainerType) -> bool {
         let array = self.put_empty(VariantType::Array);
@@ -46,7 +46,7 @@ impl<'s> Building<'s> {
         true
     }
 
-    /// The next value is the next element of the open Array.
+    /// Makes the next value the next element of the open Array.
     ///
     /// # Panics
     /// If no Array is open, it has no more elements, or the last one has another type.
@@ -82,8 +82,8 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Makes sure that the last element of the open Array has the declared type, if elements are checked. After that,
-    /// nothing can be put in its place.
+    /// Asserts that the last element of the open Array has the declared type, if elements are checked. Then the element
+    /// is final.
     #[inline(always)]
     fn keep_element(&mut self) {
         if let Some(Open::Array { array, place, pending, declared, .. }) = self.open.last_mut()
@@ -101,7 +101,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Drops the last element of the open Array, which must be typed. The next one takes its place.
+    /// Drops the last element of the open Array, which must be typed. The next element replaces it.
     ///
     /// # Panics
     /// If there is none, or elements were left to other threads.
@@ -121,8 +121,8 @@ impl<'s> Building<'s> {
         self.place = std::ptr::null_mut();
     }
 
-    /// Writes values that need no destructor to the next elements of the open Array, from their bytes. Returns false,
-    /// having written none, where elements are not reached in place or have another type.
+    /// Writes values that need no destructor, given as bytes, to the next elements of the open Array. Writes nothing
+    /// and returns false if elements cannot be accessed in place or have another type.
     ///
     /// # Panics
     /// If there are more values than elements, values of this type do not have `N` bytes, or the last element has

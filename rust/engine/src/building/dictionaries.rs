@@ -13,7 +13,7 @@ use crate::read::{ContainerType, Reader};
 use crate::slots::DeferredValue;
 
 impl<'s> Building<'s> {
-    /// Hands the value of the open entry to another thread. `None` if its key was refused.
+    /// Hands the value of the open entry to another thread. Returns `None` if the key was refused.
     ///
     /// # Panics
     /// If the declared type of the values is a class of objects.
@@ -30,15 +30,15 @@ impl<'s> Building<'s> {
                 unsafe { reset(self.interface, self.layout, *declared, value) };
                 self.gaps += 1;
                 self.place = std::ptr::null_mut();
-                // SAFETY: `value` is the place of an entry's value. The entry stays, because only copied entries after
-                // it are ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
+                // SAFETY: `value` points to an entry's value. The entry stays, because only copied entries after it are
+                // ever erased. Nothing but this construction reaches the Dictionary before `'s` has ended.
                 Some(unsafe { DeferredValue::new(Variant::clone(dictionary), value, held) })
             }
             _ => None,
         }
     }
 
-    /// Opens a Dictionary in its place.
+    /// Opens a Dictionary as the next value.
     #[inline(always)]
     pub fn open_dictionary(&mut self, key: &ContainerType, value: &ContainerType) {
         let dictionary = self.put_empty(VariantType::Dictionary);
@@ -59,7 +59,7 @@ impl<'s> Building<'s> {
         });
     }
 
-    /// The next value is the key of the open Dictionary's next entry.
+    /// Makes the next value the key of the open Dictionary's next entry.
     ///
     /// # Panics
     /// If no Dictionary is open, or the last value has another type.
@@ -77,8 +77,7 @@ impl<'s> Building<'s> {
         self.place = key;
     }
 
-    /// Makes sure that the last value of the open Dictionary has the declared type. After that, nothing can be put in
-    /// its place.
+    /// Asserts that the last value of the open Dictionary has the declared type. Then the value is final.
     #[inline(always)]
     fn keep_value(&mut self) {
         if let Some(Open::Dictionary { dictionary, value, declared: (_, declared), .. }) =
@@ -86,8 +85,7 @@ impl<'s> Building<'s> {
             && *declared != Declared::Any
             && !value.is_null()
         {
-            // SAFETY: it is the value of an entry of the Dictionary, so a live Variant, which only this construction
-            // reaches.
+            // SAFETY: `value` is the value of an entry, so a live Variant, which only this construction reaches.
             let is_taken =
                 declared.takes(unsafe { &**value }, || Reader::new().dictionary_types(dictionary).1);
             assert!(is_taken, "the value has another type than the Dictionary's");
@@ -96,7 +94,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// The next value belongs to the key that was put last. Unless `kept`, the entry is dropped.
+    /// Makes the next value that of the last key. Drops the entry unless `kept`.
     ///
     /// # Panics
     /// If no key is open, the key has another type than the Dictionary's keys, or other threads may be filling the key.
@@ -110,7 +108,7 @@ impl<'s> Building<'s> {
         if kept {
             // Adding an entry hashes its key.
             assert!(*gaps_before == gaps, "the key is not finished");
-            // A second handle, used only while the key is in its place. SAFETY: `key` is a live Variant.
+            // A second handle, used only while the key does not move. SAFETY: `key` is a live Variant.
             let key = ManuallyDrop::new(unsafe { std::ptr::from_ref(key).read() });
             self.next_value_of(&key);
         } else {
@@ -119,7 +117,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// The next value belongs to this key instead of the one that was put.
+    /// Makes the next value that of `key` instead of the last key.
     ///
     /// # Panics
     /// If no key is open, copied entries still lack values, or the key has another type than the Dictionary's keys.
@@ -135,9 +133,9 @@ impl<'s> Building<'s> {
         let is_taken = declared.0.takes(key, || Reader::new().dictionary_types(dictionary).0);
         assert!(is_taken, "the key has another type than the Dictionary's");
         *at_key = false;
-        // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the place of the
-        // key's value, which stays valid while the entry exists (verified by `behaviour.rs`). `Dictionary.set` copies the value
-        // once more: 42.5 instead of 37 ms (`cargo xtask bench entities`).
+        // SAFETY: only this construction reaches the Dictionary in `dictionary`. The engine returns the address of the
+        // key's value, which stays valid while the entry exists (verified by `behaviour.rs`). `Dictionary.set` copies
+        // the value once more: 42.5 instead of 37 ms (`cargo xtask bench entities`).
         unsafe {
             let container = match layout {
                 Some(_) => layout::payload(dictionary).cast_mut().cast(),
@@ -150,14 +148,11 @@ impl<'s> Building<'s> {
         self.place = *value;
     }
 
-    /// Copies all entries of another Dictionary, whose values are all Nil, into the open Dictionary, which is untyped and
-    /// has none yet. Values are then put into them one by one, with [`Building::next_copied_value`].
-    ///
-    /// Only where memory is reached directly.
+    /// Copies the entries of `template`, whose values are all Nil, into the open Dictionary, which must be untyped and
+    /// empty. [`Building::next_copied_value`] then selects the values one by one.
     ///
     /// # Panics
-    /// If memory is not reached directly, no Dictionary is open, the open one is typed or has entries, or `template`
-    /// is not a Dictionary.
+    /// If direct access is off, no Dictionary is open, it is typed or has entries, or `template` is not a Dictionary.
     #[inline(always)]
     pub fn copy_entries(&mut self, template: &Variant) {
         let (interface, Some(layout)) = (self.interface, self.layout) else {
@@ -182,7 +177,7 @@ impl<'s> Building<'s> {
         *copied = layout.entries(dictionary);
     }
 
-    /// The next value belongs to the next copied entry.
+    /// Makes the next value that of the next copied entry.
     ///
     /// # Panics
     /// If there is none, or no key is open.
@@ -193,7 +188,7 @@ impl<'s> Building<'s> {
         };
         *at_key = false;
         // SAFETY: only this construction reaches the Dictionary, and it neither adds nor erases entries until all
-        // copied entries have their values or are given up.
+        // copied entries have values or are discarded.
         *value = unsafe { copied.next_place() }.expect("an entry is left");
         self.place = *value;
     }

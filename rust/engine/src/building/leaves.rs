@@ -19,19 +19,19 @@ use crate::types::{PRECISION, is_inline, is_same_width};
 const MAX_LANES: usize = 16;
 
 impl<'s> Building<'s> {
-    /// Constructs a value of a type in its place, from one in the engine's layout.
+    /// Constructs the next value from one in the engine's layout.
     ///
     /// # Safety
     /// - `value` points to a live value of type `ty` in the engine's own layout.
     #[inline(always)]
     unsafe fn construct<T>(&mut self, ty: VariantType, value: &mut T) {
         let place = self.place();
-        // SAFETY: `place` returns a live Variant that this construction owns. It is Nil before its value is put, which
-        // needs no destructor; anything else would leak, no worse. `value` is of type `ty` (`# Safety`).
+        // SAFETY: `place` returns a live Variant that this construction owns. It is Nil before its value is put, and a
+        // Nil needs no destructor. Any other value would only leak. `value` is of type `ty` (`# Safety`).
         unsafe { self.interface.construct(place, ty, std::ptr::from_mut(value).cast()) };
     }
 
-    /// Writes a value that needs no destructor to its place, from its bytes.
+    /// Puts a value that needs no destructor, given as bytes.
     ///
     /// # Safety
     /// - `bytes` are those of a value of type `ty` in the engine's own layout, aligned for it.
@@ -152,7 +152,7 @@ impl<'s> Building<'s> {
         true
     }
 
-    /// Puts the NodePath of a text.
+    /// Puts the NodePath with this text.
     pub fn put_node_path(&mut self, text: &str) {
         let mut path = NodePath::from(&string(Text::Utf8(text)));
         // SAFETY: godot-rust's NodePath is transparent over the engine's.
@@ -160,7 +160,7 @@ impl<'s> Building<'s> {
     }
 
     /// Has the engine decode the value at `offset` of `bytes`, and puts it if it has the given type. Returns whether it
-    /// has.
+    /// does.
     ///
     /// # Panics
     /// If the offset is beyond the end.
@@ -215,7 +215,7 @@ struct Aligned<const N: usize>([u64; N]);
 impl<const N: usize> Aligned<N> {
     #[inline(always)]
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: any bytes are valid as integers and the other way round; the length is the same.
+        // SAFETY: any bytes are valid integers and vice versa; the length is the same.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), N * size_of::<u64>()) }
     }
 }
@@ -249,7 +249,7 @@ where
         return Err(ErrorKind::OutOfMemory(len.saturating_mul(size_of::<T>())).into());
     }
     let elements = array.as_mut_slice();
-    // SAFETY: the elements are plain numbers without gaps, for which any bytes are valid; the size is theirs.
+    // SAFETY: the elements are plain numbers without padding, for which any bytes are valid; the length is their size.
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast::<u8>(), size_of_val(elements)) };
     copy_lanes(bytes, lane, lanes);

@@ -1,7 +1,7 @@
 //! A Variant under construction.
 //!
-//! Arrays are sized once and filled in place, Dictionaries entry by entry. Nothing else can reach an unfinished value,
-//! so the place of the next value does not move, and dropping the root of an abandoned construction frees everything.
+//! Arrays are sized once and filled in place, Dictionaries entry by entry. Nothing else can reach an unfinished value:
+//! the slot of the next value does not move, and dropping the root of an abandoned construction frees everything.
 
 mod arrays;
 mod dictionaries;
@@ -20,7 +20,7 @@ use crate::layout::{self, Layout, LinkedEntries, clear, layout, nil};
 use crate::read::{ContainerType, Reader};
 use crate::slots::{StagedValues, Tie};
 
-/// A Variant under construction, and the containers in it that are still open.
+/// A Variant under construction, and its open containers.
 ///
 /// `'s` stands for the call in which other threads may fill parts of it; see [`with_gaps`](crate::with_gaps).
 pub struct Building<'s> {
@@ -28,25 +28,25 @@ pub struct Building<'s> {
     layout: Option<&'static Layout>,
     root: Variant,
     open: Vec<Open>,
-    /// Where the next value goes: in the innermost open container; if null, the root.
+    /// The slot of the next value, in the innermost open container. Null stands for the root.
     place: *mut Variant,
-    /// A reference to the Array at the bottom, of whose elements this construction fills only some.
+    /// A reference to the outermost Array, if this construction fills only some of its elements.
     _owner: Option<Variant>,
     /// The number of parts that other threads may be filling.
     gaps: usize,
     tie: Tie<'s>,
 }
 
-/// A second handle to an open container, which is in its place already.
+/// A second handle to an open container.
 ///
-/// Neither counted nor dropped: the place owns the container, and nothing else reaches it before it is closed.
+/// Neither counted nor dropped: the container's slot owns it, and nothing else reaches it before it is closed.
 type Borrowed = ManuallyDrop<Variant>;
 
 /// A container that is still open.
 enum Open {
-    /// `place` is the current element; null before the first, and between two where elements are checked. Elements that
-    /// were dropped make the Array shorter, so that the others move up, unless some of them have been left to other
-    /// threads. `pending` is there where other threads fill other elements.
+    /// `place` is the current element. It is null before the first one, and between two if elements are checked.
+    /// Dropped elements make the Array shorter and move the others up, unless some were left to other threads.
+    /// `pending` is set if other threads fill other elements.
     Array {
         array: Borrowed,
         first: *mut Variant,
@@ -58,9 +58,8 @@ enum Open {
         is_shorter: bool,
         is_left: bool,
     },
-    /// `value` is the place of the entry's value in the Dictionary; null until the key is put, and where the key was
-    /// refused: then the value replaces the key and is dropped. `copied` are the entries copied from another Dictionary
-    /// whose values have not been put yet.
+    /// `value` is the slot of the entry's value in the Dictionary. It is null until the key is put, and stays null if
+    /// the key was refused: the value then replaces the key and is dropped. `copied` are copied entries without values.
     Dictionary {
         dictionary: Borrowed,
         key: Variant,
@@ -77,7 +76,7 @@ enum Open {
 }
 
 impl Open {
-    /// Where values for this container go now.
+    /// The slot of the container's next value.
     fn place(&mut self) -> *mut Variant {
         match self {
             Self::Array { place, .. } => *place,
@@ -88,9 +87,9 @@ impl Open {
     }
 }
 
-/// An element of an Array that others keep. Unless it is complete, it becomes a default again.
+/// An element of an Array that outlives the construction. If dropped incomplete, it becomes a default again.
 struct PendingElement {
-    /// Null where none is pending.
+    /// The slot of the element; null if none is pending.
     place: *mut Variant,
     declared: Declared,
 }
@@ -98,14 +97,14 @@ struct PendingElement {
 impl Drop for PendingElement {
     fn drop(&mut self) {
         if !self.place.is_null() {
-            // SAFETY: `of_elements` makes these for an Array that its construction keeps alive, and `next_element` sets the
-            // place of an element which that construction alone reaches.
+            // SAFETY: `of_elements` makes these for an Array that its construction keeps alive, and `next_element` sets
+            // `place` to an element that only that construction reaches.
             unsafe { reset(interface(), layout(), self.declared, self.place) };
         }
     }
 }
 
-/// What a container holds.
+/// The declared type of a container's elements, keys or values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Declared {
     Any,
@@ -136,7 +135,7 @@ impl Declared {
     }
 }
 
-/// Sets a place back to the default of its type.
+/// Resets a slot to the default of its type.
 ///
 /// # Safety
 /// - `place` is a live Variant that nothing else uses.
@@ -185,7 +184,7 @@ impl<'s> Building<'s> {
         self.root
     }
 
-    /// The value, which other threads may still be filling, with the values that [`with_gaps`](crate::with_gaps) moves
+    /// The value, which other threads may still be filling. [`with_gaps`](crate::with_gaps) moves the `staged` values
     /// to their entries afterwards.
     ///
     /// # Panics
@@ -195,8 +194,8 @@ impl<'s> Building<'s> {
         Unfinished::new(self.root, staged)
     }
 
-    /// The place of the next value, always a live Variant that this construction owns: the root, a part of `open`, or
-    /// an element of a container that only `open` can reach.
+    /// The slot of the next value, always a live Variant that this construction owns. It is the root, a part of `open`,
+    /// or an element of a container that only `open` can reach.
     #[inline(always)]
     fn place(&mut self) -> *mut Variant {
         if self.place.is_null() {
@@ -206,7 +205,7 @@ impl<'s> Building<'s> {
         self.place
     }
 
-    /// Opens a container, in which no value has a place yet.
+    /// Opens a container, which has no slot for a value yet.
     #[inline(always)]
     fn push(&mut self, open: Open) {
         self.open.push(open);
@@ -227,7 +226,7 @@ impl<'s> Building<'s> {
         matches!(self.open.last(), Some(Open::Dictionary { at_key: true, .. }))
     }
 
-    /// Puts a finished value in its place.
+    /// Puts a finished value.
     #[inline(always)]
     pub fn put(&mut self, value: Variant) {
         let place = self.place();
@@ -281,7 +280,7 @@ impl<'s> Building<'s> {
         matches!(self.open.last(), Some(Open::Detached(_)))
     }
 
-    /// Takes the detached value; the next one comes in its place.
+    /// Takes the detached value, and leaves its slot to the next one.
     ///
     /// # Panics
     /// As [`Building::close_detached`].
@@ -294,7 +293,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// The value that [`Building::open_detached`] opened.
+    /// Closes and returns the value that [`Building::open_detached`] opened.
     ///
     /// # Panics
     /// If none is open, or other threads may be filling parts of it.
@@ -306,7 +305,7 @@ impl<'s> Building<'s> {
         }
     }
 
-    /// Makes an empty container of a type in its place, and returns a second handle to it.
+    /// Puts an empty container of a type, and returns a second handle to it.
     #[inline(always)]
     fn put_empty(&mut self, ty: VariantType) -> Borrowed {
         let place = self.place();

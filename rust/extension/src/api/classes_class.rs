@@ -161,9 +161,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes a value strictly from [param bytes], which [method encode] wrote. Prints nothing. The default [param
-    /// limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own format are refused, whatever
-    /// the limits allow.
+    /// Decodes a value strictly from [param bytes], which [method encode] wrote. Prints nothing. The default
+    /// [param limits] are [method FastVariantLimits.for_save_files]. Objects in the engine's own format are refused,
+    /// whatever the limits allow.
     #[func(gd_self)]
     fn decode(
         this: Gd<Self>,
@@ -241,9 +241,9 @@ impl FastVariantClasses {
         })
     }
 
-    /// Decodes all records in [param bytes], which [method pack_batch] wrote. Otherwise works like [method
-    /// FastVariantCodec.unpack_batch] and [method decode] with the same [param limits], which apply to the whole
-    /// buffer.
+    /// Decodes all records in [param bytes], which [method pack_batch] wrote. Otherwise works like
+    /// [method FastVariantCodec.unpack_batch] and [method decode] with the same [param limits], which apply to the
+    /// whole buffer.
     #[func(gd_self)]
     fn unpack_batch(
         this: Gd<Self>,
@@ -257,8 +257,8 @@ impl FastVariantClasses {
     }
 
     /// Encodes each element of [param values], an Array, and replaces the file at [param path] with the records, as
-    /// [method FastVariantCodec.save_batch] does. What [method pack_batch] refuses is an error, and leaves the file
-    /// unchanged.
+    /// [method FastVariantCodec.save_batch] does. If [method pack_batch] would refuse the values, returns an error and
+    /// leaves the file unchanged.
     #[func(gd_self)]
     fn save_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
         guard("FastVariantClasses.save_batch", || {
@@ -277,8 +277,8 @@ impl FastVariantClasses {
     }
 
     /// Encodes each element of [param values], an Array, and appends the records to the file at [param path], as
-    /// [method FastVariantCodec.append_batch] does. What [method pack_batch] refuses is an error, and leaves the file
-    /// unchanged.
+    /// [method FastVariantCodec.append_batch] does. If [method pack_batch] would refuse the values, returns an error
+    /// and leaves the file unchanged.
     #[func(gd_self)]
     fn append_batch(this: Gd<Self>, path: GString, values: AnyArray) -> Code {
         guard("FastVariantClasses.append_batch", || {
@@ -314,8 +314,8 @@ impl FastVariantClasses {
     /// background, as [method FastVariantCodec.save_batch_async] does. If [method pack_batch] would refuse the values,
     /// the job fails. Prints nothing.
     ///
-    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass its value to [method
-    /// from_plain].
+    /// To load in the background, use [method FastVariantCodec.load_batch_async], and pass its value to
+    /// [method from_plain].
     #[func(gd_self)]
     fn save_batch_async(this: Gd<Self>, path: GString, values: AnyArray) -> Gd<FastVariantJob> {
         guard("FastVariantClasses.save_batch_async", || {
@@ -342,8 +342,8 @@ impl FastVariantClasses {
         })
     }
 
-    /// Returns the value that the containers in [param plain] stand for, as [method decode] does with the same [param
-    /// limits]. The inverse of [method to_plain].
+    /// Returns the value that the containers in [param plain] stand for, as [method decode] does with the same
+    /// [param limits]. The inverse of [method to_plain].
     #[func(gd_self)]
     fn from_plain(
         this: Gd<Self>,

@@ -67,8 +67,8 @@ impl FastVariantCodec {
         })
     }
 
-    /// Applies [param patch] to the value encoded in [param value], as [method patch] does with the same [param
-    /// limits], and returns the new bytes or an error. Decodes nothing and prints nothing.
+    /// Applies [param patch] to the value encoded in [param value], as [method patch] does with the same
+    /// [param limits], and returns the new bytes or an error. Decodes nothing and prints nothing.
     #[func]
     fn patch_bytes(
         value: PackedByteArray,

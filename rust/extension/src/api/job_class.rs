@@ -105,13 +105,13 @@ impl FastVariantJob {
         })
     }
 
-    /// Whether the job is done, so that [method wait] returns immediately.
+    /// Returns [code]true[/code] if the job is done, so that [method wait] returns immediately.
     #[func(gd_self)]
     fn is_done(this: Gd<Self>) -> bool {
         guard("FastVariantJob.is_done", || this.bind().job.is_done())
     }
 
-    /// The progress of the job, from 0 to 1.
+    /// Returns the progress of the job, from 0 to 1.
     #[func(gd_self)]
     fn get_progress(this: Gd<Self>) -> f64 {
         guard("FastVariantJob.get_progress", || {

@@ -2,7 +2,7 @@
 
 use variant_codec::Error;
 
-/// For which failed items the error is kept.
+/// The failed items whose error is kept.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reasons {
     /// The first: thousands of errors would take more memory than the batch.
@@ -15,7 +15,7 @@ pub enum Reasons {
 /// The failed items of a batch.
 #[derive(Default)]
 pub struct Failed {
-    /// Their indexes, in order.
+    /// The indexes, in order.
     pub indexes: Vec<usize>,
     /// The errors of the first or of all, in order.
     pub reasons: Vec<(usize, Error)>,
@@ -40,15 +40,15 @@ impl Failed {
         failed
     }
 
-    /// Sorts them by index.
+    /// Sorts the items by index.
     pub fn sort(&mut self) {
         self.indexes.sort_unstable();
         self.reasons.sort_unstable_by_key(|(index, _)| *index);
     }
 
-    /// Adds an item that follows all others.
+    /// Adds a failed item. Call `sort` at the end if items are added out of order.
     pub fn add(&mut self, index: usize, error: Error) {
-        // Out of memory, the items before it are enough.
+        // If memory runs out, the earlier items are enough.
         if self.indexes.try_reserve(1).is_err() || self.reasons.try_reserve(1).is_err() {
             return;
         }
@@ -63,7 +63,7 @@ impl Failed {
         }
     }
 
-    /// Adds those of a batch that starts at item `start`.
+    /// Adds the failed items of a batch that starts at item `start`.
     pub fn extend(&mut self, start: usize, others: Self) {
         self.indexes.extend(others.indexes.into_iter().map(|index| start + index));
         self.reasons.extend(others.reasons.into_iter().map(|(index, error)| (start + index, error)));

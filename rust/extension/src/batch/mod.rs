@@ -36,7 +36,7 @@ pub fn encode(values: &AnyArray, full_objects: bool, reasons: Reasons) -> Batch<
     })
 }
 
-/// Encodes each value with `encode`, on several threads; each keeps a `K` from value to value.
+/// Encodes each value with `encode`, on several threads. The values of a part share a `K`.
 pub fn encode_each<K: Default>(
     values: &AnyArray,
     parallel: bool,
@@ -115,7 +115,7 @@ pub fn decode_each(
 /// An owned buffer, or the error if the element is not one.
 pub type OwnedBuffer = Result<OwnedBytes, Error>;
 
-/// Owned buffers of an Array, as they are now.
+/// Takes owned references to the buffers of an Array, as they are now.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

@@ -15,27 +15,27 @@ use crate::threads::lock;
 use crate::thresholds::PART_BYTES;
 use crate::variant::built::{Built, CreatedObjects};
 
-/// A finished batch. Dropped before it is given out, it frees all objects that were created for it.
+/// A finished batch. If it is dropped before the caller receives it, it frees all objects that were created for it.
 pub struct Batch<T: Element> {
     /// One slot for each item.
     slots: OwnArray<T>,
-    /// The failed items; their slots hold what the engine's function returns.
+    /// The failed items. Their slots hold what the engine's function returns for a failure.
     pub failed: Failed,
     /// Values dropped from typed containers, in all items.
     pub dropped: usize,
-    /// The memory that it has taken since the last check.
+    /// The memory that the batch has taken since the last check.
     pub unchecked: usize,
     created: CreatedObjects,
 }
 
 impl<T: Element> Batch<T> {
-    /// Gives out the Array of one element per item.
+    /// Returns the Array, which has one element per item, to the caller.
     pub fn into_array(mut self) -> Array<T> {
         self.created.leave();
         self.slots.into_array()
     }
 
-    /// The Array of one element per item, the failed items, and the objects to be freed if it is not given out.
+    /// The Array of one element per item, the failed items, and the objects to free if the caller never receives it.
     pub fn into_parts(self) -> (OwnArray<T>, Failed, CreatedObjects) {
         (self.slots, self.failed, self.created)
     }
@@ -50,7 +50,7 @@ pub struct Outcome {
     dropped: AtomicUsize,
     created: Mutex<CreatedObjects>,
     memory: MemoryBudget,
-    /// Whether memory ran out, so the whole batch fails.
+    /// Set if memory ran out, so the whole batch fails.
     no_memory: OnceLock<Error>,
 }
 
@@ -78,7 +78,7 @@ impl Outcome {
         self.memory.unchecked()
     }
 
-    /// Whether there is memory for the next part; if not, its first item fails and the others are skipped.
+    /// Checks that there is memory for the next part. If not, its first item fails and the others are skipped.
     pub fn has_memory(&self, slots: &mut Slots<'_>) -> bool {
         let checked = match self.no_memory.get() {
             Some(error) => Err(error.clone()),
@@ -130,7 +130,7 @@ impl Outcome {
         (failed, self.created.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Out of memory for the slots or an item, there are no slots, and the first item has failed.
+    /// The finished batch. If memory ran out, it has no slots, and the first item has failed.
     pub fn into_batch<T: Element>(self, filled: Result<(OwnArray<T>, ()), Error>) -> Batch<T> {
         let filled = match self.no_memory.get() {
             Some(error) => Err(error.clone()),
@@ -145,7 +145,7 @@ impl Outcome {
             Err(error) => {
                 let mut failed = lock(&self.failed).emptied();
                 failed.add(0, error);
-                // Created objects are freed with the others.
+                // Dropping `self` frees the created objects.
                 let (slots, created) = (OwnArray::new(), CreatedObjects::default());
                 Batch { slots, failed, dropped, unchecked, created }
             }
@@ -153,8 +153,8 @@ impl Outcome {
     }
 }
 
-/// Fills slots by calling `decode` with their indexes, which also returns the bytes it read; stops after a part, or
-/// after a failed item if all later ones are skipped.
+/// Fills slots with the results of `decode`, which takes an index and also returns the number of bytes read. Stops
+/// after a part, or after a failed item if all later ones are skipped.
 pub fn fill_part(
     slots: &mut Slots<'_>,
     outcome: &Outcome,

@@ -28,12 +28,12 @@ use crate::variant::source::{Objects, element};
 /// Encodes all values as records for a file, prefixed with their length as a little-endian u32, in consecutive parts.
 ///
 /// # Errors
-/// The values that cannot be encoded, among them those that hold what only the running game knows.
+/// Fails with the values that cannot be encoded, such as those that have a meaning only in the running game.
 pub fn frame(values: &AnyArray, full_objects: bool) -> Result<Vec<Vec<u8>>, Failed> {
     frame_with(values, full_objects, true)
 }
 
-/// If `is_strict`, values that would be read as others are errors.
+/// As [`frame`], but values that would be read as different ones are errors only if `is_strict`.
 fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(full_objects, reader, values).map_err(|error| Failed::one(0, error))?;
@@ -45,10 +45,10 @@ fn frame_with(values: &AnyArray, full_objects: bool, is_strict: bool) -> Result<
     })
 }
 
-/// Encodes `count` values as records with `append`, in consecutive parts; each thread keeps a `K` from value to value.
+/// Encodes `count` values as records with `append`, in consecutive parts. The values of a part share a `K`.
 ///
 /// # Errors
-/// The values for which `append` fails.
+/// Fails with the values for which `append` fails.
 pub fn frame_each<K: Default>(
     count: usize,
     parallel: bool,
@@ -78,18 +78,18 @@ pub fn frame_each<K: Default>(
     Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// All values as records in one buffer; objects that are not full are written by instance id.
+/// Encodes all values as records in one buffer. Unless `full_objects`, objects are written by instance id.
 ///
 /// # Errors
-/// The values that cannot be encoded, or the last one if the buffer would be too large; then nothing is packed.
+/// Fails with the values that cannot be encoded, or with the last one if the buffer would be too large.
 pub fn pack(values: &AnyArray, full_objects: bool) -> Result<PackedByteArray, Failed> {
     join(&frame_with(values, full_objects, false)?, values.len())
 }
 
-/// The parts of `count` records in one buffer.
+/// Joins the parts of `count` records into one buffer.
 ///
 /// # Errors
-/// The last record if the buffer would be too large.
+/// Fails with the last record if the buffer would be too large or memory runs out.
 pub fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> {
     let failed = |kind: ErrorKind| Failed::one(count.saturating_sub(1), kind.into());
     let total = parts.iter().fold(0_usize, |total, part| total.saturating_add(part.len()));
@@ -112,7 +112,7 @@ pub fn join(parts: &[Vec<u8>], count: usize) -> Result<PackedByteArray, Failed> 
 pub struct Unpacked {
     /// The values, in order.
     pub values: OwnArray<Variant>,
-    /// The objects to be freed if the values are not given out.
+    /// The objects to free if the caller never receives the values.
     pub created: CreatedObjects,
     /// The end of the last valid record.
     pub end: usize,
@@ -187,8 +187,8 @@ impl Unpacking {
         Self { bytes, records, broken, limits, spent, collisions, memory, values, created, failed: None }
     }
 
-    /// Unpacks up to `count` more records, and returns whether any are left. Records after an invalid one are not
-    /// unpacked; on one thread, which objects require, they are not even started.
+    /// Unpacks up to `count` more records, and returns whether any are left. Discards records after an invalid one; on
+    /// one thread, which objects require, they are not even decoded.
     pub fn step(&mut self, count: usize) -> bool {
         // A thread does not know the limits used up by the others.
         let parallel = !self.limits.allow_objects && self.limits.admit_all_of(self.bytes.get().len());
@@ -202,7 +202,7 @@ impl Unpacking {
         })
     }
 
-    /// The same with `decode`, on this thread.
+    /// As [`Unpacking::step`], with `decode` on this thread.
     pub fn step_with(
         &mut self,
         count: usize,

@@ -1,4 +1,4 @@
-//! Batches of values whose objects are of registered classes. Scripts run, so the calling thread alone works.
+//! Batches of values whose objects are of registered classes. Scripts run, so only the calling thread works.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,8 +71,8 @@ pub fn decode(buffers: &AnyArray, limits: &Limits, registry: &Arc<Registry>) -> 
 /// Encodes all values as records, prefixed with their length as a little-endian u32.
 ///
 /// # Errors
-/// The first value that cannot be encoded, or that shares an object with an earlier one: records are read one by one, so a reader would
-/// make two objects of it.
+/// Fails with the first value that cannot be encoded, or that shares an object with an earlier one. Records are read
+/// one by one, so a reader would create two objects.
 pub fn frame(values: &AnyArray, registry: &Registry) -> Result<Vec<Vec<u8>>, Failed> {
     let reader = Reader::new();
     let values = own_if(true, reader, values).map_err(|error| Failed::one(0, error))?;

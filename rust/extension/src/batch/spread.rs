@@ -19,7 +19,7 @@ pub const ITEM_COST: usize = 64;
 
 /// Items that can be split among threads.
 pub trait Items: Send {
-    /// Their number.
+    /// The number of items left.
     fn left(&self) -> usize;
     /// Keeps the first `count`, and returns the others.
     fn split_off(&mut self, count: usize) -> Self;
@@ -49,8 +49,9 @@ impl Items for Slots<'_> {
 }
 
 /// Calls `work` until it has taken all items, in order, on several threads if that is allowed and worthwhile. Each call
-/// takes a part, measured in bytes, so that large items do not delay one thread: `cargo xtask bench pack_batch` took 7.8 ms
-/// in parts of equally many items, and 6.7 ms so. Each thread keeps a `K` from call to call.
+/// takes a part, measured in bytes, so that large items do not delay one thread: `cargo xtask bench pack_batch` takes
+/// 6.7 ms, and 7.8 ms in parts of equally many items. The calling thread keeps a `K` from call to call; each part on
+/// the pool has its own.
 ///
 /// Background work yields to calls in the foreground, and stops when it is cancelled.
 pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(&mut T, &mut K) + Sync) {
@@ -73,7 +74,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
                 return;
             }
             work(&mut items, &mut K::default());
-            // Larger than the first ones: split again.
+            // The items are larger than the first ones: split again.
             if items.left() > 0 {
                 let half = items.left() / 2;
                 let second = items.split_off(half);
@@ -92,7 +93,7 @@ pub fn spread<T: Items, K: Default>(mut items: T, parallel: bool, work: impl Fn(
     }
 }
 
-/// Runs the work for an item. After an internal error, the kept `K` is replaced by a new one.
+/// Runs the work for an item. After an internal error, a new `K` replaces the kept one.
 #[inline(always)]
 pub fn item<R, K: Default>(
     place: &'static str,

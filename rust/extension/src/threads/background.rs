@@ -9,7 +9,7 @@ use super::lock;
 use super::pool::{STACK_BYTES, background_pool, starts_threads};
 use crate::panics::forward_panic;
 
-/// Runs this on the threads of the pool, if there are any, and updates `progress`.
+/// Runs `work` on the threads of the pool, if there are any, and updates `progress`.
 pub fn on_pool<R: Send>(progress: &Arc<Progress>, work: impl FnOnce() -> R + Send) -> R {
     let _current = Current::set(progress);
     match background_pool() {

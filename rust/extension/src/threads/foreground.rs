@@ -1,4 +1,4 @@
-//! How background work yields to calls that the game waits for.
+//! Lets background work yield to calls that the game waits for.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::lock;
 
-/// How long a part waits for calls in the foreground; limited, because such a call may itself wait for the background.
+/// The time that a part waits for calls in the foreground. Limited, because these may wait for the background.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The progress of some work, and whether it is cancelled.
@@ -57,7 +57,7 @@ static CURRENT: Mutex<Option<Arc<Progress>>> = Mutex::new(None);
 pub struct Current(());
 
 impl Current {
-    /// The work that `progress` is about.
+    /// Makes the work of `progress` the current one.
     pub fn set(progress: &Arc<Progress>) -> Self {
         *lock(&CURRENT) = Some(Arc::clone(progress));
         Self(())
@@ -98,8 +98,7 @@ fn lower_priority() {
 #[cfg(target_family = "wasm")]
 fn lower_priority() {}
 
-/// Called between two parts: yields to calls in the foreground, and returns whether to continue; in the foreground,
-/// always true.
+/// Yields to calls in the foreground between two parts. Returns whether to continue; always true in the foreground.
 pub fn goes_on() -> bool {
     if !in_background() {
         return true;
@@ -124,7 +123,7 @@ pub fn advance(by: usize) {
 pub struct Foreground(());
 
 impl Foreground {
-    /// `None` in the background.
+    /// Begins a call in the foreground; `None` in the background.
     pub fn enter() -> Option<Self> {
         (!in_background()).then(|| {
             *lock(&FOREGROUND) += 1;

@@ -15,9 +15,9 @@ use crate::settings;
 
 /// The maximum number of threads.
 const MAX_THREADS: usize = 256;
-/// Several times what the deepest nesting needs in an unoptimised build. Only used pages take memory.
+/// A thread's stack: several times what the deepest nesting needs in an unoptimised build. Only used pages take memory.
 pub const STACK_BYTES: usize = 8 << 20;
-/// How long unloading the library waits for a call. If that takes longer, the library stays loaded.
+/// The time that unloading the library waits for a call. If the call takes longer, the library stays loaded.
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// The tasks of one call.
@@ -113,8 +113,8 @@ fn thread_count() -> usize {
     }
 }
 
-/// Whether this library may start threads. A page has a fixed number of threads ready, which the engine uses too; waiting
-/// for one more on the main thread never ends. So on the web, threads are started only if the settings ask for them.
+/// Whether this library may start threads. A web page has a fixed number of threads, which the engine uses too; waiting
+/// on the main thread for one more never ends. On the web, threads are therefore started only if the settings say so.
 pub fn starts_threads() -> bool {
     if cfg!(feature = "no-threads") {
         return false;
@@ -134,8 +134,7 @@ fn is_alone() -> bool {
 }
 
 impl Pool {
-    /// Starts threads, if more than one is configured, they can be started, and the engine lets several threads fill a
-    /// container.
+    /// Starts `count` threads. `None` if that is zero or fails, or if the calling thread works alone.
     fn start(count: usize, in_background: bool) -> Option<Self> {
         if count == 0 || is_alone() {
             return None;
@@ -168,7 +167,7 @@ impl Pool {
         Some(Self { threads, handles })
     }
 
-    /// Runs this on one of the threads, and waits for it.
+    /// Runs `work` on one of the threads, and waits for it.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.threads.install(work)
     }

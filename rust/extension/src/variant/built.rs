@@ -1,4 +1,4 @@
-//! Decoded values, and the objects that are freed if no one receives them.
+//! Decoded values, and the objects that are freed if the caller never receives them.
 
 use godot::builtin::Variant;
 use godot::classes::{Node, Object};
@@ -6,12 +6,12 @@ use godot::init::is_main_thread;
 use godot::obj::{Gd, InstanceId};
 use variant_codec::{ErrorKind, Result};
 
-/// Created objects without reference counting: they are freed unless the value that holds them is given out.
+/// Created objects without reference counting. They are freed unless the caller receives the value that holds them.
 #[derive(Default)]
 pub struct CreatedObjects(Vec<InstanceId>);
 
 impl CreatedObjects {
-    /// Takes over those that `created` has from `start` on.
+    /// Takes over the objects of `created` from `start` on.
     pub fn take_from(&mut self, created: &mut Self, start: usize) {
         self.0.extend(created.0.drain(start..));
     }
@@ -21,22 +21,22 @@ impl CreatedObjects {
         self.0.push(id);
     }
 
-    /// Their number.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes over all of them.
+    /// Takes over all objects of `created`.
     pub fn append(&mut self, mut created: Self) {
         self.0.append(&mut created.0);
     }
 
-    /// Releases the objects: the value that holds them is given out.
+    /// Keeps the objects alive: the caller receives the value that holds them.
     pub fn leave(&mut self) {
         self.0.clear();
     }
@@ -65,10 +65,10 @@ fn free(mut object: Gd<Object>) {
     }
 }
 
-/// A finished value. Dropped before it is given out, it frees all objects that were created for it.
+/// A finished value. If it is dropped before the caller receives it, it frees all objects that were created for it.
 pub struct Built {
     value: Variant,
-    /// The number of elements and keys that their typed container does not take, dropped as the engine does.
+    /// The number of elements and keys that did not fit their typed container, dropped as by the engine.
     pub dropped: usize,
     created: CreatedObjects,
 }
@@ -80,14 +80,14 @@ impl Built {
         Self { value, dropped: counts.dropped, created }
     }
 
-    /// Gives the value out.
+    /// Returns the value to the caller.
     #[inline(always)]
     pub fn into_value(mut self) -> Variant {
         self.created.leave();
         self.value
     }
 
-    /// The value, and the objects to be freed if it is not given out.
+    /// The value, and the objects to free if the caller never receives it.
     #[inline(always)]
     pub fn into_parts(self) -> (Variant, CreatedObjects) {
         (self.value, self.created)
@@ -103,7 +103,7 @@ pub struct ConversionCounts {
     pub converted_text: usize,
 }
 
-/// Limits the text that typed containers make of other containers, by the size of the input.
+/// Limits the text that conversions of containers produce, by the size of the input.
 ///
 /// # Errors
 /// [`ErrorKind::TextTooLarge`].

@@ -1,18 +1,20 @@
 //! The cost of keys and names in the engine's hash tables.
 //!
-//! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a hash-flooding attack. The
-//! promise: all keys of one call take the engine at most 2,000,000 probes and 128 more per key, and its names at most 100,000
-//! probes and 16 more per name that the call brings. The engine also probes the names that the game has kept of earlier calls, which are
-//! not counted. Ordinary keys stay far below. To keep it, this file simulates the tables of Godot 4.4 to 4.6,
-//! and stops at the key that breaks it. In a newer engine, whose tables may differ, every key counts as if it collided with
-//! all keys before it in its Dictionary, and every new name as if it collided with all other names. That caps one Dictionary at about
-//! 2,100 entries and a call at about 460 different names. Dictionaries of at most 256 entries pass in any number. With the rehashing of
-//! tables that double, the engine then probes at most three times as often for keys, and 460 times for each name.
+//! With `refuse_colliding_keys`, decoding refuses keys and names that were chosen to collide, as in a hash-flooding
+//! attack. It bounds the probes of the engine: at most 2,000,000 for all keys of one call and 128 more per key, and at
+//! most 100,000 for its names and 16 more per name. Probes of names that the game has kept from earlier calls are not
+//! counted. Ordinary keys stay far below these bounds.
 //!
-//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks each key of one up in the
-//! other, so that collisions among the keys of keys multiply with those of the keys around them. Such keys are
-//! therefore counted however few there are, and each comparison costs the more the more of them there have been. Nested
-//! keys are also hashed once per level, which the codec charges; see [`variant_codec::limits::Budget::nested_key`].
+//! To enforce them, this file simulates the tables of Godot 4.4 to 4.6, and stops at the key that exceeds a bound. The
+//! tables of a newer engine may differ. There, every key counts as if it collided with all keys before it in its
+//! Dictionary, and every new name as if it collided with all other names. That caps one Dictionary at about 2,100
+//! entries, and a call at about 460 different names. Dictionaries of at most 256 entries pass in any number. With the
+//! rehashing of tables that grow, the engine then probes at most three times as often for keys, and 460 times per name.
+//!
+//! The engine compares keys whose hashes are equal. To compare two Dictionaries, it looks up each key of one in the
+//! other. Collisions among the keys of keys thus multiply with those of the outer keys. Nested keys therefore count
+//! even in small Dictionaries, and each comparison of them makes the next one cost more. Nested keys are also hashed
+//! once per level, which the codec charges; see [`variant_codec::limits::Budget::nested_key`].
 
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{HashMap, HashSet};
@@ -44,7 +46,7 @@ struct Bounds {
 }
 
 const KEYS: Bounds = Bounds { what: "colliding Dictionary keys", free_steps: 2_000_000, steps_per_key: 128 };
-/// The engine takes longer for a step, and its table of names has more slots.
+/// A step takes the engine longer for names, and its table of names has more slots.
 const NAMES: Bounds = Bounds { what: "colliding names", free_steps: 100_000, steps_per_key: 16 };
 
 /// Free comparisons of keys with equal hashes, besides one per key. A large key counts as several.
@@ -54,7 +56,7 @@ const COMPARED_BYTES: u64 = 16;
 
 /// A key that is put into a Dictionary.
 pub trait Key {
-    /// The engine's hash of it.
+    /// The engine's hash of the key.
     fn hash(&self) -> u32;
     /// Its encoded size in bytes.
     fn bytes(&self) -> usize;
@@ -173,7 +175,7 @@ impl Buckets {
 
     /// Adds a key. Returns how many others have the same hash.
     fn add(&mut self, hash: u32, effort: &mut Effort, before: Effort) -> Result<u64> {
-        // The engine, too, has no key with hash 0.
+        // As in the engine, no key has hash 0.
         let hash = hash.max(1);
         let no_room = |places: usize| ErrorKind::OutOfMemory(places.saturating_mul(size_of::<u32>()));
         self.hashes.try_reserve(1).map_err(|_| no_room(self.hashes.len()))?;
@@ -330,7 +332,7 @@ mod tests {
         assert!(collisions.add_effort(buckets.effort()).is_err());
     }
 
-    /// How many keys with random hashes pass, in Dictionaries of `entries` entries, in an engine with unknown tables.
+    /// The number of keys with random hashes that pass in Dictionaries of `entries` entries, with unknown tables.
     fn pass_unknown(entries: usize, most: usize) -> usize {
         let random = RandomState::new();
         let mut collisions = Collisions { assumes_worst: true, ..Collisions::default() };

@@ -1,4 +1,4 @@
-//! The input of decoding.
+//! The input to decode.
 
 use godot::builtin::{PackedByteArray, Variant};
 use variant_codec::{Limits, Strictness, VariantType};
@@ -6,8 +6,8 @@ use variant_engine::{self as engine, Reader};
 
 use super::keys::KeyCache;
 
-/// The bytes to decode: owned where scripts run meanwhile, which may change the caller's array; otherwise borrowed
-/// during the call, when no other thread may change them.
+/// The bytes to decode. They are owned if scripts run meanwhile, which may change the caller's array. Otherwise they
+/// are borrowed during the call, and no other thread may change them.
 ///
 /// Jobs, which outlive the call, have [`variant_engine::OwnedBytes`]: a borrowed input cannot reach them.
 pub enum Input<'a> {
@@ -20,7 +20,7 @@ pub enum Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The bytes of a Variant in a call that runs no script, `None` if it holds none.
+    /// The bytes of a Variant in a call that runs no script; `None` if it is not a PackedByteArray.
     #[inline(always)]
     pub fn of(reader: Reader, variant: &'a Variant) -> Option<Self> {
         (reader.ty(variant) == Some(VariantType::PackedByteArray))
@@ -37,7 +37,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Calls `f` with a PackedByteArray of them.
+    /// Calls `f` with the bytes as a PackedByteArray.
     pub fn with_packed<R>(&self, f: impl FnOnce(&PackedByteArray) -> R) -> R {
         match self {
             Self::Owned(bytes) => f(bytes),
@@ -46,7 +46,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A PackedByteArray of them.
+    /// The bytes as a PackedByteArray.
     pub fn to_packed(&self) -> PackedByteArray {
         match self {
             Self::Owned(bytes) => bytes.clone(),
@@ -60,10 +60,10 @@ impl<'a> Input<'a> {
 pub struct Reading<'r> {
     /// The bytes.
     pub input: &'r Input<'r>,
-    /// What is accepted.
+    /// How strictly to decode.
     pub strictness: Strictness,
     /// The limits.
     pub limits: &'r Limits,
-    /// Kept from value to value, on one thread and for one call.
+    /// The cache that is kept from value to value, on one thread and for one call.
     pub keys: &'r mut KeyCache,
 }

@@ -14,10 +14,11 @@ use super::texts::{TextCache, hash};
 /// Recently seen keys. The String of a key is made once and then shared; a row of keys that repeats is copied by the
 /// engine in one call.
 ///
-/// `cargo xtask bench entities`, decoding on one thread: cached keys 1.0 × the engine, lent instead of copied 1.5 ×; copied
-/// rows 36 → 30 ms. A cache kept between calls cost more than it saved: an int took 57 instead of 44 ns.
+/// With `cargo xtask bench entities` on one thread, cached keys decode at 1.0 × the engine's speed when copied, and at
+/// 1.5 × when borrowed. Copied rows take 30 ms, others 36 ms. A cache kept between calls costs more than it saves: an
+/// int takes 57 instead of 44 ns.
 ///
-/// One thread keeps it for the values that it decodes in one call, such as the items of a batch.
+/// A thread keeps the cache for the values that it decodes in one call, such as the items of a batch.
 #[derive(Default)]
 pub struct KeyCache {
     seen: usize,
@@ -82,7 +83,7 @@ pub struct RowCursor {
 }
 
 impl RowCursor {
-    /// The start of a Dictionary with `len` keys. Rows are `wanted` where Dictionaries can be copied.
+    /// The start of a Dictionary with `len` keys. Rows are `wanted` if Dictionaries can be copied.
     #[inline(always)]
     pub fn start(len: usize, wanted: bool) -> Self {
         let wanted = wanted && (KeyCache::FEWEST..=KeyCache::MOST).contains(&len);
@@ -95,13 +96,13 @@ impl RowCursor {
         self.row.is_some()
     }
 
-    /// The next key is that of the row.
+    /// Moves past the next key of the row.
     #[inline(always)]
     pub fn advance(&mut self) {
         self.keys += 1;
     }
 
-    /// A key that cannot be part of a row.
+    /// Leaves the row, for a key that cannot be part of one.
     #[inline(always)]
     pub fn leave(&mut self) {
         self.row = None;
@@ -130,7 +131,7 @@ impl KeyCache {
     const CREDIT: i32 = 8;
     const COST: i32 = 3;
 
-    /// An empty cache, after other keys have had this cost.
+    /// An empty cache that continues with the cost of earlier keys.
     pub fn after(collisions: Collisions) -> Self {
         Self { collisions, ..Self::default() }
     }
@@ -205,7 +206,7 @@ impl KeyCache {
     }
 
     /// Notes the next key of a Dictionary that follows no row. If it is the first key of a row, returns the row to
-    /// copy, which is followed from here.
+    /// copy, which the Dictionary follows from now on.
     #[inline(always)]
     pub fn follow(
         &mut self,

@@ -1,5 +1,5 @@
-//! Warnings of objects that lose their contents. They are collected while a value is encoded and printed afterwards, because printing
-//! runs scripts.
+//! Warnings about objects that lose their contents. They are collected while a value is encoded and printed afterwards,
+//! because printing runs scripts.
 
 use std::collections::HashSet;
 use std::sync::Mutex;

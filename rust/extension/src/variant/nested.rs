@@ -1,4 +1,4 @@
-//! Calls inside of each other.
+//! Limits nested calls.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ pub struct Nested(());
 #[derive(Clone, Copy)]
 struct Running {
     calls: u32,
-    /// Where the stack was at the first one.
+    /// The stack position of the first call.
     start: usize,
 }
 
@@ -22,13 +22,13 @@ thread_local! {
 
 impl Nested {
     const MOST: u32 = 64;
-    /// The stack that calls may use before another one begins: the first one may be at level 1024, where it has used 4 MiB.
+    /// The stack that calls may use before another one begins. A call at level 1024 has used 4 MiB.
     const MOST_STACK: usize = 1 << 20;
 
     /// Begins a call, which ends when this is dropped.
     ///
     /// # Errors
-    /// Fails if there are too many, or they use too much stack.
+    /// Fails if there are too many calls, or they use too much stack.
     pub fn enter() -> Result<Self> {
         let Running { calls, start } = RUNNING.get();
         let here = stack_position();

@@ -1,6 +1,6 @@
-//! Creating objects from data: which classes and scripts are allowed.
+//! Creates objects from data, and decides which classes and scripts are allowed.
 //!
-//! Only reached when the caller has allowed objects. Scripts and setters run here, so all of it happens on the calling
+//! Runs only if the caller has allowed objects. Scripts and setters run here, so everything happens on the calling
 //! thread.
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ pub struct KnownObjects {
     scripts: Vec<Rc<KnownScript>>,
 }
 
-/// A native class of which objects may be made.
+/// A native class that may be instantiated.
 struct Class {
     text: String,
     name: StringName,
@@ -39,9 +39,9 @@ struct KnownScript {
     path: String,
     script: Gd<Script>,
     base: StringName,
-    /// The engine prints an error for such a script, and attaches none.
+    /// Whether its `_init` needs arguments. The engine prints an error for such a script, and does not attach it.
     needs_arguments: bool,
-    /// The last class that it was set for.
+    /// The class of the last object that it was attached to.
     class: RefCell<StringName>,
 }
 
@@ -63,8 +63,8 @@ impl KnownObjects {
     /// A new object of a native class, and its Variant.
     ///
     /// # Errors
-    /// For classes that do not exist or cannot be instantiated; for scripts, which would run code from the data; and for
-    /// engine singletons, a second of which breaks the engine.
+    /// Fails for classes that do not exist or cannot be instantiated; for scripts, which would run code from the data;
+    /// and for engine singletons, because a second instance breaks the engine.
     pub fn instantiate(&mut self, class: Text<'_>) -> Result<(NewObject, Variant)> {
         let class = self.class(class)?;
         let value = self.db.get_or_insert_with(ClassDb::singleton).instantiate(&class.name);
@@ -102,8 +102,8 @@ impl KnownObjects {
     /// Sets the property that was begun last; for `script`, the value is the path of the script to load.
     ///
     /// # Errors
-    /// If `script` is not the path of a script of this project, or a setter has freed the object. If strict, also if the
-    /// script is for another class, for which the engine only prints an error.
+    /// Fails if `script` is not the path of a script of this project, or a setter has freed the object. If strict, also
+    /// fails if the script is for another class, for which the engine only prints an error.
     pub fn set_property(
         &mut self,
         object: &mut NewObject,
@@ -165,12 +165,12 @@ impl KnownObjects {
 }
 
 impl NewObject {
-    /// Its id, if it is not reference-counted.
+    /// The object's id, if it is not reference-counted.
     pub fn uncounted_id(&self) -> Option<InstanceId> {
         (!self.class.is_counted).then(|| self.object.instance_id())
     }
 
-    /// The next property has this name.
+    /// Begins the property with this name.
     pub fn begin_property(&mut self, text: Text<'_>) {
         self.is_script = matches!(text, Text::Utf8("script"));
         let mut names = self.class.properties.borrow_mut();
@@ -194,7 +194,7 @@ fn freed() -> Error {
     Error::object("object freed by its own setter")
 }
 
-/// Fails for native classes of which no objects are made from data.
+/// Fails for native classes that are never created from data.
 pub fn check_class(class: &StringName) -> Result<()> {
     let db = ClassDb::singleton();
     let name = quoted(&class.to_string());
@@ -214,12 +214,12 @@ pub fn check_class(class: &StringName) -> Result<()> {
     Ok(())
 }
 
-/// Whether a native class is another one, or inherits from it.
+/// Whether a native class is `base`, or inherits from it.
 fn inherits(class: &StringName, base: &StringName) -> bool {
     class == base || ClassDb::singleton().is_parent_class(class, base)
 }
 
-/// Whether the class or one it inherits from is that of an engine singleton, which go by the names of their classes.
+/// Whether the class, or one that it inherits from, is an engine singleton. Singletons have the names of their classes.
 fn is_singleton(class: &StringName) -> bool {
     let (db, engine) = (ClassDb::singleton(), Engine::singleton());
     let mut class = class.clone();
@@ -235,7 +235,7 @@ fn is_singleton(class: &StringName) -> bool {
 /// The script at a path of this project.
 ///
 /// # Errors
-/// If the path does not start with `res://`, leaves the project, or names no script that can be loaded.
+/// Fails if the path does not start with `res://`, leaves the project, or names no script that can be loaded.
 pub fn load_script(path: &GString) -> Result<Gd<Script>> {
     let text = path.to_string();
     let shown = quoted(&text);

@@ -1,18 +1,18 @@
-//! Parts of the bytes that a builder hands to other threads, with the places for their values.
+//! Parts of the bytes that a builder hands to other threads, with the slots for their values.
 
 use variant_codec::Result;
 use variant_codec::stream::Part;
 use variant_engine::{DeferredValue, Slots, StagedValues, StringSlots};
 
-/// Parts for another thread, and the places to fill.
+/// Parts for another thread, and the slots to fill.
 pub struct PartTask<'s> {
     /// The parts, in order.
     pub parts: Vec<Part>,
-    /// The places for their values.
+    /// The slots for their values.
     pub slots: PartSlots<'s>,
 }
 
-/// PartSlots to fill.
+/// The slots of a task.
 pub enum PartSlots<'s> {
     /// Elements of an Array, or values of entries.
     Values(Slots<'s>),
@@ -31,7 +31,7 @@ pub struct PartDispatcher<'k, 's> {
 }
 
 impl<'k, 's> PartDispatcher<'k, 's> {
-    /// Tasks of about `bytes` bytes each, which `take` receives.
+    /// A dispatcher that passes tasks of about `bytes` bytes each to `take`.
     pub fn new(bytes: usize, take: &'k dyn Fn(PartTask<'s>)) -> Self {
         Self { bytes, take, values: Vec::new(), value_bytes: 0, late: Vec::new() }
     }
@@ -56,7 +56,7 @@ impl<'k, 's> PartDispatcher<'k, 's> {
         (self.take)(PartTask { parts: vec![part], slots: PartSlots::Strings(slots) });
     }
 
-    /// The values that move to their entries when all places are filled.
+    /// The values that move to their entries when all slots are filled.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).

@@ -32,7 +32,7 @@ pub enum Objects<'c> {
         /// Whether each class is noted for a warning.
         warns: bool,
     },
-    /// Not at all: what the running game alone knows is an error, also Callables and Signals.
+    /// Not at all. Values that have a meaning only in the running game are errors, also Callables and Signals.
     Refused,
     /// With class and properties. Getters run, so this is for the calling thread only.
     Full(&'c StoredProperties),
@@ -41,7 +41,7 @@ pub enum Objects<'c> {
 }
 
 impl<'c> Objects<'c> {
-    /// Full objects, or those that are written otherwise; `stored` is kept for a call.
+    /// `Full` with `stored` if `full`, or else `otherwise`. `stored` is kept for a call.
     pub fn full_or(otherwise: Self, full: bool, stored: &'c StoredProperties) -> Self {
         if full { Self::Full(stored) } else { otherwise }
     }
@@ -51,7 +51,7 @@ impl<'c> Objects<'c> {
         matches!(self, Self::Full(_))
     }
 
-    /// Whether what the running game alone knows is an error.
+    /// Whether values that have a meaning only in the running game are errors.
     fn refuse_ids(self) -> bool {
         matches!(self, Self::Refused | Self::Registered(_))
     }
@@ -71,8 +71,8 @@ impl<'a, 's> Live<'a, 's> {
         Self { variant, walker: Walker::new(objects, strict) }
     }
 
-    /// The same, splitting large containers among threads; not with full objects: while their getters run, no other
-    /// thread may read.
+    /// This source, splitting large containers among threads. Full and registered objects rule this out: while getters
+    /// run, no other thread may read.
     pub fn with_splitter(self, splitter: &'s Splitter<'a>) -> Self {
         let on_threads = matches!(self.walker.objects, Objects::AsIds { .. } | Objects::Refused);
         let splitter = on_threads.then_some(splitter);
@@ -119,7 +119,7 @@ impl Source for Live<'_, '_> {
 /// Writes a tail into a sink of its own.
 ///
 /// # Errors
-/// Whatever cannot be written, with a path that starts at the container.
+/// Fails if a value cannot be encoded; the error's path starts at the container.
 pub fn write_tail<'a, S>(tail: &Tail<'a>, sink: &mut S, splitter: &Splitter<'a>) -> Result<()>
 where
     S: Sink<Array = (), Dictionary = (), Strings = ()>,
@@ -146,15 +146,15 @@ struct Walker<'a, 's> {
     strict: bool,
     reader: Reader,
     splitter: Option<&'s Splitter<'a>>,
-    /// The deepest level of a container; in keys, a strict reader has a limit of its own.
+    /// The deepest allowed level of a container. Strict readers limit levels in keys further.
     deepest: u32,
-    /// Whether a freed or null object is an error: in containers in strict keys, because two of them may decode to the same key.
+    /// Whether a freed or null object is an error, as in containers in strict keys: two of these may decode to one key.
     refuses_nulls: bool,
 }
 
-/// Elements or entries between two checks of how much output they took.
+/// The number of elements or entries between two checks of the output's size.
 const CHECK_INTERVAL: usize = 8;
-/// Elements of one type that are passed to the sink in one call.
+/// The maximum number of elements of one type that are passed to the sink in one call.
 const MAX_RUN: usize = 4096;
 
 impl<'a, 's> Walker<'a, 's> {
@@ -163,19 +163,19 @@ impl<'a, 's> Walker<'a, 's> {
         Self { objects, strict, reader, splitter: None, deepest: format::MAX_DEPTH, refuses_nulls: false }
     }
 
-    /// The same without a splitter, for Variants that do not live long enough for other threads.
+    /// This walker without a splitter, for Variants that do not live long enough for other threads.
     fn without_splitter<'b>(self) -> Walker<'b, 's> {
         let Self { objects, strict, reader, deepest, refuses_nulls, .. } = self;
         Walker { objects, strict, reader, splitter: None, deepest, refuses_nulls }
     }
 
-    /// The same for a key at this level. Another thread would not know that it is in one.
+    /// This walker for a key at this level, without a splitter: another thread would not know that it is in a key.
     fn in_key(self, key: &Variant, depth: u32) -> Self {
         if !self.strict {
             return self;
         }
         let deepest = self.deepest.min(depth + format::MAX_KEY_DEPTH);
-        // Keys that are such objects themselves are counted instead.
+        // Keys that are null objects themselves are counted instead.
         let refuses_nulls = self.refuses_nulls || self.reader.ty(key) != Some(VariantType::Object);
         Self { splitter: None, deepest, refuses_nulls, ..self }
     }
@@ -197,7 +197,7 @@ impl<'a, 's> Walker<'a, 's> {
         use VariantType as T;
 
         let reader = self.reader;
-        // One arm for each type, so that each is compiled for the size it has.
+        // One arm for each type, so that each is compiled for its size.
         macro_rules! fixed {
             ($($ty:ident)*) => {
                 match reader.ty(variant)? {
@@ -219,12 +219,12 @@ impl<'a, 's> Walker<'a, 's> {
         })
     }
 
-    /// Whether what only the running game knows is an error.
+    /// Whether values that have a meaning only in the running game are errors; for full objects, only if strict.
     fn refuses_losses(self) -> bool {
         self.objects.refuse_ids() || self.strict && self.objects.are_full()
     }
 
-    /// Fails for a Callable that would be read as an empty one, where that is an error.
+    /// Fails for a Callable that would be read as an empty one, if that is an error.
     #[inline(never)]
     fn check_callable(self, variant: &Variant) -> Result<()> {
         let is_lost = self.refuses_losses() && !variant.to::<Callable>().is_null();
@@ -305,7 +305,7 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Splits off the rest of a container for other threads if that is worth it, and says whether it did. The `done`
+    /// Splits off the rest of a container for other threads if that is worth it. Returns whether it did. The `done`
     /// elements or entries so far took the output from `start` to `written`.
     #[inline(always)]
     fn split_off(
@@ -346,10 +346,10 @@ impl<'a, 's> Walker<'a, 's> {
         false
     }
 
-    // So that a level of nesting takes one frame beside that of `write_into`.
+    // Inlined, so that a level of nesting takes one frame besides that of `write_into`.
     #[inline(always)]
     fn write_array<S: Sink>(self, variant: &'a Variant, sink: &mut S, depth: u32) -> Result<()> {
-        // Getters may change any container, so it is copied where scripts cannot reach it.
+        // Getters may change any container, so write a copy that scripts cannot reach.
         if self.runs_getters(variant) || self.reader.reading_changes(variant) {
             let copy = variant.call("duplicate", &[]);
             return self.without_splitter().write_array_in_place(&copy, sink, depth);
@@ -437,7 +437,7 @@ impl<'a, 's> Walker<'a, 's> {
         }
     }
 
-    /// Writes a Dictionary whose types a reader knows, or that has none.
+    /// Writes a Dictionary that is untyped, or whose types a reader knows.
     fn write_dictionary_in_place<S: Sink>(
         self,
         variant: &'a Variant,
@@ -473,7 +473,7 @@ impl<'a, 's> Walker<'a, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Refuses container keys that are equal: they have been changed since they became keys.
+    /// Refuses equal container keys, which have been changed since they became keys.
     #[cold]
     #[inline(never)]
     fn check_containers(self, dictionary: &Variant) -> Result<()> {
@@ -499,7 +499,7 @@ impl<'a, 's> Walker<'a, 's> {
         Ok(())
     }
 
-    /// Returns whether a key can be changed while it is one.
+    /// Returns whether a key can change after it has become one.
     #[inline(always)]
     fn may_change(self, key: &Variant) -> bool {
         self.reader.ty(key).is_some_and(|ty| ty >= VariantType::Dictionary)
@@ -725,7 +725,7 @@ impl<'a, 's> Walker<'a, 's> {
             property
                 .value(&object)
                 .and_then(|value| {
-                    // Each object is read as one of its own, which is like no other key.
+                    // Each object is read as a new one, which equals no other key.
                     let walker = Walker { refuses_nulls: false, ..self.without_splitter() };
                     walker.write_into(&value, sink, depth + 1)
                 })
@@ -749,7 +749,7 @@ fn lost(object: &Variant) -> Error {
 /// The encoded size of a value, in bytes.
 ///
 /// # Errors
-/// Why the value cannot be written, with the path to the place.
+/// Fails if the value cannot be encoded; the error has the path.
 pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     let _running = objects.are_full().then(Nested::enter).transpose()?;
     let mut measure = Measure::counting(EncodeOptions { precision: PRECISION, strict_text: false });
@@ -757,7 +757,7 @@ pub fn encoded_size(value: &Variant, objects: Objects<'_>) -> Result<usize> {
     Ok(measure.bytes())
 }
 
-/// Keys of a Dictionary that may decode to the same key as others.
+/// The number of a Dictionary's keys that may decode to the same key.
 #[derive(Default)]
 struct StrictKeys {
     nils: u32,
@@ -775,7 +775,7 @@ fn dictionary_changed() -> Error {
     Error::argument("Dictionary changed by another thread during the call")
 }
 
-/// Writes a run that starts at `index` and returns how many elements it had.
+/// Writes a run that starts at `index`. Returns the number of its elements.
 #[inline(never)]
 fn write_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut S::Array) -> Result<usize> {
     let (ty, left) = (run.ty(), run.left());
@@ -805,7 +805,7 @@ fn write_run<S: Sink>(mut run: Run<'_>, index: usize, sink: &mut S, array: &mut 
 /// The element at `index`, which exists unless another thread has shortened the Array.
 ///
 /// # Errors
-/// If it does not exist.
+/// Fails if it does not exist.
 #[inline(always)]
 pub fn element<'a>(elements: &Elements<'a>, index: usize) -> Result<&'a Variant> {
     elements.get(index).ok_or_else(|| Error::argument("Array changed by another thread during the call"))

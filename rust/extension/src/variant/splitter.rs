@@ -1,4 +1,4 @@
-//! Large containers are encoded by several threads: the first one writes a while, then splits off the rest.
+//! Splits large containers among threads: the first thread writes for a while, then splits off the rest.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl<'a> Splitter<'a> {
         self.tails.into_inner()
     }
 
-    /// How many elements or entries make a part of about [`PART_BYTES`], since `done` of them took `bytes`; `None` where
+    /// The number of elements or entries in a part of about [`PART_BYTES`], if `done` of them took `bytes`. `None` if
     /// the `left` ones are not worth other threads.
     #[inline(always)]
     pub fn per_part(bytes: usize, done: usize, left: usize) -> Option<usize> {
@@ -51,11 +51,11 @@ impl<'a> Splitter<'a> {
 
 /// The rest of a container.
 pub struct Tail<'a> {
-    /// What it holds.
+    /// The elements or entries.
     pub items: TailItems<'a>,
     /// Whether a value that would decode to a different one is an error.
     pub strict: bool,
-    /// Whether what only the running game knows is an error.
+    /// Whether values that have a meaning only in the running game are errors.
     pub refuses_ids: bool,
     /// The level of its elements.
     pub depth: u32,
@@ -68,7 +68,7 @@ pub struct Tail<'a> {
 pub enum TailItems<'a> {
     /// Elements of an Array.
     Elements(Elements<'a>, Range<usize>),
-    /// The next entries of a Dictionary, and how many.
+    /// The next entries of a Dictionary, and their number.
     Entries(EntriesInPlace<'a>, usize),
     /// Elements of a PackedStringArray.
     Strings(Strings<'a>, Range<usize>),

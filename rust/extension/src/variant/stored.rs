@@ -1,4 +1,4 @@
-//! What the engine's object format stores of an object: its class, and the names of its properties.
+//! The parts of an object that the engine's format stores: its class, and the names of its properties.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -16,19 +16,19 @@ use variant_codec::format::SCRIPT_PATH_PREFIX;
 use variant_codec::{Error, Result};
 use variant_engine::{class_name, get_property, text_of};
 
-/// The stored properties of objects, asked once in a call for each class and script whose objects all have the same ones.
+/// The stored properties of objects. A class and script whose objects all have the same ones is queried once in a call.
 ///
-/// The engine makes a Dictionary for each property of each object that is asked. `cargo xtask bench objects`, encoding on one
-/// thread: asking each object 0.25 × the engine, asking once 2 ×.
+/// A query makes the engine create a Dictionary for each property. `cargo xtask bench objects` encodes on one thread at
+/// 0.25 × the engine's speed with a query for each object, and at 2 × with one query.
 #[derive(Default)]
 pub struct StoredProperties(RefCell<HashMap<ClassAndScript, Option<Rc<Stored>>>>);
 
 type ClassAndScript = (StringName, Option<InstanceId>);
 
-/// What is stored of an object.
+/// The stored parts of an object.
 pub struct Stored {
     pub class: GString,
-    /// Why readers refuse the class, once it has been asked.
+    /// Whether readers accept the class, once it has been checked.
     refusal: OnceCell<Result<()>>,
     pub properties: Vec<Property>,
 }
@@ -45,10 +45,10 @@ pub struct Property {
 const PLAIN: [&str; 3] = ["RefCounted", "Resource", "Object"];
 
 impl StoredProperties {
-    /// What is stored of this object.
+    /// The stored parts of this object.
     ///
     /// # Errors
-    /// A class that cannot be instantiated, so that no reader could make the object.
+    /// Fails if the class cannot be instantiated, because no reader could create the object.
     pub fn of(&self, object: &Gd<Object>) -> Result<Rc<Stored>> {
         let class = class_name(object);
         let script = object.get_script();
@@ -77,8 +77,8 @@ impl StoredProperties {
     }
 }
 
-/// Whether all objects with this script have the same properties. A script that is no tool has none in the editor, only those of
-/// a placeholder.
+/// Whether all objects with this script have the same properties. In the editor, objects whose script is not a tool
+/// have only the properties of a placeholder.
 fn has_fixed_properties(script: &Gd<Script>) -> bool {
     const DYNAMIC: [&str; 2] = ["_get_property_list", "_validate_property"];
 
@@ -126,20 +126,20 @@ impl Stored {
 }
 
 impl Stored {
-    /// Fails for an object that every reader refuses.
+    /// Checks that readers accept the object.
     ///
     /// # Errors
-    /// Scripts, and singletons of the engine.
+    /// Fails for scripts and for engine singletons.
     pub fn check_readable(&self) -> Result<()> {
         self.refusal.get_or_init(|| check_class(&StringName::from(&self.class))).clone()
     }
 }
 
 impl Property {
-    /// What is written for it; getters run.
+    /// The value to write for the property. Getters run.
     ///
     /// # Errors
-    /// An object that one of its getters has freed; a script without a path.
+    /// Fails if a getter has freed the object, or the script has no path.
     pub fn value(&self, object: &Gd<Object>) -> Result<Variant> {
         match &self.script {
             Some(script) => script.clone(),
@@ -167,7 +167,7 @@ pub fn script_label(script: &Gd<Script>) -> String {
 /// The path by which a reader can load this script.
 ///
 /// # Errors
-/// A script that has none.
+/// Fails if the script has no such path.
 pub fn script_path(script: &Gd<Script>) -> Result<GString> {
     let path = script.get_path();
     if path.begins_with(SCRIPT_PATH_PREFIX) {

@@ -4,7 +4,7 @@ use godot::builtin::GString;
 
 /// Texts that were decoded more than once. Their Strings are made once and then shared.
 ///
-/// Data without repetition soon stops trying.
+/// Data without repetition soon turns the cache off.
 pub struct TextCache {
     seen: usize,
     /// Reduced by each text that is not cached.

@@ -1,4 +1,4 @@
-//! Validates without building: events → only the keys of Dictionaries, to find duplicates.
+//! Validates events without building the value. Builds only the keys of Dictionaries, to find duplicates.
 
 use variant_codec::stream::{ElementType, Lanes, NodePathParts, Sink, Text};
 use variant_codec::{Result, VariantType};
@@ -8,7 +8,7 @@ use super::builder::VariantBuilder;
 use super::builder::sink::{ArrayFrame, DictionaryFrame};
 use super::input::Reading;
 
-/// Makes the checks of a [`VariantBuilder`], but builds only keys, and creates no objects and loads no scripts.
+/// Runs the checks of a [`VariantBuilder`], but builds only keys, creates no objects and loads no scripts.
 pub struct Validator<'k> {
     builder: VariantBuilder<'k, 'k>,
     in_key: bool,

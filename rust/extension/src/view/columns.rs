@@ -155,7 +155,7 @@ impl Column {
             }
             _ => default.clone(),
         };
-        // Fails here if each missing cell would fail.
+        // Each missing cell would fail in the same way, so fail now.
         cells.push(&default, ty)?;
         Ok(Self { key, ty, cells: Cells::of(ty), default })
     }

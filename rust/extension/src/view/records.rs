@@ -107,8 +107,7 @@ impl Records {
         self.index.count(&self.source)
     }
 
-    /// Fails if the data is in another format, or the first record is truncated, which an active writer does not
-    /// explain.
+    /// Fails if the data is in another format, or the first record is truncated.
     ///
     /// # Errors
     /// As [`Records::len`].
@@ -209,7 +208,7 @@ impl Records {
     }
 }
 
-/// Adds a record's place among all records, its `index` and its `offset`, to an error in it.
+/// Adds the `index` and the `offset` of a record to an error in it.
 pub fn inside(error: Error, index: u64, offset: u64) -> Error {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     let index = usize::try_from(index).unwrap_or(usize::MAX);

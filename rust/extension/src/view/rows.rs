@@ -18,7 +18,7 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`, whose bytes are in `input`. `fields` are those at the keys, in the order of the keys.
+    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.

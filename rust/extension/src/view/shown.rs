@@ -1,4 +1,4 @@
-//! [`Shown`]: what a view shows.
+//! [`Shown`]: the contents of a view.
 
 use std::sync::Arc;
 

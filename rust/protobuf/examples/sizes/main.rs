@@ -1,4 +1,4 @@
-//! How many bytes messages of games take: in Godot's format, in protobuf, and with compact wire types.
+//! Compares the sizes of typical game messages in Godot's format, protobuf, and the compact wire format.
 //!
 //! `cargo run -p variant_protobuf --example sizes` prints the table of `docs/protobuf.md`.
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let message = schema.message(name)?;
         let [protobuf, compact] = [Wire::Protobuf, Wire::Compact].map(|wire| {
             let bytes = message.encode(&value, &EncodeOptions { wire })?;
-            // Only what is read back counts.
+            // Only bytes that are decoded again count.
             let read = message.decode(&bytes, &DecodeOptions { wire, ..DecodeOptions::default() })?;
             assert_eq!(message.encode(&read, &EncodeOptions { wire })?, bytes);
             Ok::<_, variant_codec::Error>(bytes.len())
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What it is, the message's name, and a value.
+/// A description, the name of the message, and a value.
 fn corpus() -> [(&'static str, &'static str, Value); 11] {
     let entities = |count| list(0..count, entity);
     let tiles = || {

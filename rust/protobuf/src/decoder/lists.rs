@@ -16,7 +16,7 @@ use crate::schema::{Field, Label, MessageTable};
 use crate::varint::{LONGEST_VARINT, unzigzag};
 
 impl<'a> MessageDecoder<'a> {
-    /// The type of array for a list.
+    /// The type of array that a list is decoded as.
     fn array_type(&self, kind: Kind) -> VariantType {
         use VariantType as T;
         match kind {
@@ -141,7 +141,7 @@ impl<'a> MessageDecoder<'a> {
         sink.string(strings, text.into())
     }
 
-    /// The number of elements of a list of numbers. Checks that varints are complete.
+    /// The number of elements of a list of numbers. Checks the packing and the length of fixed-width elements.
     fn count_numbers(&self, field: &Field, records: Range<usize>) -> Result<usize> {
         let mut count = 0;
         if self.strict && field.label == Label::Packed && records.len() > 1 {
@@ -181,7 +181,7 @@ impl<'a> MessageDecoder<'a> {
         };
         let bytes = &self.bytes[range.clone()];
         let Some(names) = closed else {
-            // Few enough to be counted in a byte.
+            // Few enough to count in a `u8`.
             let ends = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>();
             return Ok(bytes.chunks(128).map(|bytes| usize::from(ends(bytes))).sum());
         };
@@ -206,7 +206,7 @@ impl<'a> MessageDecoder<'a> {
         self.each_number_as(field.kind, field, records, take)
     }
 
-    /// The same, inlined where the field's kind is a constant.
+    /// [`Self::each_number`], inlined so that `kind` can be a constant.
     #[inline(always)]
     fn each_number_as(
         &self,
@@ -257,7 +257,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// A list of numbers as a packed array.
+    /// Writes a list of numbers as a packed array.
     #[inline(never)]
     fn decode_numbers<S: Sink>(
         &mut self,
@@ -291,7 +291,7 @@ impl<'a> MessageDecoder<'a> {
         written
     }
 
-    /// The elements of a list, four or eight bytes each.
+    /// Reads the elements of a list, four or eight bytes each.
     #[inline(never)]
     fn read_numbers(
         &self,
@@ -314,7 +314,7 @@ impl<'a> MessageDecoder<'a> {
         }
     }
 
-    /// Fills the array with the elements.
+    /// Fills `places` with the elements of a list.
     #[inline(always)]
     fn fill<const N: usize>(
         &self,
@@ -358,7 +358,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_array(array)
     }
 
-    /// A list of enum names, or an Array if some numbers have none.
+    /// Writes a list of enum names, or an Array if some numbers have none.
     fn decode_enum_names<S: Sink>(
         &mut self,
         sink: &mut S,

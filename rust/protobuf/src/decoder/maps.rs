@@ -1,4 +1,4 @@
-//! Maps, whose entries are messages.
+//! Decoding of maps, whose entries are messages.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::reader::{odd, range};
 use crate::schema::{Field, MessageTable};
 
 impl<'a> MessageDecoder<'a> {
-    /// A map as a Dictionary whose entries are sorted by key.
+    /// Writes a map as a Dictionary with its entries sorted by key.
     #[inline(never)]
     pub(super) fn decode_map<S: Sink>(
         &mut self,
@@ -67,7 +67,7 @@ impl<'a> MessageDecoder<'a> {
         sink.end_dictionary(dictionary).at(at)
     }
 
-    /// Reads the key of an entry, and notes where its value is.
+    /// Reads the key of an entry, and records the range of its value.
     fn add_entry(&mut self, table: &'a MessageTable, record: usize, level: u32) -> Result<()> {
         let (first, unknown) = (self.memory.found.len(), self.memory.unknown.len());
         let found = self.memory.found[record];
@@ -105,7 +105,7 @@ impl<'a> MessageDecoder<'a> {
         self.memory.entries.push(entry, &mut self.budget).at(at)
     }
 
-    /// Sorts entries by key. Of those with the same key, the last one wins.
+    /// Sorts entries by key. If a key repeats, the last entry wins.
     fn sort_entries(&mut self, table: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         let bytes = self.bytes;
         let (key, value) = table.entry();
@@ -139,7 +139,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Adds the path step of a map's key to an error.
+    /// The path step of a map's key.
     #[cold]
     fn step_of(&self, kind: Kind, entry: &Entry) -> Step {
         match kind {

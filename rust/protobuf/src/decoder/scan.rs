@@ -14,7 +14,7 @@ use crate::varint::{LONGEST_VARINT, put_varint, unzigzag};
 use crate::wire::Wire;
 
 impl<'a> MessageDecoder<'a> {
-    /// Notes the records of a message, and keeps unknown fields. In a group, `groups` is the index of the first group in it.
+    /// Collects the records of a message, and keeps unknown fields. `groups` is the index of a group's first group.
     #[inline(always)]
     pub(super) fn scan(
         &mut self,
@@ -71,8 +71,8 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Passes over a group whose start-group tag has been read. Returns its index in the memory if the field is known.
-    /// `groups` is the index of the first group from there on, if this one is in a group.
+    /// Skips a group whose start-group tag has been read. Returns its index in `Memory::groups` if the field is
+    /// known. In a group, `groups` is the index of the next recorded group.
     #[inline(never)]
     fn pass_group(
         &mut self,
@@ -96,15 +96,15 @@ impl<'a> MessageDecoder<'a> {
         Ok(index)
     }
 
-    /// Strict: fields are sorted by number, and only lists and maps repeat.
+    /// Fails in strict mode if fields are not sorted by number, or one other than a list or map repeats.
     fn check_order(&self, field: &Field, rank: u16, last: Option<u16>, at: usize) -> Result<()> {
         self.odd(last.is_some_and(|last| rank < last), at, Oddity::Order)?;
         let may_repeat = matches!(field.label, Label::Repeated | Label::Map);
         self.odd(last == Some(rank) && !may_repeat, at, Oddity::Repeated)
     }
 
-    /// Whether a record is an unknown field because its enum does not list the number. In a packed list, only such
-    /// elements are.
+    /// Whether a record is an unknown field because its closed enum does not list the number. In a packed list,
+    /// only those elements are unknown.
     #[inline(never)]
     fn has_foreign_enum(
         &mut self,
@@ -144,7 +144,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(false)
     }
 
-    /// Keeps an element of a list as a record of its own.
+    /// Keeps an unknown element of a packed list as a record of its own.
     fn add_unknown_number(&mut self, field: &Field, number: i64, at: usize) -> Result<()> {
         if !self.options.keep_unknown {
             return Ok(());
@@ -189,7 +189,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(foreign)
     }
 
-    /// Sorts the records from `first` on by field. Of a oneof, only the last member stays.
+    /// Sorts the records from `first` on by field. Keeps only the last member of each oneof.
     #[inline(always)]
     pub(super) fn settle(&mut self, message: &'a MessageTable, first: usize, level: u32) -> Result<()> {
         if !message.oneofs.is_empty() {
@@ -217,7 +217,7 @@ impl<'a> MessageDecoder<'a> {
             if self.memory.members[usize::from(oneof)].is_replaced(field.number) {
                 self.odd(true, found.at as usize, Oddity::Repeated)?;
                 self.memory.found[index].rank = NONE;
-                // It may have overwritten the members of oneofs, which are needed here.
+                // `check_replaced` may overwrite the members, which are still needed here.
                 let members = std::mem::take(&mut self.memory.members);
                 self.check_replaced(field, found, level)?;
                 self.memory.members = members;
@@ -226,7 +226,7 @@ impl<'a> MessageDecoder<'a> {
         Ok(())
     }
 
-    /// Values that a later one replaces must be valid too.
+    /// Checks a value that a later one replaces. It must be valid too.
     #[cold]
     #[inline(never)]
     pub(super) fn check_replaced(&mut self, field: &'a Field, found: Found, level: u32) -> Result<()> {
@@ -246,7 +246,7 @@ impl<'a> MessageDecoder<'a> {
 }
 
 impl Member {
-    /// Notes a member, scanning backwards, and returns whether a later one replaces it.
+    /// Adds a member, scanning backwards, and returns whether a later one replaces it.
     #[inline(always)]
     fn is_replaced(&mut self, number: u32) -> bool {
         let last = *self.number.get_or_insert(number);

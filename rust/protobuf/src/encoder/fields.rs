@@ -1,4 +1,4 @@
-//! Single values, and the names of fields.
+//! Encoding of single values, and lookup of field names.
 
 use variant_codec::stream::{Sink, Text};
 use variant_codec::text::{Utf8Rule, put_utf8, utf8_len};
@@ -14,7 +14,7 @@ use crate::varint::zigzag;
 use crate::wire::Wire;
 
 impl<'s> MessageEncoder<'s> {
-    /// A tag and a varint or fixed bytes.
+    /// Writes a tag and a varint or fixed bytes.
     #[inline(always)]
     pub(super) fn put_record(&mut self, field: &Field, class: Class, value: u64) -> Result<()> {
         let tag = self.wire.tag(field.tag, class);
@@ -38,7 +38,7 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// Only a tag.
+    /// Writes only a tag.
     #[inline(always)]
     pub(super) fn put_tag(&mut self, field: &Field, class: Class) -> Result<()> {
         let tag = self.wire.tag(field.tag, class);
@@ -71,7 +71,6 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Puts a number.
     #[inline(always)]
     pub(super) fn put_int(&mut self, field: &'s Field, value: i64) -> Result<()> {
         match field.kind {
@@ -105,7 +104,7 @@ impl<'s> MessageEncoder<'s> {
         }
     }
 
-    /// Puts text of `len` bytes after a tag.
+    /// Writes a tag and text of `bytes` bytes in UTF-8.
     #[inline(always)]
     pub(super) fn put_text(&mut self, field: &'s Field, text: Text<'_>, bytes: usize) -> Result<()> {
         let tag = self.wire.tag(field.tag, Class::Bytes);
@@ -118,7 +117,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(())
     }
 
-    /// Puts a String or StringName.
+    /// Writes a String or StringName.
     #[inline(always)]
     pub(super) fn put_string(&mut self, field: &'s Field, ty: VariantType, text: Text<'_>) -> Result<()> {
         match field.kind {
@@ -149,7 +148,7 @@ impl<'s> MessageEncoder<'s> {
         self.int(number.into())
     }
 
-    /// Whether a zero is omitted here.
+    /// Whether the field omits zeros.
     #[inline(always)]
     pub(super) fn leaves_zero_out(&self, field: &Field) -> bool {
         field.label == Label::Implicit
@@ -159,7 +158,7 @@ impl<'s> MessageEncoder<'s> {
     #[inline(always)]
     pub(super) fn name(&mut self, text: Text<'_>) -> Result<()> {
         let message = self.level.message;
-        // 0 for the first field.
+        // Wraps from `NONE` to 0 for the first field.
         let next = self.level.last.wrapping_add(1);
         let follower = message.first_follower + usize::from(next);
         let expected = self.followers.get(follower).copied().unwrap_or(next);

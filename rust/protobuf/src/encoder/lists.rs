@@ -1,4 +1,4 @@
-//! Repeated fields.
+//! Encoding of repeated fields.
 
 use variant_codec::stream::Sink;
 use variant_codec::{Result, VariantType};
@@ -10,7 +10,7 @@ use crate::schema::{Field, Label};
 use crate::varint::{varint_len, zigzag};
 
 impl<'s> MessageEncoder<'s> {
-    /// Opens the record of a packed list, if the list is packed.
+    /// Opens a list, with its record if it is packed.
     #[inline(always)]
     pub(super) fn open_list(&mut self, field: &'s Field, len: usize) -> Result<OpenArray> {
         let mut open = OpenArray { length_at: 0, reserved: 0 };
@@ -30,7 +30,7 @@ impl<'s> MessageEncoder<'s> {
         Ok(open)
     }
 
-    /// Puts all elements of a list of numbers.
+    /// Writes all numbers of a packed array as a list.
     #[inline(never)]
     pub(super) fn put_packed_numbers(&mut self, field: &'s Field, ty: VariantType, le: &[u8]) -> Result<()> {
         use VariantType as T;
@@ -69,7 +69,7 @@ impl<'s> MessageEncoder<'s> {
         self.end_array(array)
     }
 
-    /// Numbers of a packed list.
+    /// Writes numbers of a packed list.
     #[inline(always)]
     pub(super) fn put_ints(&mut self, field: &Field, ints: &mut impl Iterator<Item = i64>) -> Result<()> {
         let kind = field.kind;

@@ -1,4 +1,4 @@
-//! The order of fields and entries, and what they are together.
+//! The order of fields and entries, and checks of the fields of a message together.
 
 use variant_codec::error::quoted;
 use variant_codec::{ErrorKind, Result};
@@ -9,7 +9,7 @@ use crate::kind::Kind;
 use crate::schema::{Field, NONE, UNKNOWN_KEY};
 
 impl<'s> MessageEncoder<'s> {
-    /// Starts an entry; entries are sorted later.
+    /// Starts a segment. Segments are sorted later.
     #[inline(always)]
     pub(super) fn begin_segment(&mut self, rank: u64) -> Result<()> {
         let bytes = size_of::<Segment>();
@@ -78,7 +78,7 @@ impl<'s> MessageEncoder<'s> {
         })
     }
 
-    /// Notes the sort key of a map entry.
+    /// Sets the sort key of the last map entry.
     #[inline(always)]
     pub(super) fn note_key(&mut self, rank: u64) {
         let [.., last] = self.segments.as_mut_slice() else { return };
@@ -86,10 +86,10 @@ impl<'s> MessageEncoder<'s> {
     }
 }
 
-/// The key in a map entry, which is text.
+/// The text key of an encoded map entry.
 fn entry_key(entry: &[u8]) -> &[u8] {
     let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte < 0x80).map_or(0, |last| last + 1);
-    // After its tag, its length and the tag of the key.
+    // Skips the tag and length of the entry, then the tag of the key.
     let entry = &entry[end(entry)..];
     let entry = &entry[end(entry) + 1..];
     let (len, text) = entry.split_at(end(entry));

@@ -1,4 +1,4 @@
-//! The ratios as bars.
+//! Draws the ratios as bars.
 
 use std::path::Path;
 
@@ -17,17 +17,17 @@ type Panel<'a, 'b> = ChartContext<
 >;
 
 const WIDTH: u32 = 1200;
-/// The column of names.
+/// The width of the column of names.
 const NAMES: u32 = 210;
 const TITLE: u32 = 92;
 const SCALE: u32 = 34;
 const ROW: u32 = 30;
 const FONT: &str = "sans-serif";
-/// Plotters counts a font's size with its line; an SVG counts without.
+/// The line height: Plotters includes it in a font's size, SVG does not.
 const LINE: f64 = 1.24;
-/// Space for the number behind the longest bar.
+/// Space for the number after the longest bar.
 const BEYOND: f64 = 1.5;
-/// Bars for one thread, and for all threads.
+/// Colours of the bars for one thread and for all threads.
 const COLOURS: [RGBColor; 2] = [RGBColor(150, 188, 224), RGBColor(38, 92, 160)];
 
 /// Draws the rows of these workloads into an SVG file.
@@ -73,7 +73,7 @@ pub fn draw(rows: &[Row], names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// One bar from the line at 1×, and its number.
+/// Draws one bar from the line at 1×, and its number.
 fn bar(root: &Area<'_>, panel: &mut Panel<'_, '_>, row: &Row, middle: f64) -> Result<()> {
     let place = usize::from(row.threads > 1);
     let top = middle + 0.4 - 0.4 * place as f64;
@@ -84,7 +84,7 @@ fn bar(root: &Area<'_>, panel: &mut Panel<'_, '_>, row: &Row, middle: f64) -> Re
     Ok(())
 }
 
-/// Lines and numbers at the powers of two, and the direction above them.
+/// Draws lines and numbers at the powers of two, and the direction above them.
 fn scale(root: &Area<'_>, panel: &Panel<'_, '_>, op: Op, rows: usize) -> Result<()> {
     let range = panel.x_range();
     for ratio in (-3..8).map(|power| 2_f64.powi(power)).filter(|ratio| range.contains(ratio)) {

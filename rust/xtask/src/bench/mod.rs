@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: the codec beside the engine's own functions, in the real engine.
+//! `cargo xtask bench`: measures the codec against the engine's own functions, in the real engine.
 //!
-//! Each workload runs in a process of its own (`godot-project/bench/main.gd`), engine and codec in turns.
+//! Each workload runs in its own process (`godot-project/bench/main.gd`), with engine and codec in turns.
 
 mod chart;
 mod page;
@@ -24,19 +24,19 @@ use crate::godot::Godot;
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
-/// Choices for a run.
+/// Options of a run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// Only the workload with this name, or those whose names contain it
     #[arg(value_name = "NAME")]
     pub only: Option<String>,
-    /// Fewer samples: a glance, not a measurement
+    /// Take fewer samples, for a rough result
     #[arg(long)]
     pub quick: bool,
     /// A folder of JSON documents to measure as well
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// In the editor, which is a debug build, instead of an exported release game
+    /// Measure in the editor, which is a debug build, instead of an exported release game
     #[arg(long)]
     pub editor: bool,
     /// Rewrite docs/benchmarks.md and its chart; refused while other processes use the processors
@@ -48,13 +48,13 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Build {
-    /// What players run; the one that counts.
+    /// The build that players run.
     Release,
     /// The editor program, which is a debug build.
     Editor,
 }
 
-/// The amount of samples.
+/// The number of samples.
 struct Pace {
     /// The minimum number of pairs.
     pairs: u32,
@@ -71,7 +71,7 @@ struct Report {
     /// The engine's version.
     engine: String,
     build: Build,
-    /// The processor and how many there are.
+    /// The processor model and the number of threads.
     machine: String,
     quick: bool,
     rows: Vec<Row>,
@@ -128,13 +128,13 @@ pub fn run(workspace: &Workspace, godot: &Godot, options: &Options) -> Result<()
     if options.document { page::write(workspace, &report) } else { Ok(()) }
 }
 
-/// One thread, and one for each processor.
+/// The numbers of threads to measure: one, and one for each processor.
 fn threads() -> Vec<usize> {
     let all = thread::available_parallelism().map_or(1, usize::from);
     if all > 1 { vec![1, all] } else { vec![1] }
 }
 
-/// The processor and how many there are.
+/// The processor model and the number of threads.
 fn machine() -> String {
     let described = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

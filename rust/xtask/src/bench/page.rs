@@ -1,4 +1,4 @@
-//! The measured parts of `docs/benchmarks.md` and `README.md`, and the chart.
+//! Writes the measured parts of `docs/benchmarks.md` and `README.md`, and the chart.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{Report, chart};
 use crate::document::replaced;
 use crate::workspace::Workspace;
 
-/// What the README shows: workloads, and what they are for a reader.
+/// The workloads in the README, with their descriptions.
 const README: [(&str, &str); 6] = [
     ("entities", "50,000 entities (Dictionaries) in one value"),
     ("batch of entities", "50,000 entities, each encoded separately"),
@@ -20,7 +20,7 @@ const README: [(&str, &str); 6] = [
     ("int, one call", "one int, one call"),
 ];
 
-/// Writes the newest run; the text between the measured parts stays as it is.
+/// Writes the newest results; the text between the measured parts stays.
 pub fn write(workspace: &Workspace, report: &Report) -> Result<()> {
     let rows = &report.rows;
     fill(workspace, "docs/benchmarks.md", "machine", &report.to_string())?;
@@ -36,12 +36,12 @@ fn fill(workspace: &Workspace, document: &str, part: &str, content: &str) -> Res
     fs::write(workspace.root.join(document), text).with_context(|| format!("cannot write {document}"))
 }
 
-/// The rows of the page: a workload, and what the engine does for it.
+/// The workloads on the page, with the engine's functions for each.
 fn shown() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.iter().map(|(name, .., engine)| (*name, *engine)).filter(|(_, engine)| !engine.is_empty())
 }
 
-/// Ratios of encoding and decoding, with one thread and with all.
+/// The ratios of encoding and decoding, with one thread and with all threads.
 fn summary(rows: &[Row]) -> String {
     let most = rows.iter().map(|row| row.threads).max().unwrap_or(1);
     let mut lines = vec![
@@ -55,7 +55,7 @@ fn summary(rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-/// Ratios with all threads, each with the command that measures it.
+/// The ratios with all threads, each with the command that measures it.
 fn readme(rows: &[Row]) -> String {
     let most = rows.iter().map(|row| row.threads).max().unwrap_or(1);
     let head = "| data | encode | decode | command |\n|---|---:|---:|---|".to_owned();

@@ -1,4 +1,4 @@
-//! Whether the machine is quiet enough for figures that are published.
+//! Checks that the machine is quiet enough for published figures.
 
 use std::fs;
 use std::thread;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// How long the processors are watched, before each process that measures.
+/// The time for which the processors are watched before each measuring process.
 const WATCHED: Duration = Duration::from_millis(500);
-/// A share of one processor that the system itself may use.
+/// The share of one processor that the system may use.
 const TOLERATED: f64 = 0.15;
-/// A short burst, such as this program's own end of a process, gets another chance.
+/// The number of attempts: a short burst, such as the end of the previous process, is forgiven.
 const ATTEMPTS: u32 = 6;
 
-/// Fails while other processes use the processors: figures would be too low on one side or the other.
+/// Fails while other processes use the processors, because they would distort the ratios.
 pub fn require() -> Result<()> {
     let mut busy = 0.0;
     for _ in 0..ATTEMPTS {
@@ -27,7 +27,7 @@ pub fn require() -> Result<()> {
     );
 }
 
-/// How many processors worked, on average, while they were watched.
+/// The average number of busy processors while they are watched.
 fn busy_processors() -> Result<f64> {
     let before = ticks()?;
     thread::sleep(WATCHED);
@@ -42,13 +42,13 @@ struct Ticks {
     idle: u64,
 }
 
-/// Of all processors, since the system started.
+/// The ticks of all processors since the system started.
 fn ticks() -> Result<Ticks> {
     let stat = fs::read_to_string("/proc/stat").context("only Linux tells how busy its processors are")?;
     parse(&stat).context("/proc/stat has no line of all processors")
 }
 
-/// Reads user, nice, system, idle, iowait, irq, softirq and steal; what follows is counted among user already.
+/// Reads user, nice, system, idle, iowait, irq, softirq and steal. The later fields are already part of user.
 fn parse(stat: &str) -> Option<Ticks> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let fields: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;

@@ -1,11 +1,11 @@
-//! The lines that `godot-project/bench/` prints, and the rows made of them.
+//! The lines that `godot-project/bench/` prints, and the rows computed from them.
 
 use std::fmt;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What such a line starts with.
+/// The prefix of such a line.
 const MARK: &str = "@@ ";
 
 /// A direction.
@@ -27,10 +27,10 @@ impl fmt::Display for Op {
 /// One workload in one direction. Times are medians, in nanoseconds for one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// The workload's name.
     pub workload: String,
     pub op: Op,
-    /// The number of threads that the codec had.
+    /// The codec's number of threads.
     pub threads: usize,
     /// Time of the engine's function.
     pub engine_ns: f64,
@@ -38,34 +38,34 @@ pub struct Row {
     pub codec_ns: f64,
     /// The median of engine time over codec time, pair by pair.
     pub ratio: f64,
-    /// The width of the middle half of these ratios, over their median.
+    /// The interquartile range of these ratios, divided by their median.
     pub spread: f64,
     /// Time to free the engine's result.
     pub engine_free_ns: f64,
     /// Time to free the codec's result.
     pub codec_free_ns: f64,
-    /// The size of the encoded form.
+    /// The encoded size in bytes.
     pub bytes: u64,
-    /// The size of the codec's own form: protobuf, or a patch.
+    /// The size of the codec's own format: protobuf, or a patch.
     pub codec_bytes: u64,
 }
 
-/// Nanoseconds for one call, one for each pair.
+/// Nanoseconds per call, one sample for each pair.
 #[derive(Debug, Deserialize)]
 struct Samples {
     op: Op,
-    /// A float, as every number in Godot's JSON.
+    /// A float, like every number in Godot's JSON.
     bytes: f64,
     codec_bytes: f64,
     engine: Vec<f64>,
     codec: Vec<f64>,
-    /// The loop alone, without a call in it.
+    /// The loop without a call.
     idle: Vec<f64>,
     engine_free: Vec<f64>,
     codec_free: Vec<f64>,
 }
 
-/// The rows among what Godot printed.
+/// The rows in Godot's output.
 pub fn rows(stdout: &str, workload: &str, threads: usize) -> Result<Vec<Row>> {
     let marked = stdout.lines().filter_map(|line| line.strip_prefix(MARK));
     marked
@@ -80,7 +80,7 @@ pub fn rows(stdout: &str, workload: &str, threads: usize) -> Result<Vec<Row>> {
 impl Samples {
     fn row(&self, workload: &str, threads: usize) -> Option<Row> {
         let idle = median(&self.idle)?;
-        // The clock counts microseconds; a call that is as fast as nothing still took some time.
+        // The clock counts microseconds, so a fast call can measure as 0 or less.
         let calls = |times: &[f64]| times.iter().map(|time| (time - idle).max(0.1)).collect::<Vec<_>>();
         let (engine, codec) = (calls(&self.engine), calls(&self.codec));
         let ratios: Vec<_> = engine.iter().zip(&codec).map(|(engine, codec)| engine / codec).collect();

@@ -1,4 +1,4 @@
-//! The project that is measured: exported for the release build, as it is for the editor build.
+//! The measured project: exported for the release build, unexported for the editor build.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,17 +23,17 @@ const PROJECT: &str = include_str!("project.godot");
 
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// A temporary project with the workloads and a copy of the addon, which stays as it is while it is measured.
+/// A temporary project with the workloads and a copy of the addon, which does not change during measurements.
 pub struct Stage<'a> {
     workspace: &'a Workspace,
     godot: &'a Godot,
     folder: TempDir,
-    /// The exported game; none for the editor build.
+    /// The exported game; `None` for the editor build.
     game: Option<PathBuf>,
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the project, and for the release build the game.
+    /// Makes the project and, for the release build, the game.
     pub fn set(workspace: &'a Workspace, godot: &'a Godot, build: Build) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&workspace.target)?;
         archive::copy(&workspace.project().join("bench"), &folder.path().join("bench"))?;
@@ -51,7 +51,7 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// Measures a workload in a process of its own, which shares neither heap nor caches with others.
+    /// Measures a workload in its own process, which shares neither heap nor caches with others.
     pub fn run(&self, workload: &Workload, threads: usize, pace: &Pace) -> Result<Vec<Row>> {
         let project = self.project()?;
         let mut command = match &self.game {

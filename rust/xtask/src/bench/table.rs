@@ -1,4 +1,4 @@
-//! Rows as a table for the terminal.
+//! Formats rows as a table for the terminal.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub fn full(rows: &[Row]) -> Table {
     table
 }
 
-/// Three significant digits: `74.1 ns`, `3.41 ms`. Shorter than the clock's tick is nothing.
+/// Formats with three significant digits: `74.1 ns`, `3.41 ms`.
 fn time(nanoseconds: f64) -> String {
     let (value, unit) = match Duration::from_nanos(nanoseconds as u64) {
         Duration::ZERO => return "0 ns".to_owned(),

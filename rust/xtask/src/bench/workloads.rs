@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// One input, and how it is encoded and decoded.
+/// One input, and its form of encoding and decoding.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// The name in tables and files.
     pub name: String,
     pub input: Input,
-    /// A class in `godot-project/bench/forms.gd`.
+    /// The name of a class in `godot-project/bench/forms.gd`.
     pub form: &'static str,
 }
 
-/// Where a workload's value comes from.
+/// The source of a workload's value.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// A kind in `godot-project/bench/data.gd`, and the count.
+    /// A kind in `godot-project/bench/data.gd`, and the number of items.
     Made(&'static str, u32),
     /// A JSON document.
     Document(PathBuf),
 }
 
-/// Name, kind, count, form, and what the engine does for the rows in docs/benchmarks.md; empty for rows that are not in it.
+/// Name, kind, count, form, and the engine's functions, empty for rows not in docs/benchmarks.md.
 pub const TABLE: [(&str, &str, u32, &str, &str); 27] = [
     ("entities", "entities", 50_000, "value", "`var_to_bytes`, `bytes_to_var`"),
     ("ints", "ints", 1_000_000, "value", SAME),
@@ -74,7 +74,7 @@ pub const TABLE: [(&str, &str, u32, &str, &str); 27] = [
 ];
 const SAME: &str = "the same";
 
-/// Every workload, with the documents of the folder `data`.
+/// Every workload, and the documents of the folder `data`.
 pub fn all(data: Option<&Path>) -> Result<Vec<Workload>> {
     let made = |(name, kind, count, form, _): (&str, _, _, _, _)| Workload {
         name: name.to_owned(),
@@ -88,7 +88,7 @@ pub fn all(data: Option<&Path>) -> Result<Vec<Workload>> {
     Ok(all)
 }
 
-/// The workload with this name, else all whose names contain it.
+/// The workload with this name, or all workloads whose names contain it.
 pub fn only(all: Vec<Workload>, name: &str) -> Result<Vec<Workload>> {
     let exact = all.iter().any(|workload| workload.name == name);
     let names: Vec<_> = all.iter().map(|workload| workload.name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Checks that the editor's help describes everything, by comparing `--doctool` with the pages that the editor shows.
+//! Checks that the editor's help is complete, by comparing the editor's pages with the output of `--doctool`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use roxmltree::{Document, Node};
 
 use crate::judge::Tally;
 
-/// What the engine shows instead of a description.
+/// The engine's text in place of a missing description.
 const NO_DESCRIPTION: &str = "There is currently no description for this";
 
-/// Requires that the page of each class describes the class and all its members, which the XML of `--doctool` lists.
+/// Fails unless each class's page describes the class and all members in the XML of `--doctool`.
 pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
     let mut passed = 0;
     let mut gaps = Vec::new();
@@ -30,7 +30,7 @@ pub fn judge(folder: &Path, pages: &BTreeMap<String, String>) -> Result<Tally> {
     Ok(Tally { passed, failed: 0 })
 }
 
-/// How many of the listed things a page describes, and the others.
+/// The number of listed items that a page describes, and the items that it does not.
 fn look_up(listed: &str, page: &str) -> Result<(u64, Vec<String>)> {
     let listed = Document::parse(listed)?;
     let page = &page.replace('\u{a0}', " ");
@@ -67,7 +67,7 @@ fn parameter<'a>(node: &Node<'a, '_>) -> Option<&'a str> {
     node.has_tag_name("param").then(|| node.attribute("name"))?
 }
 
-/// The text under the wanted heading, a line with a bullet.
+/// The text under the wanted heading, which is a line with a bullet.
 fn description(page: &str, wanted: impl Fn(&str) -> bool) -> &str {
     let mut sections = page.split("● ").filter_map(|section| section.split_once('\n'));
     sections.find(|(heading, _)| wanted(heading)).map_or("", |(_, text)| text)

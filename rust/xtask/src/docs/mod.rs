@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the editor's help is complete, and the snippets of the documentation run.
+//! `cargo xtask docs`: checks that the editor's help is complete, and runs the documentation's snippets.
 
 pub mod help;
 pub mod snippets;
@@ -11,7 +11,7 @@ use crate::package;
 use crate::trial::Trial;
 use crate::workspace::Workspace;
 
-/// Checks both in a new project.
+/// Runs both checks in a new project.
 pub fn run(workspace: &Workspace, godot: &Godot) -> Result<Tally> {
     let trial = Trial::install(workspace, godot, &package::write(workspace, None)?)?;
     trial.first_open()?;

@@ -1,12 +1,12 @@
-//! The GDScript in the documentation, as scripts that run in the real engine.
+//! Runs the GDScript of the documentation in the real engine.
 //!
-//! A fenced block of GDScript is the body of a function, or a whole script if it begins with `extends`; if it extends
-//! SceneTree, it is run by itself. HTML comments, which readers do not see, give the others what they need:
+//! A fenced block of GDScript is a function body, or a whole script if it begins with `extends`. A script
+//! that extends SceneTree runs by itself. HTML comments, hidden from readers, complete the other blocks:
 //!
-//! - `<!-- set-up` before it holds declarations for around the function;
-//! - `<!-- then` behind it holds code that runs after it, in the same function; there, a whole script is `snippet`, and in the
-//!   tree if it is a Node;
-//! - a fenced block `text output` behind it is what it prints.
+//! - `<!-- set-up` before the block holds declarations outside the function;
+//! - `<!-- then` after it holds code that runs after the block in the same function. A whole script is
+//!   `snippet` there, and is in the tree if it is a Node;
+//! - a fenced block `text output` after it holds the expected output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::{EXTENSION, Workspace};
 
-/// The timeout for the example, which reads one file.
+/// The timeout of the example, which reads one file.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
-/// One block of GDScript, and what is known of it.
+/// One block of GDScript, with its additions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Snippet {
-    /// The document, and the line where the block begins.
+    /// The document, and the first line of the block.
     place: (PathBuf, usize),
     code: String,
     set_up: String,
@@ -34,10 +34,10 @@ pub struct Snippet {
     output: Option<String>,
 }
 
-/// All snippets of the documentation: in the documents, and in the editor's help.
+/// All snippets of the documents and of the editor's help.
 ///
 /// # Errors
-/// If a document cannot be read, or what belongs to a snippet is where there is none.
+/// Fails if a document cannot be read, or an addition has no snippet.
 pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
     let addon = format!("addons/{EXTENSION}/README.md");
     let mut files = vec![PathBuf::from("README.md"), PathBuf::from(addon)];
@@ -58,7 +58,7 @@ pub fn all(workspace: &Workspace) -> Result<Vec<Snippet>> {
     Ok(snippets)
 }
 
-/// The doc comments of a source file, and empty lines for all others.
+/// The doc comments of a source file, with an empty line for every other line.
 fn help(source: &str) -> String {
     let documented = source.lines().map(|line| line.trim_start().strip_prefix("///").unwrap_or_default());
     documented.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
@@ -101,14 +101,14 @@ fn extract(file: &Path, text: &str) -> Result<Vec<Snippet>> {
 }
 
 impl Snippet {
-    /// A name for files, in which the place can be read.
+    /// The name for the snippet's files, which contains the place.
     fn name(&self) -> String {
         let (file, line) = &self.place;
         let file = file.with_extension("").display().to_string();
         format!("{}_line_{line:04}", file.replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_lowercase())
     }
 
-    /// The file of the script that it is by itself, if the engine runs it as such.
+    /// The file name of the script, if the engine runs it by itself.
     pub fn program(&self) -> Option<String> {
         self.code.starts_with("extends SceneTree\n").then(|| self.whole())
     }
@@ -117,7 +117,7 @@ impl Snippet {
         format!("whole_{}.gd", self.name())
     }
 
-    /// Its scripts, each with the name of its file; the first has the method `run`, unless it is a program.
+    /// The scripts with their file names. The first has the method `run`, unless it is a program.
     fn scripts(&self) -> Vec<(String, String)> {
         let name = self.name();
         if let Some(file) = self.program() {
@@ -146,7 +146,7 @@ impl Snippet {
     }
 }
 
-/// With tabs instead of four spaces each, and extra indentation.
+/// Replaces each four spaces of indentation with a tab, and indents by `tabs` more.
 fn indented(code: &str, tabs: usize) -> String {
     let mut script = String::new();
     for line in code.lines() {
@@ -167,8 +167,8 @@ pub fn write(snippets: &[Snippet], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Requires that every snippet but the programs was run to its end and printed what its document says, out of what all have
-/// printed.
+/// Fails unless every snippet but the programs ran to its end and printed what its document says. `printed`
+/// is the output of all.
 pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     for snippet in snippets.iter().filter(|snippet| snippet.program().is_none()) {
         let (file, line) = &snippet.place;
@@ -184,8 +184,8 @@ pub fn judge(snippets: &[Snippet], printed: &str) -> Result<Tally> {
     Ok(Tally { passed: snippets.len() as u64, failed: 0 })
 }
 
-/// Requires that the Rust in the guide is that of the crate's example, and that it prints what the guide says of a file that a
-/// snippet has saved.
+/// Fails unless the guide quotes the crate's example, and the example prints the guide's output for a file
+/// that a snippet saved.
 pub fn judge_example(workspace: &Workspace, file: &Path) -> Result<Tally> {
     let guide = fs::read_to_string(workspace.root.join("docs/guide.md"))?;
     let example = fs::read_to_string(workspace.root.join("rust/codec/examples/read_save.rs"))?;

@@ -12,8 +12,8 @@ use crate::debian::{Machine, TESTING, files_with_extension, libraries, loader, m
 use crate::progress::Progress;
 use crate::run;
 
-/// What is unpacked, beside everything that these depend on: the engine, the tool that fits it to the folder, and the
-/// graphics libraries that it loads when it opens a window.
+/// The packages to unpack with their dependencies. The engine loads the graphics libraries to open a window;
+/// patchelf fits it to the folder.
 const PACKAGES: [&str; 9] = [
     "godot",
     "godot-template-release",
@@ -26,7 +26,7 @@ const PACKAGES: [&str; 9] = [
     "libegl-mesa0",
 ];
 
-/// What runs programs of the folder under watch: valgrind, and what it must know about the folder's C library.
+/// Valgrind, and the debug symbols that it needs of the folder's C library.
 const WATCH_PACKAGES: [&str; 2] = ["valgrind", "libc6-dbg"];
 
 const PROGRAMS: &str = "usr/bin";
@@ -41,8 +41,8 @@ pub fn is_in(home: &Path) -> bool {
     root(home).is_dir()
 }
 
-/// Points programs and libraries at the loader and libraries of the folder, by absolute path: a library path in the
-/// environment would also reach child processes, which are programs of the machine.
+/// Points programs and libraries at the folder's loader and libraries, by absolute path. A library path in
+/// the environment would also reach child processes, which are programs of the machine.
 pub fn make_ready(home: &Path) -> Result<Godot> {
     let (root, libraries) = (root(home), libraries(home));
     let patchelf = Patchelf { home };
@@ -71,7 +71,7 @@ pub fn make_ready(home: &Path) -> Result<Godot> {
     Ok(Godot { editor, template_release: Some(release), template_debug: Some(debug), version: String::new() })
 }
 
-/// `libname.so.1` and the like.
+/// Libraries such as `libname.so.1`.
 fn versioned_libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_versioned = |path: &PathBuf| {
         path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so."))
@@ -79,14 +79,14 @@ fn versioned_libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(is_versioned).collect())
 }
 
-/// Valgrind of the folder's engine in `home`, unpacked when first needed.
+/// Valgrind for the engine in `home`, unpacked on first use.
 pub fn valgrind(home: &Path) -> Result<Command> {
     let root = root(home);
     let program = root.join(PROGRAMS).join("valgrind.bin");
     if !program.is_file() {
         let machine = machine().context("this machine knows no Debian archive to install valgrind from")?;
         machine.install(TESTING, "valgrind", &WATCH_PACKAGES, home)?;
-        // It looks for what it must know about the C library here, whatever folder that is meant for.
+        // Valgrind looks for the C library's symbols here, whatever folder the library is meant for.
         let beside = libraries(home).join(".debug");
         fs::create_dir_all(&beside)?;
         let symbols = root.join("usr/lib/debug/.build-id");

@@ -20,22 +20,22 @@ pub use program::Godot;
 /// The oldest engine that the addon runs in.
 pub const OLDEST: (u32, u32) = (4, 4);
 
-/// Why there is no valgrind.
+/// The error if there is no valgrind.
 const NO_VALGRIND: &str = "valgrind cannot be had; on Debian: apt-get install valgrind libc6-dbg";
 
-/// What people do when nothing else works; ends every error about a missing engine.
+/// The advice that ends every error about a missing engine.
 const ADVICE: &str = "Install Godot 4.4 or newer from godotengine.org and put it on PATH as `godot`, or set \
                       GODOT4_BIN to its program.";
 
 /// Written last into the private folder, so that an interrupted install is never taken for a finished one.
 #[derive(Serialize, Deserialize)]
 struct Stamp {
-    /// The folder when it was made ready; its programs hold absolute paths, so a moved one must be made ready again.
+    /// The prepared folder. Its programs hold absolute paths, so a moved folder is prepared again.
     home: PathBuf,
     godot: Godot,
 }
 
-/// `GODOT4_BIN`, then `godot4` or `godot` on PATH, then the private folder under `target/`, else a new install there.
+/// Tries `GODOT4_BIN`, then `godot4` and `godot` on PATH, then the private folder, installed if needed.
 pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
     if let Some(program) = env::var_os("GODOT4_BIN") {
         let program = PathBuf::from(program);
@@ -53,10 +53,10 @@ pub fn find_or_install(workspace: &Workspace) -> Result<Godot> {
     private(&workspace.private_godot())
 }
 
-/// The engine's description of itself, written once for each version so that nothing is compiled twice.
+/// The engine's extension API description, written once for each version so that nothing is compiled twice.
 ///
 /// # Errors
-/// What the engine printed, if it wrote none.
+/// Fails if the engine wrote none; the error contains its output.
 pub fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> {
     const LIMIT: Duration = Duration::from_secs(120);
 
@@ -74,7 +74,7 @@ pub fn api_description(workspace: &Workspace, godot: &Godot) -> Result<PathBuf> 
     Ok(kept)
 }
 
-/// Valgrind for this engine: one of its own where it brings its own C library, else the machine's.
+/// Valgrind for this engine: a private one if the engine brings its own C library, else the machine's.
 pub fn valgrind(workspace: &Workspace, godot: &Godot) -> Result<Command> {
     let home = workspace.private_godot();
     if godot.editor.starts_with(&home) && debian::is_in(&home) {
@@ -154,7 +154,7 @@ fn private(home: &Path) -> Result<Godot> {
     Ok(godot)
 }
 
-/// From Debian where that serves, else the official release.
+/// Installs Debian's engine if possible, else the official release.
 fn install(folder: &Path) -> Result<()> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64"))
         && let Some(machine) = crate::debian::machine()
@@ -169,7 +169,7 @@ fn install(folder: &Path) -> Result<()> {
     release::install(folder)
 }
 
-/// Fits the programs to where they now are, and proves that they start.
+/// Fits the programs to their current folder, and checks that they start.
 fn make_ready(home: &Path) -> Result<Godot> {
     let programs = if debian::is_in(home) { debian::make_ready(home)? } else { release::programs(home)? };
     let version = version(&programs.editor)?;

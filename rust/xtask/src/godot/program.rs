@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Godot {
     /// The editor program, which also runs projects.
     pub editor: PathBuf,
-    /// The program that exported games are made of.
+    /// The release export template.
     pub template_release: Option<PathBuf>,
-    /// Its debug form.
+    /// The debug export template.
     pub template_debug: Option<PathBuf>,
-    /// As `godot --version` prints it.
+    /// The version, as `godot --version` prints it.
     pub version: String,
 }

@@ -1,4 +1,4 @@
-//! The engine's official release, for machines where no package serves.
+//! The engine's official release, for machines without a suitable package.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -24,7 +24,7 @@ fn artifact() -> Result<(String, &'static str)> {
         ("linux", "x86_64") => ("linux.x86_64.zip", "Godot_v{}_linux.x86_64"),
         ("linux", "aarch64") => ("linux.arm64.zip", "Godot_v{}_linux.arm64"),
         ("macos", _) => ("macos.universal.zip", "Godot.app/Contents/MacOS/Godot"),
-        // The console program passes output and exit code on; the other one detaches.
+        // The console program forwards output and exit code; the other program detaches.
         ("windows", "x86_64") => ("win64.exe.zip", "Godot_v{}_win64_console.exe"),
         ("windows", "aarch64") => ("windows_arm64.exe.zip", "Godot_v{}_windows_arm64_console.exe"),
         (os, architecture) => bail!("there is no official Godot release for {os} on {architecture}"),
@@ -61,7 +61,7 @@ pub fn programs(home: &Path) -> Result<Godot> {
     Ok(Godot { editor, template_release: None, template_debug: None, version: String::new() })
 }
 
-/// Every system in the list above brings `curl`, with its own proxies and certificates.
+/// Downloads with `curl`: every system in the list above has it, with its own proxies and certificates.
 fn download(address: &str, to: &Path) -> Result<()> {
     eprintln!("   downloading {address}");
     let mut curl = Command::new("curl");
@@ -70,7 +70,7 @@ fn download(address: &str, to: &Path) -> Result<()> {
         .with_context(|| format!("cannot download {address}; is `curl` installed and the network up?"))
 }
 
-/// Compares a file with its line in a list of checksums.
+/// Compares a file with its entry in a list of checksums.
 fn verify(file: &Path, name: &str, sums: &str) -> Result<()> {
     let expected = checksum_of(name, sums).with_context(|| format!("{CHECKSUMS} does not list {name}"))?;
     let found = sha512(file)?;

@@ -1,4 +1,4 @@
-//! Finding real Godot 3 engines, or installing them in private folders: the oldest and the newest that can be had.
+//! Finds real Godot 3 engines, the oldest and newest available, or installs them in private folders.
 
 pub mod padding;
 pub mod vectors;
@@ -14,14 +14,14 @@ use crate::debian;
 use crate::godot::{release, remove_folder};
 use crate::workspace::Workspace;
 
-/// What people do when nothing else works; ends every error about a missing engine.
+/// The advice that ends every error about a missing engine.
 const ADVICE: &str = "Set GODOT3_BIN to the program of a Godot 3, best a server or headless build.";
 
 const VARIABLE: &str = "GODOT3_BIN";
 
 /// A server build of the engine, which needs no display.
 struct Edition {
-    /// The official release, for machines where no package serves.
+    /// The official release, for machines without a suitable package.
     release: &'static str,
     /// The suite of Debian that has it.
     suite: &'static str,
@@ -32,20 +32,20 @@ const EDITIONS: [Edition; 2] = [
     Edition { release: "3.6.2-stable", suite: debian::TESTING },
 ];
 
-/// The package and its program.
+/// The name of the package and of its program.
 const SERVER: &str = "godot3-server";
 
-/// Where there are server builds.
+/// Whether server builds exist for this system.
 const HAS_SERVER: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// The project's folder in the user's home, of which 3.2 says that it cannot make it although it does.
+/// The project's folder in the user's home. Godot 3.2 reports that it cannot make it, although it does.
 const USER_FOLDER: &str = "godot/app_userdata/Exchange with Godot 3";
 
 /// A Godot 3 engine that was seen to start.
 #[derive(Debug, Clone)]
 pub struct Godot3 {
     pub program: PathBuf,
-    /// As `--version` prints it.
+    /// The version, as `--version` prints it.
     pub version: String,
 }
 
@@ -60,7 +60,7 @@ impl Godot3 {
     pub fn script(&self, workspace: &Workspace, script: &str, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("--path").arg(workspace.root.join("tests/godot3")).args(["-s", script]).args(arguments);
-        // It looks for these in the user's home, and complains of a locale without a language.
+        // Godot 3 looks for these in the user's home, and complains about a locale without a language.
         command.env("HOME", workspace.godot_home()).env("LANG", "en_US").env_remove("LC_ALL");
         for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
             command.env(variable, workspace.godot_home());
@@ -69,7 +69,7 @@ impl Godot3 {
     }
 }
 
-/// Whether there is a server build for this system, or `GODOT3_BIN` names another one.
+/// Returns whether a server build exists for this system, or `GODOT3_BIN` names an engine.
 pub fn can_be_had() -> bool {
     HAS_SERVER || env::var_os(VARIABLE).is_some()
 }
@@ -134,7 +134,7 @@ impl Edition {
 }
 
 fn try_program(program: PathBuf) -> Result<Godot3> {
-    // 3.2 ends with a failure after it has answered.
+    // Godot 3.2 exits with a failure after it has answered.
     let output = Command::new(&program).arg("--version").env("LANG", "en_US").output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -1,11 +1,11 @@
-//! The padding of NodePath parts, which Godot 3 leaves as it finds it.
+//! The padding of NodePath parts, which Godot 3 leaves uninitialised.
 
 use anyhow::{Context, Result, bail};
 
 const FLAG_64: u32 = 1 << 16;
 const AS_ID: u32 = 1 << 16;
 
-/// Sets what pads the parts of NodePaths to zero, in one value that the engine wrote.
+/// Zeroes the padding of NodePath parts in one value that the engine wrote.
 pub fn clear(bytes: &mut [u8]) -> Result<()> {
     let mut walk = Walk { bytes, at: 0 };
     walk.value()?;
@@ -64,7 +64,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Bytes behind their length, padded to whole words.
+    /// A length-prefixed byte string, padded to whole words.
     fn text(&mut self, clear: bool) -> Result<()> {
         let length = self.word()? as usize;
         let start = self.at + length;
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn only_padding_of_paths_is_cleared() {
-        // [NodePath("ab:c"), "d"], with bytes other than zero wherever there is padding.
+        // [NodePath("ab:c"), "d"], with non-zero padding throughout.
         let text = "1300000002000000\
                     0f000000010000800100000000000000020000006162aabb0100000063aabbcc\
                     0400000001000000640a0b0c";

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 const LIMIT: Duration = Duration::from_secs(120);
 const HEADER: &str = "engines\tmode\tinput_hex\tresult\treencoded_hex\ttext\tlabel";
 
-/// Writes the rows of every engine to a file, each once, with the engines that print it; returns how many there are.
+/// Writes the distinct rows of all engines, each with its engines, to a file; returns their number.
 pub fn write(workspace: &Workspace, to: &Path) -> Result<usize> {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     let mut known = HashMap::new();
@@ -33,10 +33,10 @@ pub fn write(workspace: &Workspace, to: &Path) -> Result<usize> {
     Ok(rows.len())
 }
 
-/// What the script prints, without what is by chance in the padding of NodePaths.
+/// The rows that the script prints, with the padding of NodePaths zeroed.
 fn rows_of(workspace: &Workspace, engine: &Godot3) -> Result<Vec<String>> {
     let mut command = engine.script(workspace, "res://vectors.gd", &[]);
-    // Each input that the engine refuses is a script error.
+    // Each input that the engine refuses causes a script error.
     let outcome = run::watch(&mut command, Echo::Nothing, LIMIT)?;
     ensure!(outcome.bad_end().is_none(), "Godot {}:\n{}", engine.version, outcome.log);
     ensure!(outcome.stdout.ends_with("@@ end\n"), "the script stopped:\n{}", outcome.log);
@@ -48,7 +48,7 @@ fn cleared(row: &str) -> Result<String> {
     let [mode, input, _result, reencoded, ..] = &mut columns[..] else { bail!("not enough columns: {row}") };
     let by_engine = if mode == "crafted" { vec![reencoded] } else { vec![input, reencoded] };
     for column in by_engine {
-        // Bytes with masked instance ids hold no NodePath.
+        // Bytes with masked instance ids contain no NodePath.
         if let Ok(mut bytes) = hex::decode(column.as_str())
             && !bytes.is_empty()
         {

@@ -1,4 +1,4 @@
-//! Godot compiled from Debian's source, for machines that Debian has no binary for.
+//! Compiles Godot from Debian's source, for machines without a Debian binary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::progress::Progress;
 use crate::run::{self, Echo};
 
 const GODOT: &str = "godot";
-/// A library that Debian took out of the engine's source.
+/// A library that Debian removed from the engine's source.
 struct Library {
     /// Debian's source package.
     package: &'static str,
     /// The folder in `thirdparty/`.
     folder: &'static str,
-    /// What is copied from the package to where in that folder. `*` stands for the C files and headers of a folder.
+    /// The files to copy from the package, and their destinations. `*` means a folder's C files and headers.
     files: &'static [(&'static str, &'static str)],
 }
 const LIBRARIES: [Library; 4] = [
@@ -38,7 +38,7 @@ const LIBRARIES: [Library; 4] = [
     },
     Library { package: "zlib", folder: "zlib", files: &[("*", "")] },
 ];
-/// Godot's own files from those folders.
+/// Godot's own files in those folders.
 const OWN: [(&str, &str); 3] = [
     (
         "mbedtls/include/godot_core_mbedtls_config.h",
@@ -50,16 +50,16 @@ const OWN: [(&str, &str); 3] = [
     ),
     ("certs/ca-bundle.crt", ""),
 ];
-/// An engine that runs scripts: no drivers, and only these modules.
+/// The options of an engine that only runs scripts: few modules and no drivers.
 const OPTIONS: [&str; 14] = [
-    // One unit for each folder, so that headers are read less often; each takes more memory.
+    // One compilation unit for each folder: headers are read less often, at the cost of memory.
     "scu_build=yes",
     "scu_limit=1024",
     "debug_symbols=no",
     "modules_enabled_by_default=no",
     "module_gdscript_enabled=yes",
     "module_text_server_fb_enabled=yes",
-    // For `--script`.
+    // Needed for `--script`.
     "disable_path_overrides=no",
     "accesskit=no",
     "brotli=no",
@@ -71,17 +71,17 @@ const OPTIONS: [&str; 14] = [
 ];
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Bugs in this version of the engine's source: the file, what it says, and what it must say.
+/// Fixes of bugs in this version of the engine's source: the file, the present text, and its replacement.
 const PATCHES: [(&str, &str, &str); 1] = [
-    // When the game quits, the engine frees this object with `memdelete`. In debug builds, that expects a header, which only
-    // `memnew` allocates: after `new`, it frees the wrong address.
+    // When the game quits, the engine frees this object with `memdelete`. In debug builds, `memdelete`
+    // expects a header that only `memnew` allocates, and frees the wrong address after `new`.
     ("platform/web/web_main.cpp", "os = new OS_Web();", "os = memnew(OS_Web);"),
 ];
-/// Builds share the folder of the source, so there is one at a time.
+/// Builds share the source folder, so only one may run at a time.
 static BUILD_LOCK: Mutex<()> = Mutex::new(());
 
-/// The engine for a platform, with these options of its build system, compiled unless it is there. `made` are the files
-/// that make it up, in the source's folder `bin`; their paths are returned.
+/// Compiles the engine for a platform with these build options, unless that was done. `made` names the
+/// engine's files in `bin`, whose paths are returned.
 pub fn engine<const N: usize>(
     toolchain: &Toolchain<'_>,
     platform: &str,
@@ -115,14 +115,14 @@ pub fn engine<const N: usize>(
     Ok(made)
 }
 
-/// Debian's source, complete again, and where it is.
+/// Unpacks Debian's source, restores the removed libraries, and returns its path.
 pub fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     let folder = toolchain.folder("godot-source");
     let source = folder.join(GODOT);
     if source.is_dir() {
         return Ok(source);
     }
-    // An interrupted one is never taken for a finished one.
+    // Removes the remains of an interrupted install.
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;
     }
@@ -143,7 +143,7 @@ pub fn source(toolchain: &Toolchain<'_>) -> Result<PathBuf> {
     Ok(source)
 }
 
-/// Adds those files. The build system compares contents, so writing them again causes no rebuild.
+/// Adds the files of [`OWN`]. The build system compares contents, so rewriting them causes no rebuild.
 fn add_own(source: &Path) -> Result<()> {
     for (name, text) in OWN {
         let file = source.join("thirdparty").join(name);
@@ -153,7 +153,7 @@ fn add_own(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Applies the patches that are not applied yet.
+/// Applies the patches that are missing.
 fn apply_patches(source: &Path) -> Result<()> {
     for (name, from, to) in PATCHES {
         let file = source.join(name);
@@ -164,7 +164,7 @@ fn apply_patches(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A package's source with Debian's patches, in a folder of its own.
+/// Unpacks a package's source with Debian's patches into its own folder.
 fn unpacked(toolchain: &Toolchain<'_>, folder: &Path, package: &str) -> Result<PathBuf> {
     let start = format!("{package}_");
     let is_it =
@@ -179,7 +179,7 @@ fn unpacked(toolchain: &Toolchain<'_>, folder: &Path, package: &str) -> Result<P
     Ok(to)
 }
 
-/// One file, one folder with all that is in it, or the C files and headers of a folder.
+/// Copies one file, one whole folder, or a folder's C files and headers.
 fn copy(from: &Path, what: &str, to: &Path) -> Result<()> {
     if let Some(folder) = what.strip_suffix('*') {
         fs::create_dir_all(to)?;

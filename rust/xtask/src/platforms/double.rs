@@ -16,7 +16,7 @@ use crate::project;
 use crate::run::{self, Echo};
 use crate::suite::{self, Conformance, LIMIT};
 
-/// Only an editor describes its API, which differs from that of other engines in the hashes of some methods.
+/// Only an editor describes its API, whose method hashes differ from those of other engines.
 const OPTIONS: [&str; 20] = [
     "target=editor",
     "optimize=none",
@@ -39,11 +39,11 @@ const OPTIONS: [&str; 20] = [
     "wayland=no",
     "x11=no",
 ];
-/// An unoptimised engine takes 100 KiB of it for each call of a script's function.
+/// The stack limit: an unoptimised engine uses 100 KiB of stack for each call of a script function.
 const STACK: &str = "-s 262144";
 const PROGRAM: &str = "godot.linuxbsd.editor.double.x86_64";
 
-/// All suites in such an engine, with a library for it; and the engine's version.
+/// Runs all suites in such an engine with a library for it. Returns the engine's version and the tally.
 pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(String, Tally)> {
     let [program] = compile::engine(toolchain, platform.name, &OPTIONS, [PROGRAM])?;
     let command = run::limited(&toolchain.command(&program.display().to_string()), STACK);
@@ -64,7 +64,7 @@ pub fn conformance(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<(St
     Ok((godot.version, tally + refused))
 }
 
-/// Whether an engine refuses the library for the other precision, says so, and goes on without it.
+/// Checks that an engine refuses the library for the other precision, says so, and continues without it.
 fn is_refused(toolchain: &Toolchain<'_>, godot: &Godot, folder: &Path, precision: &str) -> Result<()> {
     fs::write(folder.join("quit.gd"), "extends SceneTree\n\n\nfunc _init() -> void:\n\tquit()\n")?;
     let project = suite::bundled(toolchain.workspace, godot, folder)?;

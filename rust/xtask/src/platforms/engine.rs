@@ -1,4 +1,4 @@
-//! The suites in engines for other machines; Debian's run under emulation.
+//! Runs the suites in engines for other machines; Debian's engines run under emulation.
 
 use std::fs;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::run::{self, Echo};
 use crate::sandbox::starter;
 use crate::suite::{self, Access, Conformance};
 
-/// Random values for each run: emulation is some twenty times slower.
+/// Random values for each run, because emulation is some twenty times slower.
 pub const RANDOM: u64 = 200;
-/// All suites but `hostile`, which repeats for thousands of packets what `random` does, and takes most of an hour here, and
-/// `large`, which is about threads and takes ten minutes.
+/// All suites but two. `hostile` repeats the checks of `random` for thousands of packets, and takes most of
+/// an hour here. `large` is about threads, and takes ten minutes.
 pub const SUITES: [&str; 19] = [
     "surface",
     "report",
@@ -43,11 +43,11 @@ pub const SUITES: [&str; 19] = [
     "patches",
     "random",
 ];
-/// Once more, on the other access path and with another number of threads.
+/// The suites that run again, on the other access path and with another number of threads.
 const AGAIN: [&str; 4] = ["values", "batches", "files", "jobs"];
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// All suites in the engine of this machine; with its version.
+/// Runs all suites in this machine's engine; returns its version and the tally.
 pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
     let godot = godot::find_or_install(toolchain.workspace)?;
     let folder = project::copied(toolchain.workspace, &Build::default())?;
@@ -56,7 +56,7 @@ pub fn own(toolchain: &Toolchain<'_>) -> Result<(String, Tally)> {
     Ok((godot.version, tally))
 }
 
-/// The suites in Debian's engine for a platform, and in an exported game; with the engine's version.
+/// Runs the suites in Debian's engine for a platform and in a game; returns the version and the tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
@@ -68,7 +68,7 @@ pub fn conformance(
     let godot = emulated.godot(architecture)?;
     let mut total = suites(toolchain, platform, &godot, library)?;
     if let Some(template) = &godot.template_release {
-        // The editor of this machine exports; the game runs on the other.
+        // This machine's editor exports the game; the emulator runs it.
         let own = godot::find_or_install(toolchain.workspace)?;
         let folder = exportable(toolchain, platform, library)?;
         let game = suite::exported_game(toolchain.workspace, &own, folder.path(), template, architecture)?;
@@ -85,7 +85,7 @@ pub fn conformance(
     Ok((godot.version, total))
 }
 
-/// The suites in this engine with this library. All are run even if some fail.
+/// Runs all suites in this engine with this library, even if some fail.
 pub fn suites(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
@@ -114,7 +114,7 @@ pub fn suites(
     Ok(first? + second?)
 }
 
-/// Runs these suites, all of them even if some fail.
+/// Runs all these suites, even if some fail.
 pub fn each(
     platform: &Platform,
     names: &[&'static str],
@@ -139,15 +139,15 @@ pub fn each(
     Ok(total)
 }
 
-/// The engine that this command starts, by a script of this name.
+/// The engine that `command` starts, through a script called `name`.
 pub fn started(toolchain: &Toolchain<'_>, name: &str, command: &Command) -> Result<Godot> {
     let editor = toolchain.folder(name);
     starter(command, &editor)?;
     Ok(Godot { version: godot::version(&editor)?, editor, template_release: None, template_debug: None })
 }
 
-/// Prepares a copy of the project for an engine that was compiled without modules: it has no physics, and no editor has
-/// listed the scripts.
+/// Prepares a copy of the project for an engine without modules: it has no physics, and no editor has listed
+/// the scripts.
 pub fn for_small_engine(folder: &Path) -> Result<()> {
     let settings = folder.join("project.godot");
     let text = fs::read_to_string(&settings)?;
@@ -159,7 +159,7 @@ pub fn for_small_engine(folder: &Path) -> Result<()> {
     Ok(fs::write(folder.join(".godot/global_script_class_cache.cfg"), "list=[]\n")?)
 }
 
-/// A copy of the project that this machine's editor can export: with the libraries of both.
+/// A copy of the project with the libraries of both machines, so that this machine's editor can export it.
 pub fn exportable(toolchain: &Toolchain<'_>, platform: &Platform, library: &Path) -> Result<TempDir> {
     project::copied_with(toolchain.workspace, |addon| {
         crate::build::build_into(toolchain.workspace, &Build::default(), addon)?;
@@ -177,7 +177,7 @@ struct Emulated<'a> {
 }
 
 impl Emulated<'_> {
-    /// Debian's engine for this architecture. Its packages are among those of the platform.
+    /// Debian's engine for this architecture. The platform's packages include it.
     fn godot(&self, architecture: &str) -> Result<Godot> {
         let editor = self.toolchain.folder(&format!("godot-{architecture}.sh"));
         starter(&self.command(Path::new("/usr/bin/godot")), &editor)?;

@@ -25,7 +25,7 @@ use report::Row;
 use table::{CHECKED, CHECKED_WITHOUT_ENGINE, Engine, Library, PLATFORMS, Platform, Runner, named};
 use toolchain::Toolchain;
 
-/// What to run.
+/// The platforms to run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     /// Only these platforms [default: all]
@@ -36,11 +36,11 @@ pub struct Options {
     write: bool,
 }
 
-/// How many platforms run at once: the suites of one mostly use a single core, so another can compile meanwhile.
+/// The number of concurrent platforms: the suites mostly use one core, so another can compile meanwhile.
 const AT_ONCE: usize = 2;
 
-/// Builds and runs what the options choose, prints the table, and returns whether all went well. A platform that fails
-/// is named, and the others go on.
+/// Builds and runs the chosen platforms, prints the table, and returns whether all succeeded. A platform that
+/// fails is reported, and the others go on.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let toolchain = Toolchain::open(workspace)?;
     let chosen: Vec<_> = PLATFORMS
@@ -59,10 +59,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// Builds and runs platforms, [`AT_ONCE`] at a time. Returns the rows of those that succeeded and the names of those that
-/// failed, each in the order of `chosen`.
+/// Builds and runs platforms, [`AT_ONCE`] at a time. Returns the rows of the successful platforms and the
+/// names of the failed ones, in the order of `chosen`.
 fn run_each(toolchain: &Toolchain<'_>, chosen: &[&'static Platform]) -> (Vec<Row>, Vec<&'static str>) {
-    // Before all else: while packages are being unpacked, a running program might not find its files.
+    // Prepares all first: while packages are unpacked, a running program might miss its files.
     let prepared: Vec<_> = chosen.iter().map(|platform| (*platform, prepare(toolchain, platform))).collect();
     let next = Mutex::new(prepared.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
@@ -96,7 +96,7 @@ fn take_next<T>(next: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     next.lock().expect("no thread panics while it holds this lock").next()
 }
 
-/// Type-checks every `cfg`: one platform of each kind.
+/// Type-checks every `cfg`, with one platform of each kind.
 pub fn check(workspace: &Workspace) -> Result<Tally> {
     let toolchain = Toolchain::open(workspace)?;
     toolchain.check(&CHECKED.map(named))?;
@@ -104,12 +104,12 @@ pub fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally { passed: (CHECKED.len() + CHECKED_WITHOUT_ENGINE.len()) as u64, failed: 0 })
 }
 
-/// Why the platforms cannot be run here, if they cannot.
+/// The reason why the platforms cannot run here, if there is one.
 pub fn obstacle(workspace: &Workspace) -> Option<String> {
     Toolchain::open(workspace).err().map(|error| format!("{error:#}"))
 }
 
-/// Installs a platform's packages and, where it needs them, wine and this machine's Godot.
+/// Installs a platform's packages and, if needed, wine, this machine's Godot and the engine's source.
 fn prepare(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<()> {
     toolchain.install_packages(platform)?;
     if platform.runner == Runner::Wine {
@@ -161,7 +161,7 @@ fn one(toolchain: &Toolchain<'_>, platform: &'static Platform) -> Result<Row> {
     Ok(row)
 }
 
-/// The tests of the crates that need no engine, as programs of the platform.
+/// Runs the tests of the engine-free crates as programs of the platform.
 fn tests(toolchain: &Toolchain<'_>, platform: &Platform) -> Result<Option<Tally>> {
     let is_emulated = matches!(platform.runner, Runner::Qemu(_) | Runner::Node);
     let run = |runner: &dyn Fn(&Path) -> Command| toolchain.tests(platform, is_emulated, runner);

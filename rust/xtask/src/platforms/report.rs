@@ -1,4 +1,4 @@
-//! The tables of `cargo xtask platforms`: with figures on the terminal, without in docs/platforms.md.
+//! The tables of `cargo xtask platforms`: with figures on the terminal, without figures in docs/platforms.md.
 
 use std::fs;
 
@@ -13,20 +13,20 @@ use crate::workspace::Workspace;
 const DOCUMENT: &str = "docs/platforms.md";
 const HEAD: &str = "| platform | library | engine-free tests | in a real engine |\n|---|---|---|---|";
 
-/// What became of one platform.
+/// The results of one platform.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// The platform's name on the command line.
     pub name: &'static str,
-    /// How far the library was built.
+    /// The extent to which the library was built.
     pub library: &'static str,
-    /// Engine-free tests that ran as programs of the platform.
+    /// The number of passed engine-free tests that ran as programs of the platform.
     pub tests: Option<u64>,
     /// The version of the engine that loaded the library.
     pub engine: Option<String>,
-    /// How many checks passed in it.
+    /// The number of passed checks in that engine.
     pub checks: u64,
-    /// How long all of it took.
+    /// The total time.
     pub seconds: u64,
 }
 
@@ -45,7 +45,7 @@ pub fn printed(rows: &[Row]) -> String {
     table.to_string()
 }
 
-/// Replaces the rows of the platforms that ran, and removes those that failed; the others stay as they are.
+/// Replaces the rows of the platforms that ran, and removes those that failed. The others stay.
 pub fn write(workspace: &Workspace, rows: &[Row], failed: &[&str]) -> Result<()> {
     let file = workspace.root.join(DOCUMENT);
     let text = fs::read_to_string(&file)?;
@@ -80,7 +80,7 @@ fn engine(platform: &Platform, row: &Row) -> String {
     version.unwrap_or_else(|| NOT_RUN.into())
 }
 
-/// `4.6.3.stable.debian…` gives 4.6.3.
+/// Shortens `4.6.3.stable.debian…` to 4.6.3.
 fn short(version: &str) -> &str {
     version.split(".stable").next().unwrap_or(version)
 }

@@ -2,23 +2,23 @@
 
 use crate::build::{Build, Profile, WEB};
 
-/// How far the library is built here.
+/// The extent to which the library is built here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Library {
     /// Type-checked with `cargo check`, not linked.
     Checked,
     /// Linked as it is released.
     Built,
-    /// Godot 4 does not run there. Only the crates that need no engine are built.
+    /// Not built: Godot 4 does not run there. Only the engine-free crates are built.
     Without,
 }
 
-/// What runs the platform's programs.
+/// The runner of the platform's programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
-    /// Nothing here does.
+    /// None.
     Nothing,
-    /// This machine does.
+    /// This machine.
     Itself,
     /// QEMU's user mode, by the name of its program.
     Qemu(&'static str),
@@ -28,55 +28,55 @@ pub enum Runner {
     Node,
 }
 
-/// In which engine the library runs.
+/// The engine in which the library runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// In none, here.
+    /// None, here.
     Nothing,
-    /// The one that all tests run in.
+    /// The engine of all other tests.
     Own,
-    /// Debian's, for the platform, under QEMU.
+    /// Debian's engine for the platform, under QEMU; the field is Godot's name of the architecture.
     Debian(&'static str),
-    /// One compiled from Debian's source, on this machine, with `precision=double`.
+    /// An engine compiled from Debian's source with `precision=double`, on this machine.
     Double,
-    /// One compiled from Debian's source, under wine.
+    /// An engine compiled from Debian's source, under wine.
     Windows,
-    /// One compiled from Debian's source, in a browser.
+    /// An engine compiled from Debian's source, in a browser.
     Web,
 }
 
-/// A platform that the addon is for, or one that shows something about the format.
+/// A platform that the addon supports, or that tests an aspect of the format.
 pub struct Platform {
     /// The name on the command line.
     pub name: &'static str,
     /// The title in the tables.
     pub title: &'static str,
     pub triple: &'static str,
-    /// What it needs beside the compiler, from Debian; in groups, which platforms can share.
+    /// Debian packages besides the compiler, in groups that platforms can share.
     pub packages: &'static [&'static [&'static str]],
     pub linker: &'static str,
-    /// There is no standard library in Debian for it.
+    /// Whether Debian has no standard library for it.
     pub compiles_std: bool,
-    /// For the compiler, when tests are built.
+    /// Variables for the compiler when it builds tests.
     pub variables: &'static [(&'static str, &'static str)],
     pub no_threads: bool,
     pub library: Library,
     pub runner: Runner,
     pub engine: Engine,
-    /// What the engine runs under, if not natively.
+    /// The program that runs the engine, if it does not run natively.
     pub under: &'static str,
-    /// Whether the addon has a library for it. Others show something about the format.
+    /// Whether the addon has a library for it. The others test an aspect of the format.
     pub ships: bool,
 }
 
-/// Programs for Node.js that see the machine's files, with a stack for the deepest values.
+/// Programs for Node.js that access the machine's files, with a stack for the deepest values.
 const IN_NODE: [(&str, &str); 2] = [
     ("EMCC_CFLAGS", "-sNODERAWFS=1 -sSTACK_SIZE=67108864 -sALLOW_MEMORY_GROWTH=1"),
-    // Use emscripten's linker: Rust distributions override it in different ways.
+    // Uses emscripten's linker: Rust distributions override it in different ways.
     ("CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_RUSTFLAGS", "-Zunstable-options -Clink-self-contained=-linker"),
 ];
 
-/// The engine's build system, and what unpacks Debian's sources.
+/// The engine's build system, and the tools that unpack Debian's sources.
 const COMPILES_GODOT: &[&str] = &[
     "bzip2",
     "coreutils",
@@ -125,7 +125,7 @@ pub const PLATFORMS: [Platform; 14] = [
         name: "linux-x86_64-double",
         title: "Linux x86_64, double precision",
         triple: "x86_64-unknown-linux-gnu",
-        // Also what an editor needs.
+        // The second group is for editors.
         packages: &[COMPILES_GODOT, &["libfreetype-dev", "libpcre2-dev", "libpng-dev", "zlib1g-dev"]],
         library: Library::Built,
         engine: Engine::Double,
@@ -136,7 +136,7 @@ pub const PLATFORMS: [Platform; 14] = [
         title: "Linux arm64",
         triple: "aarch64-unknown-linux-gnu",
         packages: &[&[
-            // The suite `files` makes pipes and links with the first two.
+            // The suite `files` makes pipes and links with the first two packages.
             "coreutils",
             "dash",
             "gcc-aarch64-linux-gnu",
@@ -283,25 +283,25 @@ pub const PLATFORMS: [Platform; 14] = [
     },
 ];
 
-/// Whose library `cargo xtask test` type-checks: one platform of each family of `cfg`. The web has pointers of 32 bits.
+/// Platforms for which `cargo xtask test` type-checks the library. The web has 32-bit pointers.
 pub const CHECKED: [&str; 2] = ["windows-arm64", "web-nothreads"];
-/// Whose crates without an engine it type-checks: no Godot 4 has another order of bytes.
+/// Platforms for which it type-checks the engine-free crates: no Godot 4 is big-endian.
 pub const CHECKED_WITHOUT_ENGINE: [&str; 1] = ["linux-s390x"];
 
 impl Platform {
-    /// How its library is built.
+    /// The options to build its library.
     pub fn build(&self) -> Build {
         Build {
             profile: Profile::Release,
             target: Some(self.triple.to_owned()),
             no_threads: self.no_threads,
             double: None,
-            // The suites for the web inject panics.
+            // The web suites inject panics.
             faults: self.triple == WEB,
         }
     }
 
-    /// Whether `BUILD_STD` must be passed. Not for the web: `build::choose` passes `-Zbuild-std` there.
+    /// Returns whether Cargo needs `BUILD_STD`. The web does not: `build::choose` passes `-Zbuild-std` there.
     pub fn lacks_std(&self) -> bool {
         self.compiles_std && !self.is_web()
     }
@@ -310,7 +310,7 @@ impl Platform {
         self.triple == WEB
     }
 
-    /// Whether Cargo can compile both at once.
+    /// Returns whether Cargo can compile both at once.
     pub fn has_features_of(&self, other: &Self) -> bool {
         (self.is_web(), self.no_threads) == (other.is_web(), other.no_threads)
     }

@@ -1,4 +1,4 @@
-//! Debian's Rust in a sandbox, with what compiles for other machines and runs their programs.
+//! Debian's Rust in a sandbox, with compilers for other machines and emulators for their programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,24 +17,24 @@ use crate::workspace::{self, Workspace};
 
 use super::table::Platform;
 
-/// Compiles for every target. Compiling the standard library along needs its source.
+/// The compiler for every target. `rust-src` is for targets that compile the standard library.
 const COMPILER: [&str; 4] = ["cargo", "gcc", "rust-src", "rustc"];
-/// The tests of the crates that need no engine.
+/// The tests of the engine-free crates.
 const TESTS: [&[&str]; 2] = [
     &["--package=conformance", "--test=all"],
     &["--package=variant_codec", "--package=variant_disk", "--package=variant_protobuf", "--lib", "--tests"],
 ];
-/// Compiles the standard library too, where Debian has none for a target.
+/// Also compiles the standard library, for targets without one in Debian.
 const BUILD_STD: &str = "-Zbuild-std=std,panic_unwind,panic_abort";
-/// Long enough for an unoptimised test under emulation.
+/// The time limit, long enough for an unoptimised test under emulation.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// A compiler for other machines.
 pub struct Toolchain<'a> {
     pub workspace: &'a Workspace,
-    /// Where Debian's packages come from.
+    /// The source of Debian packages.
     pub machine: Machine,
-    /// Where the compiler lives.
+    /// The sandbox of the compiler.
     pub sandbox: Sandbox,
     folder: PathBuf,
     cargo_home: PathBuf,
@@ -44,7 +44,7 @@ impl<'a> Toolchain<'a> {
     /// Installs the compiler under `target/`, unless it is there.
     ///
     /// # Errors
-    /// One line if this machine is not made for it.
+    /// Fails, with one line, if this machine does not meet the requirements.
     pub fn open(workspace: &'a Workspace) -> Result<Self> {
         let machine = debian::machine()
             .filter(|_| cfg!(all(target_os = "linux", target_arch = "x86_64")))
@@ -56,7 +56,7 @@ impl<'a> Toolchain<'a> {
         Ok(Self { workspace, machine, sandbox, folder, cargo_home: workspace::cargo_home()? })
     }
 
-    /// A folder for this purpose, beside the sandbox.
+    /// A folder with this name beside the sandbox.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -67,7 +67,7 @@ impl<'a> Toolchain<'a> {
         self.sandbox.add(&self.machine, TESTING, &what, &platform.packages.concat())
     }
 
-    /// A program of the sandbox that sees the repository and what Cargo keeps.
+    /// A program of the sandbox that sees the repository and Cargo's home.
     pub fn command(&self, program: &str) -> Command {
         let open = [self.workspace.root.as_path(), &self.workspace.target, &self.cargo_home];
         let mut command = self.sandbox.command(program, &open);
@@ -79,11 +79,10 @@ impl<'a> Toolchain<'a> {
     pub fn cargo(&self) -> Command {
         let mut cargo = self.command("cargo");
         cargo.env("CARGO_HOME", &self.cargo_home).env("CARGO_TARGET_DIR", self.folder.join("target"));
-        // Debian's compilers are not called `cc`.
+        // Debian has no compiler called `cc`.
         cargo.env("HOST_CC", "gcc").env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc");
-        // Lets a stable compiler compile the standard library too.
+        // Lets a stable compiler accept `-Zbuild-std`.
         cargo.env("RUSTC_BOOTSTRAP", "1");
-        // Nobody debugs these programs.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
         cargo
     }
@@ -99,7 +98,7 @@ impl<'a> Toolchain<'a> {
         cargo
     }
 
-    /// Type-checks the library for each platform; one run of Cargo per set of features.
+    /// Type-checks the library for each platform, with one run of Cargo per set of features.
     pub fn check(&self, platforms: &[&Platform]) -> Result<()> {
         let mut left: Vec<&Platform> = platforms.to_vec();
         while let Some(first) = left.first().copied() {
@@ -108,7 +107,7 @@ impl<'a> Toolchain<'a> {
             left = later;
             let mut cargo = self.cargo();
             build::choose(cargo.args(["check", "--quiet"]), &first.build());
-            // Its tests differ between platforms.
+            // The tests of `variant_disk` differ between platforms.
             cargo.args(["--package", "variant_disk", "--lib", "--tests"]);
             if !first.is_web() {
                 cargo.arg(BUILD_STD);
@@ -118,7 +117,7 @@ impl<'a> Toolchain<'a> {
         Ok(())
     }
 
-    /// Type-checks the crates that need no engine.
+    /// Type-checks the engine-free crates.
     pub fn check_without_engine(&self, platforms: &[&Platform]) -> Result<()> {
         let mut cargo = self.cargo();
         cargo.args(["check", "--quiet", BUILD_STD, "--lib", "--tests", "--features", "variant_codec/serde"]);
@@ -133,10 +132,10 @@ impl<'a> Toolchain<'a> {
         check_for(&mut cargo, platforms)
     }
 
-    /// Builds the release library for a platform, and returns where it is.
+    /// Builds the release library for a platform, and returns its path.
     pub fn library(&self, platform: &Platform) -> Result<PathBuf> {
         let mut cargo = self.cargo_for(platform, &["build", "--release"]);
-        // The whole-program optimisation takes minutes for each platform. On the machine's own, other tests run with it.
+        // Link-time optimisation takes minutes for each platform; other tests cover it on this machine.
         cargo.envs([("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")]);
         build::choose(&mut cargo, &platform.build());
         if platform.lacks_std() {
@@ -147,7 +146,7 @@ impl<'a> Toolchain<'a> {
         Ok(folder.join(build::file_name(platform.triple)?))
     }
 
-    /// Builds the tests of the crates that need no engine, and runs them as programs of the platform.
+    /// Builds the tests of the engine-free crates, and runs them as programs of the platform.
     pub fn tests(
         &self,
         platform: &Platform,
@@ -173,7 +172,7 @@ impl<'a> Toolchain<'a> {
         let mut total = Tally::default();
         for Program { name, file, package } in found {
             let mut command = runner(&file);
-            // Documents are the same on every platform.
+            // The documents are the same on every platform.
             command.current_dir(package).args(["--skip=documents::", "--skip=pages::"]);
             // Emulation is some twenty times slower.
             if is_emulated {
@@ -209,7 +208,7 @@ fn one(name: &str, command: &mut Command) -> Result<Tally> {
 struct Program {
     name: String,
     file: PathBuf,
-    /// The folder of its package, where Cargo would start it.
+    /// The folder of its package, from which Cargo would start it.
     package: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Godot for the web, compiled from Debian's source, in Debian's Chromium.
+//! Runs Godot for the web, compiled from Debian's source, in Debian's Chromium.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -20,14 +20,14 @@ use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 use crate::suite;
 
-/// Without optimisation, its functions would not fit on a browser's stack.
+/// Size optimisation lets the engine's functions fit on a browser's stack.
 const OPTIONS: [&str; 5] =
     ["optimize=size", "target=template_debug", "platform=web", "dlink_enabled=yes", "lto=none"];
 const SERVER: &str = include_str!("../../platforms/browser.mjs");
 const SHELL: &str = include_str!("../../platforms/shell.html");
 /// The binary, not Debian's wrapper script.
 const BROWSER: &str = "/usr/lib/chromium/chromium";
-/// Without a window, and without looking for the network.
+/// Options for a browser without a window and without network access.
 const CHROMIUM: [&str; 11] = [
     "--headless",
     "--no-sandbox",
@@ -43,7 +43,7 @@ const CHROMIUM: [&str; 11] = [
 ];
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The suites in an exported game, and the engine's version.
+/// Runs the suites in an exported game; returns the engine's version and the tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,
@@ -82,7 +82,7 @@ fn version_in(log: &str) -> Option<&str> {
     log.lines().find_map(|line| line.strip_prefix("Godot Engine v")?.split(' ').next())
 }
 
-/// A game with the addon, for the web.
+/// A web game with the addon.
 struct Game<'a> {
     toolchain: &'a Toolchain<'a>,
     platform: &'a Platform,
@@ -91,7 +91,7 @@ struct Game<'a> {
 }
 
 impl Game<'_> {
-    /// A copy of the project that was exported with this script as its main loop.
+    /// Exports a copy of the project with this script as its main loop.
     fn export(&self, script: &str) -> Result<TempDir> {
         let Self { toolchain, platform, .. } = self;
         let folder = engine::exportable(toolchain, platform, self.library)?;
@@ -107,7 +107,7 @@ impl Game<'_> {
         Ok(folder)
     }
 
-    /// The command that opens an exported page and passes these arguments to the game.
+    /// The command that opens an exported page with these arguments for the game.
     fn opened(&self, folder: &Path, arguments: &str) -> Result<Command> {
         let server = self.toolchain.folder("browser.mjs");
         fs::write(&server, SERVER)?;
@@ -123,13 +123,13 @@ fn set_variable(folder: &Path, name: &str, value: &str) -> Result<()> {
     document::replace_once(&script(folder), first, &format!("{name}:\"{value}\",{first}"))
 }
 
-/// emscripten 6.0.5 looks at a thread's memory before the thread has any, and the thread ends.
+/// emscripten 6.0.5 reads a thread's memory before the thread has any, which ends the thread.
 fn mend_threads(folder: &Path) -> Result<()> {
     let looks = "function growMemViews(){if(wasmMemory";
     document::replace_once(&script(folder), looks, &format!("{looks}&&wasmMemory"))
 }
 
-/// The script of an exported game.
+/// The JavaScript of an exported game.
 fn script(folder: &Path) -> PathBuf {
     folder.join(export::FOLDER).join("index.js")
 }

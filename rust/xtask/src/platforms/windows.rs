@@ -1,4 +1,4 @@
-//! Godot for Windows, compiled from Debian's source, under wine.
+//! Runs Godot for Windows, compiled from Debian's source, under wine.
 
 use std::path::Path;
 
@@ -21,12 +21,12 @@ const OPTIONS: [&str; 7] = [
     "d3d12=no",
     "windows_subsystem=console",
 ];
-/// An unoptimised engine takes 100 KiB of it for each call of a script's function, and the build system has a size of its
-/// own.
+/// The stack size, which overrides the build system's. An unoptimised engine uses 100 KiB of stack for each
+/// call of a script function.
 const STACK: &str = "--stack=268435456";
 const PROGRAM: &str = "godot.windows.template_debug.x86_64.exe";
 
-/// The suites in such an engine, and its version.
+/// Runs the suites in such an engine; returns its version and the tally.
 pub fn conformance(
     toolchain: &Toolchain<'_>,
     platform: &Platform,

@@ -1,4 +1,4 @@
-//! Windows programs under wine.
+//! Runs Windows programs under wine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::debian::STABLE;
 use crate::run::{self, Echo};
 use crate::sandbox::Sandbox;
 
-/// Wine, which testing does not have, the zlib that its own libraries are linked with, which Debian has in another place, and a locale with which
-/// files can have any name.
+/// Wine, which testing lacks; the zlib of wine's libraries, which Debian puts in another place; and a locale
+/// that allows any file name.
 const PACKAGES: [&str; 4] = ["libc-bin", "libwine", "libz-mingw-w64", "wine64"];
 const ZLIB: &str = "usr/x86_64-w64-mingw32/lib/zlib1.dll";
 const OWN_LIBRARIES: &str = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows";
 const PROGRAM: &str = "/usr/lib/wine/wine64";
-/// Loads a library and calls its entry symbol without any functions of an engine.
+/// A program that loads a library and calls its entry symbol without any engine functions.
 const HOST: &str = include_str!("../../platforms/host.c");
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Wine, and a drive C of its own.
+/// Wine with its own drive C.
 pub struct Wine<'a> {
     toolchain: &'a Toolchain<'a>,
     sandbox: Sandbox,
@@ -30,20 +30,20 @@ pub struct Wine<'a> {
 }
 
 impl<'a> Wine<'a> {
-    /// Installs it, unless it is there.
+    /// Installs wine, unless it is there.
     pub fn open(toolchain: &'a Toolchain<'a>) -> Result<Self> {
         let sandbox =
             Sandbox::open(&toolchain.machine, &toolchain.workspace.tools(), &toolchain.folder("wine"))?;
         sandbox.add(&toolchain.machine, STABLE, "wine", &PACKAGES)?;
         let own = sandbox.root().join(OWN_LIBRARIES);
         fs::copy(sandbox.root().join(ZLIB), own.join("zlib1.dll")).context("wine has no zlib")?;
-        // Debian's script of that name looks for its folder by way of /etc/alternatives.
+        // Debian's script `wineserver` finds its folder through /etc/alternatives.
         let server = sandbox.root().join("usr/lib/wine/wineserver");
         fs::copy(sandbox.root().join("usr/lib/wine/wineserver64"), &server)?;
         let prefix = toolchain.folder("drive");
         fs::create_dir_all(&prefix)?;
         let wine = Self { toolchain, sandbox, prefix };
-        // Its exit code is that of a 32-bit program, which Debian's 64-bit packages do not have.
+        // The exit code belongs to a 32-bit program, which Debian's 64-bit packages lack.
         let is_made = || wine.prefix.join("drive_c/windows/system32/kernel32.dll").is_file();
         if !is_made() {
             let boot = run::watch(wine.bare().args(["wineboot", "--init"]), Echo::Nothing, LIMIT)?;
@@ -71,7 +71,7 @@ impl<'a> Wine<'a> {
     }
 }
 
-/// Loads the library in a Windows program, which finds its entry symbol.
+/// Checks that a Windows program can load the library and find its entry symbol.
 pub fn start(toolchain: &Toolchain<'_>, library: &Path) -> Result<()> {
     let folder = toolchain.folder("host");
     fs::create_dir_all(&folder)?;

@@ -17,12 +17,12 @@ use crate::suite;
 use crate::workspace::Workspace;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// How long an engine may take to start.
+/// The time allowed for an engine to start.
 const START: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 /// The name of values that contain objects.
 const OBJECT: &str = "object";
-/// The values of a round, besides the edge values.
+/// The number of random values in a round, besides the edge values.
 const ROUND: u64 = 1000;
 
 /// A Godot 3, a Godot 4 and their shared folder.
@@ -47,7 +47,7 @@ impl Pair<'_> {
         script::working(&self.new, &Work { name, count: Some(count), ..self.work }, &[("--folder", &folder)])
     }
 
-    /// The output of an engine; on failure, its log.
+    /// The tally of an engine's checks. An error contains the log.
     fn judged(outcome: &Outcome) -> Result<Tally> {
         judge::suite(outcome).with_context(|| outcome.log.clone())
     }
@@ -57,7 +57,7 @@ impl Pair<'_> {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// The length-prefixed values of a file in hexadecimal; those with these names, without objects, which differ each time.
+    /// The length-prefixed values of a file, in hexadecimal. Objects, which vary, are left empty.
     fn values(&self, file: &str, names: &[String], clear_padding: bool) -> Result<Vec<String>> {
         let bytes = fs::read(self.folder.path().join(file)).with_context(|| file.to_owned())?;
         let mut rest = bytes.as_slice();
@@ -79,10 +79,10 @@ impl Pair<'_> {
     }
 }
 
-/// Rounds of files and packets with each Godot 3.
+/// Exchanges files and packets with each Godot 3, in rounds.
 ///
 /// # Errors
-/// If any byte differs, except the padding of NodePaths, which Godot 3 does not set, or a packet is missing.
+/// Fails if a packet is missing or a byte differs, except NodePath padding, which Godot 3 leaves unset.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let engines = godot3::find_or_install(on.workspace)?;
     let project = on.workspace.project();
@@ -112,7 +112,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(all)
 }
 
-/// Each engine writes edge values and random values for the other, which describes them and writes them again.
+/// Each engine writes edge values and random values; the other engine describes and rewrites them.
 fn exchange_files(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     let values = [("--values", count.to_string())];
     let outcome = run::watch(&mut pair.old_script("res://write.gd", &values), Echo::Nothing, LIMIT)?;
@@ -146,7 +146,7 @@ fn exchange_files(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Counts equal items, and prints different ones.
+/// Counts equal items and prints different ones.
 fn compare(names: &[String], written: &[String], read: &[String]) -> Result<Tally> {
     ensure!(
         [written.len(), read.len()] == [names.len(); 2],
@@ -167,7 +167,7 @@ fn compare(names: &[String], written: &[String], read: &[String]) -> Result<Tall
     Ok(tally)
 }
 
-/// Both engines run at once and send each other packets over the loopback network; returns what both checked.
+/// Runs both engines, which send each other packets over the loopback network; returns their checks.
 fn exchange_packets(pair: &Pair<'_>, count: u64) -> Result<Tally> {
     let packets = ("--packets", count.to_string());
     let port_file = pair.folder.path().join("port");

@@ -1,4 +1,4 @@
-//! libFuzzer on every target of `tests/fuzz`, by cargo-fuzz.
+//! Runs libFuzzer on every target of `tests/fuzz`, through cargo-fuzz.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use crate::judge::Tally;
 use crate::run::{self, Echo};
 use crate::workspace::Workspace;
 
-/// What is installed under `target/tools`.
+/// The package that is installed under `target/tools`.
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.1";
-/// Two passes over each target, with their shares of its time: small inputs are fast, but some must be large.
+/// Two passes over each target, with their shares of the time: small inputs run fast; large ones follow.
 const PASSES: [(f64, &[&str]); 2] = [(0.8, &["-max_len=1024"]), (0.2, &["-max_len=32768", "-len_control=0"])];
 /// The limits: seconds per input, and megabytes of the whole program.
 const LIMITS: [&str; 2] = ["-timeout=10", "-rss_limit_mb=2048"];
-/// Extra time for a target to be compiled, and to run the existing inputs.
+/// Extra time to compile a target and to run the existing inputs.
 const START: Duration = Duration::from_secs(1200);
 
 /// Runs every target for its share of the time. Inputs are kept in `target/fuzz/corpus` from run to run.
@@ -57,14 +57,14 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: executions, tally: Tally { passed: targets.len() as u64, failed: 0 } })
 }
 
-/// The folder of a target's inputs from run to run, and one with those in the repository.
+/// The folder with a target's inputs from earlier runs, and the folder with those in the repository.
 fn folders(workspace: &Workspace, source: &Path, target: &str) -> Result<[PathBuf; 2]> {
     let folders = ["corpus", "seeds"].map(|name| workspace.target.join("fuzz").join(name).join(target));
     for folder in &folders {
         fs::create_dir_all(folder)?;
     }
     for name in ["corpus", "findings"] {
-        // One input in each line, with an optional remark after a bar.
+        // One input per line, with an optional remark after `|`.
         let text = fs::read_to_string(source.join(name).join(format!("{target}.hex"))).unwrap_or_default();
         for (index, line) in text.lines().enumerate() {
             let hex = line.split('|').next().unwrap_or_default().trim();

@@ -21,7 +21,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(60);
 /// Kills an engine that saves and appends at random moments, and lets the next one check the files.
 ///
 /// # Errors
-/// If a saved file was neither the old nor the new one, or complete appended records were lost.
+/// Fails if a saved file was neither the old nor the new one, or complete appended records were lost.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &project_folder)?;
@@ -50,7 +50,7 @@ pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     Ok(Done { amount: kills, tally: Tally { passed: kills + 1, failed: 0 } })
 }
 
-/// Starts the engine, and kills it after this time of writing.
+/// Starts the engine, and kills it `moment` after it begins to write.
 fn kill(command: &mut Command, moment: Duration) -> Result<()> {
     let mut engine = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let output = BufReader::new(engine.stdout.take().context("its output is piped")?);
@@ -68,14 +68,14 @@ fn kill(command: &mut Command, moment: Duration) -> Result<()> {
     if writes {
         thread::sleep(moment);
     }
-    // It may have ended by itself.
+    // The engine may have ended by itself.
     drop(engine.kill());
     engine.wait()?;
     ensure!(writes, "the engine printed:\n{printed}");
     Ok(())
 }
 
-/// The number of files besides the two.
+/// The number of files besides the two that the engine writes.
 fn left_behind(folder: &Path) -> Result<usize> {
     Ok(fs::read_dir(folder)?.count().saturating_sub(2))
 }

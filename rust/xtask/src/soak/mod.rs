@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: activities that check random input for as long as one wants, and short slices of them for
+//! `cargo xtask soak`: activities that check random input for a given time, and short slices of them for
 //! `cargo xtask test`.
 
 mod exchange;
@@ -93,7 +93,7 @@ type Run = fn(&Stage<'_>, &Work) -> Result<Done>;
 /// One row of the table.
 struct Activity {
     name: &'static str,
-    /// The name of what the activity counts.
+    /// The unit that the activity counts.
     unit: &'static str,
     help: &'static str,
     run: Run,
@@ -127,7 +127,7 @@ impl Activity {
         found.with_context(|| format!("unknown activity \"{name}\"; `cargo xtask soak --list` prints them"))
     }
 
-    /// Does the work; a failure says which command repeats it.
+    /// Does the work. An error names the command that repeats it.
     fn run(&self, on: &Stage<'_>, work: &Work) -> Result<Done> {
         (self.run)(on, work).map_err(|error| {
             let repeat = work.to_repeat(error.downcast_ref());
@@ -136,14 +136,14 @@ impl Activity {
     }
 }
 
-/// The way in which the extension works.
+/// The extension's access path and threading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// As in games
     Direct,
     /// Only through the engine's documented functions
     Portable,
-    /// Every value is split among 4 threads, however small
+    /// Split every value among 4 threads, however small
     SharedOut,
     /// Direct, without worker threads
     OneThread,
@@ -176,7 +176,7 @@ pub struct Options {
     /// Print the activities
     #[arg(long)]
     pub list: bool,
-    /// Minutes for each activity, shared by its modes; memory, panics, messages, valgrind and sanitize take as long as they take
+    /// Minutes for each activity, split among its modes; ignored by panics, messages, valgrind and sanitize
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub minutes: f64,
     /// Amount of work for each mode, instead of a time
@@ -185,10 +185,10 @@ pub struct Options {
     /// Seed, to repeat a run [default: the time]
     #[arg(long, value_name = "S")]
     pub seed: Option<u32>,
-    /// Begin with this case, and print each input before it is tried; without --count, run only this case
+    /// Start at this case, and print each input before it is tried; without --count, run only this case
     #[arg(long, value_name = "I")]
     pub case: Option<u64>,
-    /// Only this mode [default: those of the activity, most of the time direct]
+    /// Only this mode [default: all modes of the activity, most of the time direct]
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,
 }
@@ -212,7 +212,7 @@ struct Work {
 }
 
 impl Work {
-    /// Returns whether an activity that counts its own time starts another round. It runs at least one.
+    /// Returns whether an activity that measures its own time starts another round. The first always runs.
     fn goes_on(&self, done: u64, started: Instant) -> bool {
         match self.count {
             Some(count) => done < count,
@@ -225,7 +225,7 @@ impl Work {
         Duration::from_secs(self.count.map_or(self.seconds, |count| count / units_per_second))
     }
 
-    /// The options of `cargo xtask soak` that do the same, or only the case that failed.
+    /// The options of `cargo xtask soak` that repeat the work, or only the case that failed.
     fn to_repeat(self, case: Option<&Case>) -> String {
         let amount = match (case, self.count) {
             (Some(Case(number)), _) => format!(" --case {number}"),
@@ -324,7 +324,7 @@ fn shares(activity: &Activity, options: &Options) -> Vec<(Mode, u64)> {
 /// The short slices of an activity for `cargo xtask test`: fixed amounts and seeds, so that results can be repeated.
 ///
 /// # Errors
-/// With what the activity found.
+/// Fails with the activity's findings.
 pub fn slice(workspace: &Workspace, godot: &Godot, name: &str) -> Result<Tally> {
     let activity = Activity::named(name)?;
     let one = |&(mode, count): &(Mode, u64)| {

@@ -1,4 +1,4 @@
-//! Our protobuf beside the official implementation.
+//! Compares our protobuf with the official implementation.
 
 use std::time::Duration;
 

@@ -11,25 +11,25 @@ use super::{Done, Stage, Work};
 use crate::judge::{self, Tally};
 use crate::run::{self, Echo};
 
-/// Their names, with what the compiler is told. The standard library comes compiled without them, which the compiler
-/// would refuse for threads.
+/// The sanitizers and their compiler flags. The precompiled standard library is not instrumented, and only a
+/// flag makes the thread sanitizer accept that.
 const SANITIZERS: [(&str, &str); 2] = [
     ("address", "-Zsanitizer=address"),
     ("thread", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),
 ];
 
-/// What the thread sanitizer takes for a race and is none.
+/// Suppressions of the thread sanitizer's false positives.
 const SUPPRESSIONS: &str = include_str!("../../tsan.supp");
 
-/// What is tested. Engines, which the tests of `xtask` start, know no sanitizer.
+/// The tested packages. The tests of `xtask` start engines, which are not instrumented.
 const PACKAGES: [&str; 3] = ["variant_codec", "variant_disk", "conformance"];
 
-/// Deeply nested values take more stack with the checks in between.
+/// Deeply nested values need more stack in instrumented code.
 const STACK_BYTES: &str = "67108864";
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Runs them, one sanitizer after the other; the one for addresses looks for leaks, too.
+/// Runs the tests with each sanitizer in turn. The address sanitizer also detects leaks.
 pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
     let workspace = on.workspace;
     let mut suppressions = NamedTempFile::new()?;
@@ -38,9 +38,9 @@ pub fn run(on: &Stage<'_>, _: &Work) -> Result<Done> {
     for (sanitizer, flags) in SANITIZERS {
         println!("\n{sanitizer} sanitizer");
         let mut cargo = workspace.cargo();
-        // Lets a stable compiler take the options.
+        // Lets a stable compiler accept `-Z` flags.
         cargo.arg("test").env("RUSTC_BOOTSTRAP", "1");
-        // With a target named, build scripts and macros are compiled without the flags.
+        // An explicit target keeps the flags away from build scripts and macros.
         cargo.args(["--target", &format!("{ARCH}-unknown-linux-gnu"), "--tests"]);
         cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
         cargo.env("CARGO_TARGET_DIR", workspace.target.join("sanitize").join(sanitizer));

@@ -19,15 +19,15 @@ const UNITS_PER_SECOND: u64 = 10;
 /// The time allowed for the start and for a few large units.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// The script prints this before the number of inputs of which the engine, not the codec, leaks objects.
+/// The prefix of the number of inputs for which the engine, not the codec, leaks objects.
 const LEAKS_OF_ENGINE: &str = "Inputs of which the engine leaks objects: ";
-/// The engine's line about them.
+/// The engine's warning about leaked objects.
 const LEAKED_AT_EXIT: &str = "WARNING: ObjectDB instances leaked at exit";
 
-/// Activities after which the engine lists every leak. Others make the engine itself leak.
+/// Activities after which the engine lists every leak. The others make the engine itself leak.
 const LEAK_NOTHING: [&str; 2] = ["calls", "jobs"];
 
-/// An engine for an activity, with options that only this activity has.
+/// An engine that runs an activity, with options of this activity.
 pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Command {
     let mut engine = project.headless();
     if LEAK_NOTHING.contains(&name) {
@@ -38,7 +38,7 @@ pub fn engine(project: &Project<'_>, name: &str, options: &[(&str, &str)]) -> Co
     engine
 }
 
-/// The same, for this work.
+/// An engine that does `work`.
 pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> Command {
     let mut engine = engine(project, work.name, options);
     let seconds = if work.count.or(work.case).is_none() { Some(work.seconds) } else { None };
@@ -52,7 +52,7 @@ pub fn working(project: &Project<'_>, work: &Work, options: &[(&str, &str)]) -> 
     engine
 }
 
-/// Runs the activity of this name.
+/// Runs the activity that `work` names.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &folder)?;
@@ -78,9 +78,9 @@ pub fn judged(outcome: &Outcome) -> Result<Done> {
     Ok(Done { amount: done.unwrap_or(tally.passed), tally })
 }
 
-/// Measures the most expensive packets that are known, then searches for others, for the same time at each entry point.
+/// Measures the most expensive known packets, then searches each entry point for others.
 pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
-    /// Entry points for untrusted bytes, `suites/entries.gd`, and comparisons, `bench/search.gd`.
+    /// Entry points for untrusted bytes (`suites/entries.gd`), and comparisons (`bench/search.gd`).
     const ENTRIES: u64 = 11;
 
     let folder = on.workspace.project();
@@ -89,7 +89,7 @@ pub fn search(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let seconds = seconds.max(2);
     let arguments = ["--seconds".to_owned(), seconds.to_string(), "--seed".to_owned(), work.seed.to_string()];
     let mut search = project.script("res://bench/search.gd", &arguments);
-    // A call that is slow is measured several times.
+    // The script measures a slow call several times.
     let longest = LIMIT + 2 * Duration::from_secs(seconds * ENTRIES);
     judge::clean(&run::watch(&mut search, Echo::All, longest)?)?;
     Ok(Done { amount: seconds * ENTRIES, tally: Tally { passed: ENTRIES, failed: 0 } })

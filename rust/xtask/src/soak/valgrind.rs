@@ -1,4 +1,4 @@
-//! The extension in the engine under valgrind's memcheck: no invalid access, no definite leak.
+//! Runs the extension in the engine under valgrind's memcheck: no invalid access, no definite leak.
 
 use std::fs;
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::project::{self, Project};
 use crate::run::{self, Echo};
 use crate::workspace::EXTENSION;
 
-/// Suppressions: reports that are expected.
+/// Suppressions of expected reports.
 const SUPPRESSIONS: &str = include_str!("../../valgrind.supp");
 
-/// The calls of a run that is given no number.
+/// The default number of calls.
 const CALLS: u64 = 50_000;
-/// Jobs for each number of calls.
+/// The number of calls for each job.
 const CALLS_PER_JOB: u64 = 125;
 
 /// Programs run some thirty times slower under valgrind.
@@ -33,7 +33,7 @@ const OWN_MEMORY: &str = "1024";
 /// The number of stack frames printed.
 const SHOWN_FRAMES: usize = 12;
 
-/// Calls, and some jobs whose arguments are changed.
+/// Runs the activities `jobs` and `calls` under valgrind.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let valgrind = godot::valgrind(on.workspace, on.godot)?;
     let folder = project::copied(on.workspace, &Build { profile: Profile::Memcheck, ..Build::default() })?;
@@ -64,7 +64,7 @@ fn under(valgrind: &Command, suppressions: &Path, report: &Path, engine: &Comman
     let mut command = Command::new(valgrind.get_program());
     command.args(valgrind.get_args());
     command.args(["--tool=memcheck", "--xml=yes", "--leak-check=full", "--show-leak-kinds=definite"]);
-    // Libraries are already unloaded when leaks are searched for.
+    // Valgrind searches for leaks when libraries are already unloaded.
     command.args(["--keep-debuginfo=yes", "--error-limit=no", "--num-callers=50"]);
     command.arg(format!("--suppressions={}", suppressions.display()));
     command.arg(format!("--xml-file={}", report.display()));
@@ -85,7 +85,7 @@ fn findings(xml: &str) -> Result<Vec<String>> {
     Ok(errors.filter(|error| error.descendants().any(is_ours)).map(shown).collect())
 }
 
-/// Whether a frame is in the library or, if that is unloaded, in its code.
+/// Returns whether a frame is in the library, by its file or, if that is unloaded, by its function.
 fn is_ours(frame: Node<'_, '_>) -> bool {
     frame.has_tag_name("frame")
         && (text(frame, "obj").contains(EXTENSION) || text(frame, "fn").contains(EXTENSION))

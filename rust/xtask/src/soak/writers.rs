@@ -21,10 +21,10 @@ const RECORDS: u64 = 300;
 /// The number of saves while another process appends.
 const SAVES: u64 = 100;
 
-/// Lets processes append to, save, load and lock one file, and checks it.
+/// Runs processes that append to, save, load and lock one file, and checks the file.
 ///
 /// # Errors
-/// If a record is lost or read partially, or a failed call changes the file.
+/// Fails if a record is lost or read partially, or a failed call changes the file.
 pub fn run(on: &Stage<'_>, work: &Work) -> Result<Done> {
     let project_folder = on.workspace.project();
     let project = suite::bundled(on.workspace, on.godot, &project_folder)?;
@@ -48,7 +48,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A process with a role.
+    /// A process that plays `role`.
     fn process(&self, role: &str, options: &[(&str, &str)]) -> Command {
         let folder = self.folder.display().to_string();
         let own = [("--folder", folder.as_str()), ("--role", role), ("--count", "1")];
@@ -56,7 +56,7 @@ impl Site<'_> {
         script::engine(self.project, "writers", &options)
     }
 
-    /// What a process printed after its marker.
+    /// The text that a process prints after its marker.
     fn result(command: &mut Command) -> Result<String> {
         let outcome = run::watch(command, Echo::Nothing, LIMIT)?;
         if let Some(end) = outcome.bad_end() {
@@ -65,7 +65,7 @@ impl Site<'_> {
         Ok(outcome.log.lines().find_map(|line| line.strip_prefix("@@ ")).unwrap_or_default().to_owned())
     }
 
-    /// Starts writers by name, and a process that loads while they write; returns the number of loads.
+    /// Starts writers by name, and a process that loads while they write. Returns the number of loads.
     fn all_at_once(&self, writers: Vec<(&str, Command)>) -> Result<String> {
         let file = |name: &str| self.folder.join(name);
         let names: Vec<_> = writers.iter().map(|(name, _)| *name).chain(["loader"]).collect();
@@ -141,7 +141,7 @@ fn held(path: &Path) -> Result<File> {
     #[cfg(windows)]
     {
         use std::os::windows::fs::OpenOptionsExt;
-        // Others may read and remove it.
+        // Others may read and delete the file.
         options.share_mode(1 | 4);
     }
     let file = options.open(path)?;
@@ -150,7 +150,7 @@ fn held(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// The next save removes leftovers of killed saves, but neither files in use nor files of others with similar names.
+/// Checks that a save removes leftovers of killed saves, but no files in use or with similar names.
 fn remains(site: &Site<'_>) -> Result<String> {
     let file = |name: &str| site.folder.join(name);
     let dead = ".fast-variant-codec-aB3dE9aB3dE9aB3d.tmp";

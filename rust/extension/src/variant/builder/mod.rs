@@ -27,7 +27,7 @@ pub struct VariantBuilder<'k, 's> {
     conversions: &'static Conversions,
     keys: &'k mut KeyCache,
     refuses_colliding_keys: bool,
-    /// How many keys the next value is nested in.
+    /// The number of keys that contain the next value.
     key_level: u32,
     /// The input, from which the engine copies some values itself.
     input: &'k Input<'k>,
@@ -43,7 +43,7 @@ pub struct VariantBuilder<'k, 's> {
     created: CreatedObjects,
     /// Makes objects of registered classes.
     objects: Option<Box<ObjectReader>>,
-    /// The part of the input that is read, and where the last value in it started.
+    /// The part of the input being read, and the offset of its last value.
     data: &'k [u8],
     value_at: usize,
     /// Hands parts to other threads. Boxed, because most values are small.
@@ -53,9 +53,9 @@ pub struct VariantBuilder<'k, 's> {
 /// A key that has been received.
 #[derive(Clone, Copy)]
 enum Key {
-    /// In its place.
+    /// A key that has been put.
     Put,
-    /// A cached key, not in its place yet.
+    /// A cached key that has not been put yet.
     Cached(CachedKey),
     /// The next key of the row that the Dictionary follows.
     Next,
@@ -88,23 +88,23 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         }
     }
 
-    /// The same, making objects of registered classes out of a part of the input.
+    /// This builder, creating objects of registered classes from a part of the input.
     pub fn with_objects(self, objects: ObjectReader, data: &'k [u8]) -> Self {
         Self { objects: Some(Box::new(objects)), data, ..self }
     }
 
-    /// The value, whose objects have no properties yet, and what sets them.
+    /// The value, whose objects have no properties yet, and the reader that sets them.
     pub fn finish_with_objects(mut self) -> (Built, Option<Box<ObjectReader>>) {
         let objects = self.objects.take();
         (self.finish(), objects)
     }
 
-    /// The same, handing parts to other threads.
+    /// This builder, handing parts to other threads.
     pub fn with_parts(self, parts: PartDispatcher<'k, 's>) -> Self {
         Self { parts: Some(Box::new(parts)), ..self }
     }
 
-    /// The value, of which other threads may still be filling parts.
+    /// The value, parts of which other threads may still be filling.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](variant_codec::ErrorKind::OutOfMemory).
@@ -150,7 +150,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
         }
     }
 
-    /// Refuses a path with such a name.
+    /// Refuses a path if too many of its names collide.
     #[inline(always)]
     pub fn check_names(&mut self, path: NodePathParts<'_>) -> Result<()> {
         path.names.iter().chain(path.subnames).try_for_each(|name| self.check_name(*name))
@@ -219,7 +219,7 @@ impl<'k, 's> VariantBuilder<'k, 's> {
     }
 }
 
-/// Other threads fill parts of this value, so it cannot be read. One thread alone then decodes everything.
+/// The error for a value that other threads are filling, so it cannot be read. A single thread then decodes everything.
 #[cold]
 fn unfinished() -> Error {
     Error::argument("another thread decodes a part of this value")

@@ -30,14 +30,14 @@ pub struct DictionaryFrame {
     special: Option<Special>,
     len: usize,
     cursor: RowCursor,
-    /// Where colliding keys are refused.
+    /// The keys so far, if colliding ones are refused.
     buckets: Option<Box<Buckets>>,
 }
 
-/// Dictionaries that are not just filled.
+/// A Dictionary that needs more than filling.
 enum Special {
     Typed(Box<TypedDictionary>),
-    /// Stands for something else; the reader of objects has it.
+    /// A Dictionary that stands for another value; the reader of objects handles it.
     Tagged,
 }
 
@@ -52,10 +52,10 @@ impl DictionaryFrame {
 }
 
 impl<'s> VariantBuilder<'_, 's> {
-    /// Fills the places of a task from another builder of the same input.
+    /// Fills the slots of a task from another builder of the same input.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// Fails if the bytes are invalid.
     pub fn fill(self, task: PartTask<'s>, decoder: &mut Decoder<'_>) -> Result<ConversionCounts> {
         let PartTask { parts, slots } = task;
         match slots {
@@ -76,7 +76,7 @@ impl<'s> VariantBuilder<'_, 's> {
 }
 
 impl VariantBuilder<'_, '_> {
-    /// Puts what a Dictionary with a tag stands for in its place.
+    /// Puts the value that a Dictionary with a tag stands for.
     #[inline(never)]
     fn end_tagged(&mut self) -> Result<()> {
         if let Some(objects) = &mut self.objects {
@@ -86,7 +86,7 @@ impl VariantBuilder<'_, '_> {
         Ok(())
     }
 
-    /// Fails for what would be an object by its instance id, where objects are those of registered classes.
+    /// Fails for an object written by instance id, if objects must be of registered classes.
     fn refuse_id(&self, what: &str) -> Result<()> {
         match self.objects {
             Some(_) => Err(Error::object(format!("{what} by its instance id, which has no meaning here"))),
@@ -109,7 +109,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
 
     #[inline(always)]
     fn nil(&mut self) -> Result<()> {
-        // Places are Nil until a value is put.
+        // Slots are Nil until a value is put.
         Ok(())
     }
 
@@ -211,7 +211,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
             self.building.put_node_path(if path.absolute { "/" } else { "" });
             return Ok(());
         }
-        // Parts may hold separators, so the path cannot be made from one text.
+        // Names may contain separators, so the path cannot be made from one text.
         let (names, subnames) = (marked(path.names), marked(path.subnames));
         let (names, subnames) = (texts(&names), texts(&subnames));
         let path = NodePathParts { absolute: path.absolute, names: &names, subnames: &subnames };
@@ -454,7 +454,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         match &mut dictionary.special {
             None => Ok(()),
             Some(Special::Typed(typed)) => {
-                // A typed script would take the value for what it is not.
+                // A typed script would treat the value as one of the declared type.
                 if typed.keeps_entry && !self.last_fits(&typed.value) {
                     return Err(self.type_mismatch("Dictionary's values", &typed.value));
                 }
@@ -477,7 +477,7 @@ impl<'s> Sink for VariantBuilder<'_, 's> {
         if let Some(Special::Tagged) = dictionary.special {
             return self.end_tagged();
         }
-        // Values of duplicate keys would arrive in any order.
+        // On several threads, the values of duplicate keys would arrive in any order.
         let counted = self.strictness == Strictness::Strict || self.parts.is_some();
         if counted && self.building.dictionary_len() != dictionary.len {
             return Err(ErrorKind::NotCanonical(Oddity::DuplicateKey).into());
@@ -572,7 +572,7 @@ impl<'s> PartSink<Self> for VariantBuilder<'_, 's> {
     }
 }
 
-/// The engine's functions end text at a NUL. In its own format there is none left here; messages may have some.
+/// Refuses a NUL, at which the engine's functions end text. The engine's own format has none here; messages may.
 #[inline(always)]
 fn refuse_nul(text: Text<'_>) -> Result<()> {
     match text {
@@ -581,7 +581,7 @@ fn refuse_nul(text: Text<'_>) -> Result<()> {
     }
 }
 
-/// Text for the engine's decoder, which drops a byte-order mark at the start: text that has one needs a second one.
+/// Text for the engine's decoder, which drops a leading byte-order mark: text that starts with one gets a second one.
 fn marked(texts: &[Text<'_>]) -> Vec<String> {
     let marked = |text: &Text<'_>| {
         let text = text.to_lossy();

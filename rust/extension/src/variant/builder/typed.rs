@@ -1,4 +1,4 @@
-//! Typed containers: which values they take, convert or drop.
+//! Typed containers: the values that they take, convert or drop.
 
 use godot::builtin::{StringName, Variant};
 use godot::classes::{Object, Script};
@@ -86,7 +86,7 @@ impl VariantBuilder<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Replaces an element that does not fit by what the engine converts it to, or drops it.
+    /// Converts a misfitting element as the engine does, or drops it.
     #[cold]
     #[inline(never)]
     pub(super) fn convert_element(&mut self, typed: &mut TypedArray) -> Result<()> {

@@ -35,13 +35,13 @@ pub struct Class {
     pub native: StringName,
     pub version: i64,
     pub properties: Vec<Property>,
-    /// Objects have a method `_loaded`.
+    /// Whether objects have a method `_loaded`.
     pub has_loaded: bool,
-    /// Keep unknown properties in the metadata [`UNKNOWN`], and write them back.
+    /// Whether to keep unknown properties in the metadata [`UNKNOWN`], and write them back.
     pub keeps_unknown: bool,
     pub upgrade: Option<Callable>,
     create: Option<Callable>,
-    /// The editor may make objects that do not run their script.
+    /// Whether the editor may create objects that do not run their script.
     may_be_placeholder: bool,
     /// The positions of properties, by their names and former names.
     positions: HashMap<String, usize>,
@@ -103,7 +103,8 @@ impl Class {
             Some(Err(_)) => return fail("option \"keep_unknown\" must be a bool".into()),
         };
         let (upgrade, create) = (callable(options, "upgrade")?, callable(options, "create")?);
-        // The engine says nothing of a call with the wrong number, which returns an empty Dictionary. It takes 0 for unknown, too.
+        // The engine reports no error for a call with the wrong number of arguments, and returns an empty Dictionary.
+        // For a custom Callable, 0 also means unknown.
         let takes = |callable: &Callable| callable.get_argument_count();
         if upgrade
             .as_ref()
@@ -175,10 +176,10 @@ impl Class {
         self.positions.get(name).copied()
     }
 
-    /// A new object. Its `_init` runs, a script.
+    /// Creates an object, and runs its `_init`.
     ///
     /// # Errors
-    /// Fails if the script makes none.
+    /// Fails if the script creates none.
     pub fn create(&self) -> Result<HeldObject> {
         let value = match &self.create {
             Some(create) => create.call(&[]),
@@ -221,7 +222,7 @@ impl Class {
         self.lineage.contains(class)
     }
 
-    /// The error of data of another version.
+    /// The error for data of another version.
     #[cold]
     pub fn wrong_version(&self, found: i64) -> Error {
         let (name, version) = (quoted(&self.name), self.version);
@@ -249,7 +250,7 @@ fn lineage(script: &Gd<Script>, native: &StringName) -> Vec<StringName> {
 
 /// Facts about the methods of a script.
 pub struct Methods {
-    /// The arguments that `_init` needs.
+    /// The number of arguments that `_init` needs.
     pub init_arguments: usize,
     has_loaded: bool,
     loaded_arguments: usize,
@@ -276,7 +277,7 @@ impl Methods {
                     list.map_or(0, |list| list.len())
                 };
                 match method.get("name").map(|name| text_of(&name.stringify())).as_deref() {
-                    // That of the most derived script comes first.
+                    // The method of the most derived script comes first.
                     Some("_init") if !has_init => {
                         has_init = true;
                         methods.init_arguments = count("args").saturating_sub(count("default_args"));
@@ -358,7 +359,7 @@ fn properties(
 impl Property {
     fn of(name: &GString, declared: Declared, methods: &Methods) -> Self {
         let text = text_of(name);
-        // A setter may leave out an object, or keep it elsewhere.
+        // A setter may ignore an object, or keep it elsewhere.
         let may_be_refused = declared.may_be_refused() && !methods.setters.contains(&text);
         Self { name: StringName::from(name), text, declared, may_be_refused }
     }

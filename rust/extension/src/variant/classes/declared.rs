@@ -24,8 +24,8 @@ pub enum Declared {
     Type(VariantType),
     /// An int of this enum.
     Enum(String, Vec<i64>),
-    /// Objects of one of these native classes, or of a script with one of these global names; for a script without one, of the native
-    /// class that it extends. Any object if there are none.
+    /// Objects of one of these native classes, or of a script with one of these global names. The native class stands
+    /// for a script without a global name. If empty, any object.
     Object(Vec<StringName>),
     /// A container.
     Container(VariantType, ElementTypes),
@@ -34,9 +34,9 @@ pub enum Declared {
 /// The element types of a property. The engine's description of them lacks scripts, so they are read from the property of an object.
 pub enum ElementTypes {
     None,
-    /// Those of the first object of the class.
+    /// The types of the first object of the class.
     Declared(OnceLock<[ContainerType; 2]>),
-    /// Those of each object: the description does not say whether there are any.
+    /// The types of each object: the description does not tell whether it has any.
     Hidden,
 }
 
@@ -60,7 +60,7 @@ impl Declared {
                 enum_values(&class, script)
                     .map_or(Self::Type(VariantType::Int), |values| Self::Enum(text_of(&class), values))
             }
-            // The engine lists classes, and with a minus those that are not meant.
+            // The engine lists classes, and excluded ones with a minus.
             Some(VariantType::Object) => Self::Object(
                 text_of(&class)
                     .split(',')
@@ -98,7 +98,7 @@ impl Declared {
     /// Checks that an int is a value of its enum: no reader would accept another.
     ///
     /// # Errors
-    /// Fails if it is not.
+    /// Fails if the int is not a value of the enum.
     pub fn check_enum(&self, value: &Variant) -> Result<()> {
         let Self::Enum(name, values) = self else { return Ok(()) };
         let int = Reader::new().int(value);
@@ -180,14 +180,14 @@ fn wrong(expected: &str, found: &str) -> Error {
     Error::object(format!("expected {expected}, found {found}"))
 }
 
-/// The int that a Variant holds, also as a float without a fraction.
+/// The int that a Variant holds, or a float without a fraction as an int.
 pub fn exact_int(value: &Variant) -> Option<i64> {
     match Reader::new().ty(value) {
         Some(VariantType::Int) => Some(Reader::new().int(value)),
         Some(VariantType::Float) => {
             let float = Reader::new().float(value);
             let int = float as i64;
-            // The largest i64 is no float, and −0.0 is no int.
+            // The largest i64 is not a float, and −0.0 is not an int.
             (int as f64 == float && int != i64::MAX && (int != 0 || float.is_sign_positive())).then_some(int)
         }
         _ => None,
@@ -197,13 +197,14 @@ pub fn exact_int(value: &Variant) -> Option<i64> {
 /// The context of the checks in a call.
 pub struct Checks {
     pub registry: Arc<Registry>,
-    /// Conversions that are left. Their results may be crafted to collide in hash tables, and nothing else counts them.
+    /// The number of conversions left. Their results may be crafted to collide in hash tables; nothing else counts
+    /// them.
     pub conversions: Cell<usize>,
-    /// Names of an object's data that its class does not have, for the same reason.
+    /// The limit on names in an object's data that its class does not have, for the same reason.
     pub names: usize,
 }
 
-/// Limits on conversions and on names where colliding keys are refused.
+/// The limit on conversions, and on such names, if colliding keys are refused.
 pub const FEW: usize = 256;
 
 impl Checks {
@@ -339,7 +340,7 @@ pub fn typed(container: &Variant, types: &[ContainerType; 2], checks: &Checks) -
     Ok(building.finish())
 }
 
-/// The values of an enum by the name in a property's description, such as `Hero.Kind`: one of a script or of a native class.
+/// The values of a script's or native class's enum, by its name in a property's description, such as `Hero.Kind`.
 fn enum_values(name: &GString, script: &Gd<Script>) -> Option<Vec<i64>> {
     let name = text_of(name);
     let (class, name) = name.rsplit_once('.')?;

@@ -15,8 +15,8 @@ use super::{ById, Class, Registry, UNKNOWN, resources, tag};
 use crate::memory_budget::MemoryBudget;
 use crate::variant::nested::Nested;
 
-/// The level from which on objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network` allows 32
-/// levels.
+/// The level from which objects are written to the table, so that chains do not nest. `FastVariantLimits.for_network`
+/// allows 32 levels.
 const INLINE_LEVELS: u32 = 16;
 /// Limit on visited containers. Each takes 8 bytes of output, which is limited to 2 GiB.
 const MOST_CONTAINERS: usize = 1 << 28;
@@ -32,7 +32,7 @@ pub struct Graph {
     table: Vec<usize>,
     /// The resources in keys, by their path.
     keys: HashMap<String, usize>,
-    /// The value nests too deeply to be written.
+    /// Whether the value nests too deeply to be written.
     is_too_deep: bool,
 }
 
@@ -49,13 +49,13 @@ pub struct Found {
     is_in_table: bool,
 }
 
-/// What is written for an object.
+/// The form in which an object is written.
 pub enum What {
     /// Its class and its properties.
     Object(Arc<Class>),
     /// A resource of the project: its UID and its path.
     Resource(Box<(String, String)>),
-    /// Cannot be written.
+    /// An object that cannot be written.
     Refused(Box<Error>),
 }
 
@@ -81,7 +81,7 @@ impl Graph {
                 }
             };
             match reader.ty(&value) {
-                // The writer finds it, too, with its path. What comes after it is never written.
+                // The writer finds the error, too, with its path, and never writes what follows.
                 _ if depth > MAX_DEPTH => {
                     graph.is_too_deep = true;
                     break;
@@ -133,7 +133,7 @@ impl Graph {
                 return Err(ErrorKind::TooLarge.into());
             }
             memory.charge((visits.len() - added.min(visits.len())) * size_of::<Visit>())?;
-            // In the order in which they will be written.
+            // Visit them in the order in which they will be written.
             visits[added..].reverse();
         }
         for (index, found) in graph.objects.iter_mut().enumerate() {
@@ -145,7 +145,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Refuses a resource in a key if another key has the same resource, loaded twice: they would be read as one.
+    /// Refuses a resource in a key if another key has the same resource, loaded twice: both would be read as one key.
     fn check_key(&mut self, index: usize, in_key: bool) {
         let What::Resource(place) = &self.objects[index].what else { return };
         if in_key && *self.keys.entry(place.1.clone()).or_insert(index) != index {
@@ -154,7 +154,7 @@ impl Graph {
         }
     }
 
-    /// An object and its properties, which are added to the values.
+    /// Collects an object, and adds its properties to the values.
     fn add(&mut self, object: &HeldObject, registry: &Registry, is_in_table: bool) -> Found {
         let first = self.values.len();
         let mut unknown = None;
@@ -173,7 +173,7 @@ impl Graph {
     /// Adds the properties that were kept although the class does not have them.
     ///
     /// # Errors
-    /// Fails if they were changed to what a reader would not take for properties.
+    /// Fails if they were changed to something that a reader would not accept as properties.
     fn add_unknown(&mut self, object: &HeldObject, class: &Class) -> Result<Option<Box<[String]>>> {
         let kept = object.get(&StringName::from(UNKNOWN)).unwrap_or_default();
         let Ok(kept) = kept.try_to::<VarDictionary>() else { return Ok(None) };
@@ -217,7 +217,7 @@ impl Graph {
         })
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.objects.len()
     }

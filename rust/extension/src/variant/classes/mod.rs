@@ -33,7 +33,7 @@ pub mod tag {
     pub const VERSION: &str = "@version";
     /// An object by its index in [`OBJECTS`].
     pub const REFERENCE: &str = "@ref";
-    /// The objects that are referred to, of the value at [`VALUE`]. At the root only.
+    /// The objects that the value at [`VALUE`] refers to. At the root only.
     pub const OBJECTS: &str = "@objects";
     pub const VALUE: &str = "value";
     /// The class of the elements of an Array at [`VALUES`].
@@ -41,7 +41,7 @@ pub mod tag {
     /// The types of keys and values of the Dictionary at [`VALUES`].
     pub const DICTIONARY: &str = "@dictionary";
     pub const VALUES: &str = "values";
-    /// A Dictionary of the user's, whose first key looks like a tag.
+    /// A user's Dictionary whose first key looks like a tag.
     pub const PLAIN: &str = "@plain";
     /// The UID of a resource of the project, which may be empty. Its path is at [`PATH`].
     pub const RESOURCE: &str = "@resource";
@@ -122,7 +122,7 @@ impl Registry {
     /// The class with this name.
     ///
     /// # Errors
-    /// Fails if no class has it.
+    /// Fails if no class has this name.
     pub fn named(&self, name: &str) -> Result<&Arc<Class>> {
         let found = self.by_name.get(name).map(|index| &self.classes[*index]);
         found.ok_or_else(|| Error::object(format!("no class is registered as {}", quoted(name))))

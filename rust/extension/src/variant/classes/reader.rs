@@ -24,7 +24,7 @@ use crate::variant::stored::label;
 /// The objects of a value that is being read.
 pub struct ObjectReader {
     checks: Checks,
-    /// The object that replaces the outermost one, and the offset of that one.
+    /// The object that replaces the outermost one, and the offset of the one to replace.
     target: Option<HeldObject>,
     target_at: usize,
     /// The open Dictionaries with a tag.
@@ -33,15 +33,15 @@ pub struct ObjectReader {
     table: Vec<Entry>,
     /// The index of the next entry to be read.
     next: usize,
-    /// References: the indexes of the object they are in, which is past the end for the value, and of their object.
+    /// References, as indexes: the object that contains one, or `u32::MAX` for the value, and the object referred to.
     references: Vec<(u32, u32)>,
     is_in_value: bool,
     objects: Vec<NewObject>,
-    /// The containers in data of earlier versions: what `upgrade` returns may be the game's.
+    /// The containers in data of earlier versions. Containers that `upgrade` returns may be the game's.
     former: Vec<Variant>,
-    /// The next Dictionary is the user's, whatever its first key is.
+    /// Whether the next Dictionary is the user's, whatever its first key is.
     is_plain_next: bool,
-    /// The text that almost always comes next, and the match if it came. No Variant is made of it.
+    /// The text that almost always comes next, and the match if it came. No Variant is made for it.
     expected: Expected,
     passed: Option<Passed>,
     memory: MemoryBudget,
@@ -97,7 +97,7 @@ struct TaggedFrame {
     len: usize,
     /// The number of entries so far.
     entries: usize,
-    /// It has the elements of a typed container: to give them other types again would copy all of them at each level.
+    /// Whether it has the elements of a typed container. Giving them types again would copy all of them at each level.
     is_nested: bool,
     kind: Kind,
     /// The value that the Dictionary stands for.
@@ -150,7 +150,7 @@ impl ObjectReader {
             memory: MemoryBudget::default(),
         };
         if tag::is_first_key(data, 0) {
-            // What is wrong is found again, with its place, when all is read.
+            // An error is found again, with its path, when everything is read.
             let _ = reader.announce(data, limits);
         }
         reader
@@ -178,8 +178,8 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a tag.
-    /// It may be the value of the last key of another one.
+    /// Begins a Dictionary of `len` entries, whose header starts at `at` and whose first key looks like a tag. Pass
+    /// `is_value` if it is the value of the last key of another such Dictionary.
     pub fn begin(&mut self, at: usize, len: usize, is_value: bool) {
         let is_nested =
             is_value && matches!(self.frames.last(), Some(TaggedFrame { kind: Kind::Container(..), .. }));
@@ -187,7 +187,7 @@ impl ObjectReader {
         self.frames.push(TaggedFrame { at, len, entries: 0, is_nested, kind, value });
     }
 
-    /// Returns whether the Dictionary that begins is the user's, whatever its first key is.
+    /// Returns whether the Dictionary that begins now is the user's, whatever its first key is.
     #[inline(always)]
     pub fn takes_plain(&mut self) -> bool {
         std::mem::take(&mut self.is_plain_next)
@@ -339,7 +339,7 @@ impl ObjectReader {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
                     object.set_version(int(&value, "a version")?)?;
                 }
-                // `value` keeps properties.
+                // `value` handles properties.
                 Part::Property(_) => return Err(misplaced()),
                 Part::Unknown(name) => {
                     let object = index.and_then(|index| self.objects.get_mut(index)).ok_or_else(misplaced)?;
@@ -493,7 +493,7 @@ impl ObjectReader {
         }
     }
 
-    /// Fails for an object at `@objects` that the value does not lead to: nobody could free it.
+    /// Fails for an object at `@objects` that the value does not reach: nothing could free it.
     fn check_references(&self) -> Result<()> {
         self.memory.charge(self.table.len() * 2 * size_of::<Vec<u32>>())?;
         let mut is_reached = vec![false; self.table.len()];
@@ -523,7 +523,7 @@ impl ObjectReader {
     /// the objects in it complete.
     ///
     /// # Errors
-    /// Fails if an upgrade returns invalid data, or a script frees an object that is still to be set.
+    /// Fails if an upgrade returns invalid data, or a script frees an object whose properties are not set yet.
     pub fn complete(mut self) -> Result<()> {
         if self.target.is_some() {
             return Err(Error::object("expected data of an object for the target, found another value"));
@@ -643,7 +643,7 @@ impl NewObject {
             );
             return Err(fail(Error::object(reason)));
         };
-        // The engine returns one if a call with a declared type fails.
+        // The engine returns an empty Dictionary if a call with a declared type fails.
         if upgraded.is_empty() && !godot::global::is_same(&data, &returned) {
             let reason = format!(
                 "\"upgrade\" of class {name} from version {version} failed, or returned a new empty Dictionary; return the one that it gets"
@@ -687,7 +687,7 @@ impl NewObject {
             if !self.object.set(&property.name, &value) {
                 return fail(format!("a setter freed an object of class {}", quoted(&class.name)));
             }
-            // The engine says nothing of a class that it does not take.
+            // The engine reports no error for an object of a class that the property does not take.
             let is_held = |held: Variant| {
                 let id = Reader::new().live_object_id(&value);
                 id == 0 || Reader::new().live_object_id(&held) == id
@@ -706,7 +706,7 @@ impl NewObject {
         Ok(())
     }
 
-    /// Stores unknown properties in the metadata, in place of those that a target had.
+    /// Stores unknown properties in the metadata, and replaces those of a target.
     fn keep_unknown(&self) {
         if self.unknown.is_some() || self.is_target && self.class.keeps_unknown {
             let kept = self.unknown.as_ref().map_or_else(Variant::nil, ToGodot::to_variant);

@@ -14,7 +14,7 @@ use super::declared::{global_class, is_of};
 const ROOT: &str = "res://";
 const UID: &str = "uid://";
 
-/// A folder whose resources of some types may be referred to.
+/// A folder whose resources of these types may be referred to.
 pub struct Folder {
     /// Ends with a slash.
     path: String,
@@ -48,7 +48,7 @@ impl Folder {
     }
 }
 
-/// Returns whether a path has a step upwards.
+/// Returns whether a path contains `..`.
 fn leaves(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
@@ -63,7 +63,7 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
     let is_allowed = |folder: &super::Folder| {
         path.starts_with(&folder.path) && folder.types.iter().any(|ty| is_of(&resource.clone().upcast(), ty))
     };
-    // Resources inside of others have no file of their own.
+    // Resources inside others have no file of their own.
     if path.contains("::") || leaves(&path) || !registry.folders.iter().any(|folder| is_allowed(folder)) {
         return None;
     }
@@ -76,7 +76,7 @@ pub fn reference(registry: &Registry, object: &Variant) -> Option<(String, Strin
 /// Loads the resource that is referred to.
 ///
 /// # Errors
-/// If it does not exist, or its folder or type is not allowed.
+/// Fails if the resource does not exist, or its folder or type is not allowed.
 pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     let path = current_path(uid).unwrap_or_else(|| path.to_owned());
     let shown = quoted(&path);
@@ -90,7 +90,7 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     if !loader.exists(&path) {
         return refuse("does not exist");
     }
-    // What cannot be of that type is not even loaded.
+    // A resource that cannot have an allowed type is not even loaded.
     let hints = types.iter().map(|ty| GString::from(*ty));
     let hint = hints.into_iter().find(|ty| loader.exists_ex(&path).type_hint(ty).done());
     let loaded = hint.and_then(|ty| loader.load_ex(&path).type_hint(&ty).done());
@@ -105,7 +105,7 @@ pub fn load(registry: &Registry, uid: &str, path: &str) -> Result<Variant> {
     }
 }
 
-/// Where the resource with this UID is now.
+/// The current path of the resource with this UID.
 fn current_path(uid: &str) -> Option<String> {
     if !uid.starts_with(UID) {
         return None;

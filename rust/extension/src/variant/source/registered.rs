@@ -13,7 +13,7 @@ use crate::variant::classes::graph::{Found, Graph, What};
 use crate::variant::classes::{Class, FIRST_VERSION, Registry, tag};
 use crate::variant::stored::script_label;
 
-/// A value whose objects are written so.
+/// The objects of a value and the registry of their classes.
 #[derive(Clone, Copy)]
 pub struct Registered<'c> {
     pub graph: &'c Graph,
@@ -21,7 +21,7 @@ pub struct Registered<'c> {
 }
 
 impl<'s> Walker<'_, 's> {
-    /// Writes a value, behind the objects that are referred to, if there are any.
+    /// Writes the objects that are referred to, if there are any, and then the value.
     // Not inlined: small values are written on the stack of the call.
     #[inline(never)]
     pub(super) fn write_root<S: Sink>(
@@ -50,7 +50,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes an object: as a reference to the table if it is there.
+    /// Writes an object, or a reference to it if it is in the table.
     #[inline(never)]
     pub(super) fn write_registered<S: Sink>(
         self,
@@ -161,7 +161,7 @@ impl<'s> Walker<'_, 's> {
         sink.end_dictionary(dictionary)
     }
 
-    /// Writes an Array, with the type of its elements in a tag if its header cannot have it.
+    /// Writes an Array, with the type of its elements in a tag if its header cannot hold it.
     #[inline(never)]
     pub(super) fn write_registered_array<S: Sink>(
         self,
@@ -177,7 +177,7 @@ impl<'s> Walker<'_, 's> {
         self.without_splitter().write_array_in_place(variant, sink, depth)
     }
 
-    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot have them.
+    /// Writes a Dictionary, with the types of its keys and values in a tag if its header cannot hold them.
     #[inline(never)]
     pub(super) fn write_registered_dictionary<S: Sink>(
         self,
@@ -193,7 +193,7 @@ impl<'s> Walker<'_, 's> {
         self.without_splitter().write_dictionary_in_place(variant, sink, depth)
     }
 
-    /// Writes an Array behind the name of the type of its elements.
+    /// Writes the name of the type of an Array's elements, and then the Array.
     pub(super) fn write_tagged_array<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -212,7 +212,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes a Dictionary behind the names of its types.
+    /// Writes the names of a Dictionary's types, and then the Dictionary.
     pub(super) fn write_tagged_dictionary<S: Sink>(
         self,
         registered: &'s Registered<'s>,
@@ -237,7 +237,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Writes a Dictionary whose first key looks like a tag, as the value of one that says so.
+    /// Writes a Dictionary whose first key looks like a tag as the value of a Dictionary tagged as plain.
     pub(super) fn write_plain<S: Sink>(self, variant: &Variant, sink: &mut S, depth: u32) -> Result<()> {
         let walker = self.without_splitter();
         self.write_tag(sink, (tag::PLAIN, 1), depth, |sink, _| {
@@ -245,7 +245,7 @@ impl<'s> Walker<'_, 's> {
         })
     }
 
-    /// Whether the first key of a Dictionary, which has no types on the wire, looks like a tag.
+    /// Whether a Dictionary has no types on the wire and its first key looks like a tag.
     pub(super) fn looks_tagged(self, variant: &Variant) -> bool {
         let has_type =
             |declared: &ContainerType| !matches!(declared, ContainerType::Untyped) && !has_tag(declared);
@@ -265,7 +265,7 @@ impl<'s> Walker<'_, 's> {
     }
 }
 
-/// Writes a key that is a text; its value is next.
+/// Writes a text as a key, and begins its value.
 #[inline(always)]
 fn begin_value<S: Sink>(
     sink: &mut S,
@@ -278,7 +278,7 @@ fn begin_value<S: Sink>(
     sink.begin_value(dictionary)
 }
 
-/// Whether a declared type is in a tag and not in the header: objects are written as Dictionaries, and so are Arrays of them.
+/// Whether a type is in a tag, not in the header: objects, and typed Arrays of them, are written as Dictionaries.
 pub(super) fn has_tag(declared: &ContainerType) -> bool {
     use VariantType::{Array, Object};
     matches!(declared, ContainerType::Object { .. } | ContainerType::Builtin(Object | Array))
@@ -305,7 +305,7 @@ fn type_name(registry: &Registry, declared: &ContainerType) -> Result<String> {
 /// The declared type with this name.
 ///
 /// # Errors
-/// If there is none.
+/// Fails if no type has this name.
 pub fn type_named(registry: &Registry, name: &str) -> Result<ContainerType> {
     let is_builtin =
         |ty: &VariantType| ty.name() == name && !matches!(ty, VariantType::Nil | VariantType::Object);

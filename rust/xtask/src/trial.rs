@@ -23,11 +23,12 @@ use crate::project::Project;
 use crate::run::{self, Echo, Outcome};
 use crate::workspace::{EXTENSION, Workspace};
 
-/// The files of the project, beside the addon.
-const FILES: [(&str, &str); 14] = [
+/// The files of the project, besides the addon.
+const FILES: [(&str, &str); 15] = [
     ("project.godot", include_str!("../trial/project.godot")),
     ("compare.gd", include_str!("../trial/compare.gd")),
     ("compare_and_quit.gd", include_str!("../trial/compare_and_quit.gd")),
+    ("slots.gd", include_str!("../trial/slots.gd")),
     ("batch_and_quit.gd", include_str!("../trial/batch_and_quit.gd")),
     ("jobs_and_quit.gd", include_str!("../trial/jobs_and_quit.gd")),
     ("main.gd", include_str!("../trial/main.gd")),
@@ -41,7 +42,7 @@ const FILES: [(&str, &str); 14] = [
     ("addons/trial/plugin.gd", include_str!("../trial/addons/trial/plugin.gd")),
 ];
 
-/// Files that are added for the export alone, most of them in folders that the engine ignores.
+/// Additional files for the export, most of them in folders that the engine ignores.
 const SCHEMAS: [(&str, &str); 6] = [
     ("UPPER.PROTO", FILTERED),
     ("nested/project.godot", ""),
@@ -50,7 +51,7 @@ const SCHEMAS: [(&str, &str); 6] = [
     ("ignored/a.proto", ""),
     (".hidden/a.proto", ""),
 ];
-/// What is in the file that the preset's filters include, too.
+/// The text of a schema that the preset's filters also include.
 const FILTERED: &str = "syntax = \"proto3\"; // filtered\n";
 
 /// Frames after which the editor has finished its first scan, loaded extensions and enabled plugins.
@@ -60,7 +61,7 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 /// A batch and a quit take well under a second; longer means that a thread keeps the process alive.
 const QUIT_LIMIT: Duration = Duration::from_secs(30);
 
-/// What to try.
+/// The steps of the trial.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// A zip that `cargo xtask package` wrote [default: build the library and write one]
@@ -68,7 +69,7 @@ pub struct Options {
     /// Succeed without a trial if the zip has no library for this machine
     #[arg(long, requires = "zip")]
     skip_missing: bool,
-    /// Also in an editor window on a virtual display: open it, drive the panel, reload the library
+    /// Also use an editor window on a virtual display: open it, drive the panel, reload the library
     #[arg(long)]
     window: bool,
     /// Save a picture of each tab of the panel in this folder
@@ -115,7 +116,7 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Unpacks `zip` into a new project, which is removed at the end.
+    /// Unpacks `zip` into a new project, which is removed on drop.
     pub fn install(workspace: &'a Workspace, godot: &'a Godot, zip: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("trial-").tempdir_in(&workspace.target)?;
         archive::unpack(zip, folder.path())?;
@@ -142,7 +143,7 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 3, failed: 0 })
     }
 
-    /// Opens the project in an editor window, on a display made for it.
+    /// Opens the project in an editor window on a virtual display.
     pub fn window(&self) -> Result<Tally> {
         let screen = Screen::open()?;
         let project = self.project()?;
@@ -157,14 +158,14 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// A user script calls the addon.
+    /// Runs a user script that calls the addon.
     pub fn script(&self) -> Result<Tally> {
         let mut command = self.project()?.script("res://compare_and_quit.gd", &[]);
         judge::suite(&run::watch(&mut command, Echo::All, RUN_LIMIT)?)
     }
 
-    /// Quits `runs` times, after a batch, with jobs running, and with jobs a frame old; every run must end by itself and
-    /// cleanly, and leave what was being saved.
+    /// Quits `runs` times after a batch, with running jobs, and with jobs one frame old. Every run must end
+    /// by itself and cleanly, and must keep the data being saved.
     pub fn quit(&self, runs: u64) -> Result<Tally> {
         let step = Progress::count("quitting", runs);
         for number in 1..=runs {
@@ -188,8 +189,8 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 5 * runs, failed: 0 })
     }
 
-    /// Reloads the addon's library in the editor, with another one in its place, while threads call it: a debug library makes
-    /// way for the new one, a release library stays as long as the process.
+    /// Replaces and reloads the addon's library in the editor while threads call it. A debug library is
+    /// unloaded; a release library stays until the process ends.
     pub fn reload(&self, profile: Profile) -> Result<Tally> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
         let library = build::build_into(self.workspace, &Build { profile, ..Build::default() }, &addon)?;
@@ -213,7 +214,7 @@ impl<'a> Trial<'a> {
         Ok(Tally { passed: 1, failed: 0 })
     }
 
-    /// Whether the editor's help describes all that the extension has registered; the project must have been opened before.
+    /// Checks that the editor's help describes all that the extension registers, in a project opened before.
     pub fn help(&self) -> Result<Tally> {
         let project = self.project()?;
         let pages = self.folder.path().join("pages.json");
@@ -224,7 +225,7 @@ impl<'a> Trial<'a> {
             run::watch(&mut command, Echo::Nothing, EDITOR_LIMIT)
         };
         let mut outcome = read()?;
-        // The editor's threads may still write to the help that is being shown, and the editor does not see to that.
+        // The editor may crash: its threads can still write to the help while it is shown.
         if judge::crashed_outside_of(EXTENSION, &outcome.log) {
             println!("the editor crashed in its own code, and is asked again:\n{}", outcome.log);
             outcome = read()?;
@@ -232,7 +233,7 @@ impl<'a> Trial<'a> {
         self.judge_editor(outcome)?;
         step.done();
 
-        // Only now, since it removes the engine's cache of help, without which the editor shows none of extensions.
+        // `--doctool` runs last, because it removes the help cache that the editor needs for extensions.
         let listed = tempfile::tempdir_in(&self.workspace.target)?;
         let mut command = project.headless();
         command.arg("--doctool").arg(listed.path()).arg("--gdextension-docs");
@@ -241,7 +242,7 @@ impl<'a> Trial<'a> {
         help::judge(&listed.path().join("doc_classes"), &serde_json::from_str(&fs::read_to_string(pages)?)?)
     }
 
-    /// The snippets of the documentation do what they say.
+    /// Checks that the snippets of the documentation do what it says.
     pub fn snippets(&self) -> Result<Tally> {
         let snippets = snippets::all(self.workspace)?;
         snippets::write(&snippets, &self.folder.path().join("snippets"))?;
@@ -259,7 +260,7 @@ impl<'a> Trial<'a> {
         Ok(judged + snippets::judge_example(self.workspace, &self.folder.path().join("characters.dat"))?)
     }
 
-    /// Exports a game that compares a batch, and runs it; the project must have been opened before.
+    /// Exports a game that compares a batch, and runs it. The project must have been opened before.
     pub fn exported_game(&self, template: &Path) -> Result<Tally> {
         self.add_schemas()?;
         let project = self.project()?;
@@ -272,7 +273,7 @@ impl<'a> Trial<'a> {
         judge::suite(&run::watch(&mut run, Echo::All, RUN_LIMIT)?)
     }
 
-    /// Schemas, of which `main.gd` knows those that belong in the game, and links that lead in circles.
+    /// Adds schemas, some of which `main.gd` expects in the game, and circular links.
     fn add_schemas(&self) -> Result<()> {
         let folder = self.folder.path();
         for (path, text) in SCHEMAS {
@@ -301,7 +302,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Files that the engine would add to every user's version control.
+    /// Files in the addon folder that the engine would add to every user's version control.
     fn unexpected_files(&self) -> Result<Vec<String>> {
         let addon = self.folder.path().join("addons").join(EXTENSION);
         let shipped = self.workspace.addon();
@@ -317,7 +318,7 @@ impl<'a> Trial<'a> {
 const OLD_MESSAGE: &str = "unknown type id";
 const NEW_MESSAGE: &str = "UNKNOWN TYPE ID";
 
-/// The library that says [`NEW_MESSAGE`] and is otherwise the same.
+/// A library that says [`NEW_MESSAGE`] and is otherwise the same.
 fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
     let old = OLD_MESSAGE.as_bytes();
     let place = library.windows(old.len()).position(|bytes| bytes == old);
@@ -326,7 +327,7 @@ fn with_another_message(mut library: Vec<u8>) -> Result<Vec<u8>> {
     Ok(library)
 }
 
-/// The editor always tries Vulkan too; its absence is not an error of the addon.
+/// Removes the errors of the editor's Vulkan probe; a missing Vulkan is not an error of the addon.
 pub fn without_vulkan_probe(log: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for line in log.lines() {
@@ -339,7 +340,7 @@ pub fn without_vulkan_probe(log: &str) -> String {
     kept.join("\n")
 }
 
-/// A display without a monitor; it closes when dropped.
+/// A virtual display, which closes on drop.
 pub struct Screen {
     server: Child,
     name: String,
@@ -364,7 +365,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Makes an engine open its window here.
+    /// Makes an engine open its window on this display.
     pub fn apply(&self, engine: &mut Command) {
         engine
             .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
@@ -375,7 +376,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // The server may be gone already; then there is nothing to end.
+        // The server may have exited already.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

@@ -3,4 +3,5 @@ extends SceneTree
 
 
 func _initialize() -> void:
-	quit(preload("res://compare.gd").run())
+	var failed: int = await preload("res://slots.gd").run(self)
+	quit(preload("res://compare.gd").run() + failed)

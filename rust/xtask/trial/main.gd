@@ -1,8 +1,8 @@
 extends Node
 ## The exported game: release templates run no --script.
 
-## The schemas of the project, not those in folders that the engine ignores, and the addon's only script that is not for the editor.
-const FILES := "res://UPPER.PROTO, res://addons/fast_variant_codec/self_check.gdc, res://messages/number.proto, res://messages/snapshot.proto"
+## The schemas of the project, except those in folders that the engine ignores, and the addon's scripts that are not for the editor.
+const FILES := "res://UPPER.PROTO, res://addons/fast_variant_codec/examples/save_slots/hero.gdc, res://addons/fast_variant_codec/examples/save_slots/item.gdc, res://addons/fast_variant_codec/examples/save_slots/save_manager.gdc, res://addons/fast_variant_codec/examples/save_slots/save_slots.gdc, res://addons/fast_variant_codec/self_check.gdc, res://messages/number.proto, res://messages/snapshot.proto"
 
 
 func _ready() -> void:
@@ -10,7 +10,8 @@ func _ready() -> void:
 	files.sort()
 	if ", ".join(files) != FILES:
 		push_error("The game contains %s." % ", ".join(files))
-	get_tree().quit(preload("res://compare.gd").run())
+	var failed: int = await preload("res://slots.gd").run(get_tree())
+	get_tree().quit(preload("res://compare.gd").run() + failed)
 
 
 func _files_in(folder: String) -> PackedStringArray:

@@ -1,0 +1,15 @@
+extends SceneTree
+## Compares the codec with the engine that runs it, on edge values of every type:
+## godot --headless --script addons/fast_variant_codec/check.gd
+
+
+func _initialize() -> void:
+	if not ClassDB.class_exists(&"FastVariantCodec"):
+		printerr("FastVariantCodec is not loaded. Open the project in the editor once, or run `godot --headless --import`.")
+		quit(1)
+		return
+	# Not preload: without the class, the script does not compile.
+	var check: RefCounted = load("res://addons/fast_variant_codec/self_check.gd").new()
+	check.run()
+	print("%d passed, %d failed" % [check.passed(), check.failed()])
+	quit(mini(check.failed(), 1))

@@ -1,0 +1,127 @@
+extends Node
+## Saves a game in numbered slots and loads it again: atomic files, backups, autosave, a menu with pictures.
+##
+## To use it, copy this script into your project and add it under Project > Project Settings > Globals. Register your
+## classes in its _ready(), and keep all that must be saved in one object or Dictionary, the state.
+
+## An autosave has ended. `problem` is a sentence for the player, or empty.
+signal autosaved(slot: int, problem: String)
+
+const FOLDER := "user://saves"
+## Raise it if the state changes in a way that `upgrade` and `renamed` of FastVariantClasses cannot express.
+const VERSION := 1
+## Former saves to keep for each slot.
+const BACKUPS := 2
+
+var classes := FastVariantClasses.new()
+
+var _job: FastVariantJob
+
+
+## Saves the state. `summary` is what the menu shows of it. Returns a sentence for the player if it fails.
+func save_game(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> String:
+	_keep_backup(slot)
+	return problem_of(classes.try_save_batch(path_of(slot), _records(state, summary, picture)))
+
+
+## Saves in the background and emits `autosaved`. Returns false if the last autosave is still being written.
+func autosave(slot: int, state: Variant, summary: Dictionary, picture: Image = null) -> bool:
+	if _job and not _job.is_done():
+		return false
+	_keep_backup(slot)
+	# The state is encoded now, so the game may change it at once. Only writing takes place in the background.
+	_job = classes.save_batch_async(path_of(slot), _records(state, summary, picture))
+	_job.completed.connect(func(result: FastVariantResult) -> void: autosaved.emit(slot, problem_of(result)))
+	return true
+
+
+## Loads a slot. Returns a Dictionary: "state", or null if nothing can be loaded, and "problem", a sentence for the player,
+## which also says that an older save was loaded.
+func load_game(slot: int) -> Dictionary:
+	var problem := "This slot is empty."
+	for backup in 1 + BACKUPS:
+		var path := path_of(slot, backup)
+		if not FileAccess.file_exists(path):
+			continue
+		if backup > 0 or _version_of(path) <= VERSION:
+			var result := classes.load_batch(path)
+			if result.is_ok() and result.value.size() == 2:
+				var notice := "" if backup == 0 else problem + " An older one was loaded."
+				return {"state": result.value[1], "problem": notice}
+			if backup == 0:
+				push_warning(result.message)
+				problem = problem_of(result)
+		else:
+			return {"state": null, "problem": "This save is from a newer version of the game."}
+	return {"state": null, "problem": problem}
+
+
+## The summaries of all saves, by slot, each with "time", and "picture" if there is one. Reads only the first record of
+## each file, however large the rest is.
+func list_saves() -> Dictionary[int, Dictionary]:
+	var saves: Dictionary[int, Dictionary] = {}
+	for file in DirAccess.get_files_at(FOLDER) if DirAccess.dir_exists_absolute(FOLDER) else PackedStringArray():
+		var slot := file.get_slice("_", 1).to_int()
+		if path_of(slot) != FOLDER.path_join(file):
+			continue
+		var first := FastVariantView.open_file(path_of(slot)).try_fetch(0)
+		if not first.is_ok() or not first.value is Dictionary:
+			saves[slot] = {"title": problem_of(first)}
+			continue
+		var summary: Dictionary = first.value
+		saves[slot] = summary
+		var picture := Image.new()
+		if summary.get("picture") is PackedByteArray and picture.load_webp_from_buffer(summary["picture"]) == OK:
+			summary["picture"] = picture
+		else:
+			summary.erase("picture")
+	return saves
+
+
+func delete(slot: int) -> void:
+	for backup in 1 + BACKUPS:
+		DirAccess.remove_absolute(path_of(slot, backup))
+
+
+func path_of(slot: int, backup := 0) -> String:
+	return FOLDER.path_join("slot_%d.save" % slot if backup == 0 else "slot_%d.backup_%d" % [slot, backup])
+
+
+## A sentence for the player; empty if nothing failed. The result's message is for your log.
+static func problem_of(result: FastVariantResult) -> String:
+	match result.error:
+		FastVariantCodec.OK:
+			return ""
+		FastVariantCodec.FILE_ERROR:
+			return "The file cannot be read or written. Is the disk full, or the file in use?"
+		FastVariantCodec.OUT_OF_MEMORY:
+			return "There is not enough memory."
+		FastVariantCodec.OBJECT_REFUSED:
+			return "This save does not fit this version of the game."
+	return "This save is damaged."
+
+
+## The records of a file: the summary, for the menu, then the state.
+func _records(state: Variant, summary: Dictionary, picture: Image) -> Array:
+	var first := summary.duplicate()
+	first["version"] = VERSION
+	first["time"] = int(Time.get_unix_time_from_system())
+	if picture:
+		first["picture"] = picture.save_webp_to_buffer(true)
+	return [first, state]
+
+
+## Copies the save of a slot before it is replaced. A damaged save does not replace a good backup.
+func _keep_backup(slot: int) -> void:
+	DirAccess.make_dir_recursive_absolute(FOLDER)
+	if not FileAccess.file_exists(path_of(slot)) or not FastVariantCodec.load_batch(path_of(slot)).is_ok():
+		return
+	for backup in range(BACKUPS, 1, -1):
+		if FileAccess.file_exists(path_of(slot, backup - 1)):
+			DirAccess.rename_absolute(path_of(slot, backup - 1), path_of(slot, backup))
+	DirAccess.copy_absolute(path_of(slot), path_of(slot, 1))
+
+
+func _version_of(path: String) -> int:
+	var version := FastVariantView.open_file(path).try_fetch("0/version")
+	return version.value if version.is_ok() and version.value is int else 0

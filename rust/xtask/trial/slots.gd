@@ -1,0 +1,60 @@
+extends RefCounted
+## The addon's example: saves and loads in slots, as its buttons do.
+
+const SCENE := "res://addons/fast_variant_codec/examples/save_slots/save_slots.tscn"
+
+static var _failed: int
+
+
+## Returns the number of failed checks.
+static func run(tree: SceneTree) -> int:
+	_failed = 0
+	var example: Control = load(SCENE).instantiate()
+	tree.root.add_child(example)
+	await tree.process_frame
+	var saves: Node = example.saves
+	for slot in example.SLOTS:
+		saves.delete(slot)
+	_same("an empty slot", "This slot is empty.", saves.load_game(1)["problem"])
+	# Three saves of one slot: each but the last becomes a backup.
+	for count in [1, 2, 3]:
+		example.pick_up()
+		example.hero.position = Vector2(count, 0)
+		example.save_to(1)
+		_same("status", "Saved in slot 1.", example.status.text)
+	_same("files", ["slot_1.backup_1", "slot_1.backup_2", "slot_1.save"], Array(DirAccess.get_files_at(saves.FOLDER)))
+	_same("the menu", "Ren, level 4", saves.list_saves()[1]["title"])
+	example.pick_up()
+	example.load_from(1)
+	_same("loaded", ["Loaded slot 1.", Vector2(3, 0), 3], [example.status.text, example.hero.position, example.hero.items.size()])
+	_same("the item in hand is one of the items", example.hero.items[2], example.hero.in_hand)
+
+	example.hero.name = "Mia"
+	_same("an autosave starts", true, saves.autosave(0, example.hero, example._summary()))
+	example.hero.name = "changed meanwhile"
+	_same("an autosave", [0, ""], await saves.autosaved)
+	_same("autosaved", ["Autosaved.", "Mia"], [example.status.text, saves.load_game(0)["state"].name])
+
+	var file := FileAccess.open(saves.path_of(1), FileAccess.READ_WRITE)
+	file.resize(file.get_length() - 9)
+	file.close()
+	Engine.print_error_messages = false
+	example.load_from(1)
+	_same("damaged", ["This save is damaged. An older one was loaded.", 2], [example.status.text, example.hero.items.size()])
+	example.save_to(1)
+	Engine.print_error_messages = true
+	_same("a damaged save replaces no backup", Vector2(2, 0), saves.classes.load_batch(saves.path_of(1, 1)).value[1].position)
+	FastVariantCodec.save_batch(saves.path_of(2), [{"version": 2}, null])
+	_same("newer", "This save is from a newer version of the game.", saves.load_game(2)["problem"])
+	for slot in example.SLOTS:
+		example.delete(slot)
+	_same("deleted", [{}, PackedStringArray()], [saves.list_saves(), DirAccess.get_files_at(saves.FOLDER)])
+	example.queue_free()
+	await tree.process_frame
+	return _failed
+
+
+static func _same(what: String, expected: Variant, found: Variant) -> void:
+	if expected != found:
+		_failed += 1
+		push_error("save_slots: %s: expected %s, found %s" % [what, expected, found])

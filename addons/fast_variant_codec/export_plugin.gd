@@ -4,7 +4,7 @@ extends EditorExportPlugin
 ## addon's scripts for the editor.
 
 ## self_check.gd is for games, too.
-const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd"]
+const EDITOR_ONLY: Array[String] = ["panel/", "inspector/", "plugin.gd", "export_plugin.gd", "check.gd"]
 
 var _added: Dictionary[String, bool] = {}
 

@@ -61,6 +61,25 @@ func test_methods_that_change_something_are_not_const() -> bool:
 	return true
 
 
+## FastVariant.cs calls methods by name; exported games do not contain it.
+func test_the_calls_from_csharp() -> bool:
+	checks.subject(checks.MIXED, "FastVariant.cs")
+	var source := FileAccess.get_file_as_string("res://addons/fast_variant_codec/csharp/FastVariant.cs")
+	for call: Array in [
+		["[^.]Call\\(\"(\\w+)\"(.*?)\\)\\)?\\.?", &"FastVariantCodec"], ["_view\\.Call\\(\"(\\w+)\"(.*?)\\)[;.)]", &"FastVariantView"],
+		["Static\\(ViewClass, \"(\\w+)\"(.*?)\\)\\.", &"FastVariantView"],
+		["Static\\(LimitsClass, \"(\\w+)\"(.*?)\\)\\.", &"FastVariantLimits"],
+	]:
+		var found := RegEx.create_from_string(call[0]).search_all(source)
+		checks.truth("calls of %s" % call[1], found.size() > 0 or source.is_empty())
+		for match in found:
+			var method := StringName(match.get_string(1))
+			var arguments := match.get_string(2).count(", ")
+			checks.truth("%s.%s" % [call[1], method], ClassDB.class_has_method(call[1], method, true))
+			checks.truth("arguments of %s" % method, ClassDB.class_get_method_argument_count(call[1], method) >= arguments)
+	return true
+
+
 func test_the_self_check_of_the_addon() -> bool:
 	var check: RefCounted = preload("res://addons/fast_variant_codec/self_check.gd").new()
 	check.run()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use indicatif::DecimalBytes;
+use pulldown_cmark::{Event, Parser, Tag};
 use sha2::{Digest, Sha256};
 
 use crate::archive::{self, Entry};
@@ -14,6 +15,10 @@ use crate::progress::Progress;
 use crate::workspace::{EXTENSION, Workspace};
 
 const NOTICES: &str = "THIRD-PARTY-NOTICES.txt";
+/// The folder of the documents in the addon.
+pub const DOCUMENTS: &str = "docs/";
+/// What the zip leaves out of `docs/`.
+const NOT_FOR_USERS: [&str; 5] = ["architecture.md", "asset-library.md", "gdvar.in/", "gdvar.out/", "testing.md"];
 
 /// Writes the zip to `out` or to the default path, and returns its path.
 pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
@@ -38,14 +43,79 @@ pub fn write(workspace: &Workspace, out: Option<PathBuf>) -> Result<PathBuf> {
     let name = |file: &str| format!("addons/{EXTENSION}/{file}");
     let mut entries = vec![Entry { name: name(NOTICES), bytes: notices::write(workspace)?.into_bytes() }];
     for file in &files {
-        let bytes = fs::read(addon.join(file)).with_context(|| format!("cannot read {file}"))?;
+        let mut bytes = fs::read(addon.join(file)).with_context(|| format!("cannot read {file}"))?;
+        if file == "README.md" {
+            bytes = with_platforms(&String::from_utf8(bytes)?, &files)?.into_bytes();
+        }
         entries.push(Entry { name: name(file), bytes });
+    }
+    for (file, bytes) in documents(workspace)? {
+        entries.push(Entry { name: name(&format!("{DOCUMENTS}{file}")), bytes });
     }
     fs::create_dir_all(out.parent().context("the zip needs a folder")?)?;
     archive::pack(entries, &out)?;
     write_checksum(&out)?;
     step.done();
     Ok(out)
+}
+
+/// The README of the zip, which names the platforms of the libraries in it.
+fn with_platforms(readme: &str, files: &[String]) -> Result<String> {
+    const PLACE: &str = "<!-- platforms -->";
+    ensure!(readme.contains(PLACE), "the addon's README has no place for the platforms: {PLACE}");
+    let folders: BTreeSet<&str> = files.iter().filter_map(|file| file.strip_prefix("bin/")?.split('/').next()).collect();
+    let platforms: Vec<String> = folders.into_iter().map(platform).collect();
+    Ok(readme.replace(PLACE, &format!("This zip has libraries for {}.", platforms.join(", "))))
+}
+
+/// The platform of a folder in `bin/`, as people write it.
+fn platform(folder: &str) -> String {
+    let (system, architecture) = folder.split_once('.').unwrap_or((folder, ""));
+    let system = match system {
+        "linux" => "Linux",
+        "windows" => "Windows",
+        "macos" => "macOS",
+        "android" => "Android",
+        "ios" => "iOS",
+        "web" => return "the web".to_owned(),
+        other => other,
+    };
+    if architecture.is_empty() { system.to_owned() } else { format!("{system} ({architecture})") }
+}
+
+/// The documents for users, by their path in `docs/`. The engine ignores the folder, so it imports no pictures.
+fn documents(workspace: &Workspace) -> Result<Vec<(String, Vec<u8>)>> {
+    let docs = workspace.root.join("docs");
+    let mut files: Vec<String> = archive::files_under(&docs)?.iter().map(|file| slashes(file)).collect();
+    files.retain(|file| !NOT_FOR_USERS.iter().any(|start| file.starts_with(start)));
+    let mut documents = vec![(".gdignore".to_owned(), Vec::new())];
+    for file in &files {
+        let mut bytes = fs::read(docs.join(file))?;
+        if file.ends_with(".md") {
+            let is_packed = |target: &str| files.iter().any(|file| file.starts_with(target));
+            bytes = without_links(&String::from_utf8(bytes)?, |target| !is_packed(target)).into_bytes();
+        }
+        documents.push((file.clone(), bytes));
+    }
+    Ok(documents)
+}
+
+/// Replaces links to files for which `leads_out` by their text.
+fn without_links(text: &str, leads_out: impl Fn(&str) -> bool) -> String {
+    let mut shown = text.to_owned();
+    let events: Vec<_> = Parser::new(text).into_offset_iter().collect();
+    for (event, range) in events.into_iter().rev() {
+        let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
+        let file = dest_url.split('#').next().unwrap_or_default();
+        if !file.is_empty()
+            && !file.contains("://")
+            && leads_out(file)
+            && let Some(end) = text[range.clone()].rfind("](")
+        {
+            shown.replace_range(range.clone(), &text[range.start + 1..range.start + end]);
+        }
+    }
+    shown
 }
 
 /// Writes the checksum beside a file, in the format of `sha256sum --check`.
@@ -101,4 +171,16 @@ fn ships(file: &str, manifest: &str) -> bool {
 
 fn slashes(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_out_of_the_zip_become_text() {
+        let text = "[a](b.md#c), [`d`](../d.md), [e](#f), [g](https://h)";
+        let expected = "[a](b.md#c), `d`, [e](#f), [g](https://h)";
+        assert_eq!(without_links(text, |file| file.starts_with("..")), expected);
+    }
 }

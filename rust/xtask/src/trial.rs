@@ -309,6 +309,7 @@ impl<'a> Trial<'a> {
         Ok(archive::files_under(&addon)?
             .into_iter()
             .filter(|file| !shipped.join(file).is_file() && !file.starts_with("THIRD-PARTY-NOTICES.txt"))
+            .filter(|file| !file.starts_with(package::DOCUMENTS))
             .map(|file| file.display().to_string())
             .collect())
     }

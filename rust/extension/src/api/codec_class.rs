@@ -41,6 +41,9 @@ use crate::variant::source::Objects;
 /// var values := FastVariantCodec.decode_batch(buffers)
 /// ```
 ///
+/// Documents named here, such as [code]docs/guide.md[/code], are in [code]addons/fast_variant_codec/docs[/code], which the
+/// FileSystem dock does not show.
+///
 /// As with the engine's functions, data shared between threads needs a lock, held until the call returns. Background
 /// jobs own their data, except for the containers in the values of [method encode_batch_async].
 ///
@@ -264,6 +267,9 @@ impl FastVariantCodec {
     /// Encodes each element of an Array immediately, and replaces the file at [param path] in the background, as
     /// [method save_batch] does with the same [param full_objects]. You may change the values as soon as the call
     /// returns. Prints nothing.
+    ///
+    /// The calling thread and the worker threads encode during the call. If that takes too long for one frame, encode first with
+    /// [method encode_batch_async], and save its buffers; [code]docs/guide.md[/code] has the recipe.
     ///
     /// The file is written even if you do not keep the job, or if the game quits meanwhile. One thread writes all files in turn, so while it
     /// waits for a file that another process has locked, up to 5 seconds, later saves wait, too.

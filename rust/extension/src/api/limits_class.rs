@@ -35,24 +35,24 @@ use crate::threads::lock;
 #[class(tool, init, base=Resource)]
 pub struct FastVariantLimits {
     /// The maximum size of the input in bytes, up to 2147483647.
-    #[export]
+    #[export(range = (-1.0, 2147483647.0, 1.0, hide_slider, suffix = " bytes"))]
     #[var(get, set)]
     max_bytes: PhantomVar<i64>,
     /// The maximum number of nesting levels below the outermost value, up to 1024.
-    #[export(range = (0.0, 1024.0))]
+    #[export(range = (-1.0, 1024.0, 1.0, suffix = " levels"))]
     #[var(get, set)]
     max_depth: PhantomVar<i64>,
     /// The maximum number of values, including elements of packed arrays and names of NodePaths.
-    #[export]
+    #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " values"))]
     #[var(get, set)]
     max_elements: PhantomVar<i64>,
     /// The maximum number of entries in one Dictionary.
-    #[export]
+    #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " entries"))]
     #[var(get, set)]
     max_dictionary_entries: PhantomVar<i64>,
     /// The maximum engine memory for the result in bytes, estimated before allocation. The estimate errs on the high
     /// side. Memory that allowed objects allocate themselves is not counted.
-    #[export]
+    #[export(range = (-1.0, 2147483647.0, 1.0, or_greater, hide_slider, suffix = " bytes"))]
     #[var(get, set)]
     max_memory: PhantomVar<i64>,
     /// If [code]true[/code], bytes may follow the value.

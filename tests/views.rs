@@ -230,6 +230,46 @@ fn parts_share_what_nested_keys_may_cost() {
     assert_eq!(patch::apply(&nil, &patch, &limits).unwrap_err().kind(), refused.kind());
 }
 
+/// A key may be nested less deep than other values.
+#[test]
+fn a_key_that_is_too_deep_is_refused() {
+    let deep = |levels: u32| (0..levels).fold(Value::from([1]), |inner, _| Value::from(vec![inner]));
+    for (levels, is_good) in [(99, true), (100, true), (101, false), (500, false)] {
+        let key = deep(levels);
+        let bytes = Value::from_iter([(key.clone(), 1), (Value::from("a"), 2)]).encode().unwrap();
+        let decoded = Value::decode(&bytes, &Limits::for_save_files()).map(drop);
+        assert_eq!(decoded.is_ok(), is_good, "{levels} levels");
+        let view = View::new(&bytes).unwrap();
+        for found in
+            [view.find(&Key::from(&key)).map(drop), view.find(&"a".into()).map(drop), view.len().map(drop)]
+        {
+            assert_eq!(
+                found.map_err(|error| error.kind().clone()),
+                decoded.clone().map_err(|error| error.kind().clone())
+            );
+        }
+    }
+}
+
+/// Parts of a value that is accepted are accepted, however many nested keys they have for their size.
+#[test]
+fn parts_of_an_accepted_value_are_accepted() {
+    let limits = Limits::for_network();
+    let key = (0..10).fold(Value::from("a".repeat(1000)), |key, _| Value::from_iter([(key, Value::Nil)]));
+    let value = |hp: i32| {
+        let inner =
+            Value::from_iter([(key.clone(), Value::from(hp)), ("pad".into(), "x".repeat(100_000).into())]);
+        Value::from_iter([("v", Value::from(vec![key.clone()])), ("inner", inner)]).encode().unwrap()
+    };
+    let (old, new) = (value(1), value(2));
+    assert!(Value::decode(&old, &limits).is_ok());
+    let view = View::within(&old, &limits).unwrap();
+    assert!(view.value().is_ok() && view.get("inner").unwrap().value().is_ok());
+    assert_eq!(view.at(&Key::path("v/0")).unwrap().value().unwrap(), key);
+    let change = patch::diff(&old, &new, &limits).unwrap();
+    assert_eq!(patch::apply(&old, &change, &limits).unwrap(), new);
+}
+
 /// The engine converts or drops such elements.
 #[test]
 fn an_element_of_another_type_than_declared_is_refused() {

@@ -5,7 +5,7 @@ extends SceneTree
 
 func _initialize() -> void:
 	if not ClassDB.class_exists(&"FastVariantCodec"):
-		printerr("FastVariantCodec is not loaded. Open the project in the editor once, or run `godot --headless --import`.")
+		printerr("FastVariantCodec is not loaded: open the project once, with `godot --headless --editor --quit-after 400`.")
 		quit(1)
 		return
 	# Not preload: without the class, the script does not compile.

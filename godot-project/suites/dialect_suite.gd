@@ -109,6 +109,11 @@ func test_files() -> bool:
 	var in_place := FastVariantCodec.convert_godot3_file(OLD, OLD)
 	checks.truth("a file takes its own place", in_place.is_ok(), in_place.message)
 	checks.same_bytes("then", saved, FileAccess.get_file_as_bytes(OLD))
+	# It waits for the save, and converts what that has written.
+	var saving := FastVariantCodec.save_batch_async(OLD, range(50_000))
+	var waited := FastVariantCodec.convert_file_to_godot3(OLD, OLD)
+	checks.truth("a file that is being saved", waited.is_ok() and waited.value["records"] == 50_000, waited.message)
+	checks.truth("saved", saving.wait().is_ok())
 	return true
 
 

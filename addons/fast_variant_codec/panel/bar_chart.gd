@@ -1,8 +1,10 @@
 @tool
 extends Control
-## Bars for what was measured: encoding, decoding and size, each of the engine and of the codec.
+## Bars for what was measured: encoding and decoding, each of the engine and of the codec.
 
 const Benchmark := preload("benchmark.gd")
+## Shown before anything is measured.
+const EMPTY := "Run the built-in data, or drop a file here: a JSON document, or values written by FileAccess.store_var."
 
 var rows: Array[Benchmark.Row] = []
 
@@ -59,7 +61,7 @@ func _notification(what: int) -> void:
 
 
 func _fit() -> void:
-	custom_minimum_size.y = 1.25 * _line + rows.size() * _row_height() if rows else 0.0
+	custom_minimum_size.y = 1.25 * _line + rows.size() * _row_height()
 	queue_redraw()
 
 
@@ -72,23 +74,24 @@ func _row_height() -> float:
 	return (3.5 if _is_narrow() else 2.5) * _line
 
 
-## Where the columns start: workloads, three with bars, and the end.
+## Where the columns start: workloads, two with bars, and the end.
 func _column(index: int) -> float:
 	var first := 0.0 if _is_narrow() else _width_of("100,000 numbers, one value") + _line
-	return 0.0 if index == 0 else first + (index - 1) * (size.x - first) / 3
+	return 0.0 if index == 0 else first + (index - 1) * (size.x - first) / 2
 
 
 func _draw_all() -> void:
-	if rows.is_empty():
-		return
 	var color := get_theme_color(&"font_color", &"Label")
-	var titles: PackedStringArray = ["Workload", "Encode", "Decode", "Size"]
+	if rows.is_empty():
+		_draw_text(EMPTY, 0, 0, Color(color, 0.75))
+		return
+	var titles: PackedStringArray = ["Workload", "Encode", "Decode"]
 	for column in titles.size():
 		if column > 0 or not _is_narrow():
 			_draw_text(titles[column], _column(column), 0, Color(color, 0.75))
 	for index in rows.size():
 		_draw_title(rows[index], 1.25 * _line + index * _row_height())
-	for column in [1, 2, 3]:
+	for column in [1, 2]:
 		_draw_bars(column)
 
 
@@ -125,18 +128,11 @@ func _draw_bars(column: int) -> void:
 
 static func _value(row: Benchmark.Row, column: int, is_codec: bool) -> float:
 	var who := "codec" if is_codec else "engine"
-	match column:
-		1:
-			return row.encode[who]
-		2:
-			return row.decode[who]
-	return row.bytes
+	return row.encode[who] if column == 1 else row.decode[who]
 
 
 static func _number(row: Benchmark.Row, column: int, is_codec: bool) -> String:
 	var value := _value(row, column, is_codec)
-	if column == 3:
-		return String.humanize_size(int(value))
 	var text := "%.2f ms" % value
 	return text + ", %.1f ×" % (_value(row, column, false) / maxf(value, 0.001)) if is_codec else text
 

@@ -17,6 +17,8 @@ const KIND_HELP: PackedStringArray = [
 	"Fills up to a multiple of 4 bytes.",
 	"Bytes that were not decoded, or that follow the value.",
 ]
+## The preview of a container ends after so many characters.
+const PREVIEW := 60
 ## Also the maximum of records that are decoded.
 const MAX_NODES := 10_000
 ## The maximum of errors, and likewise of non-canonical encodings.
@@ -124,6 +126,48 @@ func problem_at(byte: int) -> Problem:
 		if problem.offset == byte and (found == null or problem.is_error):
 			found = problem
 	return found
+
+
+## The nodes that have a line in a tree, of those held by one: the line of an entry names its key, so a plain key has none.
+func lines_of(siblings: PackedInt32Array) -> PackedInt32Array:
+	var lines := PackedInt32Array()
+	for index in siblings:
+		if line_of(index) == index:
+			lines.append(index)
+	return lines
+
+
+## The node whose line stands for this one: that of the value, for a plain key.
+func line_of(index: int) -> int:
+	var node := nodes[index]
+	if node["role"] != "key" or not node["is_complete"] or node["children"] or node.has("left_out"):
+		return index
+	var siblings := siblings_of(index)
+	var after := siblings.bsearch(index) + 1
+	return siblings[after] if after < siblings.size() else index
+
+
+## A node in short: for a container, what it begins with.
+func preview_of(index: int) -> String:
+	var node := nodes[index]
+	var own: String = node["preview"]
+	if node["children"].is_empty() or not own.left(1).is_valid_int():
+		return own
+	var parts := PackedStringArray()
+	var length := 0
+	for child: int in node["children"]:
+		var part: String = nodes[child]["preview"]
+		if nodes[child]["children"]:
+			part = "{…}" if nodes[child]["type"] == TYPE_DICTIONARY else "[…]"
+		if nodes[child]["role"] == "value" and parts:
+			parts[-1] += ": " + part
+		else:
+			if length > PREVIEW:
+				parts.append("…")
+				break
+			parts.append(part)
+		length += part.length()
+	return ("{ %s }" if node["type"] == TYPE_DICTIONARY else "[%s]") % ", ".join(parts)
 
 
 ## What a node is in the one that holds it, and its type.

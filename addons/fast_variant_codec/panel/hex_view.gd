@@ -11,12 +11,12 @@ signal byte_selected(byte: int)
 const Contents := preload("contents.gd")
 
 const KIND_COLORS: Dictionary[Contents.Kind, StringName] = {
-	Contents.Kind.CONTENT: &"text_color", Contents.Kind.HEADER: &"keyword_color",
+	Contents.Kind.CONTENT: &"text_color", Contents.Kind.HEADER: &"function_color",
 	Contents.Kind.ELEMENT_TYPE: &"base_type_color", Contents.Kind.COUNT: &"number_color",
 	Contents.Kind.PADDING: &"comment_color", Contents.Kind.UNREAD: &"unread_color",
 }
 ## How many bytes a row may have, the most that fit.
-const COLUMNS: PackedInt32Array = [16, 8, 4]
+const COLUMNS: PackedInt32Array = [16, 8]
 ## Bytes between which there is a wider gap.
 const GROUP := 4
 
@@ -133,7 +133,7 @@ func _read_theme() -> void:
 	_cell = Vector2(_font.get_string_size("0", HORIZONTAL_ALIGNMENT_LEFT, -1, _font_size).x, _font.get_height(_font_size))
 	_cell.y = ceilf(_cell.y + 5 * EditorInterface.get_editor_scale())
 	for color_name: StringName in [
-		&"background_color", &"text_color", &"keyword_color", &"base_type_color", &"number_color", &"comment_color",
+		&"background_color", &"text_color", &"function_color", &"base_type_color", &"number_color", &"comment_color",
 		&"line_number_color", &"selection_color", &"caret_color",
 	]:
 		_colors[color_name] = text_editor_color(color_name)

@@ -12,6 +12,10 @@ const ValueTree := preload("value_tree.gd")
 
 ## How many problems are visible at once.
 const PROBLEM_LINES := 3
+## How many files the list of saves has.
+const MOST_SAVES := 30
+## How deep folders in user:// are searched for saves.
+const SAVE_LEVELS := 2
 ## How much the tree should have at least, of what the bytes take.
 const TREE_SHARE := 0.75
 
@@ -33,6 +37,9 @@ var _compare := Button.new()
 var _divider := HSeparator.new()
 var _split := HSplitContainer.new()
 var _dialog: EditorFileDialog
+## The path of the file, as typed or chosen.
+var _path := LineEdit.new()
+var _saves := MenuButton.new()
 ## What a chosen file is for.
 var _on_chosen: Callable
 ## What was asked for last.
@@ -89,6 +96,7 @@ func _init() -> void:
 
 
 func open_file(path: String) -> void:
+	_path.text = path
 	var refusal := Contents.refusal_of(path)
 	if refusal:
 		_say(refusal)
@@ -152,11 +160,23 @@ static func _bytes_of_numbers(numbers: PackedStringArray) -> PackedByteArray:
 
 func _make_toolbar() -> Control:
 	var bar := HBoxContainer.new()
+	_saves.text = "Saves"
+	_saves.flat = false
+	_saves.tooltip_text = "The files in this project's user:// folder, the newest first."
+	_saves.about_to_popup.connect(_list_saves)
+	_saves.get_popup().id_pressed.connect(func(id: int) -> void:
+		open_file(_saves.get_popup().get_item_metadata(_saves.get_popup().get_item_index(id))))
+	bar.add_child(_saves)
 	var open := Button.new()
 	open.text = "Open…"
 	open.tooltip_text = "Open a file. Files can also be dropped here from the FileSystem dock."
 	open.pressed.connect(_ask_for_file.bind("Open Encoded Values", open_file))
 	bar.add_child(open)
+	_path.placeholder_text = "user://save.dat"
+	_path.tooltip_text = "Type a path and press Enter: user://, res:// or absolute."
+	_path.custom_minimum_size.x = 160 * EditorInterface.get_editor_scale()
+	_path.text_submitted.connect(open_file)
+	bar.add_child(_path)
 	_compare.text = "Compare…"
 	_compare.tooltip_text = "Show what differs between this file and another one."
 	_compare.disabled = true
@@ -220,11 +240,45 @@ func _ask_for_file(title: String, on_chosen: Callable) -> void:
 		_dialog.file_mode = EditorFileDialog.FILE_MODE_OPEN_FILE
 		_dialog.access = EditorFileDialog.ACCESS_FILESYSTEM
 		_dialog.add_filter("*", "All Files")
-		_dialog.file_selected.connect(func(path: String) -> void: _on_chosen.call(path))
+		_dialog.file_selected.connect(_on_file_selected)
 		add_child(_dialog)
+		_dialog.current_dir = EditorInterface.get_editor_settings().get_project_metadata(
+				"fast_variant_codec", "folder", ProjectSettings.globalize_path("user://"))
 	_dialog.title = title
 	_on_chosen = on_chosen
 	_dialog.popup_centered_ratio(0.6)
+
+
+func _on_file_selected(path: String) -> void:
+	EditorInterface.get_editor_settings().set_project_metadata("fast_variant_codec", "folder", path.get_base_dir())
+	_on_chosen.call(path)
+
+
+func _list_saves() -> void:
+	var popup := _saves.get_popup()
+	popup.clear()
+	var paths := Array(_saves_in("user://", SAVE_LEVELS))
+	paths.sort_custom(func(a: String, b: String) -> bool:
+		return FileAccess.get_modified_time(a) > FileAccess.get_modified_time(b))
+	for path: String in paths.slice(0, MOST_SAVES):
+		var age := Time.get_datetime_string_from_unix_time(FileAccess.get_modified_time(path), true)
+		popup.add_item("%s    %s UTC" % [path.trim_prefix("user://"), age])
+		popup.set_item_metadata(-1, path)
+	if paths.is_empty():
+		popup.add_item("No file in user://")
+		popup.set_item_disabled(0, true)
+
+
+## The files in a folder, except logs and the engine's caches.
+static func _saves_in(folder: String, levels: int) -> PackedStringArray:
+	var found := PackedStringArray()
+	for file in DirAccess.get_files_at(folder):
+		if file.get_extension() not in ["log", "cfg", "import"]:
+			found.append(folder.path_join(file))
+	for inner in DirAccess.get_directories_at(folder):
+		if levels > 1 and inner not in ["logs", "shader_cache", "vulkan"]:
+			found.append_array(_saves_in(folder.path_join(inner), levels - 1))
+	return found
 
 
 func _can_drop_data(_at: Vector2, data: Variant) -> bool:
@@ -281,6 +335,9 @@ func _show() -> void:
 		"one value" if not contents.has_records
 		else "1 record" if contents.record_count == 1 else "%d records" % contents.record_count)]
 	_title.tooltip_text = _title.text
+	if contents.nodes.is_empty() and contents.problems and not contents.has_records:
+		# Another format, which the message names.
+		_say("%s: %s" % [_source, contents.problems[0].message])
 	_show_problems()
 
 

@@ -63,7 +63,7 @@ func show_contents(shown: Contents) -> void:
 ## Selects the line of a node, without a signal.
 func select_node(index: int) -> void:
 	_is_selecting = true
-	var item := _item_of(index)
+	var item := _item_of(contents.line_of(index))
 	item.uncollapse_tree()
 	item.select(Column.VALUE)
 	scroll_to_item(item)
@@ -107,12 +107,13 @@ func _item_of(index: int) -> TreeItem:
 	for node in missing:
 		_unfold(item)
 		if not _items.has(node):
-			_unfold(item.get_child(contents.siblings_of(node).bsearch(node) / GROUP))
+			_unfold(item.get_child(contents.lines_of(contents.siblings_of(node)).bsearch(node) / GROUP))
 		item = _items[node]
 	return item
 
 
-func _add_nodes(parent: TreeItem, indexes: PackedInt32Array) -> void:
+func _add_nodes(parent: TreeItem, siblings: PackedInt32Array) -> void:
+	var indexes := contents.lines_of(siblings)
 	if indexes.size() <= 2 * GROUP:
 		for index in indexes:
 			_add_node(parent, index)
@@ -136,7 +137,7 @@ func _add_node(parent: TreeItem, index: int) -> void:
 	var item := _add_line(parent, contents.title_of(index), contents.start_of(index), contents.end_of(index))
 	item.set_metadata(Column.VALUE, index)
 	item.set_icon(Column.VALUE, get_theme_icon(type, &"EditorIcons"))
-	item.set_text(Column.PREVIEW, node["preview"])
+	item.set_text(Column.PREVIEW, contents.preview_of(index))
 	item.set_tooltip_text(Column.VALUE, _tooltip_of(index))
 	item.set_tooltip_text(Column.PREVIEW, node["preview"])
 	if not node["is_complete"]:

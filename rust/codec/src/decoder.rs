@@ -45,8 +45,6 @@ const MAX_SKIMS: usize = 3;
 pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
     dialect: D,
     cursor: Cursor<'a>,
-    /// The start of the part, if the decoder reads only a part.
-    part: Option<usize>,
     depth: u32,
     /// The deepest level allowed for a container; lower inside a key.
     max_container_depth: u32,
@@ -62,7 +60,7 @@ pub struct Decoder<'a, D: Dialect = Godot4, const NOTES: bool = false> {
 impl<'a> Decoder<'a> {
     /// A decoder at the start of `bytes`.
     pub fn new(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
-        Self::at_start(Godot4, bytes, strictness, limits, bytes.len())
+        Self::at_start(Godot4, bytes, strictness, limits)
     }
 }
 
@@ -73,7 +71,7 @@ impl<'a> Decoder<'a, Godot3> {
     /// Godot 4 cannot create it. With [`Loss::Accepted`], U+FFFD replaces the units, and an object becomes a
     /// Dictionary of its properties. Its first key, `class`, holds the class.
     pub fn of_godot3(bytes: &'a [u8], strictness: Strictness, limits: &'a Limits, loss: Loss) -> Self {
-        Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits, bytes.len())
+        Self::at_start(Godot3 { loss, changes: Vec::new() }, bytes, strictness, limits)
     }
 
     /// The replacements made.
@@ -87,7 +85,7 @@ impl<'a> Decoder<'a, Godot4, true> {
     /// at most `most_spans` spans.
     pub fn noting(bytes: &'a [u8], limits: &'a Limits, most_spans: usize) -> Self {
         let spans = Spans { found: Vec::new(), most: most_spans };
-        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits, bytes.len()) }
+        Self { spans, ..Self::at_start(Godot4, bytes, Strictness::Strict, limits) }
     }
 
     /// The notes and the spans so far; the spans are in byte order.
@@ -97,21 +95,13 @@ impl<'a> Decoder<'a, Godot4, true> {
 }
 
 impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
-    /// `read` is the number of bytes that are certain to be read: see [`Budget::nested_key`].
-    fn at_start(
-        dialect: D,
-        bytes: &'a [u8],
-        strictness: Strictness,
-        limits: &'a Limits,
-        read: usize,
-    ) -> Self {
+    fn at_start(dialect: D, bytes: &'a [u8], strictness: Strictness, limits: &'a Limits) -> Self {
         let mut budget = Budget::new(limits);
-        budget.reads(read);
+        budget.reads(bytes.len());
         let skimmable = bytes.len().saturating_mul(MAX_SKIMS);
         Self {
             dialect,
             cursor: Cursor::new(bytes, 0),
-            part: None,
             depth: 0,
             max_container_depth: u32::MAX,
             in_key: false,

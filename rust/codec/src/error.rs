@@ -177,6 +177,9 @@ pub enum Foreign {
     /// One encoded value, without a length prefix.
     #[error("one encoded value, not records: read all bytes and use `decode`")]
     OneValue,
+    /// Records of Godot 3.
+    #[error("records of Godot 3: convert them with `convert_godot3_file`")]
+    Godot3,
     /// A file of `FileAccess.open_encrypted`.
     #[error("encrypted file: open it with `FileAccess.open_encrypted`, and use `unpack_batch` for the bytes")]
     Encrypted,

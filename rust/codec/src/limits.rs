@@ -106,8 +106,8 @@ mod cost {
     }
 }
 
-/// Bytes of keys within keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of the value, or
-/// read so far of a part, allows more. An engine hashes such a key once for each key around it.
+/// Bytes of keys within keys that [`Limits::refuse_colliding_keys`] always allows. Each byte of the input allows more.
+/// An engine hashes such a key once for each key around it.
 const FREE_NESTED_KEYS: u64 = 4 << 10;
 /// Bytes of keys within keys that each of these bytes allows.
 const NESTED_KEYS_PER_BYTE: u64 = 2;
@@ -268,6 +268,14 @@ pub struct Spent {
     read: u64,
 }
 
+impl Spent {
+    /// The share that the parts of one input use together, while each has the other limits for itself.
+    #[must_use]
+    pub fn shared_by_parts(self) -> Self {
+        Self { nested_keys: self.nested_keys, ..Self::default() }
+    }
+}
+
 /// Check for free memory each time this many bytes have been charged.
 const AT_ONCE: u64 = 4 << 20;
 /// The first check comes after this many bytes. Small values are not worth a check.
@@ -361,14 +369,13 @@ impl<'l> Budget<'l> {
         self.announce(len as u64 * 2, cost::SLOT)
     }
 
-    /// Charges a key of `bytes` encoded bytes inside another key. `read` is how many bytes of a part have been read.
+    /// Charges a key of `bytes` encoded bytes inside another key.
     ///
     /// # Errors
     /// [`ErrorKind::CollidingKeys`] if the limits restrict such keys and there are too many.
-    pub fn nested_key(&mut self, bytes: usize, read: usize) -> Result<()> {
+    pub fn nested_key(&mut self, bytes: usize) -> Result<()> {
         self.nested_keys = self.nested_keys.saturating_add(bytes as u64);
-        let read = self.read.saturating_add(read as u64);
-        let free = FREE_NESTED_KEYS.saturating_add(read.saturating_mul(NESTED_KEYS_PER_BYTE));
+        let free = FREE_NESTED_KEYS.saturating_add(self.read.saturating_mul(NESTED_KEYS_PER_BYTE));
         if self.limits.refuse_colliding_keys && self.nested_keys > free {
             return Err(ErrorKind::CollidingKeys("nested Dictionary keys").into());
         }

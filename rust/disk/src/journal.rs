@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use variant_codec::frames::ReadAt;
 
-use crate::{Failure, LONGEST_WAIT, at_rest, lock, open, own_length};
+use crate::{Failure, LONGEST_WAIT, PAUSE, access, lock, locked, open, own_length};
 
 /// The wait for a writer if a length is known, and the time between waits: a loop of appends rarely frees the lock.
 const SHORT_WAIT: Duration = Duration::from_millis(10);
@@ -20,13 +20,13 @@ const BETWEEN_WAITS: Duration = Duration::from_millis(100);
 pub struct Journal {
     file: Mutex<File>,
     place: PathBuf,
-    settled: Mutex<Option<Settled>>,
+    settled: Mutex<Settled>,
 }
 
-/// The length when no one was appending, and the time of the last wait that timed out.
-#[derive(Clone, Copy)]
+/// The length when no one was appending, if known, and the time of the last wait that timed out.
+#[derive(Clone, Copy, Default)]
 struct Settled {
-    length: u64,
+    length: Option<u64>,
     waited: Option<Instant>,
 }
 
@@ -39,6 +39,19 @@ impl Journal {
         let file = Mutex::new(open(place)?);
         Ok(Self { file, place: place.to_owned(), settled: Mutex::default() })
     }
+
+    /// Waits until no one appends to the file, and returns whether that is so.
+    fn is_at_rest(&self, longest_wait: Duration) -> bool {
+        let deadline = Instant::now() + longest_wait;
+        // The lock belongs to the file that is read, not to the path, which may lead to another one by now.
+        while !access::is_at_rest(&self.place, &lock(&self.file)) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
+    }
 }
 
 impl ReadAt for Journal {
@@ -47,34 +60,38 @@ impl ReadAt for Journal {
     fn size(&self) -> io::Result<u64> {
         let mut settled = lock(&self.settled);
         let now = self.file.size()?;
-        let longest_wait = match *settled {
-            Some(Settled { length, .. }) if length == now => return Ok(length),
-            Some(Settled { waited: Some(last), .. }) if last.elapsed() < BETWEEN_WAITS => Duration::ZERO,
-            Some(_) => SHORT_WAIT,
-            None => LONGEST_WAIT,
-        };
-        // Nobody appends to a file that has been removed or replaced, so errors count as rest.
-        let rest = at_rest(&self.place, longest_wait);
-        if let (Ok(None), Some(settled)) = (&rest, &mut *settled) {
-            if longest_wait == SHORT_WAIT {
-                settled.waited = Some(Instant::now());
-            }
-            // This process's own appends are complete.
-            if let Some(own) = own_length(&self.place, &lock(&self.file))? {
-                settled.length = settled.length.max(own);
-            }
-            return Ok(settled.length.min(now));
+        if settled.length == Some(now) {
+            return Ok(now);
         }
-        if let (Ok(None), None) = (&rest, *settled) {
-            let message = "another process has been writing to the file for more than 5 seconds";
-            let own = own_length(&self.place, &lock(&self.file))?;
-            let length = own.ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, message))?;
-            *settled = Some(Settled { length, waited: Some(Instant::now()) });
+        let longest_wait = match *settled {
+            Settled { waited: Some(last), .. } if last.elapsed() < BETWEEN_WAITS => Duration::ZERO,
+            Settled { length: None, waited: None } => LONGEST_WAIT,
+            _ => SHORT_WAIT,
+        };
+        if self.is_at_rest(longest_wait) {
+            let length = self.file.size()?;
+            *settled = Settled { length: Some(length), waited: None };
             return Ok(length);
         }
-        let length = self.file.size()?;
-        *settled = Some(Settled { length, waited: None });
-        Ok(length)
+        if longest_wait > Duration::ZERO {
+            settled.waited = Some(Instant::now());
+        }
+        // This process's own appends are complete.
+        let own = own_length(&self.place, &lock(&self.file))?;
+        match settled.length.max(own) {
+            Some(length) => {
+                settled.length = Some(length);
+                Ok(length.min(now))
+            }
+            None => {
+                let message = format!(
+                    "{}: {}, which has been writing for more than 5 seconds",
+                    self.place.display(),
+                    locked(&self.place)
+                );
+                Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
+            }
+        }
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {

@@ -5,6 +5,8 @@
 //! process ends. A save replaces the file, so a lock on the old file then excludes no one. After locking, a writer
 //! therefore checks that the path still leads to the locked file, and retries if not.
 //!
+//! A save locks the old file only once the new content is on disk. It then does not hold up readers and appends.
+//!
 //! On a file system without locks, files are written without one, so that a game can still save.
 
 use std::collections::BTreeSet;
@@ -85,6 +87,9 @@ pub enum Failure {
     /// The temporary file of a save cannot be created.
     #[error("cannot create a temporary file in the same folder: {0}")]
     NoTemporaryFile(io::Error),
+    /// The new file of a save cannot take the name of the old one.
+    #[error("cannot replace the file by a new one: {0}")]
+    NotReplaced(io::Error),
     /// An error of the system.
     #[error("{0}")]
     System(#[from] io::Error),
@@ -166,6 +171,19 @@ impl Stamp {
         Ok(Self { id: id(metadata), length: metadata.len(), modified: metadata.modified()? })
     }
 
+    /// The stamp of an open file.
+    ///
+    /// # Errors
+    /// Fails if the system cannot read the metadata.
+    pub fn of_file(file: &File) -> io::Result<Self> {
+        Self::of(&file.metadata()?)
+    }
+
+    /// The length of the file in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Whether the path still leads to the file, changed or not.
     pub fn is_of(&self, place: &Path) -> bool {
         place.metadata().is_ok_and(|found| id(&found) == self.id)
@@ -209,25 +227,37 @@ fn replace_now(
     parts: &[Vec<u8>],
     replaces_any: bool,
 ) -> Result<(), Failure> {
+    refuse_names(place)?;
+    refuse_others(place)?;
     // Opened without truncating, to check write permission.
-    let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
-        Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
-        old => Some(old?),
+    let before = match access::open_to_replace(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        before => Some(before?),
     };
-    let like = old.as_ref().map(File::metadata).transpose()?;
-    check(like.as_ref())?;
+    let like = before.as_ref().map(File::metadata).transpose()?;
     let folder = place.parent().filter(|folder| folder.is_dir()).ok_or(Failure::NoFolder)?;
     remove_leftovers(folder);
     let fill = |mut file: &File| {
         // Access rights come first, so that users who cannot read the old file never read the new content.
-        if let (Some(like), Some(old)) = (&like, &old) {
-            let is_copied = system::copy_access(old, file)?;
-            access::make_alike(file, like, is_copied)?;
+        if let (Some(like), Some(before)) = (&like, &before) {
+            access::make_alike(file, like, system::copy_access(before, file))?;
         }
         parts.iter().try_for_each(|part| file.write_all(part))?;
         access::sync(file)
     };
     let (_file, beside) = beside(folder, fill)?;
+    drop(before);
+    // Locked only now: the old file does not change while the new one is written, and others may read it or append to it.
+    let mut old = match alone(place, |place| access::hold(place, OpenOptions::new().write(true))) {
+        Err(Failure::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        old => Some(old?),
+    };
+    let found = old.as_ref().map(File::metadata).transpose()?;
+    check(found.as_ref())?;
+    if found.as_ref().is_some_and(|found| like.as_ref().map(id) != Some(id(found))) && !replaces_any {
+        // Its access rights are not those of the new file.
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+    }
     let mut beside = match old {
         _ if replaces_any => beside,
         Some(_) => beside,
@@ -244,7 +274,7 @@ fn replace_now(
         },
     };
     let deadline = Instant::now() + LONGEST_WAIT;
-    while let Some(refusal) = access::rename(&beside, place, &mut old)? {
+    while let Some(refusal) = access::rename(&beside, place, &mut old).map_err(Failure::NotReplaced)? {
         if Instant::now() > deadline {
             return Err(Failure::Locked(format!(
                 "another program, or replacing it is not permitted ({refusal})"
@@ -465,6 +495,17 @@ pub fn at_rest(place: &Path, longest_wait: Duration) -> Result<Option<File>, Fai
 
 /// Locks a file with `hold`, so that no one else who respects the lock writes to it.
 fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File, Failure> {
+    refuse_names(place)?;
+    waited_for(place, hold, LONGEST_WAIT)?.ok_or_else(|| locked(place))
+}
+
+/// The failure that names the process with the lock, if the system reports it.
+fn locked(place: &Path) -> Failure {
+    Failure::Locked(system::holder(place).unwrap_or_else(|| "another process".into()))
+}
+
+/// Fails for names that must not be written to.
+fn refuse_names(place: &Path) -> Result<(), Failure> {
     if place.file_name().is_some_and(|name| is_temporary_name(&name.to_string_lossy())) {
         return Err(Failure::ReservedName);
     }
@@ -474,8 +515,7 @@ fn alone(place: &Path, hold: impl Fn(&Path) -> io::Result<Held>) -> Result<File,
     if is_ambiguous(place) {
         return Err(Failure::AmbiguousName);
     }
-    waited_for(place, hold, LONGEST_WAIT)?
-        .ok_or_else(|| Failure::Locked(system::holder(place).unwrap_or_else(|| "another process".into())))
+    Ok(())
 }
 
 /// Waits until `hold` has locked the file. Returns `None` if others hold it for `longest_wait`.

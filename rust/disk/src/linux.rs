@@ -24,7 +24,7 @@ pub fn name(file: &File, place: &Path) -> io::Result<()> {
 
 /// Copies the access control list, or removes one that came from the folder. Returns whether that was possible: the
 /// list may name users who do not exist for this process.
-pub fn copy_access(from: &File, to: &File) -> io::Result<bool> {
+pub fn copy_access(from: &File, to: &File) -> bool {
     const LIST: &str = "system.posix_acl_access";
     /// The longest attribute that the system allows.
     const LONGEST: usize = 64 << 10;
@@ -35,11 +35,7 @@ pub fn copy_access(from: &File, to: &File) -> io::Result<bool> {
         Err(Errno::NODATA) => fremovexattr(to, LIST),
         Err(error) => Err(error),
     };
-    match copied {
-        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => Ok(true),
-        Err(Errno::INVAL | Errno::PERM | Errno::ACCESS) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    matches!(copied, Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS))
 }
 
 /// The process that has locked a file. `None` for processes outside this container.

@@ -15,6 +15,11 @@ pub enum Held {
     ByOthers,
 }
 
+/// Opens a file that will be replaced.
+pub fn open_to_replace(place: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(place)
+}
+
 /// Opens a file and locks it exclusively.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     lock(options.open(place)?)
@@ -62,6 +67,16 @@ fn try_lock(file: &File, shared: bool) -> Result<(), TryLockError> {
     })
 }
 
+#[cfg(not(target_os = "android"))]
+fn unlock(file: &File) -> io::Result<()> {
+    file.unlock()
+}
+
+#[cfg(target_os = "android")]
+fn unlock(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock)?)
+}
+
 /// The device and the inode number of a file, unique at any one time.
 pub type Id = (u64, u64);
 
@@ -80,10 +95,23 @@ pub fn leads_to(place: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the access control list
-/// was not copied: the group bits of the mode are then the mask of the whole list.
+/// Whether no one has locked an open file for writing; also if the file system has no locks.
+pub fn is_at_rest(_place: &Path, file: &File) -> bool {
+    match try_lock(file, true) {
+        Ok(()) => {
+            drop(unlock(file));
+            true
+        }
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => true,
+    }
+}
+
+/// Copies permissions to a file, and the owner if allowed. Leaves out group permissions if the group could not be kept, or the
+/// access control list was not copied: the group bits of the mode are then the mask of the whole list.
 pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Result<()> {
     const GROUP: u32 = 0o070;
+    const ACCESS: u32 = 0o777;
 
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
@@ -93,11 +121,21 @@ pub fn make_alike(file: &File, other: &Metadata, has_same_list: bool) -> io::Res
                 .or_else(|_| fchown(file, None, Some(other.gid()))),
         );
     }
+    let own = file.metadata()?;
     let mut permissions = other.permissions();
-    if !has_same_list {
+    if !has_same_list || own.gid() != other.gid() {
         permissions.set_mode(permissions.mode() & !GROUP);
     }
-    file.set_permissions(permissions)
+    match file.set_permissions(permissions.clone()) {
+        // Some file systems have one fixed mode for all files.
+        Err(error)
+            if error.kind() == io::ErrorKind::PermissionDenied
+                && own.mode() & ACCESS & !permissions.mode() == 0 =>
+        {
+            Ok(())
+        }
+        set => set,
+    }
 }
 
 /// Renames a file over an old one, which stays locked until then. Never asks the caller to retry.

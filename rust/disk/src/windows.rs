@@ -26,6 +26,11 @@ pub enum Held {
     ByOthers,
 }
 
+/// Opens a file that will be replaced, without a lock.
+pub fn open_to_replace(place: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(place)
+}
+
 /// Opens a file and locks it against other writers; it may be replaced.
 pub fn hold(place: &Path, options: &OpenOptions) -> io::Result<Held> {
     opened(place, options, NO_WRITERS)
@@ -66,6 +71,12 @@ pub fn id(metadata: &Metadata) -> Id {
 /// Opening and locking are one step, so nothing can replace the file in between.
 pub fn leads_to(_place: &Path, _file: &File) -> io::Result<bool> {
     Ok(true)
+}
+
+/// Whether no one has locked the file at this path for writing. Nobody appends to a file that has been removed or replaced, so errors
+/// count as rest.
+pub fn is_at_rest(place: &Path, _file: &File) -> bool {
+    !matches!(hold_for_reading(place), Ok(Held::ByOthers))
 }
 
 /// Permissions come from the folder.

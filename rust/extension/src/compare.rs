@@ -16,7 +16,7 @@ use crate::variant::built::Built;
 use crate::variant::input::{Input, Reading};
 use crate::variant::keys::KeyCache;
 use crate::variant::source::{Live, Objects};
-use crate::view::{decode, no_input};
+use crate::view::{decode_part, no_input};
 
 /// Encodes a value strictly, so that it decodes to the same value.
 fn encoded(value: &Variant) -> Result<PackedByteArray> {
@@ -128,11 +128,16 @@ fn described(
 ) -> Result<Array<VarDictionary>> {
     // Objects are compared, but not created.
     let without_objects = Limits { allow_objects: false, ..limits.clone() };
-    let (mut keys, memory) = (KeyCache::default(), MemoryBudget::default());
+    let memory = MemoryBudget::default();
+    // What the parts of either value use of the limits together.
+    let mut sides = [old, new].map(|bytes| (engine::bytes(bytes), KeyCache::default(), Spent::default()));
     let mut live = |view: &View<'_>| {
         let view = view.with_limits(&without_objects);
         memory.built(view.bytes()?.len())?;
-        match decode(&view, &no_input(), &without_objects, &mut keys) {
+        let [old_side, new_side] = &mut sides;
+        let is_old = old_side.0.as_ptr_range().contains(&view.remaining().as_ptr());
+        let (_, keys, spent) = if is_old { old_side } else { new_side };
+        match decode_part(&view, &no_input(), &without_objects, keys, spent) {
             Err(error) if *error.kind() == ErrorKind::ObjectsNotAllowed => Ok(Variant::nil()),
             decoded => decoded,
         }

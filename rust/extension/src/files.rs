@@ -113,15 +113,23 @@ impl FileError {
             Failure::Truncated(_) => Code::ERR_FILE_CORRUPT,
             Failure::Foreign(_) => Code::ERR_FILE_UNRECOGNIZED,
             Failure::Locked(_) | Failure::Changed => Code::ERR_FILE_ALREADY_IN_USE,
-            Failure::NoTemporaryFile(error) | Failure::System(error) => match error.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Code::ERR_FILE_NO_PERMISSION
+            Failure::NoTemporaryFile(error) | Failure::NotReplaced(error) | Failure::System(error) => {
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                        Code::ERR_FILE_NO_PERMISSION
+                    }
+                    _ => Code::ERR_FILE_CANT_WRITE,
                 }
-                _ => Code::ERR_FILE_CANT_WRITE,
-            },
+            }
         };
         Self { path, reason: failure.to_string(), code }
     }
+}
+
+/// The bytes of a file, and its stamp before they were read, if known.
+pub struct ReadFile {
+    pub bytes: PackedByteArray,
+    pub stamp: Option<Stamp>,
 }
 
 /// All bytes of a file of records, without a record that another process is still appending. Of a file larger than the
@@ -133,41 +141,43 @@ pub fn read_records(
     path: &GString,
     target: Option<(&Target, Turn)>,
     limits: &Limits,
-) -> Result<PackedByteArray, FileError> {
-    let is_torn = |bytes: &PackedByteArray| {
-        let length = bytes.len();
-        let torn = || frames::find_torn(&mut Cursor::new(engine::bytes(bytes)), length as u64);
+) -> Result<ReadFile, FileError> {
+    let is_torn = |file: &ReadFile| {
+        let length = file.bytes.len();
+        let torn = || frames::find_torn(&mut Cursor::new(engine::bytes(&file.bytes)), length as u64);
         length <= limits.max_bytes && matches!(torn(), Ok(Some(_)))
     };
-    let Some((target, turn)) = target else { return read(path, limits) };
+    let by_engine = |stamp| read(path, limits).map(|bytes| ReadFile { bytes, stamp });
+    let Some((target, turn)) = target else { return by_engine(None) };
     if text_of(path).starts_with("res://") {
         // Only the engine reads packed files. It may print, which can run scripts, so nothing is held meanwhile.
         turn.take(|| ());
-        let bytes = read(path, limits);
-        if bytes.as_ref().is_ok_and(|bytes| !is_torn(bytes)) {
-            return bytes;
+        let file = by_engine(target.stamp());
+        if file.as_ref().is_ok_and(|file| !is_torn(file)) {
+            return file;
         }
         drop(disk::at_rest(&target.place, disk::LONGEST_WAIT));
-        return read(path, limits);
+        return by_engine(target.stamp());
     }
     let found = turn.take(|| {
         let mut file = disk::open(&target.place).ok()?;
         // Another process may be shortening it after a failed append.
-        if let Some(bytes) = contents(&mut file, limits)
-            && !is_torn(&bytes)
+        if let Some(read) = contents(&mut file, limits)
+            && !is_torn(&read)
         {
-            return Some(bytes);
+            return Some(read);
         }
         let mut file = disk::at_rest(&target.place, disk::LONGEST_WAIT).ok().flatten().unwrap_or(file);
         contents(&mut file, limits)
     });
     // If that fails, the engine knows other ways to read it, or the reason.
-    found.map_or_else(|| read(path, limits), Ok)
+    found.map_or_else(|| by_engine(target.stamp()), Ok)
 }
 
 /// The contents of a file, as far as the limits allow.
-fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
-    let wanted = wanted(file.metadata().ok()?.len(), limits);
+fn contents(file: &mut File, limits: &Limits) -> Option<ReadFile> {
+    let stamp = Stamp::of_file(file).ok()?;
+    let wanted = wanted(stamp.length(), limits);
     // Out of memory, the engine would print, which runs scripts while this file is held.
     check_memory(wanted).ok()?;
     let mut bytes = PackedByteArray::new();
@@ -175,7 +185,7 @@ fn contents(file: &mut File, limits: &Limits) -> Option<PackedByteArray> {
     file.rewind().ok()?;
     (bytes.len() == wanted).then_some(())?;
     file.read_exact(bytes.as_mut_slice()).ok()?;
-    Some(bytes)
+    Some(ReadFile { bytes, stamp: Some(stamp) })
 }
 
 /// A file to be read in parts, after all earlier saves; `None` if only the engine can read it, or knows why not. A file of the project may

@@ -99,9 +99,8 @@ pub fn convert_file(
     let target = Target::of(to)?;
     let limits = Limits::for_save_files();
     let source = Target::of(from).ok();
-    let before = source.as_ref().and_then(Target::stamp);
-    let bytes = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
-    let bytes = engine::bytes(&bytes);
+    let read = files::read_records(from, source.as_ref().map(|source| (source, source.turn())), &limits)?;
+    let bytes = engine::bytes(&read.bytes);
     let (found, broken) = frames::records(bytes, &limits);
     let changes = Mutex::new(Vec::new());
     let framed = records::frame_each(found.len(), true, Reasons::All, |index, part, &mut ()| {
@@ -129,10 +128,9 @@ pub fn convert_file(
         return Err(NotConverted::Records(failed));
     }
     // The destination is the old file, or one that has replaced it meanwhile.
-    let is_in_place =
-        |before: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(before);
-    match before.filter(is_in_place) {
-        Some(before) => files::replace_read(&target, target.turn(), &before, &parts)?,
+    let is_in_place = |stamp: &Stamp| source.is_some_and(|source| source.is_at(&target)) || target.is(stamp);
+    match read.stamp.filter(is_in_place) {
+        Some(stamp) => files::replace_read(&target, target.turn(), &stamp, &parts)?,
         None => files::replace(&target, target.turn(), &parts)?,
     }
     Ok(Conversion {

@@ -167,8 +167,8 @@ impl Job {
                     return;
                 }
                 match files::read_records(&GString::from(&name), target.as_ref().zip(turn), &limits) {
-                    Ok(bytes) => {
-                        let unpacking = Unpacking::of(bytes, limits);
+                    Ok(file) => {
+                        let unpacking = Unpacking::of(file.bytes, limits);
                         same.go_on(Box::new(Loading { unpacking, path: name }));
                     }
                     Err(error) => same.finish(Outcome::File(error)),

@@ -59,8 +59,7 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
         self.write_into(sink)?;
         (self.max_container_depth, self.in_key) = (max_container_depth, in_key);
         if in_key {
-            let read = self.part.map_or(0, |start| self.position() - start);
-            self.budget.nested_key(self.position() - at, read).at(at)?;
+            self.budget.nested_key(self.position() - at).at(at)?;
         }
         sink.begin_value(dictionary).at(at)
     }
@@ -92,7 +91,6 @@ impl<'a, D: Dialect, const NOTES: bool> Decoder<'a, D, NOTES> {
             self.cursor.bytes(),
             Strictness::Lenient,
             self.budget.limits,
-            0,
         );
         key.cursor.jump(key_at);
         let Ok(header) = key.u32().and_then(|bits| key.header_of(bits, key_at)) else {

@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::encoder::{EncodeOptions, Measure};
 use crate::error::{Error, Locate, Oddity, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source, Text};
-use crate::format::{Lane, Shape, VariantType};
+use crate::format::{Lane, MAX_KEY_DEPTH, Shape, VariantType};
 use crate::limits::{Limits, Strictness};
 use crate::skim::Skimmer;
 use crate::wire::Header;
@@ -29,11 +29,17 @@ impl<'a, D: Dialect> Decoder<'a, D> {
     /// A strict decoder at offset `at` and nesting level `depth`.
     #[inline]
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32, limits: &'a Limits) -> Self {
-        let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits, 0);
+        let mut decoder = Self::at_start(D::default(), bytes, Strictness::Strict, limits);
         decoder.cursor.jump(at);
-        decoder.part = Some(at);
         decoder.depth = depth;
         decoder
+    }
+
+    /// This decoder for a key: keys inside it are charged, and containers inside it are nested less deep.
+    pub(crate) fn in_key(mut self) -> Self {
+        self.in_key = true;
+        self.max_container_depth = self.depth + MAX_KEY_DEPTH;
+        self
     }
 
     /// This decoder, as lenient as the engine.

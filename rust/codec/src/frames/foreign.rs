@@ -4,10 +4,14 @@ use std::str;
 
 use super::index::ReadAt;
 use super::scan::read_block;
+use crate::changes::Loss;
+use crate::check::quick_check;
+use crate::decoder::Decoder;
+use crate::ends::Ends;
 pub use crate::error::Foreign;
 use crate::error::{Error, Result};
 use crate::format::{FRAME_BYTES, VariantType};
-use crate::limits::Limits;
+use crate::limits::{Limits, Strictness};
 use crate::outline::Outline;
 use crate::wire;
 
@@ -15,6 +19,8 @@ use crate::wire;
 const HEAD: usize = 64;
 /// Larger files are not tested for being one value: the test reads the whole file.
 const WHOLE: u64 = 64 << 20;
+/// Longer first records are not tested for being values of Godot 3.
+const LONGEST_TESTED: u32 = 1 << 20;
 
 impl Foreign {
     /// The format that bytes start with. `None` for encoded values, records and unknown formats.
@@ -87,7 +93,7 @@ fn foreign_at_head<S: ReadAt + ?Sized>(source: &S, head: &mut Vec<u8>) -> Result
 
 /// The format of a file that certainly holds something other than records. `None` for records, even damaged ones.
 ///
-/// Reads the first record only if its length may be the header of a value. Reads all bytes only if that
+/// Reads the first record only if it has at most 1 MiB, or its length may be the header of a value. Reads all bytes only if that
 /// record is damaged and there are no more than 64 MiB.
 ///
 /// # Errors
@@ -103,7 +109,7 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
     let size = source.size().map_err(Error::other)?;
     let may_be_header = VariantType::from_id(length as u8).is_some_and(|ty| length & !ty.header_mask() == 0);
     if !may_be_header || size > WHOLE.min(limits.max_bytes as u64) {
-        return Ok(None);
+        return godot3(source, length, &mut bytes);
     }
     read_block(source, FRAME_BYTES as u64, length as usize, &mut bytes)?;
     // The engine accepts many byte sequences that no encoder writes.
@@ -112,6 +118,28 @@ pub fn foreign<S: ReadAt + ?Sized>(source: &S, limits: &Limits) -> Result<Option
         return Ok(None);
     }
     read_block(source, 0, size as usize, &mut bytes)?;
-    let whole = Outline::of(&bytes, 1);
-    Ok((whole.error().is_none() && whole.end() >= bytes.len()).then_some(Foreign::OneValue))
+    if is_one_value(&bytes) {
+        return Ok(Some(Foreign::OneValue));
+    }
+    godot3(source, length, &mut bytes)
+}
+
+/// Whether the engine reads the bytes as one value, up to their end.
+fn is_one_value(bytes: &[u8]) -> bool {
+    let outline = Outline::of(bytes, 1);
+    outline.error().is_none() && outline.end() >= bytes.len()
+}
+
+/// [`Foreign::Godot3`] if the first record, of `length` bytes, is a value of Godot 3 and not of Godot 4.
+fn godot3<S: ReadAt + ?Sized>(source: &S, length: u32, bytes: &mut Vec<u8>) -> Result<Option<Foreign>> {
+    if length > LONGEST_TESTED {
+        return Ok(None);
+    }
+    read_block(source, FRAME_BYTES as u64, length as usize, bytes)?;
+    let limits = Limits { allow_objects: true, ..Limits::for_save_files() };
+    if bytes.len() < length as usize || quick_check(bytes, &limits).is_some() || is_one_value(bytes) {
+        return Ok(None);
+    }
+    let mut decoder = Decoder::of_godot3(bytes, Strictness::Strict, &limits, Loss::Accepted);
+    Ok(decoder.decode_only(&mut Ends::default()).is_ok().then_some(Foreign::Godot3))
 }

@@ -42,6 +42,8 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         max_elements: limits.max_elements.saturating_mul(MORE).saturating_add(MORE),
         max_dictionary_entries: limits.max_dictionary_entries.max(2),
         max_memory: limits.max_memory.saturating_mul(MORE),
+        // Only the result builds keys in an engine, and its limits are checked.
+        refuse_colliding_keys: false,
         allow_objects: true,
         allowed_types: ALL_TYPES,
         allowed_classes: Names::NONE,
@@ -51,17 +53,32 @@ pub fn apply(old: &[u8], patch: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let patch_ends = checked(patch, &loose)?;
     let old = View::within(old, limits)?.knowing(&old_ends);
     let patch = View::within(patch, &loose)?.knowing(&patch_ends);
-    let version = patch.find(&VERSION_KEY.into())?.map(|version| version.as_i64());
-    if !matches!(version, Some(Ok(VERSION))) {
-        return Err(malformed(&patch, "a Dictionary with 1 at the key \"patch\" is expected"));
-    }
     let mut writer = Writer::default();
-    match patch.find(&CHANGE_KEY.into())? {
+    match change_of(&patch)? {
         None => writer.raw(old.bytes()?)?,
         Some(change) => apply_change(&mut writer, &old, &change, 0)?,
     }
     checked(writer.out(), limits).map_err(bad_result)?;
     Ok(writer.into_out())
+}
+
+/// The change of the outermost value; `None` if nothing changes.
+fn change_of<'a>(patch: &View<'a>) -> Result<Option<View<'a>>> {
+    const EXPECTED: &str = "a Dictionary with 1 at the key \"patch\" is expected";
+
+    if patch.ty() != VariantType::Dictionary {
+        return Err(malformed(patch, EXPECTED));
+    }
+    let (mut version, mut change) = (None, None);
+    for entry in patch.checked_entries()? {
+        let (key, value) = entry?;
+        match (key.ty().shape() == Shape::Text).then(|| key.as_str()).transpose()? {
+            Some(VERSION_KEY) => version = Some(value.as_i64()),
+            Some(CHANGE_KEY) => change = Some(value),
+            _ => {}
+        }
+    }
+    if matches!(version, Some(Ok(VERSION))) { Ok(change) } else { Err(malformed(patch, EXPECTED)) }
 }
 
 /// The maximum number of levels in a patch around a value of the result.

@@ -13,7 +13,7 @@ use crate::ends::Ends;
 use crate::error::{Error, ErrorKind, Limit, Oddity, Result, Step};
 use crate::events::{ElementType, Precision, Sink, Source};
 use crate::format::{self, Shape, VariantType};
-use crate::limits::Limits;
+use crate::limits::{Limits, Spent};
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
 use crate::wire::Cursor;
@@ -600,7 +600,7 @@ impl<'a, D: Dialect> View<'a, D> {
         let mut found = None;
         let end = self.walk_entries(head, |index, at| {
             started(index, at);
-            if key.is_at::<D>(self.bytes, at) && found.replace(at).is_some() {
+            if key.is_at::<D>(self.bytes, at)? && found.replace(at).is_some() {
                 return Err(self.repeated_key());
             }
             Ok(())
@@ -616,13 +616,14 @@ impl<'a, D: Dialect> View<'a, D> {
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<usize> {
         let mut decoder = self.decoder_inside(head.first);
+        let mut spent = Spent::default();
         for index in 0..head.count {
             let at = decoder.position();
             let keys = &head.declared[0];
             self.refuse_misfit(at, "Dictionary's keys", keys)
                 .map_err(|error| error.inside(Step::KeyAt(index)))?;
             if self.has_converted_key(at) {
-                key::check::<D>(self.bytes, at, self.depth + 1, self.limits)
+                key::check::<D>(self.bytes, at, self.depth + 1, self.limits, &mut spent)
                     .map_err(|error| error.inside(Step::KeyAt(index)))?;
             }
             each(index, at)?;
@@ -694,13 +695,24 @@ impl<'a, D: Dialect> View<'a, D> {
     /// # Errors
     /// Fails with the offset if the bytes are invalid, or if the sink refuses the value.
     pub fn write_into<S: Sink>(&self, sink: &mut S) -> Result<()> {
-        let mut decoder = self.decoder();
+        self.write_part_into(sink, &mut Spent::default())
+    }
+
+    /// Like [`View::write_into`], for one of several parts of an input. `spent` is what earlier parts have used of the limits that
+    /// hold for all parts together.
+    ///
+    /// # Errors
+    /// As [`View::write_into`].
+    pub fn write_part_into<S: Sink>(&self, sink: &mut S, spent: &mut Spent) -> Result<()> {
+        let mut decoder = self.decoder().after(*spent);
         match self.form {
             Form::Value(_) => decoder.write_into(sink),
             Form::Text => decoder.decode_string(sink),
             Form::Name => decoder.decode_name(sink),
             Form::Lanes(packed, precision) => decoder.decode_packed_element(sink, packed, precision),
-        }
+        }?;
+        *spent = decoder.spent().shared_by_parts();
+        Ok(())
     }
 
     /// Decodes the value.

@@ -159,7 +159,14 @@ impl<'k, D: Dialect> Fields<'k, D> {
         }
         skimmer.skip_all()?;
         let key = rest.get(..skimmer.position() - at)?;
-        let column = self.keys.iter().position(|wanted| wanted.is_at::<D>(row.bytes, at));
+        // A key that takes more memory than there is: the slow path reports that.
+        let mut column = None;
+        for (index, wanted) in self.keys.iter().enumerate() {
+            if wanted.is_at::<D>(row.bytes, at).ok()? {
+                column = Some(index);
+                break;
+            }
+        }
         if column.and_then(|column| self.keys.get(column)).is_some_and(Key::may_be_another) {
             return None;
         }

@@ -6,10 +6,10 @@ use std::ops::Deref;
 
 use crate::decoder::Decoder;
 use crate::dialect::Dialect;
-use crate::error::{Result, Step, quoted};
+use crate::error::{ErrorKind, Result, Step, quoted};
 use crate::events::Source;
 use crate::format::{Shape, VariantType};
-use crate::limits::Limits;
+use crate::limits::{Limits, Spent};
 use crate::utf8::is_ascii_without_nul;
 use crate::value::Value;
 use crate::value::builder::ValueBuilder;
@@ -92,23 +92,26 @@ impl<'k> Key<'k> {
     }
 
     /// Whether the key at `at` equals this one, with Dictionaries in the same order.
-    pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> bool {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub(super) fn is_at<D: Dialect>(&self, bytes: &[u8], at: usize) -> Result<bool> {
         if let (Some(wanted), Some(found)) = (self.text(), ascii_at::<D>(bytes, at)) {
-            return wanted.as_bytes() == found;
+            return Ok(wanted.as_bytes() == found);
         }
         let mut decoder = reader::<D>(bytes, at);
-        let Ok(header) = decoder.header_here() else { return false };
+        let Ok(header) = decoder.header_here() else { return Ok(false) };
         match (header.ty, self.text(), self) {
             (VariantType::String | VariantType::StringName, Some(text), _) => {
-                decoder.text_here().is_ok_and(|found| *found == *text)
+                Ok(readable(decoder.text_here())?.is_some_and(|found| *found == *text))
             }
             (VariantType::Int, _, Self::Int(int)) => {
-                decoder.int(header.is_wide()).is_ok_and(|found| found == *int)
+                Ok(decoder.int(header.is_wide()).is_ok_and(|found| found == *int))
             }
             (_, _, Self::Value(value)) if value.ty() == header.ty => {
-                read::<D>(bytes, at).is_some_and(|key| is_same_key(value, &key))
+                Ok(read::<D>(bytes, at)?.is_some_and(|key| is_same_key(value, &key)))
             }
-            _ => false,
+            _ => Ok(false),
         }
     }
 }
@@ -135,17 +138,32 @@ pub(super) fn reader<D: Dialect>(bytes: &[u8], at: usize) -> Decoder<'_, D> {
     Decoder::starting_at(bytes, at, 0, &ANY).lenient()
 }
 
-fn read<D: Dialect>(bytes: &[u8], at: usize) -> Option<Value> {
+fn read<D: Dialect>(bytes: &[u8], at: usize) -> Result<Option<Value>> {
     let mut builder = ValueBuilder::default();
-    reader::<D>(bytes, at).write_into(&mut builder).ok()?;
-    Some(builder.into_value())
+    let read = readable(reader::<D>(bytes, at).write_into(&mut builder))?;
+    Ok(read.map(|()| builder.into_value()))
 }
 
-/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed.
+/// `None` for a key that cannot be read. Only missing memory is an error: with more of it, the key may be found.
+fn readable<T>(key: Result<T>) -> Result<Option<T>> {
+    match key {
+        Err(error) if matches!(error.kind(), ErrorKind::OutOfMemory(_)) => Err(error),
+        key => Ok(key.ok()),
+    }
+}
+
+/// Reads a key strictly at nesting level `depth`. Objects are only inspected, and therefore allowed. `spent` is what earlier keys
+/// have used of the limits.
 ///
 /// # Errors
 /// Fails if the engine would read the key as another one, or if the limits forbid it.
-pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Limits) -> Result<()> {
+pub(super) fn check<D: Dialect>(
+    bytes: &[u8],
+    at: usize,
+    depth: u32,
+    limits: &Limits,
+    spent: &mut Spent,
+) -> Result<()> {
     let with_objects;
     let limits = if limits.allow_objects {
         limits
@@ -153,7 +171,10 @@ pub(super) fn check<D: Dialect>(bytes: &[u8], at: usize, depth: u32, limits: &Li
         with_objects = Limits { allow_objects: true, ..limits.clone() };
         &with_objects
     };
-    Decoder::<D>::starting_at(bytes, at, depth, limits).write_into(&mut ValueBuilder::strict())
+    let mut decoder = Decoder::<D>::starting_at(bytes, at, depth, limits).in_key().after(*spent);
+    decoder.write_into(&mut ValueBuilder::strict())?;
+    *spent = decoder.spent().shared_by_parts();
+    Ok(())
 }
 
 /// The content that distinguishes a key of a Dictionary from the others.
@@ -164,15 +185,18 @@ pub(super) enum KeyContent<T> {
 }
 
 impl<T: Deref<Target = str>> KeyContent<T> {
-    /// The content of the key at `at`.
-    pub fn read<'a, D: Dialect<Text<'a> = T>>(bytes: &'a [u8], at: usize) -> Option<Self> {
+    /// The content of the key at `at`; `None` if it cannot be read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`].
+    pub fn read<'a, D: Dialect<Text<'a> = T>>(bytes: &'a [u8], at: usize) -> Result<Option<Self>> {
         let mut decoder = reader::<D>(bytes, at);
-        let header = decoder.header_here().ok()?;
-        match header.ty {
-            VariantType::String | VariantType::StringName => decoder.text_here().ok().map(Self::Text),
+        let Ok(header) = decoder.header_here() else { return Ok(None) };
+        Ok(match header.ty {
+            VariantType::String | VariantType::StringName => readable(decoder.text_here())?.map(Self::Text),
             VariantType::Int => decoder.int(header.is_wide()).ok().map(Self::Int),
-            _ => read::<D>(bytes, at).map(Self::Other),
-        }
+            _ => read::<D>(bytes, at)?.map(Self::Other),
+        })
     }
 
     pub fn hash(&self, hasher: &RandomState) -> u64 {

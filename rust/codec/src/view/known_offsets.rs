@@ -24,7 +24,7 @@ const SMALL: usize = 512;
 
 /// The offsets of elements and keys in containers that views of one buffer have walked. The next access jumps there.
 ///
-/// It takes 8 bytes per 256 walked in Arrays, and up to 16 per key of a Dictionary of at least 512 bytes. If
+/// It takes 8 bytes per 256 walked in Arrays, and up to 24 per key of a Dictionary of at least 512 bytes. If
 /// there is no memory, it does not cache. Any thread may use it.
 #[derive(Debug)]
 pub struct KnownOffsets {
@@ -151,7 +151,7 @@ impl KnownOffsets {
         let look = |keys: &Keys| keys.find::<D>(key, dictionary.whole(), &self.hasher);
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = walked.dictionaries.get(&dictionary.position()) {
-            return Ok(look(keys));
+            return look(keys);
         }
         let keys = if head.count <= FEW {
             // Most Dictionaries with few keys also take few bytes, and are not remembered.
@@ -164,9 +164,9 @@ impl KnownOffsets {
             starts.iter().take(head.count).try_for_each(|at| keys.add(*at, dictionary, &self.hasher))?;
             keys
         } else {
-            Keys::of(dictionary, head, &self.hasher)?
+            Keys::of(dictionary, head, &self.hasher)?.0
         };
-        let found = look(&keys);
+        let found = look(&keys)?;
         walked.remember(dictionary.position(), keys);
         Ok(found)
     }
@@ -179,8 +179,8 @@ impl KnownOffsets {
     ) -> Result<()> {
         let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
         if !walked.dictionaries.contains_key(&dictionary.position()) {
-            let keys = Keys::of(dictionary, head, &self.hasher)?;
-            if head.count > FEW {
+            let (keys, end) = Keys::of(dictionary, head, &self.hasher)?;
+            if head.count > FEW || end - head.first >= self.least {
                 walked.remember(dictionary.position(), keys);
             }
         }
@@ -218,43 +218,68 @@ impl Marks {
     }
 }
 
-/// The offsets of the keys of a Dictionary that can be read.
+/// The offsets of the keys of a Dictionary that can be read, each with its hash, so that a large key is read only once.
 #[derive(Debug, Default)]
 struct Keys {
-    found: HashTable<u32>,
+    found: HashTable<(u32, u32)>,
+}
+
+/// The hash for the table, made of the half that it keeps.
+fn spread(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
 }
 
 impl Keys {
-    fn of<D: Dialect>(dictionary: &View<'_, D>, head: &Head<'_>, hasher: &RandomState) -> Result<Self> {
+    /// The keys of a Dictionary, and the end of its last entry.
+    fn of<D: Dialect>(
+        dictionary: &View<'_, D>,
+        head: &Head<'_>,
+        hasher: &RandomState,
+    ) -> Result<(Self, usize)> {
         let mut keys = Self::default();
-        dictionary.walk_entries(head, |_, at| keys.add(at, dictionary, hasher))?;
-        Ok(keys)
+        let end = dictionary.walk_entries(head, |_, at| keys.add(at, dictionary, hasher))?;
+        Ok((keys, end))
     }
 
     /// Adds the key that starts at `at`. Fails if the Dictionary repeats it.
     fn add<D: Dialect>(&mut self, at: usize, dictionary: &View<'_, D>, hasher: &RandomState) -> Result<()> {
         let read = |at: usize| KeyContent::read::<D>(dictionary.whole(), at);
         // A key that cannot be read cannot be asked for.
-        let (Some(key), Ok(place)) = (read(at), u32::try_from(at)) else { return Ok(()) };
+        let (Some(key), Ok(place)) = (read(at)?, u32::try_from(at)) else { return Ok(()) };
         // A key with a NaN inside equals no other, and all such keys have one hash.
         if !key.is(&key) {
             return Ok(());
         }
-        let hash = key.hash(hasher);
-        if self.found.find(hash, |other| read(*other as usize).is_some_and(|other| other.is(&key))).is_some()
-        {
+        let half = key.hash(hasher) as u32;
+        let is_same = |other: usize| Ok(read(other)?.is_some_and(|other| other.is(&key)));
+        if self.find_if(half, is_same)?.is_some() {
             return Err(dictionary.repeated_key());
         }
-        let rehash = |place: &u32| read(*place as usize).map_or(0, |key| key.hash(hasher));
         let needed = 2 * self.found.allocation_size();
+        let rehash = |(half, _): &(u32, u32)| spread(*half);
         self.found.try_reserve(1, rehash).map_err(|_| ErrorKind::OutOfMemory(needed))?;
-        self.found.insert_unique(hash, place, rehash);
+        self.found.insert_unique(spread(half), (half, place), rehash);
         Ok(())
     }
 
-    fn find<D: Dialect>(&self, key: &Key<'_>, bytes: &[u8], hasher: &RandomState) -> Option<usize> {
-        let is_it = |at: &u32| key.is_at::<D>(bytes, *at as usize);
-        self.found.find(key.hash(hasher), is_it).map(|at| *at as usize)
+    fn find<D: Dialect>(&self, key: &Key<'_>, bytes: &[u8], hasher: &RandomState) -> Result<Option<usize>> {
+        self.find_if(key.hash(hasher) as u32, |at| key.is_at::<D>(bytes, at))
+    }
+
+    /// The first of the keys with this half of a hash that is the wanted one.
+    fn find_if(&self, half: u32, is_it: impl Fn(usize) -> Result<bool>) -> Result<Option<usize>> {
+        let mut failed = None;
+        let found = self.found.find(spread(half), |(other, at)| {
+            half == *other
+                && is_it(*at as usize).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    true
+                })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(found.map(|(_, at)| *at as usize)),
+        }
     }
 }
 

@@ -625,7 +625,7 @@ pub fn load(
 ) -> Gd<FastVariantResult> {
     let target = Target::of(path).ok();
     match files::read_records(path, target.as_ref().map(|target| (target, target.turn())), limits) {
-        Ok(bytes) => FastVariantResult::unpacked(unpack(bytes), Some(&engine::text_of(path))),
+        Ok(file) => FastVariantResult::unpacked(unpack(file.bytes), Some(&engine::text_of(path))),
         Err(error) => FastVariantResult::of_file(&error),
     }
 }

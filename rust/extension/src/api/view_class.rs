@@ -71,7 +71,8 @@ impl FastVariantView {
     /// A view of the value encoded in [param bytes], which are shared, not copied. With [param godot3], they are those of Godot 3's
     /// [code]var2bytes[/code].
     ///
-    /// [param limits] hold for each value that is fetched, for each slice, and for each cell of a column; the default is [method FastVariantLimits.for_save_files].
+    /// [param limits] hold for each value that is fetched, for each slice, and for each cell of a column; colliding keys are counted for
+    /// all cells together. The default is [method FastVariantLimits.for_save_files].
     #[func]
     fn open(
         bytes: PackedByteArray,

@@ -10,13 +10,14 @@ use variant_codec::dialect::Dialect;
 use variant_codec::lanes::doubles as reals;
 #[cfg(not(feature = "double"))]
 use variant_codec::lanes::singles as reals;
+use variant_codec::limits::Spent;
 use variant_codec::memory::check_memory;
 use variant_codec::stream::Text;
 use variant_codec::{Error, Limits, Result, VariantType, View, lanes};
 use variant_engine::{Reader, string};
 
 use super::growing::{add, push};
-use super::held::decode;
+use super::held::decode_part;
 use super::path::Step;
 use super::rows::{EachRow, for_each_row};
 use super::shown::Shown;
@@ -196,13 +197,16 @@ impl EachRow for Filling<'_> {
         fields: &[Option<View<'_, D>>],
         input: &Input<'_>,
         limits: &Limits,
+        spent: &mut Spent,
     ) -> Result<()> {
         let mut is_complete = true;
         for (column, field) in self.columns.iter_mut().zip(fields) {
             let Column { key, ty, cells, .. } = column;
             match field {
                 Some(field) if field.ty() == *ty => cells
-                    .read(field, &self.memory, |field| decode(field, input, limits, &mut self.keys))
+                    .read(field, &self.memory, |field| {
+                        decode_part(field, input, limits, &mut self.keys, spent)
+                    })
                     .map_err(|error| error.inside(key.key().step()))?,
                 _ => {
                     is_complete = false;

@@ -145,9 +145,26 @@ pub fn decode<D: Dialect>(
     limits: &Limits,
     keys: &mut KeyCache,
 ) -> Result<Variant> {
-    let write =
-        |limits: &Limits, builder: &mut VariantBuilder<'_, '_>| view.with_limits(limits).write_into(builder);
-    built(input, limits, keys, write, |measure| view.write_into(measure))
+    decode_part(view, input, limits, keys, &mut Spent::default())
+}
+
+/// Like [`decode`], for one of several parts of an input. `spent` is what earlier parts have used of the limits that hold for all of
+/// them together.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_part<D: Dialect>(
+    view: &View<'_, D>,
+    input: &Input<'_>,
+    limits: &Limits,
+    keys: &mut KeyCache,
+    spent: &mut Spent,
+) -> Result<Variant> {
+    let mut before = *spent;
+    let write = |limits: &Limits, builder: &mut VariantBuilder<'_, '_>| {
+        view.with_limits(limits).write_part_into(builder, spent)
+    };
+    built(input, limits, keys, write, |measure| view.write_part_into(measure, &mut before))
 }
 
 /// Decodes one of several records. The limits hold for all of them together; `spent` is the share of earlier ones.

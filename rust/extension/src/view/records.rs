@@ -76,7 +76,7 @@ impl Records {
                 let target = Target::of(path).ok();
                 let target = target.as_ref().map(|target| (target, target.turn()));
                 match files::read_records(path, target, &Limits::unlimited()) {
-                    Ok(bytes) => Source::Memory(Arc::new(Held::new(bytes, 0, limits.clone(), format))),
+                    Ok(file) => Source::Memory(Arc::new(Held::new(file.bytes, 0, limits.clone(), format))),
                     Err(error) => Source::Unopened(error),
                 }
             }

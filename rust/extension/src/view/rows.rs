@@ -2,12 +2,13 @@
 
 use godot::builtin::{Variant, VariantOperator};
 use variant_codec::dialect::{Dialect, Godot3, Godot4};
+use variant_codec::limits::Spent;
 use variant_codec::view::{Fields, Key, Spot};
 use variant_codec::{Error, Limits, Result, VariantType, View};
 use variant_engine::{ContainerType, Reader};
 
 use super::growing::add;
-use super::held::{Format, Found, decode, no_input};
+use super::held::{Format, decode_part, in_either, no_input};
 use super::path::Step;
 use super::quiet::sought;
 use super::records::Records;
@@ -18,7 +19,8 @@ use crate::variant::nested::Nested;
 
 /// A visitor of the fields of each row.
 pub trait EachRow {
-    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys.
+    /// Visits the row at `index`, whose bytes are in `input`. `fields` are in the order of the keys. `spent` is what earlier rows of
+    /// the same value have used.
     ///
     /// # Errors
     /// Fails if the bytes are invalid.
@@ -28,6 +30,7 @@ pub trait EachRow {
         fields: &[Option<View<'_, D>>],
         input: &Input<'_>,
         limits: &Limits,
+        spent: &mut Spent,
     ) -> Result<()>;
 }
 
@@ -44,13 +47,10 @@ pub fn for_each_row(shown: &Shown, path: &[Step], keys: &[Step], each: &mut impl
         };
     }
     shown.find(path, |found, held| {
-        let (input, limits) = (held.input(), held.limits());
-        match found {
-            Found::Godot4(view) => view
-                .rows(&mut Fields::new(keys), |index, fields| each.row(index as u64, fields, &input, limits)),
-            Found::Godot3(view) => view
-                .rows(&mut Fields::new(keys), |index, fields| each.row(index as u64, fields, &input, limits)),
-        }
+        let (input, limits, mut spent) = (held.input(), held.limits(), Spent::default());
+        in_either!(found, view => view.rows(&mut Fields::new(keys), |index, fields| {
+            each.row(index as u64, fields, &input, limits, &mut spent)
+        }))
     })
 }
 
@@ -61,7 +61,7 @@ fn for_each_record<D: Dialect>(records: &Records, keys: Vec<Key<'_>>, each: &mut
         let row = View::<D>::at_spot(record, limits, Spot::of(0..record.len()))?;
         let mut found = Vec::new();
         fields.read(&row, &mut found)?;
-        each.row(index, &found, &input, limits)
+        each.row(index, &found, &input, limits, &mut Spent::default())
     })
 }
 
@@ -97,7 +97,7 @@ impl Test {
             ">=" => VariantOperator::GREATER_EQUAL,
             "in" => VariantOperator::IN,
             _ => {
-                let message = format!("\"{operator}\" is no operator: ==, !=, <, <=, >, >= and in are");
+                let message = format!("unknown operator \"{operator}\"; expected ==, !=, <, <=, >, >= or in");
                 return Err(Error::argument(message));
             }
         };
@@ -123,6 +123,7 @@ impl Test {
         input: &Input<'_>,
         limits: &Limits,
         keys: &mut KeyCache,
+        spent: &mut Spent,
     ) -> Result<bool> {
         let found = match field.ty() {
             VariantType::Int => Some(Number::Int(field.as_i64()?)),
@@ -140,7 +141,7 @@ impl Test {
         if is_order && field.ty() == VariantType::Array {
             return Ok(false);
         }
-        let mut found = decode(field, input, limits, keys)?;
+        let mut found = decode_part(field, input, limits, keys, spent)?;
         if let Some(declared) = &self.declared {
             let Some(sought) = sought(declared, &found) else { return Ok(false) };
             found = sought;
@@ -189,10 +190,11 @@ pub fn matching(shown: &Shown, path: &[Step], key: Step, test: &Test) -> Result<
             fields: &[Option<View<'_, D>>],
             input: &Input<'_>,
             limits: &Limits,
+            spent: &mut Spent,
         ) -> Result<()> {
             let inside = |error: Error| error.inside(self.key.key().step());
             if let [Some(field)] = fields
-                && self.test.is_met(field, input, limits, &mut self.keys).map_err(inside)?
+                && self.test.is_met(field, input, limits, &mut self.keys, spent).map_err(inside)?
             {
                 add(&mut self.found, index as i64)?;
             }
